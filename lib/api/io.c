@@ -1,0 +1,49 @@
+/* Files: the checks, and the way between files and formats. */
+#include "io/io.h"
+
+#include "api/args.h"
+#include "dispatch/matrix.h"
+
+/* What turning COO into CSR takes beside it. */
+static size_t csr_bytes(int64_t nrows, int64_t nnz, size_t val_bytes)
+{
+    if (spx_rows_outnumber(nrows, nnz)) return 0;
+    return spx_plus(spx_bytes(nnz, 4 + val_bytes), spx_bytes(nrows + 1, spx_type_bytes(spx_count_type(nnz)) + sizeof(int64_t)));
+}
+
+spmvx_status spmvx_matrix_read(spmvx_context *ctx, const char *path, const spmvx_read_options *options, spmvx_matrix **out)
+{
+    spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;
+    if (!ctx) return spx_fail_null(NULL, "context");
+    if (!path) return spx_fail_null(ctx, "path");
+    if (!out) return spx_fail_null(ctx, "out");
+    SPX_TRY(SPX_TAKE(ctx, "options", options, &o));
+    if (!o.val_type) o.val_type = SPMVX_F64;
+    SPX_TRY(spx_check_value_type(ctx, "options.val_type", o.val_type));
+    SPX_TRY(spx_check_flags(ctx, "options.flags", o.flags, 0));
+    spx_sparse coo = { 0 }, csr = { 0 };
+    SPX_TRY(spx_mtx_read(ctx, path, &o, csr_bytes, &coo));
+    if (spx_rows_outnumber(coo.nrows, coo.nnz)) return spx_matrix_of(ctx, &coo, out);
+    const spmvx_status s = spx_format_coo.to_csr(ctx, &coo, &csr);
+    spx_sparse_drop(&coo);
+    return s == SPMVX_OK ? spx_matrix_of(ctx, &csr, out) : s;
+}
+
+spmvx_status spmvx_matrix_write(spmvx_context *ctx, const spmvx_matrix *m, const char *path, const spmvx_write_options *options)
+{
+    spmvx_write_options o = SPMVX_WRITE_OPTIONS_INIT;
+    SPX_TRY(spx_check_matrix(ctx, "matrix", m));
+    if (!path) return spx_fail_null(ctx, "path");
+    SPX_TRY(SPX_TAKE(ctx, "options", options, &o));
+    SPX_TRY(spx_check_range(ctx, "options.digits", o.digits, 0, 17));
+    SPX_TRY(spx_check_range(ctx, "options.level", o.level, 0, INT32_MAX));
+    SPX_TRY(spx_check_flags(ctx, "options.flags", o.flags, 0));
+    SPX_TRY(spx_check_range(ctx, "options.reserved", o.reserved, 0, 0));
+    const spx_sparse *A = &m->side[SPMVX_N].A;
+    if (A->format == SPMVX_COO) return spx_mtx_write(ctx, A, path, &o);
+    spx_sparse csr = { 0 };
+    SPX_TRY(spx_format_find(A->format)->to_csr(ctx, A, &csr));
+    const spmvx_status s = spx_mtx_write(ctx, &csr, path, &o);
+    spx_sparse_drop(&csr);
+    return s;
+}

@@ -1,0 +1,111 @@
+/* Allocation through the caller's callbacks, and reference-counted arrays. */
+#include "core/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/context.h"
+
+static void *libc_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    return aligned_alloc(SPX_ALIGN, bytes);
+}
+
+static void libc_release(void *user, void *ptr)
+{
+    (void)user;
+    free(ptr);
+}
+
+const spx_allocator spx_default_allocator = { libc_alloc, libc_release, NULL };
+
+void *spx_raw_alloc(const spx_allocator *a, size_t bytes)
+{
+    size_t rounded;
+    if (!spx_size_add(bytes ? bytes : 1, SPX_ALIGN - 1, &rounded)) return NULL;
+    return a->alloc(a->user, rounded & ~(size_t)(SPX_ALIGN - 1));
+}
+
+void spx_raw_free(const spx_allocator *a, void *ptr)
+{
+    if (ptr) a->release(a->user, ptr);
+}
+
+spmvx_status spx_alloc(const spmvx_context *ctx, size_t bytes, const char *what, void *out_ptr)
+{
+    void *p = spx_raw_alloc(&ctx->allocator, bytes);
+    if (!p) return spx_fail_memory(ctx, bytes, what);
+    memcpy(out_ptr, &p, sizeof p);
+    return SPMVX_OK;
+}
+
+spmvx_status spx_calloc(const spmvx_context *ctx, size_t bytes, const char *what, void *out_ptr)
+{
+    SPX_TRY(spx_alloc(ctx, bytes, what, out_ptr));
+    void *p;
+    memcpy(&p, out_ptr, sizeof p);
+    memset(p, 0, bytes);
+    return SPMVX_OK;
+}
+
+void spx_free(const spmvx_context *ctx, void *ptr)
+{
+    spx_raw_free(&ctx->allocator, ptr);
+}
+
+static spmvx_status record_new(const spmvx_context *ctx, spx_array **out)
+{
+    spx_array *a;
+    SPX_TRY(spx_calloc(ctx, sizeof *a, "an array's record", &a));
+    atomic_init(&a->refs, 1);
+    a->allocator = ctx->allocator;
+    *out = a;
+    return SPMVX_OK;
+}
+
+static void release_host(spx_array *a)
+{
+    spx_raw_free(&a->allocator, a->data);
+}
+
+spmvx_status spx_array_new(const spmvx_context *ctx, int64_t count, size_t each, const char *what, spx_array **out)
+{
+    spx_array *a;
+    SPX_TRY(record_new(ctx, &a));
+    a->bytes = spx_bytes(count, each);
+    const spmvx_status s = spx_alloc(ctx, a->bytes, what, &a->data);
+    if (s != SPMVX_OK) {
+        spx_raw_free(&ctx->allocator, a);
+        return s;
+    }
+    a->release = release_host;
+    *out = a;
+    return SPMVX_OK;
+}
+
+spmvx_status spx_array_borrow(const spmvx_context *ctx, const void *data, size_t bytes, spx_array **out)
+{
+    spx_array *a;
+    SPX_TRY(record_new(ctx, &a));
+    union { const void *in; void *out; } cast = { data };   /* never written: what is borrowed is read only */
+    a->data = cast.out;
+    a->bytes = bytes;
+    a->borrowed = true;
+    *out = a;
+    return SPMVX_OK;
+}
+
+spx_array *spx_array_share(spx_array *a)
+{
+    if (a) atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
+    return a;
+}
+
+void spx_array_drop(spx_array *a)
+{
+    if (!a || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) return;
+    if (a->release) a->release(a);
+    const spx_allocator allocator = a->allocator;
+    spx_raw_free(&allocator, a);
+}

@@ -1,0 +1,49 @@
+/* Allocation: the caller's callbacks or the C library's, and arrays with a reference count.
+ *
+ * All memory that a user could miss comes through here, so that the failure sweep of the tests reaches it. */
+#ifndef SPX_ALLOC_H
+#define SPX_ALLOC_H
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "core/size.h"
+
+enum { SPX_ALIGN = 64 };
+
+typedef struct spx_allocator {
+    void *(*alloc)(void *user, size_t bytes);
+    void (*release)(void *user, void *ptr);
+    void *user;
+} spx_allocator;
+
+/* The C library's aligned_alloc and free. */
+extern const spx_allocator spx_default_allocator;
+
+/* SPX_ALIGN-aligned, uninitialised. NULL when memory is out or bytes is SIZE_MAX. 0 bytes give a block, too. */
+void *spx_raw_alloc(const spx_allocator *, size_t bytes);
+void spx_raw_free(const spx_allocator *, void *);
+
+/* The same from the context's allocator, with a message on failure that says what it was for. */
+spmvx_status spx_alloc(const spmvx_context *, size_t bytes, const char *what, void *out_ptr);
+spmvx_status spx_calloc(const spmvx_context *, size_t bytes, const char *what, void *out_ptr);
+void spx_free(const spmvx_context *, void *);
+
+/* An array that matrices share. The memory belongs to it (and is released by the backend that made it), or is the
+ * caller's when borrowed. */
+typedef struct spx_array {
+    atomic_int refs;
+    bool borrowed;
+    void *data;
+    size_t bytes;
+    spx_allocator allocator;                       /* of this record */
+    void (*release)(struct spx_array *);           /* of data; NULL when borrowed */
+    void *owner;                                   /* for release */
+} spx_array;
+
+/* Host memory for count elements. */
+spmvx_status spx_array_new(const spmvx_context *, int64_t count, size_t each, const char *what, spx_array **out);
+spmvx_status spx_array_borrow(const spmvx_context *, const void *data, size_t bytes, spx_array **out);
+spx_array *spx_array_share(spx_array *);           /* NULL gives NULL */
+void spx_array_drop(spx_array *);
+#endif

@@ -1,0 +1,37 @@
+/* The backend boundary: all that the library asks of a place. One table a backend; the host's is backend_host.c.
+ *
+ * Slots marked optional may be NULL. A function that fails has called spx_fail. */
+#ifndef SPX_BACKEND_H
+#define SPX_BACKEND_H
+#include "core/alloc.h"
+
+typedef struct spx_backend {
+    spmvx_place place;
+    const char *name;
+    /* Does the device answer, with code for it here? If not, `why` (room bytes) says what is missing. */
+    bool (*probe)(int32_t device, char *why, size_t room);
+    /* Fills the context's name and private state; undone by close. */
+    spmvx_status (*open)(spmvx_context *, const spmvx_context_options *);
+    void (*close)(spmvx_context *);
+    spmvx_status (*set_stream)(spmvx_context *, void *stream);
+    spmvx_status (*synchronize)(spmvx_context *);
+    /* Memory where the context computes. */
+    spmvx_status (*allocate)(spmvx_context *, size_t bytes, const char *what, void **out);
+    void (*release)(spmvx_context *, void *);
+    spmvx_status (*upload)(spmvx_context *, void *dst, const void *host_src, size_t bytes);
+    spmvx_status (*download)(spmvx_context *, void *host_dst, const void *src, size_t bytes);
+    /* Optional (NULL: every pointer is right): can work of this context read and write here? */
+    spmvx_status (*check_pointer)(spmvx_context *, const char *argument, const void *);
+    /* y = beta*y over n elements for each of nvec columns; beta 0 never reads y. Queued. */
+    spmvx_status (*scale)(spmvx_context *, spmvx_type, int64_t n, int64_t nvec, double beta, void *y, int64_t ldy);
+    /* dst[i] = src[map[i] - 1] where map[i] is not 0; map NULL: a copy of n elements. map_each is 4 or 8 bytes. Queued. */
+    spmvx_status (*gather)(spmvx_context *, int64_t n, size_t value_bytes, void *dst, const void *src, const void *map,
+                           size_t map_bytes);
+} spx_backend;
+
+extern const spx_backend spx_backend_host;
+extern const spx_backend spx_backend_cuda;   /* without CUDA in the build: a table whose probe and open say so */
+
+/* The backend that serves a requested place (HOST, CUDA, ANY). */
+spmvx_status spx_backend_find(spmvx_place, int32_t device, const spx_backend **out);
+#endif

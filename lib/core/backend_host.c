@@ -1,0 +1,141 @@
+/* The host backend: plain memory, the caller's thread and OpenMP's, work complete on return. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/context.h"
+#include "core/threads.h"
+
+static void cpu_name(char *out, size_t room)
+{
+#if defined(__x86_64__)
+    uint32_t id[12];
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t a = 0x80000002u + i, b, c = 0, d;
+        __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+        id[4 * i] = a, id[4 * i + 1] = b, id[4 * i + 2] = c, id[4 * i + 3] = d;
+    }
+    char brand[sizeof id + 1] = { 0 };
+    memcpy(brand, id, sizeof id);
+    snprintf(out, room, "%s", brand + strspn(brand, " "));
+#else
+    snprintf(out, room, "CPU");
+#endif
+    for (size_t n = strlen(out); n && out[n - 1] == ' '; n--) out[n - 1] = 0;
+}
+
+static bool probe(int32_t device, char *why, size_t room)
+{
+    (void)device, (void)why, (void)room;
+    return true;
+}
+
+static spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
+{
+    if (o->stream)
+        return spx_fail(NULL, SPMVX_ERR_ARGUMENT, "options.stream is %p, and the host has no streams", o->stream);
+    if (!ctx->threads) ctx->threads = spx_default_threads();
+    cpu_name(ctx->name, sizeof ctx->name);
+    return SPMVX_OK;
+}
+
+static void close_context(spmvx_context *ctx)
+{
+    (void)ctx;
+}
+
+static spmvx_status set_stream(spmvx_context *ctx, void *stream)
+{
+    if (!stream) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "stream is %p, and a host context has no streams", stream);
+}
+
+static spmvx_status synchronize(spmvx_context *ctx)
+{
+    (void)ctx;
+    return SPMVX_OK;
+}
+
+static spmvx_status allocate(spmvx_context *ctx, size_t bytes, const char *what, void **out)
+{
+    return spx_alloc(ctx, bytes, what, out);
+}
+
+static void release(spmvx_context *ctx, void *ptr)
+{
+    spx_free(ctx, ptr);
+}
+
+static spmvx_status copy(spmvx_context *ctx, void *dst, const void *src, size_t bytes)
+{
+    (void)ctx;
+    memcpy(dst, src, bytes);
+    return SPMVX_OK;
+}
+
+enum { STEP = 4096 };
+
+typedef struct scale_job {
+    spmvx_type type;
+    int64_t n;
+    double beta;
+    void *y;
+} scale_job;
+
+static void scale_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const scale_job *s = arg;
+    const float beta = (float)s->beta;
+    for (int64_t i = begin * STEP; i < spx_min(end * STEP, s->n); i++)
+        if (s->type == SPMVX_F64) ((double *)s->y)[i] = s->beta == 0.0 ? 0.0 : s->beta * ((double *)s->y)[i];
+        else ((float *)s->y)[i] = beta == 0.0f ? 0.0f : beta * ((float *)s->y)[i];
+}
+
+static spmvx_status scale(spmvx_context *ctx, spmvx_type type, int64_t n, int64_t nvec, double beta, void *y, int64_t ldy)
+{
+    if (beta == 1.0) return SPMVX_OK;
+    const size_t each = type == SPMVX_F64 ? 8 : 4;
+    for (int64_t j = 0; j < nvec; j++) {
+        scale_job s = { type, n, beta, (char *)y + (size_t)(j * ldy) * each };
+        spx_parallel(spx_threads_for(ctx->threads, n), spx_ceil_div(n, STEP), scale_body, &s);
+    }
+    return SPMVX_OK;
+}
+
+typedef struct gather_job {
+    int64_t n;
+    size_t value_bytes, map_bytes;
+    void *dst;
+    const void *src, *map;
+} gather_job;
+
+static inline int64_t map_at(const gather_job *g, int64_t i)
+{
+    return !g->map ? i + 1 : g->map_bytes == 4 ? ((const int32_t *)g->map)[i] : ((const int64_t *)g->map)[i];
+}
+
+static void gather_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const gather_job *g = arg;
+    for (int64_t i = begin * STEP; i < spx_min(end * STEP, g->n); i++) {
+        const int64_t from = map_at(g, i);
+        if (!from) continue;
+        if (g->value_bytes == 4) ((uint32_t *)g->dst)[i] = ((const uint32_t *)g->src)[from - 1];
+        else ((uint64_t *)g->dst)[i] = ((const uint64_t *)g->src)[from - 1];
+    }
+}
+
+static spmvx_status gather(spmvx_context *ctx, int64_t n, size_t value_bytes, void *dst, const void *src, const void *map,
+                           size_t map_bytes)
+{
+    gather_job g = { n, value_bytes, map_bytes, dst, src, map };
+    spx_parallel(spx_threads_for(ctx->threads, n), spx_ceil_div(n, STEP), gather_body, &g);
+    return SPMVX_OK;
+}
+
+const spx_backend spx_backend_host = {
+    .place = SPMVX_HOST, .name = "host", .probe = probe, .open = open_context, .close = close_context,
+    .set_stream = set_stream, .synchronize = synchronize, .allocate = allocate, .release = release,
+    .upload = copy, .download = copy, .scale = scale, .gather = gather,
+};

@@ -1,0 +1,86 @@
+/* A context: made in one allocation of its own, with a list of workspace blocks. */
+#include "core/context.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+spmvx_status spx_context_new(const spmvx_context_options *o, spmvx_context **out)
+{
+    const spx_backend *backend;
+    SPX_TRY(spx_backend_find(o->place, o->device, &backend));
+    const spx_allocator allocator = o->alloc ? (spx_allocator){ o->alloc, o->release, o->user } : spx_default_allocator;
+    const size_t bytes = sizeof(spmvx_context) + SPX_MESSAGE;
+    spmvx_context *ctx = spx_raw_alloc(&allocator, bytes);
+    if (!ctx) return spx_fail_memory(NULL, bytes, "a context");
+    memset(ctx, 0, bytes);
+    ctx->error = (char *)(ctx + 1);
+    ctx->allocator = allocator;
+    ctx->backend = backend;
+    ctx->device = backend->place == SPMVX_HOST ? 0 : o->device;
+    ctx->threads = o->threads;
+    ctx->flags = o->flags;
+    ctx->log = o->log;
+    ctx->log_user = o->user;
+    const spmvx_status s = backend->open(ctx, o);
+    if (s != SPMVX_OK) {
+        spx_raw_free(&allocator, ctx);
+        return s;
+    }
+    *out = ctx;
+    return SPMVX_OK;
+}
+
+void spx_workspace_trim(spmvx_context *ctx)
+{
+    while (ctx->blocks) {
+        spx_block *b = ctx->blocks;
+        ctx->blocks = b->next;
+        ctx->backend->release(ctx, b->data);
+        spx_free(ctx, b);
+    }
+    ctx->block_bytes = 0;
+}
+
+void spx_context_free(spmvx_context *ctx)
+{
+    spx_workspace_trim(ctx);
+    ctx->backend->close(ctx);
+    const spx_allocator allocator = ctx->allocator;
+    spx_raw_free(&allocator, ctx);
+}
+
+spmvx_status spx_workspace(spmvx_context *ctx, size_t bytes, void **out)
+{
+    *out = NULL;
+    if (!bytes) return SPMVX_OK;
+    for (spx_block *b = ctx->blocks; b; b = b->next)
+        if (b->bytes >= bytes) {
+            *out = b->data;
+            return SPMVX_OK;
+        }
+    spx_block *b;
+    SPX_TRY(spx_alloc(ctx, sizeof *b, "a workspace block's record", &b));
+    b->bytes = bytes;
+    const spmvx_status s = ctx->backend->allocate(ctx, bytes, "workspace", &b->data);
+    if (s != SPMVX_OK) {
+        spx_free(ctx, b);
+        return s;
+    }
+    b->next = ctx->blocks;
+    ctx->blocks = b;
+    ctx->block_bytes += bytes;
+    *out = b->data;
+    return SPMVX_OK;
+}
+
+void spx_log(const spmvx_context *ctx, spmvx_level level, const char *format, ...)
+{
+    if (!ctx->log) return;
+    char text[SPX_MESSAGE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    ctx->log(ctx->log_user, level, text);
+}

@@ -1,0 +1,40 @@
+/* A context: where work runs, with its workspace, last error and what it learned. */
+#ifndef SPX_CONTEXT_H
+#define SPX_CONTEXT_H
+#include "core/backend.h"
+
+/* Blocks of the place's memory for multiplications: they grow by adding, never move, and live until the context is
+ * trimmed or ends, since a captured graph may hold their addresses. */
+typedef struct spx_block {
+    struct spx_block *next;
+    size_t bytes;
+    void *data;
+} spx_block;
+
+struct spx_wisdom;   /* dispatch/wisdom.h */
+
+struct spmvx_context {
+    spx_allocator allocator;
+    const spx_backend *backend;
+    int32_t device, threads;
+    uint32_t flags;
+    void (*log)(void *user, spmvx_level, const char *message);
+    void *log_user;
+    void *backend_state;
+    char name[96];
+    spx_block *blocks;
+    size_t block_bytes;
+    struct spx_wisdom *wisdom;
+    char *error;   /* [SPX_MESSAGE], written under const handles, too */
+};
+
+spmvx_status spx_context_new(const spmvx_context_options *, spmvx_context **out);
+void spx_context_free(spmvx_context *);
+
+/* Workspace of at least `bytes`: the first block that is large enough, or a new one. 0 bytes give NULL. */
+spmvx_status spx_workspace(spmvx_context *, size_t bytes, void **out);
+void spx_workspace_trim(spmvx_context *);
+
+__attribute__((format(printf, 3, 4)))
+void spx_log(const spmvx_context *, spmvx_level, const char *format, ...);
+#endif

@@ -1,0 +1,52 @@
+/* A sparse matrix as arrays: shape, format, and reference-counted arrays in slots. What the slots mean is told by
+ * format/<format>.c. Kernels read it, formats build it. */
+#ifndef SPX_SPARSE_H
+#define SPX_SPARSE_H
+#include "core/alloc.h"
+
+enum spx_slot { SPX_PTR, SPX_ROW, SPX_COL, SPX_VAL, SPX_SLOTS };
+
+typedef struct spx_sparse {
+    spmvx_format format;
+    spmvx_type val_type;      /* F32, F64; I32 or I64 while a map of positions goes through a conversion */
+    spmvx_type ptr_type;      /* I32 or I64 */
+    int64_t nrows, ncols;
+    int64_t nnz;              /* entries, padding aside */
+    int64_t stored;           /* entries with padding: the length of the VAL slot */
+    int64_t slice, sigma;     /* SELL */
+    spx_array *slot[SPX_SLOTS];
+} spx_sparse;
+
+static inline size_t spx_type_bytes(spmvx_type t)
+{
+    return t == SPMVX_I64 || t == SPMVX_F64 ? 8 : 4;
+}
+
+static inline const void *spx_data(const spx_sparse *a, enum spx_slot s)
+{
+    return a->slot[s] ? a->slot[s]->data : NULL;
+}
+
+/* Element i of an array of I32 or I64. */
+static inline int64_t spx_index_at(const void *p, spmvx_type t, int64_t i)
+{
+    return t == SPMVX_I64 ? ((const int64_t *)p)[i] : ((const int32_t *)p)[i];
+}
+
+static inline int64_t spx_ptr_at(const spx_sparse *a, int64_t i)
+{
+    return spx_index_at(a->slot[SPX_PTR]->data, a->ptr_type, i);
+}
+
+/* The narrowest type that counts to n. */
+static inline spmvx_type spx_count_type(int64_t n)
+{
+    return n < INT32_MAX ? SPMVX_I32 : SPMVX_I64;
+}
+
+/* A second owner of the same arrays. */
+spx_sparse spx_sparse_share(const spx_sparse *);
+void spx_sparse_drop(spx_sparse *);        /* leaves it zeroed; fine on a zeroed one */
+size_t spx_sparse_bytes(const spx_sparse *, bool with_borrowed);
+bool spx_sparse_borrowed(const spx_sparse *);
+#endif

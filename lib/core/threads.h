@@ -1,0 +1,22 @@
+/* Host threads: one loop over chunks, behind which OpenMP (or nothing) does the work.
+ *
+ * Chunks are fixed by the data, never by the number of threads, so that no result depends on it. Each thread takes one
+ * contiguous run of chunks, the same in every call with the same count: what a thread touched first it reads again. */
+#ifndef SPX_THREADS_H
+#define SPX_THREADS_H
+#include <stdint.h>
+
+enum { SPX_MAX_THREADS = 4096 };
+
+/* The body handles chunks begin ... end-1; `thread` numbers the caller below the number of threads used. */
+typedef void spx_body(void *arg, int thread, int64_t begin, int64_t end);
+
+/* Runs body over chunks 0 ... chunks-1 with at most `threads` threads, here when one is enough. */
+void spx_parallel(int threads, int64_t chunks, spx_body *body, void *arg);
+
+/* Threads worth starting for `work` items of about a nanosecond each: 1 below a measured size. */
+int spx_threads_for(int threads, int64_t work);
+
+/* OpenMP's default; 1 without OpenMP. */
+int spx_default_threads(void);
+#endif

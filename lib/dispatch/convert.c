@@ -1,0 +1,380 @@
+/* Conversion: choose a kernel for a side, build its format, prepare it; with the transpose and the update maps when asked
+ * for. Also the first matrix made of given arrays. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/order.h"
+#include "dispatch/tune.h"
+#include "dispatch/wisdom.h"
+
+/* ---- one side ---- */
+
+typedef struct job {
+    spmvx_context *ctx;
+    spx_request request;
+    int effort;
+    size_t max_bytes, used;     /* what the result holds already */
+} job;
+
+static spx_build build_for(const job *j, const spx_candidate *c)
+{
+    return (spx_build){ c->slice, c->sigma, j->used < j->max_bytes ? j->max_bytes - j->used : 0, j->max_bytes };
+}
+
+/* Builds the candidate's format from CSR and prepares its kernel. */
+static spmvx_status side_build(const job *j, const spx_sparse *csr, const spx_candidate *c, spx_side *side)
+{
+    const spx_build build = build_for(j, c);
+    spx_side s = { 0 };
+    SPX_TRY(spx_format_find(c->choice.kernel->format)->from_csr(j->ctx, csr, &build, &s.A));
+    const spmvx_status status = spx_side_prepare(j->ctx, &s, &c->choice);
+    if (status == SPMVX_OK) *side = s;
+    else spx_side_drop(&s);
+    return status;
+}
+
+/* Takes the first candidate whose format keeps within the budget. */
+static spmvx_status side_by_model(const job *j, const spx_sparse *csr, const spx_candidate *c, int count, int *taken, spx_side *side)
+{
+    spx_error_state before;
+    spx_error_save(j->ctx, &before);
+    spmvx_status s = SPMVX_ERR_LIMIT;
+    for (*taken = 0; *taken < count; ++*taken) {
+        s = side_build(j, csr, &c[*taken], side);
+        if (s != SPMVX_ERR_LIMIT) break;
+    }
+    if (s == SPMVX_OK) spx_error_restore(j->ctx, &before);
+    return s;
+}
+
+/* Builds and times the candidates one after the other, and keeps the best. */
+static spmvx_status side_by_timing(const job *j, const spx_sparse *csr, const spx_candidate *c, int count, const void *x, void *y,
+                                   spx_candidate *best, int *timed, spx_side *side)
+{
+    spx_error_state before;
+    spx_error_save(j->ctx, &before);
+    spmvx_status s = SPMVX_ERR_LIMIT;
+    *timed = 0;
+    for (int i = 0; i < count; i++) {
+        spx_side now = { 0 };
+        spx_candidate measured = c[i];
+        const double begin = spx_now();
+        s = side_build(j, csr, &c[i], &now);
+        if (s == SPMVX_ERR_LIMIT) continue;
+        if (s != SPMVX_OK) break;
+        measured.setup_ns = spx_now() - begin;
+        s = spx_side_time(j->ctx, &now, x, y, &measured.mul_ns);
+        if (s != SPMVX_OK) {
+            spx_side_drop(&now);
+            break;
+        }
+        ++*timed;
+        if (!side->choice.kernel || spx_score(&measured, j->request.expected_muls) < spx_score(best, j->request.expected_muls)) {
+            spx_side_drop(side);
+            *side = now;
+            *best = measured;
+        } else spx_side_drop(&now);
+    }
+    if (s == SPMVX_ERR_LIMIT && side->choice.kernel) s = SPMVX_OK;
+    if (s == SPMVX_OK) spx_error_restore(j->ctx, &before);
+    else spx_side_drop(side);
+    return s;
+}
+
+/* Vectors to time with: x of ones, so that no value is a special case; y is written only. */
+static spmvx_status side_timed(const job *j, const spx_sparse *csr, const spx_candidate *c, int count, spx_candidate *best, int *timed,
+                               spx_side *side)
+{
+    const size_t each = spx_type_bytes(csr->val_type);
+    void *x = NULL, *y = NULL;
+    spx_array *ones = NULL;
+    spmvx_status s = spx_array_new(j->ctx, csr->ncols, each, "a vector to time with", &ones);
+    if (s == SPMVX_OK) s = j->ctx->backend->allocate(j->ctx, spx_bytes(csr->ncols, each), "a vector to time with", &x);
+    if (s == SPMVX_OK) s = j->ctx->backend->allocate(j->ctx, spx_bytes(csr->nrows, each), "a vector to time with", &y);
+    if (s == SPMVX_OK) {
+        for (int64_t i = 0; i < csr->ncols; i++)
+            if (each == 8) ((double *)ones->data)[i] = 1.0;
+            else ((float *)ones->data)[i] = 1.0f;
+        s = j->ctx->backend->upload(j->ctx, x, ones->data, spx_bytes(csr->ncols, each));
+    }
+    if (s == SPMVX_OK) s = side_by_timing(j, csr, c, count, x, y, best, timed, side);
+    if (x) j->ctx->backend->release(j->ctx, x);
+    if (y) j->ctx->backend->release(j->ctx, y);
+    spx_array_drop(ones);
+    return s;
+}
+
+static void tell(char *reason, const spx_features *f, const spx_candidate *best, const spx_candidate *next, const char *how)
+{
+    char spec[SPX_SPEC], other[SPX_SPEC] = "";
+    spx_kernel_spec(&best->choice, spec);
+    int n = snprintf(reason, SPX_REASON, "%s: %s, %.3g us a multiplication", how, spec, best->mul_ns / 1e3);
+    if (next && n < SPX_REASON) {
+        spx_kernel_spec(&next->choice, other);
+        n += snprintf(reason + n, (size_t)(SPX_REASON - n), " (next %s, %.3g)", other, next->mul_ns / 1e3);
+    }
+    if (n < SPX_REASON)
+        n += snprintf(reason + n, (size_t)(SPX_REASON - n), "; rows of %.3g +- %.3g, longest %" PRId64, f->mean, f->deviation, f->longest);
+    if (f->slice && n < SPX_REASON)
+        snprintf(reason + n, (size_t)(SPX_REASON - n), "; SELL-%" PRId64 "-%" PRId64 " would store %.3g of each entry", f->slice,
+                 spx_min(f->sigma, f->nrows), (double)f->sell_stored / (double)spx_max(f->nnz, 1));
+}
+
+/* Another kernel over the same arrays, for a matrix that has the format asked for already; CSR is looked at instead. */
+static spmvx_status side_shared(const job *j, const spx_sparse *A, spx_side *side, char *reason)
+{
+    const spx_request *q = &j->request;
+    spx_choice choice = q->forced;
+    if (!choice.kernel) SPX_TRY(spx_select_any(j->ctx, A->format, A->val_type, &choice));
+    snprintf(reason, SPX_REASON, "%s", q->forced.kernel ? "kernel asked for by name" : q->format != SPMVX_AUTO ? "format asked for" :
+             "rows far outnumber entries, so that CSR's row pointers would cost more than the entries");
+    spx_side s = { .A = spx_sparse_share(A) };
+    const spmvx_status status = spx_side_prepare(j->ctx, &s, &choice);
+    if (status == SPMVX_OK) *side = s;
+    else spx_side_drop(&s);
+    return status;
+}
+
+static bool stays(const spx_request *q, const spx_sparse *A)
+{
+    const spmvx_format format = q->forced.kernel ? q->forced.kernel->format : q->format;
+    if (format == SPMVX_AUTO) return A->format == SPMVX_COO && spx_rows_outnumber(A->nrows, A->nnz);
+    return format == A->format && format != SPMVX_CSR && (!q->slice || q->slice == A->slice) && (!q->sigma || q->sigma == A->sigma);
+}
+
+/* Chooses and builds one side from A. */
+static spmvx_status side_make(const job *j, const spx_sparse *A, spx_side *side, char *reason)
+{
+    const spx_request *q = &j->request;
+    if (stays(q, A)) return side_shared(j, A, side, reason);
+    spx_sparse csr = { 0 };
+    SPX_TRY(spx_format_find(A->format)->to_csr(j->ctx, A, &csr));
+    spx_candidate c[SPX_CANDIDATES], best = { 0 };
+    spx_features f;
+    int count, taken = 0;
+    spmvx_status s = spx_select(j->ctx, &csr, q, c, &count, &f);
+    if (s == SPMVX_OK && q->forced.kernel) {
+        s = side_build(j, &csr, &c[0], side);
+        snprintf(reason, SPX_REASON, "kernel asked for by name");
+    } else if (s == SPMVX_OK) {
+        char key[SPX_WISDOM_KEY];
+        spx_wisdom_key(j->ctx, &f, key);
+        const bool any = q->format == SPMVX_AUTO;
+        if (any && j->effort < 2 && spx_wisdom_find(j->ctx, key, &best)) {
+            if (!best.slice) best.slice = f.slice, best.sigma = f.sigma;
+            s = side_build(j, &csr, &best, side);
+            snprintf(reason, SPX_REASON, "wisdom of an earlier timing");
+        } else if (j->effort < 1) {
+            s = side_by_model(j, &csr, c, count, &taken, side);
+            if (s == SPMVX_OK) tell(reason, &f, &c[taken], taken + 1 < count ? &c[taken + 1] : NULL, "by the model");
+        } else {
+            char how[48];
+            int timed = 0;
+            s = side_timed(j, &csr, c, j->effort > 1 ? count : (int)spx_min(count, 3), &best, &timed, side);
+            snprintf(how, sizeof how, "fastest of %d timed", timed);
+            if (s == SPMVX_OK) tell(reason, &f, &best, NULL, how);
+            if (s == SPMVX_OK && any) s = spx_wisdom_learn(j->ctx, key, &best);
+            if (s != SPMVX_OK) spx_side_drop(side);
+        }
+    }
+    spx_sparse_drop(&csr);
+    return s;
+}
+
+/* ---- values that may be written ---- */
+
+spmvx_status spx_own_values(const spmvx_context *ctx, spx_sparse *A)
+{
+    spx_array *val, *old = A->slot[SPX_VAL];
+    SPX_TRY(spx_array_new(ctx, A->stored, spx_type_bytes(A->val_type), "val", &val));
+    memcpy(val->data, old->data, spx_bytes(A->stored, spx_type_bytes(A->val_type)));
+    spx_array_drop(old);
+    A->slot[SPX_VAL] = val;
+    return SPMVX_OK;
+}
+
+/* The source's arrays with 1 + input position in place of each value. */
+static spmvx_status positions(const spmvx_context *ctx, const spmvx_matrix *src, spx_sparse *out)
+{
+    const spx_side *side = &src->side[SPMVX_N];
+    spx_sparse a = { 0 };
+    if (side->map || src->stored_is_input) a = spx_sparse_share(&side->A);
+    else if (src->csr_is_input) SPX_TRY(spx_format_find(side->A.format)->to_csr(ctx, &side->A, &a));
+    else
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.flags has SPMVX_UPDATABLE, and A was itself converted without it to %s in a way that "
+                        "lost the order of the first input; convert from the first matrix, or make that one updatable", spx_format_name(side->A.format));
+    spx_array_drop(a.slot[SPX_VAL]);
+    a.slot[SPX_VAL] = NULL;
+    if (side->map) {
+        a.slot[SPX_VAL] = spx_array_share(side->map);
+        a.val_type = side->map_type;
+        *out = a;
+        return SPMVX_OK;
+    }
+    a.val_type = spx_count_type(a.stored + 1);
+    const spmvx_status s = spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "an update map", &a.slot[SPX_VAL]);
+    if (s != SPMVX_OK) {
+        spx_sparse_drop(&a);
+        return s;
+    }
+    for (int64_t i = 0; i < a.stored; i++)
+        if (a.val_type == SPMVX_I64) ((int64_t *)a.slot[SPX_VAL]->data)[i] = i + 1;
+        else ((int32_t *)a.slot[SPX_VAL]->data)[i] = (int32_t)(i + 1);
+    *out = a;
+    return SPMVX_OK;
+}
+
+static bool is_identity(const spx_array *map, spmvx_type type, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (spx_index_at(map->data, type, i) != i + 1) return false;
+    return true;
+}
+
+/* Sends positions the way that the values of this side went. */
+static spmvx_status side_map(const job *j, const spx_sparse *pos, spx_side *side)
+{
+    spx_candidate c = { .choice = side->choice, .slice = side->A.slice, .sigma = side->A.sigma };
+    spx_build build = build_for(j, &c);
+    const size_t need = spx_bytes(side->A.stored, spx_type_bytes(pos->val_type));
+    if (need > build.budget)
+        return spx_fail(j->ctx, SPMVX_ERR_LIMIT, "the update map would hold %zu bytes; max_bytes is %zu, and %zu of it are left", need, j->max_bytes,
+                        build.budget);
+    build.budget = SIZE_MAX;
+    spx_sparse a = { 0 };
+    if (side->A.format == pos->format && side->A.slot[SPX_COL] == pos->slot[SPX_COL]) a = spx_sparse_share(pos);
+    else SPX_TRY(spx_format_convert(j->ctx, pos, side->A.format, &build, &a));
+    if (!is_identity(a.slot[SPX_VAL], a.val_type, a.stored)) {
+        side->map = spx_array_share(a.slot[SPX_VAL]);
+        side->map_type = a.val_type;
+    }
+    spx_sparse_drop(&a);
+    return SPMVX_OK;
+}
+
+static spmvx_status make_maps(job *j, const spmvx_matrix *src, spmvx_matrix *m)
+{
+    spx_sparse pos = { 0 }, pos_t = { 0 };
+    SPX_TRY(positions(j->ctx, src, &pos));
+    spmvx_status s = side_map(j, &pos, &m->side[SPMVX_N]);
+    if (s == SPMVX_OK && m->ops & SPMVX_OPS_T) {
+        j->used = spx_side_bytes(&m->side[SPMVX_N]) + spx_side_bytes(&m->side[SPMVX_T]);
+        s = spx_transpose(j->ctx, &pos, &pos_t);
+        if (s == SPMVX_OK) s = side_map(j, &pos_t, &m->side[SPMVX_T]);
+        spx_sparse_drop(&pos_t);
+    }
+    spx_sparse_drop(&pos);
+    return s;
+}
+
+/* ---- the whole ---- */
+
+static size_t default_max_bytes(const spx_sparse *a)
+{
+    const size_t csr = spx_plus(spx_bytes(a->nnz, 4 + spx_type_bytes(a->val_type)), spx_bytes(a->nrows + 1, spx_type_bytes(spx_count_type(a->nnz))));
+    size_t n;
+    spx_size_mul(csr, 16, &n);
+    return spx_plus(n, (size_t)64 << 20);
+}
+
+static spmvx_status request_of(const spmvx_context *ctx, const spmvx_convert_options *o, spx_request *q)
+{
+    *q = (spx_request){ .format = o->format, .nondeterministic = o->flags & SPMVX_ALLOW_NONDETERMINISTIC, .every_variant = o->effort > 1,
+                        .slice = o->slice, .sigma = o->sigma, .expected_muls = o->expected_muls ? o->expected_muls : 1000 };
+    if (o->kernel) {
+        SPX_TRY(spx_kernel_parse(ctx, SPMVX_MUL, o->kernel, &q->forced));
+        if (o->format != SPMVX_AUTO && o->format != q->forced.kernel->format)
+            return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel is \"%.64s\", of format %s, and options.format is %s", o->kernel,
+                            spx_format_name(q->forced.kernel->format), spx_format_name(o->format));
+    } else if (o->format != SPMVX_AUTO && !spx_format_find(o->format)) return spx_format_missing(ctx, "options.format", o->format);
+    return SPMVX_OK;
+}
+
+static spmvx_status transpose_side(job *j, const spmvx_matrix *src, spmvx_matrix *m)
+{
+    char reason[SPX_REASON];
+    spx_sparse at = { 0 };
+    SPX_TRY(spx_transpose(j->ctx, &src->side[SPMVX_N].A, &at));
+    const spmvx_status s = side_make(j, &at, &m->side[SPMVX_T], reason);
+    spx_sparse_drop(&at);
+    if (s == SPMVX_OK) m->ops |= SPMVX_OPS_T;
+    return s;
+}
+
+static spmvx_status convert_into(job *j, const spmvx_matrix *src, const spmvx_convert_options *o, spmvx_matrix *m)
+{
+    spmvx_context *ctx = j->ctx;
+    const spx_side *from = &src->side[SPMVX_N];
+    spx_side *n = &m->side[SPMVX_N], *t = &m->side[SPMVX_T];
+    SPX_TRY(side_make(j, &from->A, n, m->reason));
+    j->used = spx_sparse_bytes(&n->A, true) + spx_side_bytes(n) - spx_sparse_bytes(&n->A, false);
+    if (o->ops & SPMVX_OPS_T) {
+        SPX_TRY(transpose_side(j, src, m));
+        j->used += spx_side_bytes(t);
+    }
+    m->updatable = o->flags & SPMVX_UPDATABLE;
+    m->csr_is_input = src->csr_is_input;
+    const bool same_values = n->A.slot[SPX_VAL] == from->A.slot[SPX_VAL];
+    m->stored_is_input = same_values ? src->stored_is_input : src->csr_is_input && (n->A.format == SPMVX_CSR || n->A.format == SPMVX_COO);
+    if (m->updatable || (src->updatable && same_values)) SPX_TRY(spx_own_values(ctx, &n->A));
+    if (o->ops & SPMVX_OPS_T && (m->updatable || src->updatable)) SPX_TRY(spx_own_values(ctx, &t->A));
+    if (m->updatable) {
+        SPX_TRY(make_maps(j, src, m));
+        m->stored_is_input |= !n->map;
+    }
+    const size_t held = spx_side_bytes(n) + spx_side_bytes(t);
+    if (held > j->max_bytes)
+        return spx_fail(ctx, SPMVX_ERR_LIMIT, "the result would hold %zu bytes with its partition and transpose; max_bytes is %zu", held, j->max_bytes);
+    spx_kernel_spec(&n->choice, m->kernel);
+    spx_log(ctx, SPMVX_LOG_DEBUG, "converted to %s: %s", m->kernel, m->reason);
+    return spx_mul_reserve(ctx, m, SPMVX_N, o->nvec ? o->nvec : 1);
+}
+
+spmvx_status spx_matrix_convert(spmvx_context *ctx, const spmvx_matrix *src, const spmvx_convert_options *o, spmvx_matrix **out)
+{
+    job j = { .ctx = ctx, .effort = o->effort, .max_bytes = o->max_bytes ? o->max_bytes : default_max_bytes(&src->side[SPMVX_N].A) };
+    SPX_TRY(request_of(ctx, o, &j.request));
+    spmvx_matrix *m;
+    SPX_TRY(spx_matrix_new(ctx, &m));
+    const spmvx_status s = convert_into(&j, src, o, m);
+    if (s == SPMVX_OK) *out = m;
+    else spx_matrix_free(m);
+    return s;
+}
+
+spmvx_status spx_matrix_of(spmvx_context *ctx, spx_sparse *a, spmvx_matrix **out)
+{
+    spmvx_matrix *m = NULL;
+    spx_choice choice;
+    spmvx_status s = SPMVX_OK;
+    const char *why = "the only kernel of the format given, or its best variant";
+    if (a->format == SPMVX_CSR) {
+        const spx_request q = { .format = SPMVX_CSR, .expected_muls = 1000 };
+        spx_candidate c[SPX_CANDIDATES];
+        spx_features f;
+        int count;
+        s = spx_select(ctx, a, &q, c, &count, &f);
+        if (s == SPMVX_OK) choice = c[0].choice;
+        why = "the best kernel of the format given, by the model";
+    } else s = spx_select_any(ctx, a->format, a->val_type, &choice);
+    if (s == SPMVX_OK) s = spx_matrix_new(ctx, &m);
+    if (s != SPMVX_OK) {
+        spx_sparse_drop(a);
+        return s;
+    }
+    m->side[SPMVX_N].A = *a;
+    *a = (spx_sparse){ 0 };
+    const spx_sparse *A = &m->side[SPMVX_N].A;
+    m->stored_is_input = true;
+    m->csr_is_input = A->format == SPMVX_CSR || (A->format == SPMVX_COO && spx_ascending(ctx, spx_data(A, SPX_ROW), A->nnz));
+    snprintf(m->reason, SPX_REASON, "%s", why);
+    s = spx_side_prepare(ctx, &m->side[SPMVX_N], &choice);
+    if (s == SPMVX_OK) {
+        spx_kernel_spec(&choice, m->kernel);
+        s = spx_mul_reserve(ctx, m, SPMVX_N, 1);
+    }
+    if (s == SPMVX_OK) *out = m;
+    else spx_matrix_free(m);
+    return s;
+}

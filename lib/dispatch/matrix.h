@@ -1,0 +1,52 @@
+/* A matrix ready to multiply: arrays, kernel and partition, once for op N and, when asked for, once for op T. */
+#ifndef SPX_MATRIX_H
+#define SPX_MATRIX_H
+#include "dispatch/registry.h"
+#include "format/format.h"
+
+enum { SPX_REASON = 320 };
+
+typedef struct spx_side {
+    spx_sparse A;               /* op(A) */
+    spx_choice choice;
+    spx_partition part;
+    spx_array *map;             /* updatable: 1 + input position of every stored value, 0 for padding; NULL: its own */
+    spmvx_type map_type;
+} spx_side;
+
+struct spmvx_matrix {
+    spx_allocator allocator;
+    spmvx_place place;
+    int32_t device;
+    uint32_t ops;
+    bool updatable;
+    /* Where the order of the first input is still known: position i of the stored values is input i; position i of the
+     * values in CSR is input i. */
+    bool stored_is_input, csr_is_input;
+    spx_side side[2];           /* by spmvx_op */
+    char kernel[SPX_SPEC], reason[SPX_REASON];
+};
+
+/* An empty matrix of the context's place; and its end, at any state. */
+spmvx_status spx_matrix_new(const spmvx_context *, spmvx_matrix **out);
+void spx_matrix_free(spmvx_matrix *);
+
+/* Prepares a side that has its arrays for a kernel. */
+spmvx_status spx_side_prepare(const spmvx_context *, spx_side *, const spx_choice *);
+void spx_side_drop(spx_side *);
+size_t spx_side_bytes(const spx_side *);
+
+/* A matrix of arrays that were taken over (owned by the result, or dropped on failure), with the best kernel of their
+ * format, told that its arrays are the first input. */
+spmvx_status spx_matrix_of(spmvx_context *, spx_sparse *, spmvx_matrix **out);
+/* spmvx_matrix_convert with checked options. */
+spmvx_status spx_matrix_convert(spmvx_context *, const spmvx_matrix *, const spmvx_convert_options *, spmvx_matrix **out);
+
+/* Workspace for op and nvec; and the product itself, arguments checked. */
+spmvx_status spx_mul_reserve(spmvx_context *, const spmvx_matrix *, spmvx_op, int64_t nvec);
+spmvx_status spx_mul_run(spmvx_context *, spmvx_op, double alpha, const spmvx_matrix *, int64_t nvec, const void *X, int64_t ldx,
+                         double beta, void *Y, int64_t ldy);
+/* Gives the arrays values of their own, shared with nobody. */
+spmvx_status spx_own_values(const spmvx_context *, spx_sparse *);
+spmvx_status spx_matrix_update(spmvx_context *, spmvx_matrix *, const void *val);
+#endif

@@ -1,0 +1,26 @@
+/* The table of kernels, and how a text such as "csr-merge-path:chunk=4096" names one. */
+#ifndef SPX_REGISTRY_H
+#define SPX_REGISTRY_H
+#include "kernel/kernel.h"
+
+enum { SPX_SPEC = 96 };   /* room for a kernel's name with parameters */
+
+int32_t spx_kernel_total(void);
+const spx_kernel *spx_kernel_at(int32_t i);
+
+/* Can this machine run it, and does SPMVX_DISABLE (read at every call) leave it? */
+bool spx_kernel_available(const spx_kernel *);
+
+/* A kernel with its parameters. */
+typedef struct spx_choice {
+    const spx_kernel *kernel;
+    int64_t param[SPX_PARAMS];
+} spx_choice;
+
+/* Finds the kernel that `spec` names for the operation where the context computes, and reads its parameters. */
+spmvx_status spx_kernel_parse(const spmvx_context *, spmvx_operation, const char *spec, spx_choice *out);
+/* The kernel with its preset parameters. */
+spx_choice spx_kernel_preset(const spx_kernel *);
+/* Writes the form that spx_kernel_parse reads back. */
+void spx_kernel_spec(const spx_choice *, char out[SPX_SPEC]);
+#endif

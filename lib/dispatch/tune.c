@@ -1,0 +1,42 @@
+/* Timing of prepared sides: a first multiplication that is not counted, then as many as a tenth of a second holds, at least
+ * 5 and at most 31, and their median. */
+#include "dispatch/tune.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+double spx_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+spmvx_status spx_side_time(spmvx_context *ctx, const spx_side *side, const void *x, void *y, double *ns)
+{
+    enum { LEAST = 5, MOST = 31 };
+    static const double budget = 1e8;
+    double took[MOST], spent = 0;
+    spx_mul mul = { .ctx = ctx, .A = &side->A, .part = &side->part, .alpha = 1.0, .beta = 0.0, .x = x, .y = y, .nvec = 1,
+                    .threads = spx_threads_for(ctx->threads, side->A.nnz + side->A.nrows) };
+    SPX_TRY(spx_workspace(ctx, side->part.work_bytes, &mul.work));
+    SPX_TRY(side->choice.kernel->run(&mul));
+    SPX_TRY(ctx->backend->synchronize(ctx));
+    int n = 0;
+    while (n < MOST && (n < LEAST || spent < budget)) {
+        const double begin = spx_now();
+        SPX_TRY(side->choice.kernel->run(&mul));
+        SPX_TRY(ctx->backend->synchronize(ctx));
+        took[n] = spx_now() - begin;
+        spent += took[n++];
+    }
+    qsort(took, (size_t)n, sizeof *took, by_value);
+    *ns = took[n / 2];
+    return SPMVX_OK;
+}

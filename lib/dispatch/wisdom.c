@@ -1,0 +1,173 @@
+/* Wisdom: what timed conversions found, kept in the context as a list and exchanged as text.
+ *
+ *     spmvx-wisdom 1
+ *     host f64 threads=2 rows=1000 cols=1000 nnz=4960 longest=5 empty=0 span=60 -> sell@avx512 slice=8 sigma=1
+ *
+ * Source of the idea: FFTW (Frigo & Johnson, Proc. IEEE 93(2), 2005). */
+#include "dispatch/wisdom.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char head[] = "spmvx-wisdom 1\n";
+
+void spx_wisdom_key(const spmvx_context *ctx, const spx_features *f, char out[SPX_WISDOM_KEY])
+{
+    snprintf(out, SPX_WISDOM_KEY, "%s f%zu threads=%d rows=%" PRId64 " cols=%" PRId64 " nnz=%" PRId64 " longest=%" PRId64 " empty=%" PRId64 " span=%.0f",
+             ctx->backend->name, f->value_bytes * 8, ctx->threads, f->nrows, f->ncols, f->nnz, f->longest, f->empty, f->span);
+}
+
+static spx_wisdom *find(const spmvx_context *ctx, const char *key)
+{
+    spx_wisdom *w = ctx->wisdom;
+    while (w && strcmp(w->key, key)) w = w->next;
+    return w;
+}
+
+bool spx_wisdom_find(const spmvx_context *ctx, const char *key, spx_candidate *out)
+{
+    const spx_wisdom *w = find(ctx, key);
+    if (!w) return false;
+    spx_error_state before;
+    spx_error_save(ctx, &before);
+    const bool ok = spx_kernel_parse(ctx, SPMVX_MUL, w->spec, &out->choice) == SPMVX_OK;
+    spx_error_restore(ctx, &before);
+    out->slice = w->slice;
+    out->sigma = w->sigma;
+    return ok;
+}
+
+static spmvx_status put(spmvx_context *ctx, spx_wisdom **list, const char *key, const char *spec, int64_t slice, int64_t sigma)
+{
+    spx_wisdom *w = *list;
+    while (w && strcmp(w->key, key)) w = w->next;
+    if (!w) {
+        SPX_TRY(spx_calloc(ctx, sizeof *w, "wisdom", &w));
+        w->next = *list;
+        *list = w;
+    }
+    snprintf(w->key, sizeof w->key, "%s", key);
+    snprintf(w->spec, sizeof w->spec, "%s", spec);
+    w->slice = slice;
+    w->sigma = sigma;
+    return SPMVX_OK;
+}
+
+spmvx_status spx_wisdom_learn(spmvx_context *ctx, const char *key, const spx_candidate *c)
+{
+    char spec[SPX_SPEC];
+    spx_kernel_spec(&c->choice, spec);
+    const bool sell = c->choice.kernel->format == SPMVX_SELL;
+    return put(ctx, &ctx->wisdom, key, spec, sell ? c->slice : 0, sell ? c->sigma : 0);
+}
+
+static void free_list(spmvx_context *ctx, spx_wisdom *w)
+{
+    while (w) {
+        spx_wisdom *next = w->next;
+        spx_free(ctx, w);
+        w = next;
+    }
+}
+
+void spx_wisdom_free(spmvx_context *ctx)
+{
+    free_list(ctx, ctx->wisdom);
+    ctx->wisdom = NULL;
+}
+
+size_t spx_wisdom_bytes(const spmvx_context *ctx)
+{
+    size_t bytes = 0;
+    for (const spx_wisdom *w = ctx->wisdom; w; w = w->next) bytes += sizeof *w;
+    return bytes;
+}
+
+static int line_of(const spx_wisdom *w, char *out, size_t room)
+{
+    int n = snprintf(out, room, "%s -> %s", w->key, w->spec);
+    if (w->slice) n += snprintf(out ? out + n : NULL, out ? room - (size_t)n : 0, " slice=%" PRId64 " sigma=%" PRId64, w->slice, w->sigma);
+    return n + snprintf(out ? out + n : NULL, out ? room - (size_t)n : 0, "\n");
+}
+
+spmvx_status spx_wisdom_write(const spmvx_context *ctx, char *buf, size_t *len)
+{
+    size_t need = sizeof head;   /* with the final NUL */
+    for (const spx_wisdom *w = ctx->wisdom; w; w = w->next) need += (size_t)line_of(w, NULL, 0);
+    if (buf && *len < need) return spx_fail(ctx, SPMVX_ERR_LIMIT, "*len is %zu, and the wisdom takes %zu bytes", *len, need);
+    *len = need;
+    if (!buf) return SPMVX_OK;
+    memcpy(buf, head, sizeof head);
+    size_t at = sizeof head - 1;
+    for (const spx_wisdom *w = ctx->wisdom; w; w = w->next) at += (size_t)line_of(w, buf + at, need - at);
+    return SPMVX_OK;
+}
+
+static spmvx_status bad_line(const spmvx_context *ctx, int64_t line, const char *why)
+{
+    return spx_fail(ctx, SPMVX_ERR_FILE, "buf is no wisdom: line %" PRId64 ": %s", line, why);
+}
+
+/* One line, without its end: "KEY -> SPEC" or "KEY -> SPEC slice=N sigma=N". */
+static spmvx_status read_line(spmvx_context *ctx, const char *text, int64_t line, spx_wisdom **list)
+{
+    char key[SPX_WISDOM_KEY], spec[SPX_SPEC], rest = 0;
+    const char *arrow = strstr(text, " -> ");
+    if (!arrow) return bad_line(ctx, line, "no ' -> '");
+    if (arrow == text || (size_t)(arrow - text) >= sizeof key) return bad_line(ctx, line, "the features are empty or too long");
+    memcpy(key, text, (size_t)(arrow - text));
+    key[arrow - text] = 0;
+    const char *after = arrow + 4;
+    const size_t n = strcspn(after, " ");
+    if (!n || n >= sizeof spec) return bad_line(ctx, line, "the kernel is empty or too long");
+    memcpy(spec, after, n);
+    spec[n] = 0;
+    int64_t slice = 0, sigma = 0;
+    if (after[n] && (sscanf(after + n, " slice=%" SCNd64 " sigma=%" SCNd64 "%c", &slice, &sigma, &rest) != 2 || slice < 4 || slice > 64 || sigma < 1))
+        return bad_line(ctx, line, "after the kernel comes ' slice=4...64 sigma=1...' or nothing");
+    return put(ctx, list, key, spec, slice, sigma);
+}
+
+spmvx_status spx_wisdom_read(spmvx_context *ctx, const char *buf, size_t len)
+{
+    const size_t n = strnlen(buf, len);
+    if (n < len && n + 1 != len) return spx_fail(ctx, SPMVX_ERR_FILE, "buf is no wisdom: byte %zu of %zu is NUL", n, len);
+    if (n < sizeof head - 1 || memcmp(buf, head, sizeof head - 1)) return bad_line(ctx, 1, "it is not 'spmvx-wisdom 1'");
+    spx_wisdom *fresh = NULL;
+    spmvx_status s = SPMVX_OK;
+    int64_t line = 2;
+    for (size_t at = sizeof head - 1; at < n && s == SPMVX_OK; line++) {
+        const char *end = memchr(buf + at, '\n', n - at);
+        const size_t length = end ? (size_t)(end - (buf + at)) : n - at;
+        char text[SPX_WISDOM_KEY + SPX_SPEC + 80];
+        if (!end || length >= sizeof text) s = bad_line(ctx, line, end ? "too long" : "it does not end");
+        else {
+            memcpy(text, buf + at, length);
+            text[length] = 0;
+            s = read_line(ctx, text, line, &fresh);
+        }
+        at += length + 1;
+    }
+    if (s != SPMVX_OK) {
+        free_list(ctx, fresh);
+        return s;
+    }
+    /* Nothing can fail from here on: what is fresh goes in front, what it replaces goes away. */
+    for (spx_wisdom **at = &ctx->wisdom; *at;) {
+        const spx_wisdom *w = fresh;
+        while (w && strcmp(w->key, (*at)->key)) w = w->next;
+        if (!w) {
+            at = &(*at)->next;
+            continue;
+        }
+        spx_wisdom *old = *at;
+        *at = old->next;
+        spx_free(ctx, old);
+    }
+    spx_wisdom **end = &fresh;
+    while (*end) end = &(*end)->next;
+    *end = ctx->wisdom;
+    ctx->wisdom = fresh;
+    return SPMVX_OK;
+}

@@ -1,0 +1,26 @@
+/* What timed conversions found: a line each, from a matrix's features to a kernel. */
+#ifndef SPX_WISDOM_H
+#define SPX_WISDOM_H
+#include "dispatch/select.h"
+
+enum { SPX_WISDOM_KEY = 192 };
+
+typedef struct spx_wisdom {
+    struct spx_wisdom *next;
+    char key[SPX_WISDOM_KEY], spec[SPX_SPEC];
+    int64_t slice, sigma;
+} spx_wisdom;
+
+/* The features as text: equal for matrices that a choice carries over between. */
+void spx_wisdom_key(const spmvx_context *, const spx_features *, char out[SPX_WISDOM_KEY]);
+/* NULL when nothing is known, or the kernel is not available here. */
+bool spx_wisdom_find(const spmvx_context *, const char *key, spx_candidate *out);
+/* Replaces what was known for the key. */
+spmvx_status spx_wisdom_learn(spmvx_context *, const char *key, const spx_candidate *);
+void spx_wisdom_free(spmvx_context *);
+size_t spx_wisdom_bytes(const spmvx_context *);
+
+/* As the public functions. */
+spmvx_status spx_wisdom_write(const spmvx_context *, char *buf, size_t *len);
+spmvx_status spx_wisdom_read(spmvx_context *, const char *buf, size_t len);
+#endif

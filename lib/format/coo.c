@@ -1,0 +1,197 @@
+/* COO: row[nnz], col[nnz], val[nnz], in any order. To CSR by a counting sort over rows that keeps the order of a row's
+ * entries: every thread counts its run of entries, a scan over rows and runs gives each its place, and they move. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/order.h"
+#include "core/threads.h"
+#include "format/take.h"
+
+enum { STEP = 16384 };
+
+static spmvx_status take(const spmvx_context *ctx, const spmvx_arrays *a, bool borrow, bool trust, spx_sparse *out)
+{
+    SPX_TRY(spx_take_present(ctx, "row", a->row, a->nnz));
+    SPX_TRY(spx_take_present(ctx, "col", a->col, a->nnz));
+    SPX_TRY(spx_take_present(ctx, "val", a->val, a->nnz));
+    if (!trust) {
+        SPX_TRY(spx_take_indices(ctx, "row", a->row, a->idx_type, a->nnz, 0, a->nrows, "rows"));
+        SPX_TRY(spx_take_indices(ctx, "col", a->col, a->idx_type, a->nnz, 0, a->ncols, "columns"));
+    }
+    *out = (spx_sparse){ .format = SPMVX_COO, .val_type = a->val_type, .ptr_type = SPMVX_I32, .nrows = a->nrows, .ncols = a->ncols,
+                         .nnz = a->nnz, .stored = a->nnz };
+    spmvx_status s = spx_take_copy(ctx, "row", a->row, a->idx_type, SPMVX_I32, a->nnz, borrow, &out->slot[SPX_ROW]);
+    if (s == SPMVX_OK) s = spx_take_copy(ctx, "col", a->col, a->idx_type, SPMVX_I32, a->nnz, borrow, &out->slot[SPX_COL]);
+    if (s == SPMVX_OK) s = spx_take_copy(ctx, "val", a->val, a->val_type, a->val_type, a->nnz, borrow, &out->slot[SPX_VAL]);
+    if (s != SPMVX_OK) spx_sparse_drop(out);
+    return s;
+}
+
+/* ---- from CSR: spell the rows out ---- */
+
+typedef struct expand_job {
+    const spx_sparse *csr;
+    int32_t *row;
+} expand_job;
+
+static void expand_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const expand_job *e = arg;
+    for (int64_t r = begin * STEP; r < spx_min(end * STEP, e->csr->nrows); r++)
+        for (int64_t k = spx_ptr_at(e->csr, r); k < spx_ptr_at(e->csr, r + 1); k++) e->row[k] = (int32_t)r;
+}
+
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
+{
+    const size_t bytes = spx_bytes(csr->nnz, 8 + spx_type_bytes(csr->val_type));
+    SPX_TRY(spx_budget(ctx, "COO", bytes, csr, build));
+    spx_array *row;
+    SPX_TRY(spx_array_new(ctx, csr->nnz, sizeof(int32_t), "row", &row));
+    expand_job e = { csr, row->data };
+    spx_parallel(spx_threads_for(ctx->threads, csr->nnz), spx_ceil_div(csr->nrows, STEP), expand_body, &e);
+    *out = spx_sparse_share(csr);
+    spx_array_drop(out->slot[SPX_PTR]);
+    out->slot[SPX_PTR] = NULL;
+    out->slot[SPX_ROW] = row;
+    out->format = SPMVX_COO;
+    return SPMVX_OK;
+}
+
+/* ---- to CSR ---- */
+
+typedef struct sort_job {
+    const int32_t *row, *col;
+    const void *val;
+    size_t each;
+    int64_t nnz, nrows, runs;
+    int64_t *place;           /* runs x nrows: counts, then where the run's next entry of the row goes */
+    int64_t *chunk_total;     /* per chunk of rows */
+    void *ptr;
+    spmvx_type ptr_type;
+    int32_t *col_out;
+    void *val_out;
+} sort_job;
+
+static void count_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const sort_job *j = arg;
+    for (int64_t run = begin; run < end; run++) {
+        int64_t *count = j->place + run * j->nrows;
+        memset(count, 0, (size_t)j->nrows * sizeof *count);
+        for (int64_t i = spx_part(j->nnz, j->runs, run); i < spx_part(j->nnz, j->runs, run + 1); i++) count[j->row[i]]++;
+    }
+}
+
+static void total_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const sort_job *j = arg;
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        int64_t sum = 0;
+        for (int64_t r = chunk * STEP; r < spx_min((chunk + 1) * STEP, j->nrows); r++)
+            for (int64_t run = 0; run < j->runs; run++) sum += j->place[run * j->nrows + r];
+        j->chunk_total[chunk] = sum;
+    }
+}
+
+static void place_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const sort_job *j = arg;
+    for (int64_t chunk = begin; chunk < end; chunk++) {
+        int64_t next = j->chunk_total[chunk];
+        for (int64_t r = chunk * STEP; r < spx_min((chunk + 1) * STEP, j->nrows); r++) {
+            if (j->ptr_type == SPMVX_I64) ((int64_t *)j->ptr)[r] = next;
+            else ((int32_t *)j->ptr)[r] = (int32_t)next;
+            for (int64_t run = 0; run < j->runs; run++) {
+                int64_t *p = &j->place[run * j->nrows + r];
+                const int64_t count = *p;
+                *p = next;
+                next += count;
+            }
+        }
+    }
+}
+
+static void move_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const sort_job *j = arg;
+    for (int64_t run = begin; run < end; run++) {
+        int64_t *place = j->place + run * j->nrows;
+        for (int64_t i = spx_part(j->nnz, j->runs, run); i < spx_part(j->nnz, j->runs, run + 1); i++) {
+            const int64_t to = place[j->row[i]]++;
+            j->col_out[to] = j->col[i];
+            if (j->each == 8) ((uint64_t *)j->val_out)[to] = ((const uint64_t *)j->val)[i];
+            else ((uint32_t *)j->val_out)[to] = ((const uint32_t *)j->val)[i];
+        }
+    }
+}
+
+static spmvx_status sort_rows(const spmvx_context *ctx, sort_job *j, bool move)
+{
+    const int threads = spx_threads_for(ctx->threads, j->nnz);
+    const int64_t chunks = spx_ceil_div(j->nrows, STEP);
+    SPX_TRY(spx_alloc(ctx, spx_bytes(j->runs, spx_bytes(j->nrows, sizeof(int64_t))), "counts of the rows", &j->place));
+    const spmvx_status s = spx_alloc(ctx, spx_bytes(chunks, sizeof(int64_t)), "counts of the rows", &j->chunk_total);
+    if (s == SPMVX_OK) {
+        spx_parallel(threads, j->runs, count_body, j);
+        spx_parallel(threads, chunks, total_body, j);
+        int64_t sum = 0;
+        for (int64_t c = 0; c < chunks; c++) {
+            const int64_t total = j->chunk_total[c];
+            j->chunk_total[c] = sum;
+            sum += total;
+        }
+        spx_parallel(threads, chunks, place_body, j);
+        if (j->ptr_type == SPMVX_I64) ((int64_t *)j->ptr)[j->nrows] = sum;
+        else ((int32_t *)j->ptr)[j->nrows] = (int32_t)sum;
+        if (move) spx_parallel(threads, j->runs, move_body, j);
+        spx_free(ctx, j->chunk_total);
+    }
+    spx_free(ctx, j->place);
+    return s;
+}
+
+static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
+{
+    const bool sorted = spx_ascending(ctx, spx_data(a, SPX_ROW), a->nnz);
+    spx_sparse c = { .format = SPMVX_CSR, .val_type = a->val_type, .ptr_type = spx_count_type(a->nnz), .nrows = a->nrows,
+                     .ncols = a->ncols, .nnz = a->nnz, .stored = a->nnz };
+    spmvx_status s = spx_array_new(ctx, a->nrows + 1, spx_type_bytes(c.ptr_type), "ptr", &c.slot[SPX_PTR]);
+    if (sorted) {
+        c.slot[SPX_COL] = spx_array_share(a->slot[SPX_COL]);
+        c.slot[SPX_VAL] = spx_array_share(a->slot[SPX_VAL]);
+    } else {
+        if (s == SPMVX_OK) s = spx_array_new(ctx, a->nnz, sizeof(int32_t), "col", &c.slot[SPX_COL]);
+        if (s == SPMVX_OK) s = spx_array_new(ctx, a->nnz, spx_type_bytes(a->val_type), "val", &c.slot[SPX_VAL]);
+    }
+    if (s == SPMVX_OK) {
+        /* One run a thread, while the counts stay below the entries themselves. */
+        const int64_t runs = spx_max(1, spx_min(spx_threads_for(ctx->threads, a->nnz), a->nnz / spx_max(a->nrows, 1)));
+        sort_job j = { .row = spx_data(a, SPX_ROW), .col = spx_data(a, SPX_COL), .val = spx_data(a, SPX_VAL),
+                       .each = spx_type_bytes(a->val_type), .nnz = a->nnz, .nrows = a->nrows, .runs = runs,
+                       .ptr = c.slot[SPX_PTR]->data, .ptr_type = c.ptr_type, .col_out = c.slot[SPX_COL]->data,
+                       .val_out = c.slot[SPX_VAL]->data };
+        s = sort_rows(ctx, &j, !sorted);
+    }
+    if (s == SPMVX_OK) *csr = c;
+    else spx_sparse_drop(&c);
+    return s;
+}
+
+static size_t streamed(const spx_sparse *a)
+{
+    return spx_sparse_bytes(a, true);
+}
+
+static void view(const spx_sparse *a, spmvx_arrays *v)
+{
+    v->row = spx_data(a, SPX_ROW);
+    v->col = spx_data(a, SPX_COL);
+    v->val = spx_data(a, SPX_VAL);
+}
+
+const spx_format spx_format_coo = { SPMVX_COO, "COO", take, from_csr, to_csr, streamed, view };

@@ -1,0 +1,63 @@
+/* The table of formats, conversion by way of CSR, and the transpose. */
+#include "format/format.h"
+
+#include <string.h>
+
+static const spx_format *const formats[] = { &spx_format_coo, &spx_format_csr, &spx_format_sell };
+
+const spx_format *spx_format_find(spmvx_format f)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (formats[i]->format == f) return formats[i];
+    return NULL;
+}
+
+const char *spx_format_name(spmvx_format f)
+{
+    static const char *const names[] = { "AUTO", "COO", "CSR", "CSC", "ELL", "SELL", "CSR5", "HYB", "DIA", "BSR", "TILED", "PACKED" };
+    return (unsigned)f < sizeof names / sizeof *names ? names[f] : NULL;
+}
+
+spmvx_status spx_format_missing(const spmvx_context *ctx, const char *argument, spmvx_format f)
+{
+    char offered[64] = "";
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        strcat(offered, i ? ", " : "");
+        strcat(offered, formats[i]->name);
+    }
+    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s is SPMVX_%s, which this version does not have; it has %s", argument,
+                    spx_format_name(f), offered);
+}
+
+bool spx_rows_outnumber(int64_t nrows, int64_t nnz)
+{
+    return nrows - 4096 > 8 * nnz;
+}
+
+spmvx_status spx_format_convert(const spmvx_context *ctx, const spx_sparse *a, spmvx_format to, const spx_build *build,
+                                spx_sparse *out)
+{
+    spx_sparse csr = { 0 };
+    SPX_TRY(spx_format_find(a->format)->to_csr(ctx, a, &csr));
+    const spmvx_status s = spx_format_find(to)->from_csr(ctx, &csr, build, out);
+    spx_sparse_drop(&csr);
+    return s;
+}
+
+spmvx_status spx_transpose(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *out)
+{
+    const spx_build any = { .budget = SIZE_MAX, .max_bytes = SIZE_MAX };
+    spx_sparse coo = { 0 };
+    if (a->format == SPMVX_COO) coo = spx_sparse_share(a);
+    else SPX_TRY(spx_format_convert(ctx, a, SPMVX_COO, &any, &coo));
+    spx_sparse swapped = coo;
+    swapped.slot[SPX_ROW] = coo.slot[SPX_COL];
+    swapped.slot[SPX_COL] = coo.slot[SPX_ROW];
+    swapped.nrows = coo.ncols;
+    swapped.ncols = coo.nrows;
+    spmvx_status s = SPMVX_OK;
+    if (spx_rows_outnumber(swapped.nrows, swapped.nnz)) *out = spx_sparse_share(&swapped);
+    else s = spx_format_coo.to_csr(ctx, &swapped, out);
+    spx_sparse_drop(&coo);
+    return s;
+}

@@ -1,0 +1,51 @@
+/* What every format does: take the caller's arrays, build from CSR, go back to CSR. One table a format, format.c finds it.
+ *
+ * Builders treat values as opaque elements of 4 or 8 bytes, zero in padding, and give the same pattern for the same
+ * pattern: an update map is made by sending positions through the same conversion in place of values. */
+#ifndef SPX_FORMAT_H
+#define SPX_FORMAT_H
+#include "core/context.h"
+#include "core/sparse.h"
+
+/* What a build may do. */
+typedef struct spx_build {
+    int64_t slice, sigma;     /* 0: chosen by the format */
+    size_t budget;            /* bytes that the result may still take */
+    size_t max_bytes;         /* the caller's limit, for the message */
+} spx_build;
+
+typedef struct spx_format {
+    spmvx_format format;
+    const char *name;
+    /* Checks the caller's arrays and takes them over, borrowed or copied. trust skips the checks that read them all. */
+    spmvx_status (*take)(const spmvx_context *, const spmvx_arrays *, bool borrow, bool trust, spx_sparse *out);
+    /* Refuses (LIMIT) before it allocates what the budget does not hold. Shares what stays the same. */
+    spmvx_status (*from_csr)(const spmvx_context *, const spx_sparse *csr, const spx_build *, spx_sparse *out);
+    /* Exact: entries of a row in their order, repeats and zeros kept. Shares what stays the same. */
+    spmvx_status (*to_csr)(const spmvx_context *, const spx_sparse *, spx_sparse *csr);
+    /* Bytes of the matrix that one multiplication reads. */
+    size_t (*streamed)(const spx_sparse *);
+    void (*view)(const spx_sparse *, spmvx_arrays *);
+} spx_format;
+
+/* NULL for a format that this version lacks. */
+const spx_format *spx_format_find(spmvx_format);
+/* The name of any format of the contract ("CSR5"); NULL for an unknown value. */
+const char *spx_format_name(spmvx_format);
+spmvx_status spx_format_missing(const spmvx_context *, const char *argument, spmvx_format);
+
+extern const spx_format spx_format_coo, spx_format_csr, spx_format_sell;
+
+/* One matrix to another format; source and target may be the same, then all is shared. */
+spmvx_status spx_format_convert(const spmvx_context *, const spx_sparse *, spmvx_format, const spx_build *, spx_sparse *out);
+/* The transpose, CSR (COO for COO): rows of the result hold their entries in the order of A's rows. */
+spmvx_status spx_transpose(const spmvx_context *, const spx_sparse *, spx_sparse *out);
+
+/* Rows so many that CSR's pointers would dwarf the entries: such matrices stay COO. */
+bool spx_rows_outnumber(int64_t nrows, int64_t nnz);
+
+/* Entries that SELL would store with padding; sigma is brought to 1 ... nrows. */
+spmvx_status spx_sell_stored(const spmvx_context *, const spx_sparse *csr, int64_t slice, int64_t sigma, int64_t *stored);
+/* The slice and sigma that SELL takes by default, and what it would store. */
+spmvx_status spx_sell_choose(const spmvx_context *, const spx_sparse *csr, int64_t *slice, int64_t *sigma, int64_t *stored);
+#endif

@@ -1,0 +1,363 @@
+/* SELL-C-sigma: rows in slices of C (`slice`), each slice as wide as its longest row, entries of a slice side by side:
+ * entry k of the row at position s*C+i at ptr[s] + k*C + i. Rows are sorted by falling length within windows of sigma
+ * rows; `row` names the matrix row at each position (NULL when none moved). Padding has column -1 and value 0.
+ * Source: Kreutzer, Hager, Wellein, Fehske, Bishop, SIAM J. Sci. Comput. 36(5), 2014. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/threads.h"
+#include "format/take.h"
+
+enum { MIN_SLICE = 4, MAX_SLICE = 64, STEP = 1024 };
+
+/* ---- the caller's arrays ---- */
+
+static spmvx_status check_slices(const spmvx_context *ctx, const spmvx_arrays *a)
+{
+    const int64_t slices = spx_ceil_div(a->nrows, a->slice);
+    SPX_TRY(spx_take_pointers(ctx, a->ptr, a->ptr_type, slices));
+    for (int64_t s = 0; s < slices; s++) {
+        const int64_t p = spx_index_at(a->ptr, a->ptr_type, s + 1);
+        if (p % a->slice)
+            return spx_fail(ctx, SPMVX_ERR_SHAPE, "arrays.ptr[%" PRId64 "] is %" PRId64 ", not a multiple of arrays.slice %" PRId64, s + 1, p, a->slice);
+    }
+    return SPMVX_OK;
+}
+
+/* Counts entries, and refuses one in the rows that the last slice has too many. */
+static spmvx_status check_entries(const spmvx_context *ctx, const spmvx_arrays *a, int64_t stored)
+{
+    const int64_t slices = spx_ceil_div(a->nrows, a->slice), tail = a->nrows - (slices - 1) * a->slice;
+    int64_t nnz = 0;
+    for (int64_t k = 0; k < stored; k++) nnz += spx_index_at(a->col, a->idx_type, k) >= 0;
+    for (int64_t k = slices ? spx_index_at(a->ptr, a->ptr_type, slices - 1) : 0; k < stored; k++)
+        if (k % a->slice >= tail && spx_index_at(a->col, a->idx_type, k) >= 0)
+            return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.col[%" PRId64 "] is an entry of row %" PRId64 ", and there are %" PRId64 " rows", k,
+                            (slices - 1) * a->slice + k % a->slice, a->nrows);
+    if (nnz != a->nnz)
+        return spx_fail(ctx, SPMVX_ERR_SHAPE, "arrays.col holds %" PRId64 " entries besides padding, and arrays.nnz is %" PRId64, nnz, a->nnz);
+    return SPMVX_OK;
+}
+
+static spmvx_status check_rows(const spmvx_context *ctx, const spmvx_arrays *a)
+{
+    if (!a->row) return SPMVX_OK;
+    SPX_TRY(spx_take_indices(ctx, "row", a->row, a->idx_type, a->nrows, 0, a->nrows, "rows"));
+    unsigned char *seen;
+    SPX_TRY(spx_calloc(ctx, (size_t)a->nrows / 8 + 1, "marks of the rows", &seen));
+    spmvx_status s = SPMVX_OK;
+    for (int64_t i = 0; i < a->nrows && s == SPMVX_OK; i++) {
+        const int64_t r = spx_index_at(a->row, a->idx_type, i);
+        if (seen[r / 8] & 1 << r % 8) s = spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.row[%" PRId64 "] is %" PRId64 ", which came before", i, r);
+        seen[r / 8] |= (unsigned char)(1 << r % 8);
+    }
+    spx_free(ctx, seen);
+    return s;
+}
+
+static spmvx_status check_slice(const spmvx_context *ctx, const char *argument, int64_t slice)
+{
+    if (slice >= MIN_SLICE && slice <= MAX_SLICE) return SPMVX_OK;
+    return spx_fail(ctx, slice < 1 ? SPMVX_ERR_ARGUMENT : SPMVX_ERR_UNSUPPORTED, "%s is %" PRId64 "; SELL takes %d to %d", argument, slice, MIN_SLICE, MAX_SLICE);
+}
+
+static spmvx_status take(const spmvx_context *ctx, const spmvx_arrays *a, bool borrow, bool trust, spx_sparse *out)
+{
+    SPX_TRY(check_slice(ctx, "arrays.slice", a->slice));
+    if (!a->ptr) return spx_fail_null(ctx, "arrays.ptr");
+    const int64_t slices = spx_ceil_div(a->nrows, a->slice), stored = spx_index_at(a->ptr, a->ptr_type, slices);
+    if (stored < a->nnz)
+        return spx_fail(ctx, SPMVX_ERR_SHAPE, "arrays.ptr[%" PRId64 "] is %" PRId64 ", and arrays.nnz is %" PRId64, slices, stored, a->nnz);
+    SPX_TRY(spx_take_present(ctx, "col", a->col, stored));
+    SPX_TRY(spx_take_present(ctx, "val", a->val, stored));
+    if (!trust) {
+        SPX_TRY(check_slices(ctx, a));
+        SPX_TRY(spx_take_indices(ctx, "col", a->col, a->idx_type, stored, -1, a->ncols, "columns"));
+        SPX_TRY(check_entries(ctx, a, stored));
+        SPX_TRY(check_rows(ctx, a));
+    }
+    *out = (spx_sparse){ .format = SPMVX_SELL, .val_type = a->val_type, .nrows = a->nrows, .ncols = a->ncols, .nnz = a->nnz,
+                         .stored = stored, .slice = a->slice, .sigma = a->row ? a->nrows : 1 };
+    out->ptr_type = borrow ? a->ptr_type : spx_count_type(stored);
+    spmvx_status s = spx_take_copy(ctx, "ptr", a->ptr, a->ptr_type, out->ptr_type, slices + 1, borrow, &out->slot[SPX_PTR]);
+    if (s == SPMVX_OK) s = spx_take_copy(ctx, "col", a->col, a->idx_type, SPMVX_I32, stored, borrow, &out->slot[SPX_COL]);
+    if (s == SPMVX_OK) s = spx_take_copy(ctx, "val", a->val, a->val_type, a->val_type, stored, borrow, &out->slot[SPX_VAL]);
+    if (s == SPMVX_OK && a->row) s = spx_take_copy(ctx, "row", a->row, a->idx_type, SPMVX_I32, a->nrows, borrow, &out->slot[SPX_ROW]);
+    if (s != SPMVX_OK) spx_sparse_drop(out);
+    return s;
+}
+
+/* ---- from CSR: order the rows, size the slices, fill them ---- */
+
+static int64_t row_length(const spx_sparse *csr, int64_t r)
+{
+    return spx_ptr_at(csr, r + 1) - spx_ptr_at(csr, r);
+}
+
+typedef struct order_job {
+    const spx_sparse *csr;
+    int64_t sigma;
+    int32_t *row;
+    uint64_t *scratch;        /* nrows keys */
+} order_job;
+
+static int by_key(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts one window by falling length, ties in row order: by counting where lengths are few, else by comparing. */
+static void order_window(const order_job *j, int64_t begin, int64_t end)
+{
+    enum { BUCKETS = 2048 };
+    int64_t shortest = INT64_MAX, longest = 0;
+    for (int64_t r = begin; r < end; r++) {
+        const int64_t n = row_length(j->csr, r);
+        shortest = spx_min(shortest, n);
+        longest = spx_max(longest, n);
+    }
+    if (longest - shortest < BUCKETS) {
+        int32_t place[BUCKETS + 1] = { 0 };
+        const int64_t buckets = longest - shortest + 1;
+        for (int64_t r = begin; r < end; r++) place[longest - row_length(j->csr, r) + 1]++;
+        for (int64_t b = 1; b < buckets; b++) place[b] += place[b - 1];
+        for (int64_t r = begin; r < end; r++) j->row[begin + place[longest - row_length(j->csr, r)]++] = (int32_t)r;
+        return;
+    }
+    uint64_t *key = j->scratch + begin;
+    for (int64_t r = begin; r < end; r++)
+        key[r - begin] = (uint64_t)(UINT32_MAX - spx_min(row_length(j->csr, r), UINT32_MAX)) << 32 | (uint64_t)r;
+    qsort(key, (size_t)(end - begin), sizeof *key, by_key);
+    for (int64_t i = begin; i < end; i++) j->row[i] = (int32_t)(key[i - begin] & UINT32_MAX);
+}
+
+static void order_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const order_job *j = arg;
+    for (int64_t w = begin; w < end; w++) order_window(j, w * j->sigma, spx_min((w + 1) * j->sigma, j->csr->nrows));
+}
+
+/* The rows in the order of their positions; *row stays NULL for sigma 1. */
+static spmvx_status order_rows(const spmvx_context *ctx, const spx_sparse *csr, int64_t sigma, spx_array **row)
+{
+    *row = NULL;
+    if (sigma < 2) return SPMVX_OK;
+    uint64_t *scratch;
+    SPX_TRY(spx_array_new(ctx, csr->nrows, sizeof(int32_t), "row", row));
+    const spmvx_status s = spx_alloc(ctx, spx_bytes(csr->nrows, sizeof *scratch), "keys of the rows", &scratch);
+    if (s != SPMVX_OK) {
+        spx_array_drop(*row);
+        *row = NULL;
+        return s;
+    }
+    order_job j = { csr, sigma, (*row)->data, scratch };
+    spx_parallel(spx_threads_for(ctx->threads, csr->nrows), spx_ceil_div(csr->nrows, sigma), order_body, &j);
+    spx_free(ctx, scratch);
+    return SPMVX_OK;
+}
+
+static int64_t slice_width(const spx_sparse *csr, const int32_t *row, int64_t slice, int64_t s)
+{
+    int64_t width = 0;
+    for (int64_t i = s * slice; i < spx_min((s + 1) * slice, csr->nrows); i++)
+        width = spx_max(width, row_length(csr, row ? row[i] : i));
+    return width;
+}
+
+static int64_t stored_for(const spx_sparse *csr, const spx_array *row, int64_t slice)
+{
+    int64_t stored = 0;
+    for (int64_t s = 0; s * slice < csr->nrows; s++) stored += slice * slice_width(csr, row ? row->data : NULL, slice, s);
+    return stored;
+}
+
+static int64_t clamp_sigma(const spx_sparse *csr, int64_t sigma)
+{
+    return spx_max(1, spx_min(sigma, csr->nrows));
+}
+
+spmvx_status spx_sell_stored(const spmvx_context *ctx, const spx_sparse *csr, int64_t slice, int64_t sigma, int64_t *stored)
+{
+    spx_array *row;
+    SPX_TRY(order_rows(ctx, csr, clamp_sigma(csr, sigma), &row));
+    *stored = stored_for(csr, row, slice);
+    spx_array_drop(row);
+    return SPMVX_OK;
+}
+
+/* Sorting scatters y and parts rows from their neighbours' x, so the smallest window that brings the padding under the
+ * bound is taken. */
+spmvx_status spx_sell_choose(const spmvx_context *ctx, const spx_sparse *csr, int64_t *slice, int64_t *sigma, int64_t *stored)
+{
+    static const int64_t windows[] = { 1, 64, 512, 4096, 32768, INT32_MAX };
+    static const double bound = 1.05;
+    if (!*slice) *slice = spx_type_bytes(csr->val_type) == 8 ? 8 : 16;
+    if (*sigma) return spx_sell_stored(ctx, csr, *slice, *sigma, stored);
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        int64_t now;
+        SPX_TRY(spx_sell_stored(ctx, csr, *slice, windows[i], &now));
+        if (i && (double)now > 0.97 * (double)*stored) continue;
+        *stored = now;
+        *sigma = windows[i];
+        if ((double)now <= bound * (double)csr->nnz || windows[i] >= csr->nrows) break;
+    }
+    return SPMVX_OK;
+}
+
+typedef struct fill_job {
+    const spx_sparse *csr;
+    spx_sparse *sell;
+} fill_job;
+
+static void fill_slice(const spx_sparse *csr, const spx_sparse *sell, int64_t s)
+{
+    const int64_t C = sell->slice, first = spx_ptr_at(sell, s), width = (spx_ptr_at(sell, s + 1) - first) / C;
+    const int32_t *row = spx_data(sell, SPX_ROW), *col = spx_data(csr, SPX_COL);
+    const void *val = spx_data(csr, SPX_VAL);
+    int32_t *col_out = sell->slot[SPX_COL]->data;
+    void *val_out = sell->slot[SPX_VAL]->data;
+    const bool wide = spx_type_bytes(csr->val_type) == 8;
+    int64_t from[MAX_SLICE], length[MAX_SLICE];
+    for (int64_t i = 0; i < C; i++) {
+        const int64_t at = s * C + i, r = at >= csr->nrows ? -1 : row ? row[at] : at;
+        from[i] = r < 0 ? 0 : spx_ptr_at(csr, r);
+        length[i] = r < 0 ? 0 : row_length(csr, r);
+    }
+    for (int64_t k = 0; k < width; k++)
+        for (int64_t i = 0; i < C; i++) {
+            const int64_t to = first + k * C + i, at = from[i] + k;
+            const bool entry = k < length[i];
+            col_out[to] = entry ? col[at] : -1;
+            if (wide) ((uint64_t *)val_out)[to] = entry ? ((const uint64_t *)val)[at] : 0;
+            else ((uint32_t *)val_out)[to] = entry ? ((const uint32_t *)val)[at] : 0;
+        }
+}
+
+static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const fill_job *j = arg;
+    const int64_t slices = spx_ceil_div(j->csr->nrows, j->sell->slice);
+    for (int64_t s = begin * STEP / 8; s < spx_min(end * STEP / 8, slices); s++) fill_slice(j->csr, j->sell, s);
+}
+
+static bool none_moved(const spx_sparse *csr, const int32_t *row)
+{
+    for (int64_t i = 0; i < csr->nrows; i++)
+        if (row[i] != i) return false;
+    return true;
+}
+
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
+{
+    int64_t slice = build->slice, sigma = build->sigma, stored;
+    if (slice) SPX_TRY(check_slice(ctx, "options.slice", slice));
+    SPX_TRY(spx_sell_choose(ctx, csr, &slice, &sigma, &stored));
+    sigma = clamp_sigma(csr, sigma);
+    const int64_t slices = spx_ceil_div(csr->nrows, slice);
+    spx_sparse a = { .format = SPMVX_SELL, .val_type = csr->val_type, .ptr_type = spx_count_type(stored), .nrows = csr->nrows,
+                     .ncols = csr->ncols, .nnz = csr->nnz, .stored = stored, .slice = slice, .sigma = sigma };
+    const size_t index = spx_plus(spx_bytes(slices + 1, spx_type_bytes(a.ptr_type)), sigma > 1 ? spx_bytes(csr->nrows, sizeof(int32_t)) : 0);
+    SPX_TRY(spx_budget(ctx, "SELL", spx_plus(index, spx_bytes(stored, 4 + spx_type_bytes(a.val_type))), csr, build));
+    spmvx_status s = order_rows(ctx, csr, sigma, &a.slot[SPX_ROW]);
+    if (s == SPMVX_OK && a.slot[SPX_ROW] && none_moved(csr, a.slot[SPX_ROW]->data)) {
+        spx_array_drop(a.slot[SPX_ROW]);
+        a.slot[SPX_ROW] = NULL;
+    }
+    if (s == SPMVX_OK) s = spx_array_new(ctx, slices + 1, spx_type_bytes(a.ptr_type), "ptr", &a.slot[SPX_PTR]);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, stored, sizeof(int32_t), "col", &a.slot[SPX_COL]);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, stored, spx_type_bytes(a.val_type), "val", &a.slot[SPX_VAL]);
+    if (s != SPMVX_OK) {
+        spx_sparse_drop(&a);
+        return s;
+    }
+    int64_t at = 0;
+    for (int64_t i = 0; i <= slices; i++) {
+        if (a.ptr_type == SPMVX_I64) ((int64_t *)a.slot[SPX_PTR]->data)[i] = at;
+        else ((int32_t *)a.slot[SPX_PTR]->data)[i] = (int32_t)at;
+        if (i < slices) at += slice * slice_width(csr, spx_data(&a, SPX_ROW), slice, i);
+    }
+    fill_job j = { csr, &a };
+    spx_parallel(spx_threads_for(ctx->threads, stored), spx_ceil_div(slices, STEP / 8), fill_body, &j);
+    *out = a;
+    return SPMVX_OK;
+}
+
+/* ---- back to CSR ---- */
+
+static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const fill_job *j = arg;
+    const spx_sparse *csr = j->csr, *sell = j->sell;
+    const int64_t C = sell->slice;
+    const int32_t *row = spx_data(sell, SPX_ROW), *col = spx_data(sell, SPX_COL);
+    const void *val = spx_data(sell, SPX_VAL);
+    const bool wide = spx_type_bytes(csr->val_type) == 8;
+    for (int64_t at = begin * STEP; at < spx_min(end * STEP, sell->nrows); at++) {
+        const int64_t s = at / C, i = at % C;
+        int64_t to = spx_ptr_at(csr, row ? row[at] : at);
+        for (int64_t k = spx_ptr_at(sell, s) + i; k < spx_ptr_at(sell, s + 1); k += C) {
+            if (col[k] < 0) continue;
+            ((int32_t *)csr->slot[SPX_COL]->data)[to] = col[k];
+            if (wide) ((uint64_t *)csr->slot[SPX_VAL]->data)[to] = ((const uint64_t *)val)[k];
+            else ((uint32_t *)csr->slot[SPX_VAL]->data)[to] = ((const uint32_t *)val)[k];
+            to++;
+        }
+    }
+}
+
+static void count_rows(const spx_sparse *sell, void *ptr, spmvx_type ptr_type)
+{
+    const int64_t C = sell->slice;
+    const int32_t *row = spx_data(sell, SPX_ROW), *col = spx_data(sell, SPX_COL);
+    memset(ptr, 0, spx_type_bytes(ptr_type));
+    for (int64_t at = 0; at < sell->nrows; at++) {
+        const int64_t s = at / C, r = row ? row[at] : at;
+        int64_t n = 0;
+        for (int64_t k = spx_ptr_at(sell, s) + at % C; k < spx_ptr_at(sell, s + 1); k += C) n += col[k] >= 0;
+        if (ptr_type == SPMVX_I64) ((int64_t *)ptr)[r + 1] = n;
+        else ((int32_t *)ptr)[r + 1] = (int32_t)n;
+    }
+    for (int64_t r = 0; r < sell->nrows; r++)
+        if (ptr_type == SPMVX_I64) ((int64_t *)ptr)[r + 1] += ((int64_t *)ptr)[r];
+        else ((int32_t *)ptr)[r + 1] += ((int32_t *)ptr)[r];
+}
+
+static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
+{
+    spx_sparse c = { .format = SPMVX_CSR, .val_type = a->val_type, .ptr_type = spx_count_type(a->nnz), .nrows = a->nrows,
+                     .ncols = a->ncols, .nnz = a->nnz, .stored = a->nnz };
+    spmvx_status s = spx_array_new(ctx, a->nrows + 1, spx_type_bytes(c.ptr_type), "ptr", &c.slot[SPX_PTR]);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, a->nnz, sizeof(int32_t), "col", &c.slot[SPX_COL]);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, a->nnz, spx_type_bytes(a->val_type), "val", &c.slot[SPX_VAL]);
+    if (s != SPMVX_OK) {
+        spx_sparse_drop(&c);
+        return s;
+    }
+    count_rows(a, c.slot[SPX_PTR]->data, c.ptr_type);
+    spx_sparse sell = *a;
+    fill_job j = { &c, &sell };
+    spx_parallel(spx_threads_for(ctx->threads, a->stored), spx_ceil_div(a->nrows, STEP), unfill_body, &j);
+    *csr = c;
+    return SPMVX_OK;
+}
+
+static size_t streamed(const spx_sparse *a)
+{
+    return spx_sparse_bytes(a, true);
+}
+
+static void view(const spx_sparse *a, spmvx_arrays *v)
+{
+    v->slice = a->slice;
+    v->ptr = spx_data(a, SPX_PTR);
+    v->row = spx_data(a, SPX_ROW);
+    v->col = spx_data(a, SPX_COL);
+    v->val = spx_data(a, SPX_VAL);
+}
+
+const spx_format spx_format_sell = { SPMVX_SELL, "SELL", take, from_csr, to_csr, streamed, view };

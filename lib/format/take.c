@@ -1,0 +1,125 @@
+/* Checks of the caller's arrays, and copies of them, threaded. */
+#include "format/take.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/threads.h"
+
+enum { STEP = 16384 };
+
+spmvx_status spx_take_present(const spmvx_context *ctx, const char *name, const void *p, int64_t count)
+{
+    if (p || !count) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "arrays.%s is NULL, and has %" PRId64 " elements", name, count);
+}
+
+typedef struct index_check {
+    const void *p;
+    spmvx_type type;
+    int64_t count, low, limit;
+    bool pointers;            /* look for falling pairs instead */
+    _Atomic int64_t first;    /* the first bad position */
+} index_check;
+
+static bool bad_at(const index_check *c, int64_t i)
+{
+    const int64_t v = spx_index_at(c->p, c->type, i);
+    return c->pointers ? v > spx_index_at(c->p, c->type, i + 1) : v < c->low || v >= c->limit;
+}
+
+static void check_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    index_check *c = arg;
+    for (int64_t i = begin * STEP; i < spx_min(end * STEP, c->count); i++) {
+        if (!bad_at(c, i)) continue;
+        int64_t first = atomic_load(&c->first);
+        while (i < first && !atomic_compare_exchange_weak(&c->first, &first, i)) { }
+        return;
+    }
+}
+
+static int64_t first_bad(const spmvx_context *ctx, index_check *c)
+{
+    atomic_init(&c->first, INT64_MAX);
+    spx_parallel(spx_threads_for(ctx->threads, c->count), spx_ceil_div(c->count, STEP), check_body, c);
+    return atomic_load(&c->first);
+}
+
+spmvx_status spx_take_indices(const spmvx_context *ctx, const char *name, const void *p, spmvx_type type, int64_t count,
+                              int64_t low, int64_t limit, const char *limits)
+{
+    index_check c = { .p = p, .type = type, .count = count, .low = low, .limit = limit };
+    const int64_t i = first_bad(ctx, &c);
+    if (i == INT64_MAX) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.%s[%" PRId64 "] is %" PRId64 ", and there are %" PRId64 " %s", name, i,
+                    spx_index_at(p, type, i), limit, limits);
+}
+
+spmvx_status spx_take_pointers(const spmvx_context *ctx, const void *ptr, spmvx_type type, int64_t count)
+{
+    if (spx_index_at(ptr, type, 0) != 0)
+        return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.ptr[0] is %" PRId64 ", not 0", spx_index_at(ptr, type, 0));
+    index_check c = { .p = ptr, .type = type, .count = count, .pointers = true };
+    const int64_t i = first_bad(ctx, &c);
+    if (i == INT64_MAX) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.ptr falls from %" PRId64 " at %" PRId64 " to %" PRId64,
+                    spx_index_at(ptr, type, i), i, spx_index_at(ptr, type, i + 1));
+}
+
+typedef struct copy_job {
+    void *dst;
+    const void *src;
+    int64_t n;
+    size_t each;
+    spmvx_type from, to;
+} copy_job;
+
+static void copy_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const copy_job *c = arg;
+    const int64_t from = begin * STEP, to = spx_min(end * STEP, c->n);
+    memcpy((char *)c->dst + (size_t)from * c->each, (const char *)c->src + (size_t)from * c->each, (size_t)(to - from) * c->each);
+}
+
+void spx_copy(const spmvx_context *ctx, void *dst, const void *src, int64_t n, size_t each)
+{
+    copy_job c = { .dst = dst, .src = src, .n = n, .each = each };
+    spx_parallel(spx_threads_for(ctx->threads, n), spx_ceil_div(n, STEP), copy_body, &c);
+}
+
+static void retype_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const copy_job *c = arg;
+    for (int64_t i = begin * STEP; i < spx_min(end * STEP, c->n); i++) {
+        const int64_t v = spx_index_at(c->src, c->from, i);
+        if (c->to == SPMVX_I64) ((int64_t *)c->dst)[i] = v;
+        else ((int32_t *)c->dst)[i] = (int32_t)v;
+    }
+}
+
+spmvx_status spx_take_copy(const spmvx_context *ctx, const char *name, const void *p, spmvx_type from, spmvx_type to,
+                           int64_t count, bool borrow, spx_array **out)
+{
+    if (borrow) return spx_array_borrow(ctx, p, spx_bytes(count, spx_type_bytes(from)), out);
+    SPX_TRY(spx_array_new(ctx, count, spx_type_bytes(to), name, out));
+    if (from == to) {
+        spx_copy(ctx, (*out)->data, p, count, spx_type_bytes(to));
+        return SPMVX_OK;
+    }
+    copy_job c = { .dst = (*out)->data, .src = p, .n = count, .from = from, .to = to };
+    spx_parallel(spx_threads_for(ctx->threads, count), spx_ceil_div(count, STEP), retype_body, &c);
+    return SPMVX_OK;
+}
+
+spmvx_status spx_budget(const spmvx_context *ctx, const char *format, size_t bytes, const spx_sparse *csr, const spx_build *b)
+{
+    if (bytes <= b->budget) return SPMVX_OK;
+    const size_t base = spx_sparse_bytes(csr, true);
+    return spx_fail(ctx, SPMVX_ERR_LIMIT, "%s would hold %zu bytes, %.1f times the %zu of CSR; max_bytes is %zu, and %zu of it are left",
+                    format, bytes, (double)bytes / (double)(base ? base : 1), base, b->max_bytes, b->budget);
+}

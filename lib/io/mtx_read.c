@@ -1,0 +1,506 @@
+/* Matrix Market coordinate files. The text is taken in blocks of whole lines; a block is cut at line ends into one part a
+ * thread, and every part is parsed straight to its place in the arrays, which grow with what the file really holds.
+ * Source: Boisvert, Pozo, Remington, The Matrix Market exchange formats, NISTIR 5935, 1996. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/threads.h"
+#include "io/io.h"
+#include "io/number.h"
+#include "io/source.h"
+
+enum { BLOCK = 4 << 20, LEAST_BLOCK = 64 << 10, MOST_PARTS = 256, PART = 64 << 10, WHY = 160 };
+
+typedef enum field_kind { REAL, INTEGER, PATTERN } field_kind;
+typedef enum symmetry { GENERAL, SYMMETRIC, SKEW } symmetry;
+
+typedef struct reader {
+    const spmvx_context *ctx;
+    const char *path;
+    const spmvx_read_options *options;
+    spx_source *source;
+    field_kind field;
+    symmetry symmetry;
+    int64_t nrows, ncols, announced;
+    size_t each;                /* bytes of a value */
+    /* text */
+    char *block;
+    size_t room, filled;
+    bool eof;
+    int64_t line;               /* number of the block's first line */
+    /* entries as in the file */
+    int64_t count, capacity;
+    spx_array *row, *col, *val;
+    size_t (*after)(int64_t, int64_t, size_t);
+} reader;
+
+__attribute__((format(printf, 3, 4)))
+static spmvx_status bad(const reader *r, int64_t line, const char *format, ...)
+{
+    char why[WHY];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    return spx_fail(r->ctx, SPMVX_ERR_FILE, "%s: line %" PRId64 ": %s", r->path, line, why);
+}
+
+/* ---- text ---- */
+
+static spmvx_status fill(reader *r)
+{
+    while (!r->eof && r->filled < r->room) {
+        size_t got;
+        SPX_TRY(spx_source_read(r->source, r->block + r->filled, r->room - r->filled, &got));
+        r->filled += got;
+        r->eof = got == 0;
+    }
+    return SPMVX_OK;
+}
+
+static spmvx_status report(const reader *r)
+{
+    if (!r->options->progress) return SPMVX_OK;
+    int64_t done, total;
+    spx_source_progress(r->source, &done, &total);
+    if (!r->options->progress(r->options->user, done, total)) return SPMVX_OK;
+    return spx_fail(r->ctx, SPMVX_ERR_CANCELLED, "%s: the progress callback stopped the reading at byte %" PRId64, r->path, done);
+}
+
+/* The bytes of the block that are whole lines; the last line of a file may lack its end. */
+static spmvx_status whole_lines(const reader *r, size_t *bytes)
+{
+    size_t n = r->filled;
+    if (!r->eof)
+        while (n && r->block[n - 1] != '\n') n--;
+    if (!n && r->filled) return bad(r, r->line, "it is longer than %zu bytes", r->room);
+    *bytes = n;
+    return SPMVX_OK;
+}
+
+static void drop_text(reader *r, size_t bytes)
+{
+    memmove(r->block, r->block + bytes, r->filled - bytes);
+    r->filled -= bytes;
+}
+
+static const char *line_end(const char *p, const char *end)
+{
+    const char *n = memchr(p, '\n', (size_t)(end - p));
+    return n ? n : end;
+}
+
+static const char *skip_blanks(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\v' || *p == '\f')) p++;
+    return p;
+}
+
+static bool is_empty(const char *p, const char *end)
+{
+    p = skip_blanks(p, end);
+    return p == end || *p == '%';
+}
+
+/* What stands at p, for a message: up to 20 printable characters. */
+static const char *excerpt(const char *p, const char *end, char out[24])
+{
+    int n = 0;
+    for (; p < end && n < 20 && !isspace((unsigned char)*p); p++) out[n++] = isprint((unsigned char)*p) ? *p : '?';
+    out[n] = 0;
+    return out;
+}
+
+/* ---- header ---- */
+
+/* The next word in lower case. */
+static void next_word(const char **p, const char *end, char out[16])
+{
+    *p = skip_blanks(*p, end);
+    int n = 0;
+    for (; *p < end && !isspace((unsigned char)**p); ++*p)
+        if (n < 15) out[n++] = (char)tolower((unsigned char)**p);
+    out[n] = 0;
+}
+
+static int which(const char *word, const char *const *words, int count)
+{
+    int i = 0;
+    while (i < count && strcmp(word, words[i])) i++;
+    return i;
+}
+
+static spmvx_status read_banner(reader *r, const char *p, const char *end)
+{
+    static const char *const fields[] = { "real", "integer", "pattern", "complex" };
+    static const char *const symmetries[] = { "general", "symmetric", "skew-symmetric", "hermitian" };
+    char banner[16], object[16], layout[16], type[16], shape[16];
+    next_word(&p, end, banner);
+    if (strcmp(banner, "%%matrixmarket")) return bad(r, 1, "it does not begin with %%%%MatrixMarket");
+    next_word(&p, end, object);
+    next_word(&p, end, layout);
+    next_word(&p, end, type);
+    next_word(&p, end, shape);
+    if (strcmp(object, "matrix")) return bad(r, 1, "the object is '%s', not 'matrix'", object);
+    if (!strcmp(layout, "array"))
+        return spx_fail(r->ctx, SPMVX_ERR_UNSUPPORTED, "%s: line 1: the layout is 'array' (a dense matrix); 'coordinate' is read", r->path);
+    if (strcmp(layout, "coordinate")) return bad(r, 1, "the layout is '%s', not 'coordinate'", layout);
+    const int f = which(type, fields, 4), s = which(shape, symmetries, 4);
+    if (!strcmp(type, "double")) r->field = REAL;   /* what some writers say for real */
+    else if (f == 4) return bad(r, 1, "the field is '%s', not real, integer or pattern", type);
+    else if (f == 3) return spx_fail(r->ctx, SPMVX_ERR_UNSUPPORTED, "%s: line 1: the field is 'complex'; real, integer and pattern are read", r->path);
+    else r->field = (field_kind)f;
+    if (s == 4) return bad(r, 1, "the symmetry is '%s', not general, symmetric or skew-symmetric", shape);
+    if (s == 3)
+        return spx_fail(r->ctx, SPMVX_ERR_UNSUPPORTED, "%s: line 1: the symmetry is 'hermitian'; general, symmetric and skew-symmetric are read", r->path);
+    r->symmetry = (symmetry)s;
+    if (r->symmetry == SKEW && r->field == PATTERN) return bad(r, 1, "a pattern cannot be skew-symmetric");
+    p = skip_blanks(p, end);
+    return p == end ? SPMVX_OK : bad(r, 1, "after the symmetry comes '%c'", *p);
+}
+
+static spmvx_status read_sizes(reader *r, const char *p, const char *end)
+{
+    int64_t *const out[] = { &r->nrows, &r->ncols, &r->announced };
+    static const char *const names[] = { "rows", "columns", "entries" };
+    char what[24];
+    for (int i = 0; i < 3; i++) {
+        p = skip_blanks(p, end);
+        const char *from = p;
+        if (!spx_scan_int(&p, end, out[i]) || *out[i] < 0 || (p < end && !isspace((unsigned char)*p)))
+            return bad(r, r->line, "the number of %s is '%s'", names[i], excerpt(from, end, what));
+    }
+    if (skip_blanks(p, end) != end) return bad(r, r->line, "after the three sizes comes '%s'", excerpt(skip_blanks(p, end), end, what));
+    for (int i = 0; i < 2; i++)
+        if (*out[i] > INT32_MAX)
+            return spx_fail(r->ctx, SPMVX_ERR_RANGE, "%s: line %" PRId64 ": %" PRId64 " %s, above %" PRId32, r->path, r->line, *out[i], names[i], INT32_MAX);
+    if (r->symmetry != GENERAL && r->nrows != r->ncols)
+        return bad(r, r->line, "%" PRId64 " rows and %" PRId64 " columns, in a symmetric matrix", r->nrows, r->ncols);
+    return SPMVX_OK;
+}
+
+/* Takes the lines up to and with the sizes from the block. */
+static spmvx_status read_header(reader *r)
+{
+    bool banner = false;
+    r->line = 1;
+    for (;;) {
+        SPX_TRY(fill(r));
+        size_t bytes = 0;
+        SPX_TRY(whole_lines(r, &bytes));
+        const char *p = r->block, *end = p + bytes;
+        if (!bytes) return bad(r, r->line, "the file ends before its sizes");
+        for (; p < end; r->line++) {
+            const char *stop = line_end(p, end), *next = stop < end ? stop + 1 : end;
+            if (!banner) {
+                SPX_TRY(read_banner(r, p, stop));
+                banner = true;
+            } else if (!is_empty(p, stop)) {
+                SPX_TRY(read_sizes(r, p, stop));
+                r->line++;
+                drop_text(r, (size_t)(next - r->block));
+                return SPMVX_OK;
+            }
+            p = next;
+        }
+        drop_text(r, bytes);
+    }
+}
+
+/* ---- entries ---- */
+
+typedef struct part {
+    const char *begin, *end;
+    int64_t lines, place, count;    /* lines in it; where its entries go; how many they are */
+    int64_t bad_line;               /* counted from the part's first, or -1 */
+    char why[WHY];
+} part;
+
+typedef struct parse_job {
+    const reader *r;
+    part *parts;
+} parse_job;
+
+static void count_lines(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const parse_job *j = arg;
+    for (int64_t i = begin; i < end; i++) {
+        part *t = &j->parts[i];
+        t->lines = 0;
+        for (const char *p = t->begin; p < t->end; t->lines++) {
+            const char *stop = line_end(p, t->end);
+            p = stop < t->end ? stop + 1 : t->end;
+        }
+    }
+}
+
+static bool parse_index(const char **p, const char *end, int64_t limit, const char *name, int32_t *out, char *why)
+{
+    char what[24];
+    int64_t v;
+    *p = skip_blanks(*p, end);
+    const char *from = *p;
+    if (!spx_scan_int(p, end, &v) || (*p < end && !isspace((unsigned char)**p))) {
+        snprintf(why, WHY, "the %s is '%s', not a whole number", name, excerpt(from, end, what));
+        return false;
+    }
+    if (v < 1 || v > limit) {
+        snprintf(why, WHY, "%s %" PRId64 " is not in 1 ... %" PRId64, name, v, limit);
+        return false;
+    }
+    *out = (int32_t)(v - 1);
+    return true;
+}
+
+static bool parse_value(const char **p, const char *end, field_kind field, double *out, char *why)
+{
+    char what[24];
+    *p = skip_blanks(*p, end);
+    const char *from = *p;
+    bool ok = spx_scan_double(p, end, out) && (*p == end || isspace((unsigned char)**p));
+    if (ok && field == INTEGER)
+        for (const char *c = from; c < *p; c++) ok = ok && (isdigit((unsigned char)*c) || ((*c == '-' || *c == '+') && c == from));
+    if (!ok) snprintf(why, WHY, "the value is '%s', not %s", excerpt(from, end, what), field == INTEGER ? "a whole number" : "a number");
+    return ok;
+}
+
+static bool parse_line(const reader *r, const char *p, const char *end, int64_t at, char *why)
+{
+    char what[24];
+    int32_t row, col;
+    double v = 1.0;
+    if (!parse_index(&p, end, r->nrows, "row", &row, why) || !parse_index(&p, end, r->ncols, "column", &col, why)) return false;
+    if (r->field != PATTERN && !parse_value(&p, end, r->field, &v, why)) return false;
+    p = skip_blanks(p, end);
+    if (p != end) {
+        snprintf(why, WHY, "after the entry comes '%s'", excerpt(p, end, what));
+        return false;
+    }
+    if (r->symmetry == SKEW && row == col) {
+        snprintf(why, WHY, "row %d, column %d is on the diagonal of a skew-symmetric matrix", row + 1, col + 1);
+        return false;
+    }
+    ((int32_t *)r->row->data)[at] = row;
+    ((int32_t *)r->col->data)[at] = col;
+    if (r->each == 8) ((double *)r->val->data)[at] = v;
+    else ((float *)r->val->data)[at] = (float)v;
+    return true;
+}
+
+static void parse_parts(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const parse_job *j = arg;
+    for (int64_t i = begin; i < end; i++) {
+        part *t = &j->parts[i];
+        t->count = 0;
+        t->bad_line = -1;
+        int64_t line = 0;
+        for (const char *p = t->begin; p < t->end; line++) {
+            const char *stop = line_end(p, t->end);
+            if (!is_empty(p, stop)) {
+                if (!parse_line(j->r, p, stop, t->place + t->count, t->why)) {
+                    t->bad_line = line;
+                    return;
+                }
+                t->count++;
+            }
+            p = stop < t->end ? stop + 1 : t->end;
+        }
+    }
+}
+
+static size_t entry_bytes(const reader *r)
+{
+    return 2 * sizeof(int32_t) + r->each;
+}
+
+static spmvx_status check_memory(const reader *r, size_t bytes)
+{
+    if (!r->options->max_bytes || bytes <= r->options->max_bytes) return SPMVX_OK;
+    return spx_fail(r->ctx, SPMVX_ERR_LIMIT, "%s: reading would take %zu bytes with the entries up to line %" PRId64 "; options.max_bytes is %zu", r->path,
+                    bytes, r->line, r->options->max_bytes);
+}
+
+static spmvx_status grow_array(const reader *r, spx_array **a, int64_t capacity, size_t each, const char *what)
+{
+    spx_array *larger;
+    SPX_TRY(spx_array_new(r->ctx, capacity, each, what, &larger));
+    if (r->count) memcpy(larger->data, (*a)->data, (size_t)r->count * each);
+    spx_array_drop(*a);
+    *a = larger;
+    return SPMVX_OK;
+}
+
+/* Room for `more` entries: at least doubled, but not beyond what the header announces while that is enough. */
+static spmvx_status grow(reader *r, int64_t more)
+{
+    const int64_t need = r->count + more;
+    if (need <= r->capacity) return SPMVX_OK;
+    int64_t capacity = spx_max(need, 2 * r->capacity);
+    if (r->announced >= need) capacity = spx_min(capacity, r->announced);
+    /* Old and new at the same time; one array after the other. */
+    SPX_TRY(check_memory(r, spx_plus(r->room, spx_plus(spx_bytes(capacity, entry_bytes(r)), spx_bytes(r->capacity, r->each)))));
+    SPX_TRY(grow_array(r, &r->row, capacity, sizeof(int32_t), "row"));
+    SPX_TRY(grow_array(r, &r->col, capacity, sizeof(int32_t), "col"));
+    SPX_TRY(grow_array(r, &r->val, capacity, r->each, "val"));
+    r->capacity = capacity;
+    return SPMVX_OK;
+}
+
+static int64_t cut(const reader *r, size_t bytes, part parts[MOST_PARTS])
+{
+    const int64_t want = spx_max(1, spx_min(spx_min(r->ctx->threads, MOST_PARTS), (int64_t)(bytes / PART)));
+    const char *at = r->block, *end = r->block + bytes;
+    int64_t n = 0;
+    for (int64_t i = 0; i < want && at < end; i++) {
+        const char *to = i + 1 == want ? end : r->block + spx_part((int64_t)bytes, want, i + 1);
+        if (to < end && to > at) {
+            to = line_end(to - 1, end);
+            to = to < end ? to + 1 : end;
+        }
+        if (to > at) parts[n++] = (part){ .begin = at, .end = to };
+        at = to > at ? to : at;
+    }
+    return n;
+}
+
+/* The line of the k-th entry (from 0) of a part, counted from the part's first. */
+static int64_t line_of(const part *t, int64_t k)
+{
+    int64_t line = 0;
+    for (const char *p = t->begin; p < t->end; line++) {
+        const char *stop = line_end(p, t->end);
+        if (!is_empty(p, stop) && k-- == 0) break;
+        p = stop < t->end ? stop + 1 : t->end;
+    }
+    return line;
+}
+
+static void close_gap(const reader *r, const part *t)
+{
+    if (t->place == r->count) return;
+    memmove((int32_t *)r->row->data + r->count, (int32_t *)r->row->data + t->place, (size_t)t->count * sizeof(int32_t));
+    memmove((int32_t *)r->col->data + r->count, (int32_t *)r->col->data + t->place, (size_t)t->count * sizeof(int32_t));
+    memmove((char *)r->val->data + (size_t)r->count * r->each, (char *)r->val->data + (size_t)t->place * r->each, (size_t)t->count * r->each);
+}
+
+static spmvx_status read_block(reader *r, size_t bytes)
+{
+    part parts[MOST_PARTS];
+    const int64_t n = cut(r, bytes, parts);
+    parse_job j = { r, parts };
+    spx_parallel(r->ctx->threads, n, count_lines, &j);
+    int64_t lines = 0;
+    for (int64_t i = 0; i < n; i++) {
+        parts[i].place = r->count + lines;
+        lines += parts[i].lines;
+    }
+    SPX_TRY(grow(r, lines));
+    spx_parallel(r->ctx->threads, n, parse_parts, &j);
+    for (int64_t i = 0; i < n; i++) {
+        const part *t = &parts[i];
+        if (r->count + t->count > r->announced)
+            return bad(r, r->line + line_of(t, r->announced - r->count), "more entries than the %" PRId64 " announced", r->announced);
+        if (t->bad_line >= 0) return bad(r, r->line + t->bad_line, "%s", t->why);
+        close_gap(r, t);
+        r->count += t->count;
+        r->line += t->lines;
+    }
+    return SPMVX_OK;
+}
+
+static spmvx_status read_entries(reader *r)
+{
+    for (;;) {
+        SPX_TRY(fill(r));
+        SPX_TRY(report(r));
+        if (!r->filled) break;
+        size_t bytes = 0;
+        SPX_TRY(whole_lines(r, &bytes));
+        SPX_TRY(read_block(r, bytes));
+        drop_text(r, bytes);
+    }
+    if (r->count == r->announced) return SPMVX_OK;
+    return bad(r, r->line, "the file ends after %" PRId64 " of the %" PRId64 " entries announced", r->count, r->announced);
+}
+
+/* ---- symmetry: every entry off the diagonal is followed by its mirror image ---- */
+
+static spmvx_status expand(reader *r)
+{
+    if (r->symmetry == GENERAL) return SPMVX_OK;
+    const int32_t *row = r->row->data, *col = r->col->data;
+    const void *val = r->val->data;
+    int64_t n = r->count;
+    for (int64_t i = 0; i < r->count; i++) n += row[i] != col[i];
+    SPX_TRY(check_memory(r, spx_plus(spx_bytes(r->capacity, entry_bytes(r)), spx_bytes(n, entry_bytes(r)))));
+    spx_array *out[3] = { 0 };
+    spmvx_status s = spx_array_new(r->ctx, n, sizeof(int32_t), "row", &out[0]);
+    if (s == SPMVX_OK) s = spx_array_new(r->ctx, n, sizeof(int32_t), "col", &out[1]);
+    if (s == SPMVX_OK) s = spx_array_new(r->ctx, n, r->each, "val", &out[2]);
+    if (s != SPMVX_OK) {
+        for (int i = 0; i < 3; i++) spx_array_drop(out[i]);
+        return s;
+    }
+    int32_t *row_out = out[0]->data, *col_out = out[1]->data;
+    const double sign = r->symmetry == SKEW ? -1.0 : 1.0;
+    int64_t to = 0;
+    for (int64_t i = 0; i < r->count; i++) {
+        const double v = r->each == 8 ? ((const double *)val)[i] : (double)((const float *)val)[i];
+        for (int mirror = 0; mirror <= (row[i] != col[i]); mirror++, to++) {
+            row_out[to] = mirror ? col[i] : row[i];
+            col_out[to] = mirror ? row[i] : col[i];
+            if (r->each == 8) ((double *)out[2]->data)[to] = mirror ? sign * v : v;
+            else ((float *)out[2]->data)[to] = (float)(mirror ? sign * v : v);
+        }
+    }
+    spx_array_drop(r->row);
+    spx_array_drop(r->col);
+    spx_array_drop(r->val);
+    r->row = out[0];
+    r->col = out[1];
+    r->val = out[2];
+    r->count = r->capacity = n;
+    return SPMVX_OK;
+}
+
+/* ---- all together ---- */
+
+static spmvx_status read_all(reader *r)
+{
+    SPX_TRY(spx_source_open(r->ctx, r->path, &r->source));
+    const size_t limit = r->options->max_bytes ? r->options->max_bytes / 4 : SIZE_MAX;
+    r->room = limit < LEAST_BLOCK ? LEAST_BLOCK : limit < BLOCK ? limit : BLOCK;
+    SPX_TRY(spx_alloc(r->ctx, r->room, "a block of text", &r->block));
+    SPX_TRY(read_header(r));
+    SPX_TRY(grow(r, 1));
+    SPX_TRY(read_entries(r));
+    spx_free(r->ctx, r->block);
+    r->block = NULL;
+    r->room = 0;
+    SPX_TRY(expand(r));
+    return check_memory(r, spx_plus(spx_bytes(r->capacity, entry_bytes(r)), r->after(r->nrows, r->count, r->each)));
+}
+
+spmvx_status spx_mtx_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options,
+                          size_t (*after)(int64_t nrows, int64_t nnz, size_t val_bytes), spx_sparse *out)
+{
+    reader r = { .ctx = ctx, .path = path, .options = options, .each = spx_type_bytes(options->val_type), .after = after };
+    const spmvx_status s = read_all(&r);
+    spx_source_close(r.source);
+    spx_free(ctx, r.block);
+    if (s != SPMVX_OK) {
+        spx_array_drop(r.row);
+        spx_array_drop(r.col);
+        spx_array_drop(r.val);
+        return s;
+    }
+    *out = (spx_sparse){ .format = SPMVX_COO, .val_type = options->val_type, .ptr_type = SPMVX_I32, .nrows = r.nrows, .ncols = r.ncols,
+                         .nnz = r.count, .stored = r.count, .slot = { [SPX_ROW] = r.row, [SPX_COL] = r.col, [SPX_VAL] = r.val } };
+    return SPMVX_OK;
+}

@@ -1,0 +1,15 @@
+/* Bytes of a file, plain or compressed: gzip, zstd and xz are told by their first bytes and undone on the way. */
+#ifndef SPX_SOURCE_H
+#define SPX_SOURCE_H
+#include "core/context.h"
+
+typedef struct spx_source spx_source;
+
+/* Errors: IO (the system's reason), UNSUPPORTED (a compression this build lacks), MEMORY. */
+spmvx_status spx_source_open(const spmvx_context *, const char *path, spx_source **out);
+/* Up to room bytes; *got is 0 at the end only. Errors: IO, FILE (compressed data is damaged or ends early), MEMORY. */
+spmvx_status spx_source_read(spx_source *, char *buf, size_t room, size_t *got);
+/* Bytes of the file taken so far, and in total (-1: not known). */
+void spx_source_progress(const spx_source *, int64_t *done, int64_t *total);
+void spx_source_close(spx_source *);
+#endif

@@ -1,0 +1,99 @@
+/* Four doubles or eight floats at a time, for the templates of this folder. Lanes that a mask leaves out are neither
+ * loaded nor added, so that padding and what lies past an array are never touched. A mask is a vector of all-ones or
+ * zero lanes of the value's width. */
+#ifndef SPX_AVX2_VEC_H
+#define SPX_AVX2_VEC_H
+#include <immintrin.h>
+#include <stdint.h>
+
+enum { W_f64 = 4, W_f32 = 8 };
+typedef __m256d vec_f64;
+typedef __m256 vec_f32;
+typedef __m128i idx_f64;
+typedef __m256i idx_f32;
+typedef __m256d msk_f64;
+typedef __m256 msk_f32;
+
+static inline msk_f64 first_f64(int64_t n)
+{
+    return _mm256_castsi256_pd(_mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3)));
+}
+
+static inline msk_f32 first_f32(int64_t n)
+{
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32((int32_t)(n > 8 ? 8 : n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
+}
+
+static inline vec_f64 zero_f64(void) { return _mm256_setzero_pd(); }
+static inline vec_f32 zero_f32(void) { return _mm256_setzero_ps(); }
+
+static inline idx_f64 load_col_f64(const int32_t *p) { return _mm_loadu_si128((const void *)p); }
+static inline idx_f32 load_col_f32(const int32_t *p) { return _mm256_loadu_si256((const void *)p); }
+
+/* Lanes left out get column -1. */
+static inline idx_f64 load_col_masked_f64(msk_f64 m, const int32_t *p)
+{
+    const __m256i narrow = _mm256_permutevar8x32_epi32(_mm256_castpd_si256(m), _mm256_setr_epi32(0, 2, 4, 6, 0, 0, 0, 0));
+    const __m128i m32 = _mm256_castsi256_si128(narrow);
+    return _mm_or_si128(_mm_maskload_epi32(p, m32), _mm_andnot_si128(m32, _mm_set1_epi32(-1)));
+}
+
+static inline idx_f32 load_col_masked_f32(msk_f32 m, const int32_t *p)
+{
+    const __m256i m32 = _mm256_castps_si256(m);
+    return _mm256_or_si256(_mm256_maskload_epi32(p, m32), _mm256_andnot_si256(m32, _mm256_set1_epi32(-1)));
+}
+
+/* Lanes with an entry, not padding. */
+static inline msk_f64 entries_f64(idx_f64 c)
+{
+    return _mm256_castsi256_pd(_mm256_cvtepi32_epi64(_mm_cmpgt_epi32(c, _mm_set1_epi32(-1))));
+}
+
+static inline msk_f32 entries_f32(idx_f32 c) { return _mm256_castsi256_ps(_mm256_cmpgt_epi32(c, _mm256_set1_epi32(-1))); }
+
+/* acc + val * x[col], all lanes. */
+static inline vec_f64 add_f64(vec_f64 acc, const double *val, idx_f64 c, const double *x)
+{
+    return _mm256_fmadd_pd(_mm256_loadu_pd(val), _mm256_i32gather_pd(x, c, 8), acc);
+}
+
+static inline vec_f32 add_f32(vec_f32 acc, const float *val, idx_f32 c, const float *x)
+{
+    return _mm256_fmadd_ps(_mm256_loadu_ps(val), _mm256_i32gather_ps(x, c, 4), acc);
+}
+
+/* The same where the mask is set; other lanes keep acc. */
+static inline vec_f64 add_masked_f64(vec_f64 acc, msk_f64 m, const double *val, idx_f64 c, const double *x)
+{
+    const vec_f64 v = _mm256_maskload_pd(val, _mm256_castpd_si256(m));
+    const vec_f64 g = _mm256_mask_i32gather_pd(_mm256_setzero_pd(), x, c, m, 8);
+    return _mm256_blendv_pd(acc, _mm256_fmadd_pd(v, g, acc), m);
+}
+
+static inline vec_f32 add_masked_f32(vec_f32 acc, msk_f32 m, const float *val, idx_f32 c, const float *x)
+{
+    const vec_f32 v = _mm256_maskload_ps(val, _mm256_castps_si256(m));
+    const vec_f32 g = _mm256_mask_i32gather_ps(_mm256_setzero_ps(), x, c, m, 4);
+    return _mm256_blendv_ps(acc, _mm256_fmadd_ps(v, g, acc), m);
+}
+
+static inline vec_f64 plus_f64(vec_f64 a, vec_f64 b) { return _mm256_add_pd(a, b); }
+static inline vec_f32 plus_f32(vec_f32 a, vec_f32 b) { return _mm256_add_ps(a, b); }
+
+static inline double sum_f64(vec_f64 a)
+{
+    const __m128d b = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(b, _mm_unpackhi_pd(b, b)));
+}
+
+static inline float sum_f32(vec_f32 a)
+{
+    __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    b = _mm_add_ps(b, _mm_movehl_ps(b, b));
+    return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
+}
+
+static inline void store_f64(double *p, vec_f64 a) { _mm256_storeu_pd(p, a); }
+static inline void store_f32(float *p, vec_f32 a) { _mm256_storeu_ps(p, a); }
+#endif

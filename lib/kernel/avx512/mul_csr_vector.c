@@ -1,0 +1,5 @@
+/* csr-vector with AVX512: kernel/mul_csr_vector_simd.h over this folder's vectors. */
+#define SPX_ISA avx512
+#define SPX_ISA_BIT SPX_ISA_AVX512
+#include "kernel/avx512/vec.h"
+#include "kernel/mul_csr_vector_simd.h"

@@ -1,0 +1,77 @@
+/* y = alpha*A*x + beta*y for COO, entry by entry. On the GPU each entry is added atomically; here runs of entries in row
+ * order are summed row by row, and what a run has of its first and last row is settled in fixed order, so that the bits
+ * do not depend on the threads. Entries that are not in row order are taken through an order made when prepared.
+ * Source: FrogByte report 5.1 (a thread an entry); Bell & Garland 2008. */
+#ifndef SPX_V
+#include "core/order.h"
+#include "kernel/carry.h"
+
+enum { RUN = 16384 };
+
+#define SPX_TEMPLATE "kernel/mul_coo_scalar.c"
+#include "kernel/each_type.h"
+
+static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    const int32_t *row = spx_data(a, SPX_ROW);
+    p->chunks = spx_max(1, spx_ceil_div(a->nnz, RUN));
+    p->work_bytes = (size_t)p->chunks * 2 * sizeof(carry_f64);
+    return spx_ascending(ctx, row, a->nnz) ? SPMVX_OK : spx_order_by(ctx, row, a->nnz, a->nrows, &p->order);
+}
+
+static spmvx_status run(const spx_mul *m)
+{
+    static spx_body *const runs[] = SPX_EACH(runs);
+    SPX_TRY(m->ctx->backend->scale(m->ctx, m->A->val_type, m->A->nrows, 1, m->beta, m->y, 0));
+    spx_mul job = *m;
+    spx_parallel(m->threads, m->part->chunks, runs[spx_instance(m->A)], &job);
+    spx_settle(m, 2 * m->part->chunks);
+    return SPMVX_OK;
+}
+
+static double cost(const spx_features *f)
+{
+    const double n = (double)f->nnz, m = (double)f->nrows;
+    return spx_cost(f, n * (8.0 + (double)f->value_bytes) + 2.0 * m * (double)f->value_bytes,
+                    1.4 * n + 2.0 * m + spx_cost_gather(f, n), 0.0);
+}
+
+const spx_kernel spx_mul_coo_scalar = {
+    .name = "coo-scalar", .operation = SPMVX_MUL, .format = SPMVX_COO, .place = SPMVX_HOST, .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "entry by entry, in runs of equal length",
+    .source = "FrogByte report 5.1; Bell & Garland 2008", .cost = cost, .prepare = prepare, .run = run,
+};
+
+#else
+static void SPX_NAME(runs)(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const spx_mul *m = arg;
+    const int32_t *row = spx_data(m->A, SPX_ROW), *col = spx_data(m->A, SPX_COL);
+    const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
+    const int64_t *order = m->part->order ? m->part->order->data : NULL;
+    const SPX_V alpha = (SPX_V)m->alpha;
+    SPX_V *y = m->y;
+    for (int64_t c = begin; c < end; c++) {
+        const int64_t from = c * RUN, to = spx_min(from + RUN, m->A->nnz);
+        SPX_VNAME(carry) *first = (SPX_VNAME(carry) *)m->work + 2 * c, *last = first + 1;
+        first->row = last->row = -1;
+        int64_t current = -1;
+        SPX_V sum = 0;
+        for (int64_t i = from; i < to; i++) {
+            const int64_t k = order ? order[i] : i;
+            if (row[k] != current) {
+                if (first->row < 0) first->row = current, first->sum = sum;   /* -1 still, before the first entry */
+                else y[current] += alpha * sum;
+                current = row[k];
+                sum = 0;
+            }
+            sum += val[k] * x[col[k]];
+        }
+        if (current < 0) continue;
+        SPX_VNAME(carry) *into = first->row < 0 ? first : last;
+        into->row = current;
+        into->sum = sum;
+    }
+}
+#endif

@@ -1,0 +1,60 @@
+/* y = alpha*A*x + beta*y for CSR, one row after the other, one sum a row: the reference that others are measured by.
+ * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.5; FrogByte report 5.2 (a thread a row). */
+#ifndef SPX_V
+#include "kernel/dot.h"
+#include "kernel/kernel.h"
+
+enum { ROWS = 512 };   /* of a chunk: rows are dealt out by number, whatever they hold */
+
+#define SPX_TEMPLATE "kernel/mul_csr_scalar.c"
+#include "kernel/each_type.h"
+
+static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    (void)ctx;
+    p->chunks = spx_ceil_div(a->nrows, ROWS);
+    return SPMVX_OK;
+}
+
+static spmvx_status run(const spx_mul *m)
+{
+    static spx_body *const rows[] = SPX_EACH(rows);
+    spx_mul job = *m;
+    spx_parallel(m->threads, m->part->chunks, rows[spx_instance(m->A)], &job);
+    return SPMVX_OK;
+}
+
+static double cost(const spx_features *f)
+{
+    const double n = (double)f->nnz, m = (double)f->nrows;
+    const double rows_per_thread = m / f->threads;
+    /* A thread's rows may all be the long ones: take half of the deviation as bad luck, and the longest row whole. */
+    const double compute = 1.0 * n + 1.6 * m + spx_cost_gather(f, n);
+    const double unlucky = compute / f->threads * (1.0 + 0.5 * f->deviation / (f->mean + 1.0) * (rows_per_thread > 1e5 ? 0.3 : 1.0));
+    return spx_cost(f, n * (4.0 + (double)f->value_bytes) + m * (double)f->ptr_bytes, compute,
+                    unlucky > (double)f->longest ? unlucky : (double)f->longest);
+}
+
+const spx_kernel spx_mul_csr_scalar = {
+    .name = "csr-scalar", .operation = SPMVX_MUL, .format = SPMVX_CSR, .place = SPMVX_HOST, .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "a thread a row, rows dealt out by number",
+    .source = "Saad 2003, section 3.5; FrogByte report 5.2", .cost = cost, .prepare = prepare, .run = run,
+};
+
+#else
+static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const spx_mul *m = arg;
+    const SPX_P *ptr = spx_data(m->A, SPX_PTR);
+    const int32_t *col = spx_data(m->A, SPX_COL);
+    const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
+    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    SPX_V *y = m->y;
+    for (int64_t r = begin * ROWS; r < spx_min(end * ROWS, m->A->nrows); r++) {
+        SPX_V sum = 0;
+        for (SPX_P k = ptr[r]; k < ptr[r + 1]; k++) sum += val[k] * x[col[k]];
+        y[r] = SPX_VNAME(axpby)(alpha, sum, beta, &y[r]);
+    }
+}
+#endif

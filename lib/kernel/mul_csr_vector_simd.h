@@ -1,0 +1,62 @@
+/* csr-vector over the vectors of one instruction set (avx2/vec.h, avx512/vec.h): a row's partial sums are the lanes of two
+ * registers, the end of a row is masked. Compiled once a set and once a type.
+ * Source: Bell & Garland, SC 2009, section 4.2. */
+#ifndef SPX_V
+#include "kernel/dot.h"
+#include "kernel/isa_name.h"
+#include "kernel/kernel.h"
+
+#define SPX_TEMPLATE "kernel/mul_csr_vector_simd.h"
+#include "kernel/each_type.h"
+
+static spmvx_status run(const spx_mul *m)
+{
+    static spx_body *const rows[] = SPX_EACH(rows);
+    spx_mul job = *m;
+    spx_parallel(m->threads, m->part->chunks, rows[spx_instance(m->A)], &job);
+    return SPMVX_OK;
+}
+
+static double cost(const spx_features *f)
+{
+    const double n = (double)f->nnz, m = (double)f->nrows;
+    const double entry = 0.45, row = 3.0;
+    return spx_cost(f, n * (4.0 + (double)f->value_bytes) + m * (double)f->ptr_bytes,
+                    entry * n + row * m + spx_cost_gather(f, n), entry * (double)f->longest);
+}
+
+const spx_kernel SPX_ISA_NAME(spx_mul_csr_vector) = {
+    .name = "csr-vector@" SPX_ISA_TEXT, .operation = SPMVX_MUL, .format = SPMVX_CSR, .place = SPMVX_HOST, .types = SPX_REAL,
+    .isa = SPX_ISA_BIT, .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "a vector register of partial sums a row, rows dealt out by nonzeros",
+    .source = "Bell & Garland 2009", .cost = cost, .prepare = spx_partition_rows, .run = run,
+};
+
+#else
+static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    enum { W = SPX_VNAME(W) };
+    const spx_mul *m = arg;
+    const int64_t *bound = m->part->bounds->data;
+    const SPX_P *ptr = spx_data(m->A, SPX_PTR);
+    const int32_t *col = spx_data(m->A, SPX_COL);
+    const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
+    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    SPX_V *y = m->y;
+    for (int64_t r = bound[begin]; r < bound[end]; r++) {
+        int64_t k = ptr[r];
+        const int64_t stop = ptr[r + 1];
+        SPX_VNAME(vec) a = SPX_VNAME(zero)(), b = a;
+        for (; k + 2 * W <= stop; k += 2 * W) {
+            a = SPX_VNAME(add)(a, val + k, SPX_VNAME(load_col)(col + k), x);
+            b = SPX_VNAME(add)(b, val + k + W, SPX_VNAME(load_col)(col + k + W), x);
+        }
+        for (; k < stop; k += W) {
+            const SPX_VNAME(msk) mask = SPX_VNAME(first)(stop - k);
+            a = SPX_VNAME(add_masked)(a, mask, val + k, SPX_VNAME(load_col_masked)(mask, col + k), x);
+        }
+        y[r] = SPX_VNAME(axpby)(alpha, SPX_VNAME(sum)(SPX_VNAME(plus)(a, b)), beta, &y[r]);
+    }
+}
+#endif

@@ -1,0 +1,67 @@
+/* y = alpha*A*x + beta*y for SELL-C-sigma: a slice at a time, C sums side by side. Padding is skipped, so it never meets x.
+ * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014. */
+#ifndef SPX_V
+#include "kernel/dot.h"
+#include "kernel/sell.h"
+
+enum { MAX_SLICE = 64 };
+
+#define SPX_TEMPLATE "kernel/mul_sell.c"
+#include "kernel/each_type.h"
+
+static spmvx_status run(const spx_mul *m)
+{
+    static spx_body *const slices[] = SPX_EACH(slices);
+    spx_mul job = *m;
+    spx_parallel(m->threads, m->part->chunks, slices[spx_instance(m->A)], &job);
+    return SPMVX_OK;
+}
+
+static double cost(const spx_features *f)
+{
+    return spx_sell_cost(f, 0.8, 1.5);
+}
+
+const spx_kernel spx_mul_sell = {
+    .name = "sell", .operation = SPMVX_MUL, .format = SPMVX_SELL, .place = SPMVX_HOST, .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "slices of C rows side by side",
+    .source = "Kreutzer et al. 2014", .cost = cost, .prepare = spx_sell_partition, .run = run,
+};
+
+#else
+/* One slice; called with constant C for the usual ones, so that the sums stay in registers. */
+static inline __attribute__((always_inline)) void
+SPX_NAME(slice)(SPX_V *sum, const int32_t *col, const SPX_V *val, const SPX_V *x, int64_t C, int64_t stored)
+{
+    for (int64_t i = 0; i < C; i++) sum[i] = 0;
+    for (int64_t k = 0; k < stored; k += C)
+        for (int64_t i = 0; i < C; i++)
+            if (col[k + i] >= 0) sum[i] += val[k + i] * x[col[k + i]];
+}
+
+static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const spx_mul *m = arg;
+    const int64_t *bound = m->part->bounds->data, C = m->A->slice;
+    const SPX_P *ptr = spx_data(m->A, SPX_PTR);
+    const int32_t *col = spx_data(m->A, SPX_COL), *row = spx_data(m->A, SPX_ROW);
+    const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
+    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    SPX_V *y = m->y, sum[MAX_SLICE];
+    for (int64_t s = bound[begin]; s < bound[end]; s++) {
+        const int64_t from = ptr[s], stored = ptr[s + 1] - from;
+        switch (C) {
+        case 4: SPX_NAME(slice)(sum, col + from, val + from, x, 4, stored); break;
+        case 8: SPX_NAME(slice)(sum, col + from, val + from, x, 8, stored); break;
+        case 16: SPX_NAME(slice)(sum, col + from, val + from, x, 16, stored); break;
+        default: SPX_NAME(slice)(sum, col + from, val + from, x, C, stored);
+        }
+        const int64_t rows = spx_min(C, m->A->nrows - s * C);
+        for (int64_t i = 0; i < rows; i++) {
+            const int64_t r = row ? row[s * C + i] : s * C + i;
+            y[r] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[r]);
+        }
+    }
+}
+#endif
