@@ -46,6 +46,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 typedef struct spmvx_context spmvx_context;
 typedef struct spmvx_matrix  spmvx_matrix;
@@ -387,6 +390,9 @@ spmvx_status spmvx_wisdom_export(const spmvx_context *, char *buf, size_t *len);
  * Errors: ARGUMENT; FILE (line and reason); MEMORY. */
 spmvx_status spmvx_wisdom_import(spmvx_context *, const char *buf, size_t len);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

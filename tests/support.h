@@ -1,0 +1,34 @@
+/* Shared by the tests: cmocka, an allocator that counts and can fail, small matrices. */
+#ifndef SUPPORT_H
+#define SUPPORT_H
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "spmvx/spmvx.h"
+
+/* Counts blocks, remembers nothing else; the N-th allocation (from 1) fails when fail_at is N. Thread-safe. */
+typedef struct counter {
+    _Atomic long allocations, live;
+    long fail_at;
+} counter;
+
+void *counter_alloc(void *counter, size_t bytes);
+void counter_release(void *counter, void *ptr);
+/* A host context over the counter (NULL: the C library's allocator) with so many threads. */
+spmvx_context *test_context(counter *, int32_t threads);
+
+#define assert_ok(ctx, call) do { const spmvx_status s_ = (call); \
+    if (s_ != SPMVX_OK) fail_msg("%s: %d %s", #call, (int)s_, spmvx_last_error(ctx)); } while (0)
+/* The call fails with this status, and its message holds the text. */
+#define assert_fails(status, text, call) do { const spmvx_status s_ = (call); \
+    if (s_ != (status)) fail_msg("%s gave %d, not %d: %s", #call, (int)s_, (int)(status), spmvx_last_error(NULL)); \
+    if (!strstr(spmvx_last_error(NULL), text)) fail_msg("%s says '%s', without '%s'", #call, spmvx_last_error(NULL), text); } while (0)
+
+/* The folder of data files (an argument of the environment, TEST_DATA). */
+const char *test_data(const char *name, char out[512]);
+#endif
