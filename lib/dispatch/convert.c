@@ -280,7 +280,7 @@ static size_t default_max_bytes(const spx_sparse *a)
 
 static spmvx_status request_of(const spmvx_context *ctx, const spmvx_convert_options *o, spx_request *q)
 {
-    *q = (spx_request){ .format = o->format, .nondeterministic = o->flags & SPMVX_ALLOW_NONDETERMINISTIC, .every_variant = o->effort > 1,
+    *q = (spx_request){ .format = o->format, .nondeterministic = o->flags & SPMVX_ALLOW_NONDETERMINISTIC,
                         .slice = o->slice, .sigma = o->sigma, .expected_muls = o->expected_muls ? o->expected_muls : 1000 };
     if (o->kernel) {
         SPX_TRY(spx_kernel_parse(ctx, SPMVX_MUL, o->kernel, &q->forced));

@@ -15,21 +15,21 @@ extern const spx_kernel spx_mul_coo_scalar, spx_mul_csr_scalar, spx_mul_csr_vect
 extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_mul_sell_avx2, spx_mul_sell_avx512;
 #endif
 
-/* Variants stand below their portable kernel, the better one last. */
+/* Variants stand below their portable kernel, the usually better one last. */
 static const spx_kernel *const kernels[] = {
     &spx_mul_coo_scalar,
     &spx_mul_csr_scalar,
     &spx_mul_csr_vector,
 #ifdef SPX_X86
-    &spx_mul_csr_vector_avx2,
     &spx_mul_csr_vector_avx512,
+    &spx_mul_csr_vector_avx2,
 #endif
     &spx_mul_csr_nnz_split,
     &spx_mul_csr_merge_path,
     &spx_mul_sell,
 #ifdef SPX_X86
-    &spx_mul_sell_avx2,
     &spx_mul_sell_avx512,
+    &spx_mul_sell_avx2,
 #endif
 };
 
@@ -57,12 +57,15 @@ static bool same_base(const spx_kernel *a, const char *name, size_t length)
     return base_length(a->name) == length && !strncmp(a->name, name, length);
 }
 
+bool spx_kernel_same_base(const spx_kernel *a, const spx_kernel *b)
+{
+    return a->place == b->place && a->operation == b->operation && same_base(a, b->name, base_length(b->name));
+}
+
 static bool has_variants(const spx_kernel *k)
 {
-    const size_t n = base_length(k->name);
     for (int32_t i = 0; i < spx_kernel_total(); i++)
-        if (kernels[i] != k && kernels[i]->place == k->place && kernels[i]->operation == k->operation && same_base(kernels[i], k->name, n))
-            return true;
+        if (kernels[i] != k && spx_kernel_same_base(kernels[i], k)) return true;
     return false;
 }
 
@@ -137,7 +140,7 @@ spmvx_status spx_kernel_parse(const spmvx_context *ctx, spmvx_operation operatio
         const bool bare = name == base && same_base(k, spec, base);
         if (!exact && !bare && !(portable && strlen(k->name) == base && !strncmp(k->name, spec, base))) continue;
         known = k;
-        if (spx_kernel_available(k)) found = k;   /* of several variants the last one wins */
+        if (spx_kernel_available(k)) found = k;   /* of several variants the last one, until the model has looked */
     }
     if (!found) {
         char names[256] = "";
@@ -149,5 +152,6 @@ spmvx_status spx_kernel_parse(const spmvx_context *ctx, spmvx_operation operatio
                      : spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.kernel is \"%.64s\", which is not known; %s has %s", spec, ctx->backend->name, names);
     }
     *out = spx_kernel_preset(found);
+    out->any_variant = name == base;
     return spec[name] ? parse_params(ctx, spec + name + 1, out) : SPMVX_OK;
 }

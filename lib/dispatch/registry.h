@@ -14,11 +14,14 @@ bool spx_kernel_available(const spx_kernel *);
 /* A kernel with its parameters. */
 typedef struct spx_choice {
     const spx_kernel *kernel;
+    bool any_variant;           /* named without '@': every available variant will do, and the model takes one */
     int64_t param[SPX_PARAMS];
 } spx_choice;
 
 /* Finds the kernel that `spec` names for the operation where the context computes, and reads its parameters. */
 spmvx_status spx_kernel_parse(const spmvx_context *, spmvx_operation, const char *spec, spx_choice *out);
+/* Do the two differ by their variant at most? */
+bool spx_kernel_same_base(const spx_kernel *, const spx_kernel *);
 /* The kernel with its preset parameters. */
 spx_choice spx_kernel_preset(const spx_kernel *);
 /* Writes the form that spx_kernel_parse reads back. */

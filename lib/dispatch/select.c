@@ -3,7 +3,6 @@
 #include "dispatch/select.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "dispatch/features.h"
 
@@ -12,25 +11,18 @@ double spx_score(const spx_candidate *c, int64_t expected_muls)
     return c->mul_ns + c->setup_ns / (double)expected_muls;
 }
 
-/* Of "sell", "sell@avx2", "sell@avx512" only the last that is available. */
-static bool shadowed(int32_t i)
-{
-    const spx_kernel *k = spx_kernel_at(i);
-    const size_t n = strcspn(k->name, "@");
-    for (int32_t j = i + 1; j < spx_kernel_total(); j++) {
-        const spx_kernel *o = spx_kernel_at(j);
-        if (o->place == k->place && o->operation == k->operation && strcspn(o->name, "@") == n && !strncmp(o->name, k->name, n) &&
-            spx_kernel_available(o))
-            return true;
-    }
-    return false;
-}
-
 static bool fits(const spmvx_context *ctx, const spx_kernel *k, spmvx_format format, spmvx_type type, bool nondeterministic)
 {
     return k->operation == SPMVX_MUL && k->place == ctx->backend->place && k->types & SPX_BIT(type) &&
            (format == SPMVX_AUTO || k->format == format) && (nondeterministic || k->flags & SPMVX_KERNEL_DETERMINISTIC) &&
            spx_kernel_available(k);
+}
+
+static bool wanted(const spmvx_context *ctx, const spx_request *q, const spx_kernel *k, spmvx_format format, spmvx_type type)
+{
+    const spx_kernel *forced = q->forced.kernel;
+    if (!forced) return fits(ctx, k, format, type, q->nondeterministic);
+    return k == forced || (q->forced.any_variant && spx_kernel_same_base(k, forced) && spx_kernel_available(k));
 }
 
 static spmvx_status none_fits(const spmvx_context *ctx, spmvx_format format)
@@ -62,10 +54,10 @@ spmvx_status spx_select(const spmvx_context *ctx, const spx_sparse *csr, const s
     *count = 0;
     for (int32_t i = 0; i < spx_kernel_total() && *count < SPX_CANDIDATES; i++) {
         const spx_kernel *k = spx_kernel_at(i);
-        if (q->forced.kernel ? k != q->forced.kernel
-                             : !fits(ctx, k, format, csr->val_type, q->nondeterministic) || (!q->every_variant && shadowed(i)))
-            continue;
-        const spx_candidate c = { q->forced.kernel ? q->forced : spx_kernel_preset(k), f->slice, f->sigma, k->cost(f), setup_ns(k, f) };
+        if (!wanted(ctx, q, k, format, csr->val_type)) continue;
+        spx_choice choice = q->forced.kernel ? q->forced : spx_kernel_preset(k);
+        choice.kernel = k;
+        const spx_candidate c = { choice, f->slice, f->sigma, k->cost(f), setup_ns(k, f) };
         int at = (*count)++;
         for (; at && spx_score(&out[at - 1], q->expected_muls) > spx_score(&c, q->expected_muls); at--) out[at] = out[at - 1];
         out[at] = c;
@@ -75,10 +67,10 @@ spmvx_status spx_select(const spmvx_context *ctx, const spx_sparse *csr, const s
 
 spmvx_status spx_select_any(const spmvx_context *ctx, spmvx_format format, spmvx_type type, spx_choice *out)
 {
-    for (int32_t i = 0; i < spx_kernel_total(); i++)
-        if (fits(ctx, spx_kernel_at(i), format, type, false) && !shadowed(i)) {
-            *out = spx_kernel_preset(spx_kernel_at(i));
-            return SPMVX_OK;
-        }
-    return none_fits(ctx, format);
+    out->kernel = NULL;
+    for (int32_t i = 0; i < spx_kernel_total(); i++) {
+        const spx_kernel *k = spx_kernel_at(i);
+        if (fits(ctx, k, format, type, false) && (!out->kernel || spx_kernel_same_base(k, out->kernel))) *out = spx_kernel_preset(k);
+    }
+    return out->kernel ? SPMVX_OK : none_fits(ctx, format);
 }

@@ -15,14 +15,14 @@ typedef struct spx_candidate {
 typedef struct spx_request {
     spmvx_format format;        /* AUTO: any */
     spx_choice forced;          /* kernel NULL: none */
-    bool nondeterministic, every_variant;
+    bool nondeterministic;
     int64_t slice, sigma, expected_muls;
 } spx_request;
 
 /* The candidates by falling merit; at least one, or UNSUPPORTED. features tells what they were judged by. */
 spmvx_status spx_select(const spmvx_context *, const spx_sparse *csr, const spx_request *, spx_candidate out[SPX_CANDIDATES], int *count,
                         spx_features *);
-/* The best kernel of the arrays' own format, which are not CSR or not to be looked at: by order in the registry. */
+/* A kernel of the arrays' own format without looking at them: the first of the registry, in its last variant. */
 spmvx_status spx_select_any(const spmvx_context *, spmvx_format, spmvx_type, spx_choice *out);
 double spx_score(const spx_candidate *, int64_t expected_muls);
 #endif

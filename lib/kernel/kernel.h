@@ -86,11 +86,17 @@ spmvx_status spx_partition_by(const spmvx_context *, const spx_sparse *, int64_t
 /* Rows of CSR by nonzeros (a row counts as two more). */
 spmvx_status spx_partition_rows(const spmvx_context *, const spx_sparse *, spx_partition *);
 
-/* ---- shared by cost() functions ---- */
+/* ---- shared by cost() functions of the host ---- */
 
-/* Nanoseconds to stream `bytes`, against `compute` nanoseconds of one thread's work spread over the threads with one
- * thread having at least `serial` of it. */
-double spx_cost(const spx_features *, double bytes, double compute, double serial);
-/* Nanoseconds that gathers of x add, by how far the columns of a row lie apart and the size of x. */
-double spx_cost_gather(const spx_features *, double gathers);
+/* Nanoseconds of one thread; how they were measured is told in docs/performance-notes.md. */
+typedef struct spx_rates {
+    double entry;               /* an entry */
+    double row;                 /* a row */
+    double irregular;           /* more a row, where lengths vary as much as their mean: branches are mispredicted */
+    double mid, far;            /* more an entry, where the columns of a row reach beyond L1, beyond L2 */
+} spx_rates;
+
+/* Predicted time of `entries` stored entries and `bytes` of the matrix; one thread has at least `serial` entries. */
+double spx_cost(const spx_features *, const spx_rates *, double entries, double bytes, double serial);
+double spx_csr_bytes(const spx_features *);
 #endif

@@ -31,9 +31,9 @@ static spmvx_status run(const spx_mul *m)
 
 static double cost(const spx_features *f)
 {
-    const double n = (double)f->nnz, m = (double)f->nrows;
-    return spx_cost(f, n * (8.0 + (double)f->value_bytes) + 2.0 * m * (double)f->value_bytes,
-                    1.4 * n + 2.0 * m + spx_cost_gather(f, n), 0.0);
+    static const spx_rates rates = { 0.55, 0.8, 3.0, 0.35, 1.4 };
+    const double bytes = (double)f->nnz * (8.0 + (double)f->value_bytes) + 2.0 * (double)f->nrows * (double)f->value_bytes;
+    return spx_cost(f, &rates, (double)f->nnz, bytes, 0.0);
 }
 
 const spx_kernel spx_mul_coo_scalar = {

@@ -31,9 +31,8 @@ static spmvx_status run(const spx_mul *m)
 
 static double cost(const spx_features *f)
 {
-    const double n = (double)f->nnz, m = (double)f->nrows;
-    return spx_cost(f, n * (4.0 + (double)f->value_bytes) + m * (double)f->ptr_bytes,
-                    0.76 * n + 2.2 * m + spx_cost_gather(f, n), 0.0);
+    static const spx_rates rates = { 0.29, 1.5, 5.6, 0.2, 1.2 };
+    return spx_cost(f, &rates, (double)f->nnz, spx_csr_bytes(f), 0.0);
 }
 
 const spx_kernel spx_mul_csr_merge_path = {

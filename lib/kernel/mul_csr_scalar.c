@@ -26,13 +26,10 @@ static spmvx_status run(const spx_mul *m)
 
 static double cost(const spx_features *f)
 {
-    const double n = (double)f->nnz, m = (double)f->nrows;
-    const double rows_per_thread = m / f->threads;
-    /* A thread's rows may all be the long ones: take half of the deviation as bad luck, and the longest row whole. */
-    const double compute = 1.0 * n + 1.6 * m + spx_cost_gather(f, n);
-    const double unlucky = compute / f->threads * (1.0 + 0.5 * f->deviation / (f->mean + 1.0) * (rows_per_thread > 1e5 ? 0.3 : 1.0));
-    return spx_cost(f, n * (4.0 + (double)f->value_bytes) + m * (double)f->ptr_bytes, compute,
-                    unlucky > (double)f->longest ? unlucky : (double)f->longest);
+    static const spx_rates rates = { 0.55, 0.5, 2.9, 0.22, 1.2 };
+    /* Rows are dealt out by number: a thread may get the long ones. */
+    const double share = (double)f->nnz / f->threads, unlucky = share * (1.0 + 0.2 * f->deviation / (f->mean + 1.0));
+    return spx_cost(f, &rates, (double)f->nnz, spx_csr_bytes(f), unlucky > (double)f->longest ? unlucky : (double)f->longest);
 }
 
 const spx_kernel spx_mul_csr_scalar = {

@@ -18,9 +18,8 @@ static spmvx_status run(const spx_mul *m)
 
 static double cost(const spx_features *f)
 {
-    const double n = (double)f->nnz, m = (double)f->nrows;
-    return spx_cost(f, n * (4.0 + (double)f->value_bytes) + m * (double)f->ptr_bytes,
-                    0.75 * n + 2.0 * m + spx_cost_gather(f, n), 0.75 * (double)f->longest);
+    static const spx_rates rates = { 0.31, 1.25, 5.1, 0.18, 1.2 };
+    return spx_cost(f, &rates, (double)f->nnz, spx_csr_bytes(f), (double)f->longest);
 }
 
 const spx_kernel spx_mul_csr_vector = {

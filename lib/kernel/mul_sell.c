@@ -19,7 +19,8 @@ static spmvx_status run(const spx_mul *m)
 
 static double cost(const spx_features *f)
 {
-    return spx_sell_cost(f, 0.8, 1.5);
+    static const spx_rates rates = { 0.45, 0.82, 0.7, 0.29, 1.2 };
+    return spx_sell_cost(f, &rates);
 }
 
 const spx_kernel spx_mul_sell = {

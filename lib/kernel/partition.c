@@ -41,20 +41,21 @@ spmvx_status spx_partition_rows(const spmvx_context *ctx, const spx_sparse *a, s
     return spx_partition_by(ctx, a, a->nrows, rows_weight, p);
 }
 
-double spx_cost(const spx_features *f, double bytes, double compute, double serial)
+double spx_csr_bytes(const spx_features *f)
 {
-    static const double bytes_per_ns = 20.0;   /* one thread's stream from memory; two share about 1.6 of it */
-    const double threads = f->threads, lanes = threads > 1 ? 1.0 + 0.6 * (threads - 1) : 1.0;
-    double t = compute / threads;
-    if (t < serial) t = serial;
-    const double stream = bytes / (bytes_per_ns * lanes);
-    return t > stream ? t + 0.3 * stream : stream + 0.3 * t;
+    return (double)f->nnz * (4.0 + (double)f->value_bytes) + (double)f->nrows * (double)f->ptr_bytes;
 }
 
-double spx_cost_gather(const spx_features *f, double gathers)
+double spx_cost(const spx_features *f, const spx_rates *rate, double entries, double bytes, double serial)
 {
-    const double near = 32.0 * 1024, far = 1024.0 * 1024;   /* bytes: of L1, of L2 */
-    const double reach = f->span * (double)f->value_bytes;
-    const double each = reach < near ? 0.0 : reach < far ? 0.4 : 1.2;
-    return gathers * each;
+    static const double near = 32e3, mid = 1e6, cached = 24e6;   /* bytes: about L1, L2 and a share of L3 */
+    const double reach = f->span * (double)f->value_bytes, irregular = f->deviation / (f->mean + 1.0);
+    const double entry = rate->entry + (reach < near ? 0.0 : reach < mid ? rate->mid : rate->far);
+    const double row = rate->row + rate->irregular * (irregular < 1.0 ? irregular : 1.0);
+    const double threads = f->threads;
+    double compute = (entry * entries + row * (double)f->nrows) / threads;
+    if (compute < entry * serial) compute = entry * serial;
+    /* A second thread adds about half to what one draws from memory, and its whole share from a cache. */
+    const double stream = bytes < cached ? bytes / (40.0 * threads) : bytes / (20.0 * (1.0 + 0.5 * (threads - 1.0)));
+    return compute > stream ? compute + 0.3 * stream : stream + 0.3 * compute;
 }

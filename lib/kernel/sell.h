@@ -13,13 +13,9 @@ static inline spmvx_status spx_sell_partition(const spmvx_context *ctx, const sp
     return spx_partition_by(ctx, a, spx_ceil_div(a->nrows, a->slice), spx_sell_weight, p);
 }
 
-/* With the nanoseconds that an entry and a row take in one thread. */
-static inline double spx_sell_cost(const spx_features *f, double entry, double row)
+static inline double spx_sell_cost(const spx_features *f, const spx_rates *rates)
 {
-    const double n = (double)f->sell_stored, m = (double)f->nrows;
-    const double longest_slice = (double)(f->longest * f->slice);
-    const double sorted = f->sigma > 1 ? 4.0 * m : 0.0;
-    return spx_cost(f, n * (4.0 + (double)f->value_bytes) + m * 4.0 / (double)spx_max(f->slice, 1) + sorted,
-                    entry * n + row * m + spx_cost_gather(f, (double)f->nnz), entry * longest_slice);
+    const double n = (double)f->sell_stored, slice = (double)spx_max(f->slice, 1), moved = f->sigma > 1 ? 4.0 * (double)f->nrows : 0.0;
+    return spx_cost(f, rates, n, n * (4.0 + (double)f->value_bytes) + (double)f->nrows * 4.0 / slice + moved, (double)f->longest * slice);
 }
 #endif

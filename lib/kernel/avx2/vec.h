@@ -1,9 +1,11 @@
 /* Four doubles or eight floats at a time, for the templates of this folder. Lanes that a mask leaves out are neither
  * loaded nor added, so that padding and what lies past an array are never touched. A mask is a vector of all-ones or
- * zero lanes of the value's width. */
+ * zero lanes of the value's width. x is read by one load a lane, which beats the gather instruction where x lies in a cache
+ * (docs/performance-notes.md); avx512/vec.h does the other. */
 #ifndef SPX_AVX2_VEC_H
 #define SPX_AVX2_VEC_H
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { W_f64 = 4, W_f32 = 8 };
@@ -27,24 +29,21 @@ static inline msk_f32 first_f32(int64_t n)
 static inline vec_f64 zero_f64(void) { return _mm256_setzero_pd(); }
 static inline vec_f32 zero_f32(void) { return _mm256_setzero_ps(); }
 
-static inline idx_f64 load_col_f64(const int32_t *p) { return _mm_loadu_si128((const void *)p); }
-static inline idx_f32 load_col_f32(const int32_t *p) { return _mm256_loadu_si256((const void *)p); }
-
-/* Lanes left out get column -1. */
-static inline idx_f64 load_col_masked_f64(msk_f64 m, const int32_t *p)
+/* Columns, and -1 in the lanes left out. */
+static inline idx_f64 load_col_f64(msk_f64 m, const int32_t *p)
 {
     const __m256i narrow = _mm256_permutevar8x32_epi32(_mm256_castpd_si256(m), _mm256_setr_epi32(0, 2, 4, 6, 0, 0, 0, 0));
     const __m128i m32 = _mm256_castsi256_si128(narrow);
     return _mm_or_si128(_mm_maskload_epi32(p, m32), _mm_andnot_si128(m32, _mm_set1_epi32(-1)));
 }
 
-static inline idx_f32 load_col_masked_f32(msk_f32 m, const int32_t *p)
+static inline idx_f32 load_col_f32(msk_f32 m, const int32_t *p)
 {
     const __m256i m32 = _mm256_castps_si256(m);
     return _mm256_or_si256(_mm256_maskload_epi32(p, m32), _mm256_andnot_si256(m32, _mm256_set1_epi32(-1)));
 }
 
-/* Lanes with an entry, not padding. */
+/* Lanes with an entry, not padding; are they all? */
 static inline msk_f64 entries_f64(idx_f64 c)
 {
     return _mm256_castsi256_pd(_mm256_cvtepi32_epi64(_mm_cmpgt_epi32(c, _mm_set1_epi32(-1))));
@@ -52,15 +51,19 @@ static inline msk_f64 entries_f64(idx_f64 c)
 
 static inline msk_f32 entries_f32(idx_f32 c) { return _mm256_castsi256_ps(_mm256_cmpgt_epi32(c, _mm256_set1_epi32(-1))); }
 
+static inline bool all_f64(msk_f64 m) { return _mm256_movemask_pd(m) == 0xf; }
+static inline bool all_f32(msk_f32 m) { return _mm256_movemask_ps(m) == 0xff; }
+
 /* acc + val * x[col], all lanes. */
-static inline vec_f64 add_f64(vec_f64 acc, const double *val, idx_f64 c, const double *x)
+static inline vec_f64 add_f64(vec_f64 acc, const double *val, const int32_t *c, const double *x)
 {
-    return _mm256_fmadd_pd(_mm256_loadu_pd(val), _mm256_i32gather_pd(x, c, 8), acc);
+    return _mm256_fmadd_pd(_mm256_loadu_pd(val), _mm256_setr_pd(x[c[0]], x[c[1]], x[c[2]], x[c[3]]), acc);
 }
 
-static inline vec_f32 add_f32(vec_f32 acc, const float *val, idx_f32 c, const float *x)
+static inline vec_f32 add_f32(vec_f32 acc, const float *val, const int32_t *c, const float *x)
 {
-    return _mm256_fmadd_ps(_mm256_loadu_ps(val), _mm256_i32gather_ps(x, c, 4), acc);
+    const vec_f32 g = _mm256_setr_ps(x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]);
+    return _mm256_fmadd_ps(_mm256_loadu_ps(val), g, acc);
 }
 
 /* The same where the mask is set; other lanes keep acc. */
@@ -76,6 +79,21 @@ static inline vec_f32 add_masked_f32(vec_f32 acc, msk_f32 m, const float *val, i
     const vec_f32 v = _mm256_maskload_ps(val, _mm256_castps_si256(m));
     const vec_f32 g = _mm256_mask_i32gather_ps(_mm256_setzero_ps(), x, c, m, 4);
     return _mm256_blendv_ps(acc, _mm256_fmadd_ps(v, g, acc), m);
+}
+
+/* The same for the first n < W entries, one by one into the first lane. */
+static inline vec_f64 tail_f64(vec_f64 acc, const double *val, const int32_t *c, const double *x, int64_t n)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < n; k++) sum += val[k] * x[c[k]];
+    return _mm256_add_pd(acc, _mm256_zextpd128_pd256(_mm_set_sd(sum)));
+}
+
+static inline vec_f32 tail_f32(vec_f32 acc, const float *val, const int32_t *c, const float *x, int64_t n)
+{
+    float sum = 0;
+    for (int64_t k = 0; k < n; k++) sum += val[k] * x[c[k]];
+    return _mm256_add_ps(acc, _mm256_zextps128_ps256(_mm_set_ss(sum)));
 }
 
 static inline vec_f64 plus_f64(vec_f64 a, vec_f64 b) { return _mm256_add_pd(a, b); }

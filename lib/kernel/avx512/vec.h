@@ -1,8 +1,10 @@
 /* Eight doubles or sixteen floats at a time, for the templates of this folder. Lanes that a mask leaves out are neither
- * loaded nor added, so that padding and what lies past an array are never touched. */
+ * loaded nor added, so that padding and what lies past an array are never touched. x is read by the gather instruction,
+ * which keeps many misses in flight: better than avx2/vec.h's loads where x is far, worse where it lies in a cache. */
 #ifndef SPX_AVX512_VEC_H
 #define SPX_AVX512_VEC_H
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { W_f64 = 8, W_f32 = 16 };
@@ -18,24 +20,24 @@ static inline msk_f32 first_f32(int64_t n) { return n >= 16 ? 0xffff : (msk_f32)
 static inline vec_f64 zero_f64(void) { return _mm512_setzero_pd(); }
 static inline vec_f32 zero_f32(void) { return _mm512_setzero_ps(); }
 
-static inline idx_f64 load_col_f64(const int32_t *p) { return _mm256_loadu_si256((const void *)p); }
-static inline idx_f32 load_col_f32(const int32_t *p) { return _mm512_loadu_si512(p); }
-/* Lanes left out get column -1. */
-static inline idx_f64 load_col_masked_f64(msk_f64 m, const int32_t *p) { return _mm256_mask_loadu_epi32(_mm256_set1_epi32(-1), m, p); }
-static inline idx_f32 load_col_masked_f32(msk_f32 m, const int32_t *p) { return _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), m, p); }
-/* Lanes with an entry, not padding. */
+/* Columns, and -1 in the lanes left out. */
+static inline idx_f64 load_col_f64(msk_f64 m, const int32_t *p) { return _mm256_mask_loadu_epi32(_mm256_set1_epi32(-1), m, p); }
+static inline idx_f32 load_col_f32(msk_f32 m, const int32_t *p) { return _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), m, p); }
+/* Lanes with an entry, not padding; are they all? */
 static inline msk_f64 entries_f64(idx_f64 c) { return (msk_f64)~_mm256_movepi32_mask(c); }
 static inline msk_f32 entries_f32(idx_f32 c) { return (msk_f32)~_mm512_movepi32_mask(c); }
+static inline bool all_f64(msk_f64 m) { return m == 0xff; }
+static inline bool all_f32(msk_f32 m) { return m == 0xffff; }
 
 /* acc + val * x[col], all lanes. */
-static inline vec_f64 add_f64(vec_f64 acc, const double *val, idx_f64 c, const double *x)
+static inline vec_f64 add_f64(vec_f64 acc, const double *val, const int32_t *c, const double *x)
 {
-    return _mm512_fmadd_pd(_mm512_loadu_pd(val), _mm512_i32gather_pd(c, x, 8), acc);
+    return _mm512_fmadd_pd(_mm512_loadu_pd(val), _mm512_i32gather_pd(_mm256_loadu_si256((const void *)c), x, 8), acc);
 }
 
-static inline vec_f32 add_f32(vec_f32 acc, const float *val, idx_f32 c, const float *x)
+static inline vec_f32 add_f32(vec_f32 acc, const float *val, const int32_t *c, const float *x)
 {
-    return _mm512_fmadd_ps(_mm512_loadu_ps(val), _mm512_i32gather_ps(c, x, 4), acc);
+    return _mm512_fmadd_ps(_mm512_loadu_ps(val), _mm512_i32gather_ps(_mm512_loadu_si512(c), x, 4), acc);
 }
 
 /* The same where the mask is set; other lanes keep acc. */
@@ -47,6 +49,17 @@ static inline vec_f64 add_masked_f64(vec_f64 acc, msk_f64 m, const double *val, 
 static inline vec_f32 add_masked_f32(vec_f32 acc, msk_f32 m, const float *val, idx_f32 c, const float *x)
 {
     return _mm512_mask3_fmadd_ps(_mm512_maskz_loadu_ps(m, val), _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, c, x, 4), acc, m);
+}
+
+/* The same for the first n < W entries. */
+static inline vec_f64 tail_f64(vec_f64 acc, const double *val, const int32_t *c, const double *x, int64_t n)
+{
+    return add_masked_f64(acc, first_f64(n), val, load_col_f64(first_f64(n), c), x);
+}
+
+static inline vec_f32 tail_f32(vec_f32 acc, const float *val, const int32_t *c, const float *x, int64_t n)
+{
+    return add_masked_f32(acc, first_f32(n), val, load_col_f32(first_f32(n), c), x);
 }
 
 static inline vec_f64 plus_f64(vec_f64 a, vec_f64 b) { return _mm512_add_pd(a, b); }

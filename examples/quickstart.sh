@@ -1,0 +1,31 @@
+#!/bin/sh
+# From a fresh clone to y = A*x: installs what is missing, builds into build/, and runs every kernel of this machine on a
+# matrix, yours if you name its file.
+#     sh examples/quickstart.sh [FILE.mtx[.gz|.zst|.xz] ...]
+set -eu
+case "${1:-}" in
+-h | --help)
+    sed -n '2,4s/^# \{0,1\}//p' "$0"
+    exit 0 ;;
+esac
+here=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=packages.sh
+. "$here/examples/packages.sh"
+need_packages
+
+log=$here/build/quickstart.log
+mkdir -p "$here/build"
+{ [ -f "$here/build/build.ninja" ] || meson setup "$here/build" "$here" -Dtests=false; } >"$log" 2>&1 &&
+    ninja -C "$here/build" >>"$log" 2>&1 || {
+    cat "$log" >&2
+    echo "The build failed; the lines above are from $log." >&2
+    exit 1
+}
+
+if [ $# = 0 ]; then
+    set -- "$here/tests/data/ginkgo_A_ir.mtx.gz"
+    echo "A finite-element matrix that ships with the library (sh examples/quickstart.sh FILE takes yours)."
+fi
+echo "Time is one multiplication y = A*x, the median of 15 rounds; error is against long double, relative to |A||x|."
+echo
+exec "$here/build/examples/spmvx" bench "$@"

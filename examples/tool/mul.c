@@ -1,0 +1,129 @@
+/* spmvx mul: y = alpha*op(A)*x, x and y in files. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+
+/* A vector from a text file: numbers apart by white space, or a Matrix Market array of one column. */
+static bool read_vector(const char *path, int64_t n, spmvx_type type, void *out)
+{
+    FILE *f = fopen(path, "r");
+    if (!f) {
+        fprintf(stderr, "spmvx: %s: %s\n", path, strerror(errno));
+        return false;
+    }
+    char line[256];
+    bool market = false, sized = false, ok = true;
+    int64_t got = 0, at = 0;
+    while (ok && fgets(line, sizeof line, f)) {
+        at++;
+        if (at == 1 && !strncmp(line, "%%MatrixMarket", 14)) market = true;
+        if (line[0] == '%') continue;
+        for (char *p = line, *end; ok; p = end) {
+            const double v = strtod(p, &end);
+            if (end == p) {
+                ok = !p[strspn(p, " \t\r\n")];
+                if (!ok) fprintf(stderr, "spmvx: %s: line %" PRId64 ": '%.20s' is no number\n", path, at, p);
+                break;
+            }
+            if (market && !sized) {
+                sized = true;   /* rows and columns of the array */
+                break;
+            }
+            if (got < n) vector_set(out, type, got, v);
+            got++;
+        }
+    }
+    fclose(f);
+    if (ok && got != n) {
+        fprintf(stderr, "spmvx: %s: %" PRId64 " numbers, and the product needs %" PRId64 "\n", path, got, n);
+        ok = false;
+    }
+    return ok;
+}
+
+static bool write_vector(const char *path, int64_t n, spmvx_type type, const void *v)
+{
+    FILE *f = strcmp(path, "-") ? fopen(path, "w") : stdout;
+    if (!f) {
+        fprintf(stderr, "spmvx: %s: %s\n", path, strerror(errno));
+        return false;
+    }
+    fprintf(f, "%%%%MatrixMarket matrix array real general\n%" PRId64 " 1\n", n);
+    for (int64_t i = 0; i < n; i++) fprintf(f, "%.*g\n", type == SPMVX_F64 ? 17 : 9, vector_get(v, type, i));
+    const bool ok = !ferror(f) && (f == stdout ? !fflush(f) : !fclose(f));
+    if (!ok) fprintf(stderr, "spmvx: %s: %s\n", path, strerror(errno));
+    return ok;
+}
+
+static bool make_x(const char *how, int64_t n, spmvx_type type, void *x)
+{
+    if (strcmp(how, "ones") && strcmp(how, "random")) return read_vector(how, n, type, x);
+    for (int64_t i = 0; i < n; i++) vector_set(x, type, i, *how == 'o' ? 1.0 : sample(i));
+    return true;
+}
+
+typedef struct request {
+    const char *kernel, *x, *y;
+    spmvx_type type;
+    bool transpose;
+} request;
+
+static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const request *q)
+{
+    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    spmvx_matrix_get_info(A, &i);
+    const int64_t n = q->transpose ? i.nrows : i.ncols, m = q->transpose ? i.ncols : i.nrows;
+    void *x = checked_alloc((size_t)n * type_bytes(q->type)), *y = checked_alloc((size_t)m * type_bytes(q->type));
+    int result = EXIT_FAILURE;
+    if (make_x(q->x, n, q->type, x)) {
+        if (spmvx_mul(ctx, q->transpose ? SPMVX_T : SPMVX_N, 1.0, A, x, 0.0, y) != SPMVX_OK) fail(ctx, "multiplication");
+        else {
+            double sum = 0;
+            for (int64_t r = 0; r < m; r++) sum += vector_get(y, q->type, r);
+            fprintf(q->y && !strcmp(q->y, "-") ? stderr : stdout, "%s: %" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, sum of y %.17g\n", i.kernel, m, n, i.nnz, sum);
+            result = !q->y || write_vector(q->y, m, q->type, y) ? EXIT_SUCCESS : EXIT_FAILURE;
+        }
+    }
+    free(x);
+    free(y);
+    return result;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *files[MOST_FILES], *type = "f64";
+    int count;
+    int64_t threads = 0;
+    request q = { .x = "ones" };
+    const option options[] = {
+        { "--output", 'o', TEXT, &q.y, "FILE", "write y there, as a Matrix Market array ('-': stdout)" },
+        { "--x", 'x', TEXT, &q.x, "X", "a file of numbers, 'ones' (default) or 'random'" },
+        { "--kernel", 0, TEXT, &q.kernel, "NAME", "force a kernel, see 'spmvx kernels'" },
+        { "--transpose", 0, FLAG, &q.transpose, NULL, "multiply by the transpose" },
+        { "--type", 0, TEXT, &type, "T", "f64 (default) or f32" },
+        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
+    const int status = parse(&command_mul, options, argc, argv, files, &count);
+    if (status >= 0) return status;
+    if (count != 1) return usage_error(&command_mul, "%d files given, one wanted", count);
+    q.type = type_named(type);
+    if (!q.type) return usage_error(&command_mul, "--type is '%s', not f64 or f32", type);
+    spmvx_context *ctx = open_context(threads);
+    spmvx_matrix *m = ctx ? read_matrix(ctx, files[0], q.type) : NULL, *A = NULL;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.kernel = q.kernel;
+    o.ops = q.transpose ? SPMVX_OPS_N | SPMVX_OPS_T : SPMVX_OPS_N;
+    int result = EXIT_FAILURE;
+    if (m && spmvx_matrix_convert(ctx, m, &o, &A) != SPMVX_OK) fail(ctx, files[0]);
+    if (A) result = multiply(ctx, A, &q);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    return result;
+}
+
+const command command_mul = { "mul", "[options] FILE", "Multiply a matrix by a vector, y = A*x",
+    "x and y files: numbers apart by white space, or a Matrix Market array of one column.", run };

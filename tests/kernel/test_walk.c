@@ -1,0 +1,316 @@
+/* The registry walk: every kernel of the list, in every type, op, alpha and beta, on every case and on real matrices,
+ * against a long-double product made from the triples alone. A new kernel is tested by being registered. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+
+enum { GUARD = 8, NAMES = 64 };
+
+static char names[NAMES][64];
+static uint32_t types[NAMES];
+static int count;
+
+static bool has_variant(const char *name)
+{
+    for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
+        spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
+        assert_ok(NULL, spmvx_kernel_get_info(i, &k));
+        if (!strncmp(k.name, name, strlen(name)) && k.name[strlen(name)] == '@') return true;
+    }
+    return false;
+}
+
+static void list_kernels(void)
+{
+    for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
+        spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
+        assert_ok(NULL, spmvx_kernel_get_info(i, &k));
+        if (k.operation != SPMVX_MUL || k.place != SPMVX_HOST || !(k.flags & SPMVX_KERNEL_AVAILABLE)) continue;
+        assert_true(count < NAMES);
+        snprintf(names[count], sizeof names[count], "%s%s", k.name, has_variant(k.name) ? "@c" : "");
+        types[count++] = k.types;
+    }
+    assert_true(count > 0);
+}
+
+/* ---- the reference ---- */
+
+typedef struct reference {
+    long double *sum, *weight;  /* op(A)*x and |op(A)||x| */
+    int64_t *terms;
+    bool *tainted;              /* a NaN or Inf of A or x takes part */
+} reference;
+
+static reference reference_of(const triples *t, spmvx_op op, spmvx_type type, const void *x)
+{
+    const size_t n = (size_t)(op == SPMVX_N ? t->nrows : t->ncols) + 1;
+    reference r = { calloc(n, sizeof *r.sum), calloc(n, sizeof *r.weight), calloc(n, sizeof *r.terms), calloc(n, sizeof *r.tainted) };
+    assert_true(r.sum && r.weight && r.terms && r.tainted);
+    for (int64_t k = 0; k < t->nnz; k++) {
+        const int32_t i = op == SPMVX_N ? t->row[k] : t->col[k], j = op == SPMVX_N ? t->col[k] : t->row[k];
+        const long double a = type == SPMVX_F64 ? t->val[k] : (float)t->val[k], b = value_at(x, type, j);
+        r.terms[i]++;
+        if (!isfinite(a) || !isfinite(b)) r.tainted[i] = true;
+        r.sum[i] += a * b;
+        r.weight[i] += fabsl(a * b);
+    }
+    return r;
+}
+
+static void reference_free(reference *r)
+{
+    free(r->sum);
+    free(r->weight);
+    free(r->terms);
+    free(r->tainted);
+}
+
+static void check_rows(const char *what, const reference *r, spmvx_type type, int64_t rows, double alpha, double beta, const void *before, const void *y)
+{
+    const long double u = type == SPMVX_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
+    for (int64_t i = 0; i < rows; i++) {
+        const double got = value_at(y, type, i);
+        if (r->tainted[i] && alpha != 0) {
+            if (isfinite(got)) fail_msg("%s: row %lld is %g, and met a NaN or Inf", what, (long long)i, got);
+            continue;
+        }
+        const long double old = beta == 0 ? 0 : value_at(before, type, i), want = (alpha == 0 ? 0 : alpha * r->sum[i]) + beta * old;
+        const long double scale = (alpha == 0 ? 0 : fabs(alpha) * r->weight[i]) + fabsl(beta * old);
+        const long double n = (long double)r->terms[i] + 1, gamma = n * u / (1 - n * u);
+        const long double bound = 2 * gamma < 4 * u * (4 + sqrtl(n)) ? 2 * gamma : 4 * u * (4 + sqrtl(n));
+        if (!(fabsl(got - want) <= bound * scale))
+            fail_msg("%s: row %lld of %lld is %.17g, not %.17Lg: off by %.3Lg of %.3Lg", what, (long long)i, (long long)rows, got, want,
+                     fabsl(got - want), bound * scale);
+    }
+}
+
+/* ---- one product ---- */
+
+static void *vector_new(spmvx_type type, int64_t n)
+{
+    void *v = malloc((size_t)(n + 2 * GUARD) * value_bytes(type));   /* y alone is guarded; x ends where it ends */
+    assert_non_null(v);
+    return v;
+}
+
+static void fill(void *v, spmvx_type type, int64_t n, uint64_t seed)
+{
+    for (int64_t i = 0; i < n; i++) value_put(v, type, i, case_value(&seed));
+}
+
+typedef struct product {
+    const char *kernel;
+    const triples *t;
+    spmvx_matrix *m;
+    spmvx_type type;
+    spmvx_op op;
+} product;
+
+static void check_product(spmvx_context *ctx, const product *p, const void *x, const reference *r, double alpha, double beta, bool poison)
+{
+    const int64_t rows = p->op == SPMVX_N ? p->t->nrows : p->t->ncols;
+    const size_t each = value_bytes(p->type);
+    char what[256];
+    snprintf(what, sizeof what, "%s on %s, %s, op %c, alpha %g, beta %g", p->kernel, p->t->name, p->type == SPMVX_F64 ? "f64" : "f32",
+             p->op == SPMVX_N ? 'N' : 'T', alpha, beta);
+    void *block = vector_new(p->type, rows), *before = vector_new(p->type, rows);
+    char *y = (char *)block + GUARD * each;
+    memset(block, 0x5a, (size_t)(rows + 2 * GUARD) * each);
+    fill(before, p->type, rows, 77);
+    if (poison)
+        for (int64_t i = 0; i < rows; i++) value_put(before, p->type, i, NAN);
+    memcpy(y, before, (size_t)rows * each);
+    assert_ok(ctx, spmvx_mul(ctx, p->op, alpha, p->m, x, beta, y));
+    check_rows(what, r, p->type, rows, alpha, beta, before, y);
+    for (size_t b = 0; b < GUARD * each; b++)
+        if (((unsigned char *)block)[b] != 0x5a || ((unsigned char *)y)[(size_t)rows * each + b] != 0x5a) fail_msg("%s: wrote outside y", what);
+    free(block);
+    free(before);
+}
+
+static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *from, const char *kernel)
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    spmvx_matrix *m = NULL;
+    o.kernel = kernel;
+    o.ops = SPMVX_OPS_N | SPMVX_OPS_T;
+    o.max_bytes = SIZE_MAX;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, from, &o, &m));
+    return m;
+}
+
+/* x with its last element at the end of the block, so that a read past it is seen under AddressSanitizer. */
+static void *make_x(spmvx_type type, int64_t n, uint64_t seed)
+{
+    void *x = malloc(n ? (size_t)n * value_bytes(type) : 1);
+    assert_non_null(x);
+    fill(x, type, n, seed);
+    return x;
+}
+
+static void check_matrix(spmvx_context *ctx, const product *p)
+{
+    static const double factors[] = { 0, 1, -1, 2.5 };
+    const int64_t cols = p->op == SPMVX_N ? p->t->ncols : p->t->nrows;
+    void *x = make_x(p->type, cols, 31);
+    reference r = reference_of(p->t, p->op, p->type, x);
+    for (int a = 0; a < 4; a++)
+        for (int b = 0; b < 4; b++) check_product(ctx, p, x, &r, factors[a], factors[b], factors[b] == 0);
+    reference_free(&r);
+    if (cols) {   /* NaN and Inf reach the rows that hold them, and no other */
+        value_put(x, p->type, cols / 2, NAN);
+        value_put(x, p->type, 0, INFINITY);
+        r = reference_of(p->t, p->op, p->type, x);
+        check_product(ctx, p, x, &r, 2.5, 0, true);
+        check_product(ctx, p, x, &r, 1, -1, false);
+        check_product(ctx, p, x, &r, 0, 1, false);
+        reference_free(&r);
+    }
+    free(x);
+}
+
+static void check_case(const triples *t, int kernel)
+{
+    spmvx_context *ctx = test_context(NULL, 2);
+    for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
+        if (!(types[kernel] & 1u << type)) continue;
+        spmvx_matrix *coo = case_coo(ctx, t, type), *m = convert(ctx, coo, names[kernel]);
+        spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+        assert_ok(ctx, spmvx_matrix_get_info(m, &info));
+        assert_int_equal(strncmp(info.kernel, names[kernel], strlen(names[kernel])), 0);
+        spmvx_matrix_destroy(coo);
+        for (spmvx_op op = SPMVX_N; op <= SPMVX_T; op++) check_matrix(ctx, &(product){ names[kernel], t, m, type, op });
+        spmvx_matrix_destroy(m);
+    }
+    spmvx_context_destroy(ctx);
+}
+
+static void walk_cases(void **state)
+{
+    (void)state;
+    for (int i = 0;; i++) {
+        triples t = case_make(i);
+        if (t.nnz < 0) break;
+        for (int k = 0; k < count; k++) check_case(&t, k);
+        triples_free(&t);
+    }
+}
+
+static void walk_real_matrices(void **state)
+{
+    (void)state;
+    static const char *const files[] = { "662_bus.mtx.gz", "arc130.mtx.gz", "fs_183_6.mtx.gz", "jagmesh7.mtx.gz", "lhr01.mtx.gz", "bcsstk14.mtx.gz",
+                                         "orani678.mtx.gz", "Groebner_id2003_aug.mtx.gz", "ginkgo_A_ir.mtx.gz" };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        triples t = case_read(files[i]);
+        for (int k = 0; k < count; k++) {
+            spmvx_context *ctx = test_context(NULL, 2);
+            spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *m = convert(ctx, coo, names[k]);
+            void *x = make_x(SPMVX_F64, t.ncols, 4);
+            reference r = reference_of(&t, SPMVX_N, SPMVX_F64, x);
+            check_product(ctx, &(product){ names[k], &t, m, SPMVX_F64, SPMVX_N }, x, &r, 1, 0, true);
+            reference_free(&r);
+            free(x);
+            spmvx_matrix_destroy(coo);
+            spmvx_matrix_destroy(m);
+            spmvx_context_destroy(ctx);
+        }
+        triples_free(&t);
+    }
+}
+
+/* NaN and Inf among the values, and padding beside them. */
+static void walk_bad_values(void **state)
+{
+    (void)state;
+    triples t = case_make(8);
+    for (int64_t k = 0; k < t.nnz; k += 211) t.val[k] = k % 2 ? NAN : -INFINITY;
+    for (int k = 0; k < count; k++) check_case(&t, k);
+    triples_free(&t);
+}
+
+/* 64-bit row pointers, borrowed; for SELL, by lending its own arrays with wider pointers. */
+static void walk_wide_pointers(void **state)
+{
+    (void)state;
+    for (int i = 3; i < 15; i++) {
+        triples t = case_make(i);
+        for (int k = 0; k < count; k++) {
+            spmvx_context *ctx = test_context(NULL, 2);
+            csr_arrays c = case_csr(&t, SPMVX_F64);
+            spmvx_matrix *csr = NULL, *m, *wide = NULL;
+            assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, SPMVX_BORROW, &csr));
+            m = convert(ctx, csr, names[k]);
+            spmvx_arrays v = SPMVX_ARRAYS_INIT;
+            assert_ok(ctx, spmvx_matrix_arrays(m, &v));
+            int64_t *ptr = NULL;
+            if (v.ptr && v.ptr_type == SPMVX_I32) {
+                const int64_t n = v.format == SPMVX_SELL ? (v.nrows + v.slice - 1) / v.slice : v.nrows;
+                ptr = malloc((size_t)(n + 1) * sizeof *ptr);
+                for (int64_t s = 0; s <= n; s++) ptr[s] = ((const int32_t *)v.ptr)[s];
+                v.ptr = ptr;
+                v.ptr_type = SPMVX_I64;
+                spmvx_matrix *given = NULL;
+                assert_ok(ctx, spmvx_matrix_create(ctx, &v, SPMVX_BORROW, &given));
+                wide = convert(ctx, given, names[k]);
+                spmvx_matrix_destroy(given);
+            }
+            void *x = make_x(SPMVX_F64, t.ncols, 4);
+            reference r = reference_of(&t, SPMVX_N, SPMVX_F64, x);
+            check_product(ctx, &(product){ names[k], &t, wide ? wide : m, SPMVX_F64, SPMVX_N }, x, &r, 2.5, -1, false);
+            reference_free(&r);
+            spmvx_matrix_destroy(wide);
+            spmvx_matrix_destroy(m);
+            spmvx_matrix_destroy(csr);
+            spmvx_context_destroy(ctx);
+            csr_free(&c);
+            free(ptr);
+            free(x);
+        }
+        triples_free(&t);
+    }
+}
+
+/* The same bits for any number of threads, in the building and in the multiplying, and run after run. */
+static void walk_threads(void **state)
+{
+    (void)state;
+    static const int32_t threads[] = { 1, 2, 3, 5, 16 };
+    for (int i = 5; i < 15; i++) {
+        triples t = case_make(i);
+        void *x = make_x(SPMVX_F64, t.ncols, 9);
+        double *first = malloc((size_t)(t.nrows + 1) * sizeof *first), *y = malloc((size_t)(t.nrows + 1) * sizeof *y);
+        for (int k = 0; k < count; k++)
+            for (size_t n = 0; n < sizeof threads / sizeof *threads; n++) {
+                spmvx_context *ctx = test_context(NULL, threads[n]);
+                spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *m = convert(ctx, coo, names[k]);
+                for (int again = 0; again < 2; again++) {
+                    for (int64_t r = 0; r < t.nrows; r++) y[r] = 0.5;
+                    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.25, m, x, 0.75, y));
+                    if (!n && !again) memcpy(first, y, (size_t)t.nrows * sizeof *y);
+                    if (memcmp(first, y, (size_t)t.nrows * sizeof *y)) fail_msg("%s on %s: other bits with %d threads", names[k], t.name, (int)threads[n]);
+                }
+                spmvx_matrix_destroy(coo);
+                spmvx_matrix_destroy(m);
+                spmvx_context_destroy(ctx);
+            }
+        free(x);
+        free(y);
+        free(first);
+        triples_free(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(walk_cases), cmocka_unit_test(walk_real_matrices), cmocka_unit_test(walk_bad_values),
+        cmocka_unit_test(walk_wide_pointers), cmocka_unit_test(walk_threads),
+    };
+    list_kernels();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

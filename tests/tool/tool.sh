@@ -1,0 +1,78 @@
+#!/bin/sh
+# The tool's commands, options, output and exit statuses: tool.sh SPMVX DATA
+set -u
+spmvx=$1 data=$2
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+bad=0
+
+# expect STATUS COMMAND...: runs it, keeps stdout and stderr
+expect() {
+    want=$1
+    shift
+    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    [ "$got" = "$want" ] || { echo "exit $got, not $want: $*"; cat "$tmp/err"; bad=1; }
+}
+# has FILE TEXT: a line of it holds the text
+has() { grep -qe "$2" "$tmp/$1" || { echo "no '$2' in $1:"; cat "$tmp/$1"; bad=1; }; }
+silent() { [ ! -s "$tmp/$1" ] || { echo "$1 is not empty:"; cat "$tmp/$1"; bad=1; }; }
+
+expect 2 "$spmvx"; has err '^usage'; silent out
+expect 0 "$spmvx" --help; has out '^usage'; silent err
+expect 0 "$spmvx" --version; has out '^spmvx [0-9]'
+expect 2 "$spmvx" frobnicate; has err "unknown command 'frobnicate'"
+for command in info mul convert bench kernels; do
+    expect 0 "$spmvx" $command --help; has out "usage: spmvx $command"; silent err
+    expect 2 "$spmvx" $command --nonsense; has err 'unknown option --nonsense'; silent out
+done
+for command in info mul convert bench; do
+    expect 2 "$spmvx" $command; has err 'given'
+done
+expect 2 "$spmvx" bench --repeat; has err 'needs a value'
+expect 2 "$spmvx" bench --repeat x "$data/662_bus.mtx.gz"; has err "'x'"
+expect 2 "$spmvx" bench --repeat 0 "$data/662_bus.mtx.gz"; has err 'repeat is 0'
+expect 2 "$spmvx" bench --type f16 "$data/662_bus.mtx.gz"; has err 'f16'
+expect 1 "$spmvx" info "$tmp/absent.mtx"; has err 'absent.mtx'; has err 'No such file'
+expect 1 "$spmvx" info "$data/662_bus.mtx.gz" "$tmp/absent.mtx"; has out '662 x 662'
+
+expect 0 "$spmvx" kernels; silent err
+has out '^host/mul/sell '; has out '^host/mul/csr-merge-path '; has out '^host/mul/coo-scalar '
+[ "$(cut -d' ' -f1 "$tmp/out" | sort | uniq -d)" = "" ] || { echo 'an id comes twice'; bad=1; }
+
+expect 0 "$spmvx" info "$data/orani678.mtx.gz"; has out '2529 x 2529'; has out 'nonzeros  *90158'; has out 'longest\|1110'; has out 'AUTO takes'
+
+printf '%%%%MatrixMarket matrix coordinate integer general\n2 3 4\n1 1 1\n1 3 2\n2 2 3\n2 1 -4\n' >"$tmp/a.mtx"
+printf '1 10\n100\n' >"$tmp/x.txt"
+expect 0 "$spmvx" mul --x "$tmp/x.txt" -o "$tmp/y.mtx" "$tmp/a.mtx"; has out 'sum of y 227'
+[ "$(grep -v '^%' "$tmp/y.mtx" | tr '\n' ' ')" = "2 1 201 26 " ] || { echo 'y is wrong:'; cat "$tmp/y.mtx"; bad=1; }
+expect 0 "$spmvx" mul --transpose --x="$tmp/y.mtx" -o - "$tmp/a.mtx"   # y as x of the transpose
+[ "$(grep -v '^%' "$tmp/out" | tr '\n' ' ')" = "3 1 97 78 402 " ] || { echo 'the transposed product is wrong:'; cat "$tmp/out"; bad=1; }
+for kernel in sell csr-scalar coo-scalar csr-merge-path:chunk=64; do
+    expect 0 "$spmvx" mul --kernel $kernel --type f32 --threads 2 "$tmp/a.mtx"; has out 'sum of y 2$'
+done
+expect 1 "$spmvx" mul --kernel sel "$tmp/a.mtx"; has err 'not known'
+expect 1 "$spmvx" mul --kernel sell:lanes=3 "$tmp/a.mtx"; has err 'lanes'
+expect 1 "$spmvx" mul --x "$tmp/a.mtx" "$tmp/a.mtx"; has err 'needs 3'
+expect 1 "$spmvx" mul -o "$tmp/no/such/folder" "$tmp/a.mtx"; has err 'no/such'
+
+for end in mtx mtx.gz mtx.zst mtx.xz; do
+    expect 0 "$spmvx" convert "$data/lhr01.mtx.gz" "$tmp/b.$end"
+    expect 0 "$spmvx" convert -o "$tmp/c.mtx" "$tmp/b.$end"
+    cmp -s "$tmp/b.mtx" "$tmp/c.mtx" || { echo "convert to .$end and back differs"; bad=1; }
+done
+expect 2 "$spmvx" convert "$tmp/a.mtx"; has err '1 files given'
+
+expect 0 "$spmvx" bench --repeat 3 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
+has out '^csr-scalar '; has out '^sell'; has out 'AUTO, by its model took'; has out 'AUTO, by timing took'; has out 'fastest kernel here'
+expect 0 "$spmvx" bench --kernels 'sell;csr-merge-path:chunk=128' --repeat 2 "$data/arc130.mtx.gz"; has out '^csr-merge-path:chunk=128'
+expect 1 "$spmvx" bench --kernels 'sell;nonsense' --repeat 2 "$data/arc130.mtx.gz"; has err 'nonsense did not run'
+expect 0 "$spmvx" bench --json --repeat 2 --type f32 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
+if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert len(d["matrices"]) == 2 and len(d["matrices"][0]["results"]) > 8' "$tmp/out" || bad=1
+fi
+if [ -e /dev/full ]; then
+    "$spmvx" kernels >/dev/full 2>"$tmp/err" && { echo 'a full stdout is not noticed'; bad=1; }
+    has err 'cannot write to stdout'
+fi
+exit $bad
