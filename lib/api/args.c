@@ -32,7 +32,7 @@ spmvx_status spx_give_struct(const spmvx_context *ctx, const char *name, void *d
     size_t size;
     SPX_TRY(check_size(ctx, name, dst, least, &size));
     const size_t n = size < known ? size : known;
-    memcpy((char *)dst + sizeof size, (const char *)src + sizeof size, n - sizeof size);
+    memmove((char *)dst + sizeof size, (const char *)src + sizeof size, n - sizeof size);   /* src may be dst itself */
     return SPMVX_OK;
 }
 

@@ -94,7 +94,7 @@ spmvx_status spmvx_context_trim(spmvx_context *ctx)
 void spmvx_context_destroy(spmvx_context *ctx)
 {
     if (!ctx) return;
-    spx_wisdom_free(ctx);
+    spx_wisdom_free(ctx, ctx->wisdom);
     spx_context_free(ctx);
 }
 

@@ -4,11 +4,9 @@
 #include "api/args.h"
 #include "dispatch/matrix.h"
 
-/* What turning COO into CSR takes beside it. */
-static size_t csr_bytes(int64_t nrows, int64_t nnz, size_t val_bytes)
+static size_t beside_coo(const spmvx_context *ctx, int64_t nrows, int64_t nnz, size_t val_bytes)
 {
-    if (spx_rows_outnumber(nrows, nnz)) return 0;
-    return spx_plus(spx_bytes(nnz, 4 + val_bytes), spx_bytes(nrows + 1, spx_type_bytes(spx_count_type(nnz)) + sizeof(int64_t)));
+    return spx_rows_outnumber(nrows, nnz) ? 0 : spx_coo_to_csr_bytes(ctx, nrows, nnz, val_bytes);
 }
 
 spmvx_status spmvx_matrix_read(spmvx_context *ctx, const char *path, const spmvx_read_options *options, spmvx_matrix **out)
@@ -22,7 +20,7 @@ spmvx_status spmvx_matrix_read(spmvx_context *ctx, const char *path, const spmvx
     SPX_TRY(spx_check_value_type(ctx, "options.val_type", o.val_type));
     SPX_TRY(spx_check_flags(ctx, "options.flags", o.flags, 0));
     spx_sparse coo = { 0 }, csr = { 0 };
-    SPX_TRY(spx_mtx_read(ctx, path, &o, csr_bytes, &coo));
+    SPX_TRY(spx_mtx_read(ctx, path, &o, beside_coo, &coo));
     if (spx_rows_outnumber(coo.nrows, coo.nnz)) return spx_matrix_of(ctx, &coo, out);
     const spmvx_status s = spx_format_coo.to_csr(ctx, &coo, &csr);
     spx_sparse_drop(&coo);

@@ -21,9 +21,14 @@ static int64_t reach(int64_t n, int64_t nvec, int64_t ld)
     return all;
 }
 
+static spmvx_status check_reach(spmvx_context *ctx, const char *name, int64_t ld, int64_t nvec, int64_t elements)
+{
+    if (elements >= 0) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_RANGE, "%s is %" PRId64 " and nvec %" PRId64 ", which reach over more bytes than memory has", name, ld, nvec);
+}
+
 static spmvx_status check_vector(spmvx_context *ctx, const char *name, const void *p, int64_t elements, size_t each)
 {
-    if (elements < 0) return spx_fail(ctx, SPMVX_ERR_RANGE, "ld and nvec of %s reach over more bytes than memory has", name);
     if (!elements) return SPMVX_OK;
     if (!p) return spx_fail_null(ctx, name);
     if ((uintptr_t)p % each) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "%s is %p, not aligned to its elements of %zu bytes", name, p, each);
@@ -37,6 +42,8 @@ static spmvx_status multiply(spmvx_context *ctx, spmvx_op op, double alpha, cons
     const spx_sparse *opA = &A->side[op].A;
     const size_t each = spx_type_bytes(opA->val_type);
     const int64_t x_reach = reach(opA->ncols, nvec, ldx), y_reach = reach(opA->nrows, nvec, ldy);
+    SPX_TRY(check_reach(ctx, "ldx", ldx, nvec, x_reach));
+    SPX_TRY(check_reach(ctx, "ldy", ldy, nvec, y_reach));
     SPX_TRY(check_vector(ctx, x_name, X, x_reach, each));
     SPX_TRY(check_vector(ctx, y_name, Y, y_reach, each));
     const uintptr_t x = (uintptr_t)X, y = (uintptr_t)Y;

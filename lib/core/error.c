@@ -48,3 +48,10 @@ void spx_error_restore(const spmvx_context *ctx, const spx_error_state *s)
     memcpy(ctx->error, s->context, SPX_MESSAGE);
     memcpy(thread_error, s->thread, SPX_MESSAGE);
 }
+
+const char *spx_path_tail(const char *path)
+{
+    enum { TAIL = 200 };
+    const size_t n = strlen(path);
+    return n > TAIL ? path + n - TAIL : path;
+}

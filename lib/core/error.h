@@ -14,6 +14,9 @@ spmvx_status spx_fail_memory(const spmvx_context *, size_t bytes, const char *wh
 
 const char *spx_thread_error(void);
 
+/* The path, or its last 200 bytes, so that a message has room for the reason. */
+const char *spx_path_tail(const char *path);
+
 /* For an attempt that may fail without the call failing: afterwards the messages stand as before. */
 typedef struct spx_error_state { char context[SPX_MESSAGE], thread[SPX_MESSAGE]; } spx_error_state;
 void spx_error_save(const spmvx_context *, spx_error_state *);

@@ -15,6 +15,7 @@ typedef struct job {
     spx_request request;
     int effort;
     size_t max_bytes, used;     /* what the result holds already */
+    spx_wisdom *learned;        /* the context's when all has gone well */
 } job;
 
 static spx_build build_for(const job *j, const spx_candidate *c)
@@ -144,7 +145,7 @@ static bool stays(const spx_request *q, const spx_sparse *A)
 }
 
 /* Chooses and builds one side from A. */
-static spmvx_status side_make(const job *j, const spx_sparse *A, spx_side *side, char *reason)
+static spmvx_status side_make(job *j, const spx_sparse *A, spx_side *side, char *reason)
 {
     const spx_request *q = &j->request;
     if (stays(q, A)) return side_shared(j, A, side, reason);
@@ -174,7 +175,7 @@ static spmvx_status side_make(const job *j, const spx_sparse *A, spx_side *side,
             s = side_timed(j, &csr, c, j->effort > 1 ? count : (int)spx_min(count, 3), &best, &timed, side);
             snprintf(how, sizeof how, "fastest of %d timed", timed);
             if (s == SPMVX_OK) tell(reason, &f, &best, NULL, how);
-            if (s == SPMVX_OK && any) s = spx_wisdom_learn(j->ctx, key, &best);
+            if (s == SPMVX_OK && any) s = spx_wisdom_learn(j->ctx, &j->learned, key, &best);
             if (s != SPMVX_OK) spx_side_drop(side);
         }
     }
@@ -338,8 +339,13 @@ spmvx_status spx_matrix_convert(spmvx_context *ctx, const spmvx_matrix *src, con
     spmvx_matrix *m;
     SPX_TRY(spx_matrix_new(ctx, &m));
     const spmvx_status s = convert_into(&j, src, o, m);
-    if (s == SPMVX_OK) *out = m;
-    else spx_matrix_free(m);
+    if (s == SPMVX_OK) {
+        spx_wisdom_merge(ctx, j.learned);
+        *out = m;
+    } else {
+        spx_wisdom_free(ctx, j.learned);
+        spx_matrix_free(m);
+    }
     return s;
 }
 

@@ -18,25 +18,32 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-spmvx_status spx_side_time(spmvx_context *ctx, const spx_side *side, const void *x, void *y, double *ns)
+static spmvx_status time_runs(const spx_kernel *kernel, const spx_mul *mul, double *ns)
 {
     enum { LEAST = 5, MOST = 31 };
     static const double budget = 1e8;
     double took[MOST], spent = 0;
-    spx_mul mul = { .ctx = ctx, .A = &side->A, .part = &side->part, .alpha = 1.0, .beta = 0.0, .x = x, .y = y, .nvec = 1,
-                    .threads = spx_threads_for(ctx->threads, side->A.nnz + side->A.nrows) };
-    SPX_TRY(spx_workspace(ctx, side->part.work_bytes, &mul.work));
-    SPX_TRY(side->choice.kernel->run(&mul));
-    SPX_TRY(ctx->backend->synchronize(ctx));
+    SPX_TRY(kernel->run(mul));
+    SPX_TRY(mul->ctx->backend->synchronize(mul->ctx));
     int n = 0;
     while (n < MOST && (n < LEAST || spent < budget)) {
         const double begin = spx_now();
-        SPX_TRY(side->choice.kernel->run(&mul));
-        SPX_TRY(ctx->backend->synchronize(ctx));
+        SPX_TRY(kernel->run(mul));
+        SPX_TRY(mul->ctx->backend->synchronize(mul->ctx));
         took[n] = spx_now() - begin;
         spent += took[n++];
     }
     qsort(took, (size_t)n, sizeof *took, by_value);
     *ns = took[n / 2];
     return SPMVX_OK;
+}
+
+spmvx_status spx_side_time(spmvx_context *ctx, const spx_side *side, const void *x, void *y, double *ns)
+{
+    spx_mul mul = { .ctx = ctx, .A = &side->A, .part = &side->part, .alpha = 1.0, .beta = 0.0, .x = x, .y = y, .nvec = 1,
+                    .threads = spx_threads_for(ctx->threads, side->A.nnz + side->A.nrows) };
+    SPX_TRY(ctx->backend->allocate(ctx, side->part.work_bytes, "workspace", &mul.work));   /* not the context's: this may fail yet */
+    const spmvx_status s = time_runs(side->choice.kernel, &mul, ns);
+    ctx->backend->release(ctx, mul.work);
+    return s;
 }

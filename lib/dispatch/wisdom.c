@@ -38,7 +38,7 @@ bool spx_wisdom_find(const spmvx_context *ctx, const char *key, spx_candidate *o
     return ok;
 }
 
-static spmvx_status put(spmvx_context *ctx, spx_wisdom **list, const char *key, const char *spec, int64_t slice, int64_t sigma)
+static spmvx_status put(const spmvx_context *ctx, spx_wisdom **list, const char *key, const char *spec, int64_t slice, int64_t sigma)
 {
     spx_wisdom *w = *list;
     while (w && strcmp(w->key, key)) w = w->next;
@@ -54,15 +54,15 @@ static spmvx_status put(spmvx_context *ctx, spx_wisdom **list, const char *key, 
     return SPMVX_OK;
 }
 
-spmvx_status spx_wisdom_learn(spmvx_context *ctx, const char *key, const spx_candidate *c)
+spmvx_status spx_wisdom_learn(const spmvx_context *ctx, spx_wisdom **list, const char *key, const spx_candidate *c)
 {
     char spec[SPX_SPEC];
     spx_kernel_spec(&c->choice, spec);
     const bool sell = c->choice.kernel->format == SPMVX_SELL;
-    return put(ctx, &ctx->wisdom, key, spec, sell ? c->slice : 0, sell ? c->sigma : 0);
+    return put(ctx, list, key, spec, sell ? c->slice : 0, sell ? c->sigma : 0);
 }
 
-static void free_list(spmvx_context *ctx, spx_wisdom *w)
+void spx_wisdom_free(const spmvx_context *ctx, spx_wisdom *w)
 {
     while (w) {
         spx_wisdom *next = w->next;
@@ -71,10 +71,23 @@ static void free_list(spmvx_context *ctx, spx_wisdom *w)
     }
 }
 
-void spx_wisdom_free(spmvx_context *ctx)
+void spx_wisdom_merge(spmvx_context *ctx, spx_wisdom *fresh)
 {
-    free_list(ctx, ctx->wisdom);
-    ctx->wisdom = NULL;
+    for (spx_wisdom **at = &ctx->wisdom; *at;) {
+        const spx_wisdom *w = fresh;
+        while (w && strcmp(w->key, (*at)->key)) w = w->next;
+        if (!w) {
+            at = &(*at)->next;
+            continue;
+        }
+        spx_wisdom *old = *at;
+        *at = old->next;
+        spx_free(ctx, old);
+    }
+    spx_wisdom **end = &fresh;
+    while (*end) end = &(*end)->next;
+    *end = ctx->wisdom;
+    ctx->wisdom = fresh;
 }
 
 size_t spx_wisdom_bytes(const spmvx_context *ctx)
@@ -110,7 +123,7 @@ static spmvx_status bad_line(const spmvx_context *ctx, int64_t line, const char 
 }
 
 /* One line, without its end: "KEY -> SPEC" or "KEY -> SPEC slice=N sigma=N". */
-static spmvx_status read_line(spmvx_context *ctx, const char *text, int64_t line, spx_wisdom **list)
+static spmvx_status read_line(const spmvx_context *ctx, const char *text, int64_t line, spx_wisdom **list)
 {
     char key[SPX_WISDOM_KEY], spec[SPX_SPEC], rest = 0;
     const char *arrow = strstr(text, " -> ");
@@ -150,24 +163,9 @@ spmvx_status spx_wisdom_read(spmvx_context *ctx, const char *buf, size_t len)
         at += length + 1;
     }
     if (s != SPMVX_OK) {
-        free_list(ctx, fresh);
+        spx_wisdom_free(ctx, fresh);
         return s;
     }
-    /* Nothing can fail from here on: what is fresh goes in front, what it replaces goes away. */
-    for (spx_wisdom **at = &ctx->wisdom; *at;) {
-        const spx_wisdom *w = fresh;
-        while (w && strcmp(w->key, (*at)->key)) w = w->next;
-        if (!w) {
-            at = &(*at)->next;
-            continue;
-        }
-        spx_wisdom *old = *at;
-        *at = old->next;
-        spx_free(ctx, old);
-    }
-    spx_wisdom **end = &fresh;
-    while (*end) end = &(*end)->next;
-    *end = ctx->wisdom;
-    ctx->wisdom = fresh;
+    spx_wisdom_merge(ctx, fresh);
     return SPMVX_OK;
 }

@@ -15,9 +15,11 @@ typedef struct spx_wisdom {
 void spx_wisdom_key(const spmvx_context *, const spx_features *, char out[SPX_WISDOM_KEY]);
 /* NULL when nothing is known, or the kernel is not available here. */
 bool spx_wisdom_find(const spmvx_context *, const char *key, spx_candidate *out);
-/* Replaces what was known for the key. */
-spmvx_status spx_wisdom_learn(spmvx_context *, const char *key, const spx_candidate *);
-void spx_wisdom_free(spmvx_context *);
+/* Adds to a list that is not the context's yet. */
+spmvx_status spx_wisdom_learn(const spmvx_context *, spx_wisdom **list, const char *key, const spx_candidate *);
+/* Hands the list to the context, where it replaces what was known for its keys. Cannot fail. */
+void spx_wisdom_merge(spmvx_context *, spx_wisdom *list);
+void spx_wisdom_free(const spmvx_context *, spx_wisdom *list);
 size_t spx_wisdom_bytes(const spmvx_context *);
 
 /* As the public functions. */

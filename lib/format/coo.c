@@ -155,6 +155,18 @@ static spmvx_status sort_rows(const spmvx_context *ctx, sort_job *j, bool move)
     return s;
 }
 
+/* One run a thread, while the counts stay below the entries themselves. */
+static int64_t runs_for(const spmvx_context *ctx, int64_t nrows, int64_t nnz)
+{
+    return spx_max(1, spx_min(spx_threads_for(ctx->threads, nnz), nnz / spx_max(nrows, 1)));
+}
+
+size_t spx_coo_to_csr_bytes(const spmvx_context *ctx, int64_t nrows, int64_t nnz, size_t val_bytes)
+{
+    const size_t csr = spx_plus(spx_bytes(nnz, sizeof(int32_t) + val_bytes), spx_bytes(nrows + 1, spx_type_bytes(spx_count_type(nnz))));
+    return spx_plus(csr, spx_bytes(runs_for(ctx, nrows, nnz) * nrows + nrows / STEP + 1, sizeof(int64_t)));
+}
+
 static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
 {
     const bool sorted = spx_ascending(ctx, spx_data(a, SPX_ROW), a->nnz);
@@ -169,10 +181,9 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
         if (s == SPMVX_OK) s = spx_array_new(ctx, a->nnz, spx_type_bytes(a->val_type), "val", &c.slot[SPX_VAL]);
     }
     if (s == SPMVX_OK) {
-        /* One run a thread, while the counts stay below the entries themselves. */
-        const int64_t runs = spx_max(1, spx_min(spx_threads_for(ctx->threads, a->nnz), a->nnz / spx_max(a->nrows, 1)));
         sort_job j = { .row = spx_data(a, SPX_ROW), .col = spx_data(a, SPX_COL), .val = spx_data(a, SPX_VAL),
-                       .each = spx_type_bytes(a->val_type), .nnz = a->nnz, .nrows = a->nrows, .runs = runs,
+                       .each = spx_type_bytes(a->val_type), .nnz = a->nnz, .nrows = a->nrows,
+                       .runs = runs_for(ctx, a->nrows, a->nnz),
                        .ptr = c.slot[SPX_PTR]->data, .ptr_type = c.ptr_type, .col_out = c.slot[SPX_COL]->data,
                        .val_out = c.slot[SPX_VAL]->data };
         s = sort_rows(ctx, &j, !sorted);

@@ -44,6 +44,9 @@ spmvx_status spx_transpose(const spmvx_context *, const spx_sparse *, spx_sparse
 /* Rows so many that CSR's pointers would dwarf the entries: such matrices stay COO. */
 bool spx_rows_outnumber(int64_t nrows, int64_t nnz);
 
+/* What COO's to_csr takes at its peak beside the COO. */
+size_t spx_coo_to_csr_bytes(const spmvx_context *, int64_t nrows, int64_t nnz, size_t val_bytes);
+
 /* Entries that SELL would store with padding; sigma is brought to 1 ... nrows. */
 spmvx_status spx_sell_stored(const spmvx_context *, const spx_sparse *csr, int64_t slice, int64_t sigma, int64_t *stored);
 /* The slice and sigma that SELL takes by default, and what it would store. */

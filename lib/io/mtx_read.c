@@ -34,7 +34,7 @@ typedef struct reader {
     /* entries as in the file */
     int64_t count, capacity;
     spx_array *row, *col, *val;
-    size_t (*after)(int64_t, int64_t, size_t);
+    size_t (*after)(const spmvx_context *, int64_t, int64_t, size_t);
 } reader;
 
 __attribute__((format(printf, 3, 4)))
@@ -45,7 +45,7 @@ static spmvx_status bad(const reader *r, int64_t line, const char *format, ...)
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    return spx_fail(r->ctx, SPMVX_ERR_FILE, "%s: line %" PRId64 ": %s", r->path, line, why);
+    return spx_fail(r->ctx, SPMVX_ERR_FILE, "%s: line %" PRId64 ": %s", spx_path_tail(r->path), line, why);
 }
 
 /* ---- text ---- */
@@ -67,7 +67,7 @@ static spmvx_status report(const reader *r)
     int64_t done, total;
     spx_source_progress(r->source, &done, &total);
     if (!r->options->progress(r->options->user, done, total)) return SPMVX_OK;
-    return spx_fail(r->ctx, SPMVX_ERR_CANCELLED, "%s: the progress callback stopped the reading at byte %" PRId64, r->path, done);
+    return spx_fail(r->ctx, SPMVX_ERR_CANCELLED, "%s: the progress callback stopped the reading at byte %" PRId64, spx_path_tail(r->path), done);
 }
 
 /* The bytes of the block that are whole lines; the last line of a file may lack its end. */
@@ -122,7 +122,7 @@ static void next_word(const char **p, const char *end, char out[16])
     *p = skip_blanks(*p, end);
     int n = 0;
     for (; *p < end && !isspace((unsigned char)**p); ++*p)
-        if (n < 15) out[n++] = (char)tolower((unsigned char)**p);
+        if (n < 15) out[n++] = **p ? (char)tolower((unsigned char)**p) : '?';
     out[n] = 0;
 }
 
@@ -146,16 +146,16 @@ static spmvx_status read_banner(reader *r, const char *p, const char *end)
     next_word(&p, end, shape);
     if (strcmp(object, "matrix")) return bad(r, 1, "the object is '%s', not 'matrix'", object);
     if (!strcmp(layout, "array"))
-        return spx_fail(r->ctx, SPMVX_ERR_UNSUPPORTED, "%s: line 1: the layout is 'array' (a dense matrix); 'coordinate' is read", r->path);
+        return spx_fail(r->ctx, SPMVX_ERR_UNSUPPORTED, "%s: line 1: the layout is 'array' (a dense matrix); 'coordinate' is read", spx_path_tail(r->path));
     if (strcmp(layout, "coordinate")) return bad(r, 1, "the layout is '%s', not 'coordinate'", layout);
     const int f = which(type, fields, 4), s = which(shape, symmetries, 4);
     if (!strcmp(type, "double")) r->field = REAL;   /* what some writers say for real */
     else if (f == 4) return bad(r, 1, "the field is '%s', not real, integer or pattern", type);
-    else if (f == 3) return spx_fail(r->ctx, SPMVX_ERR_UNSUPPORTED, "%s: line 1: the field is 'complex'; real, integer and pattern are read", r->path);
+    else if (f == 3) return spx_fail(r->ctx, SPMVX_ERR_UNSUPPORTED, "%s: line 1: the field is 'complex'; real, integer and pattern are read", spx_path_tail(r->path));
     else r->field = (field_kind)f;
     if (s == 4) return bad(r, 1, "the symmetry is '%s', not general, symmetric or skew-symmetric", shape);
     if (s == 3)
-        return spx_fail(r->ctx, SPMVX_ERR_UNSUPPORTED, "%s: line 1: the symmetry is 'hermitian'; general, symmetric and skew-symmetric are read", r->path);
+        return spx_fail(r->ctx, SPMVX_ERR_UNSUPPORTED, "%s: line 1: the symmetry is 'hermitian'; general, symmetric and skew-symmetric are read", spx_path_tail(r->path));
     r->symmetry = (symmetry)s;
     if (r->symmetry == SKEW && r->field == PATTERN) return bad(r, 1, "a pattern cannot be skew-symmetric");
     p = skip_blanks(p, end);
@@ -176,7 +176,7 @@ static spmvx_status read_sizes(reader *r, const char *p, const char *end)
     if (skip_blanks(p, end) != end) return bad(r, r->line, "after the three sizes comes '%s'", excerpt(skip_blanks(p, end), end, what));
     for (int i = 0; i < 2; i++)
         if (*out[i] > INT32_MAX)
-            return spx_fail(r->ctx, SPMVX_ERR_RANGE, "%s: line %" PRId64 ": %" PRId64 " %s, above %" PRId32, r->path, r->line, *out[i], names[i], INT32_MAX);
+            return spx_fail(r->ctx, SPMVX_ERR_RANGE, "%s: line %" PRId64 ": %" PRId64 " %s, above %" PRId32, spx_path_tail(r->path), r->line, *out[i], names[i], INT32_MAX);
     if (r->symmetry != GENERAL && r->nrows != r->ncols)
         return bad(r, r->line, "%" PRId64 " rows and %" PRId64 " columns, in a symmetric matrix", r->nrows, r->ncols);
     return SPMVX_OK;
@@ -319,10 +319,13 @@ static size_t entry_bytes(const reader *r)
     return 2 * sizeof(int32_t) + r->each;
 }
 
+/* `bytes` beside the text and the source. */
 static spmvx_status check_memory(const reader *r, size_t bytes)
 {
+    enum { RECORDS = 4096 };   /* of arrays, and what they are rounded up to */
+    bytes = spx_plus(bytes, r->room + spx_source_held(r->source) + RECORDS);
     if (!r->options->max_bytes || bytes <= r->options->max_bytes) return SPMVX_OK;
-    return spx_fail(r->ctx, SPMVX_ERR_LIMIT, "%s: reading would take %zu bytes with the entries up to line %" PRId64 "; options.max_bytes is %zu", r->path,
+    return spx_fail(r->ctx, SPMVX_ERR_LIMIT, "%s: reading would take %zu bytes with the entries up to line %" PRId64 "; options.max_bytes is %zu", spx_path_tail(r->path),
                     bytes, r->line, r->options->max_bytes);
 }
 
@@ -344,7 +347,7 @@ static spmvx_status grow(reader *r, int64_t more)
     int64_t capacity = spx_max(need, 2 * r->capacity);
     if (r->announced >= need) capacity = spx_min(capacity, r->announced);
     /* Old and new at the same time; one array after the other. */
-    SPX_TRY(check_memory(r, spx_plus(r->room, spx_plus(spx_bytes(capacity, entry_bytes(r)), spx_bytes(r->capacity, r->each)))));
+    SPX_TRY(check_memory(r, spx_plus(spx_bytes(capacity, entry_bytes(r)), spx_bytes(r->capacity, r->each))));
     SPX_TRY(grow_array(r, &r->row, capacity, sizeof(int32_t), "row"));
     SPX_TRY(grow_array(r, &r->col, capacity, sizeof(int32_t), "col"));
     SPX_TRY(grow_array(r, &r->val, capacity, r->each, "val"));
@@ -471,29 +474,37 @@ static spmvx_status expand(reader *r)
 
 /* ---- all together ---- */
 
+static void close_text(reader *r)
+{
+    spx_source_close(r->source);
+    spx_free(r->ctx, r->block);
+    r->source = NULL;
+    r->block = NULL;
+    r->room = 0;
+}
+
 static spmvx_status read_all(reader *r)
 {
-    SPX_TRY(spx_source_open(r->ctx, r->path, &r->source));
-    const size_t limit = r->options->max_bytes ? r->options->max_bytes / 4 : SIZE_MAX;
-    r->room = limit < LEAST_BLOCK ? LEAST_BLOCK : limit < BLOCK ? limit : BLOCK;
+    const size_t limit = r->options->max_bytes ? r->options->max_bytes : SIZE_MAX;
+    r->room = limit / 4 < LEAST_BLOCK ? LEAST_BLOCK : limit / 4 < BLOCK ? limit / 4 : BLOCK;
+    const size_t least = r->room + spx_source_least();
+    SPX_TRY(check_memory(r, spx_source_least()));
+    SPX_TRY(spx_source_open(r->ctx, r->path, limit == SIZE_MAX ? limit : limit - least, &r->source));
     SPX_TRY(spx_alloc(r->ctx, r->room, "a block of text", &r->block));
     SPX_TRY(read_header(r));
     SPX_TRY(grow(r, 1));
     SPX_TRY(read_entries(r));
-    spx_free(r->ctx, r->block);
-    r->block = NULL;
-    r->room = 0;
+    close_text(r);
     SPX_TRY(expand(r));
-    return check_memory(r, spx_plus(spx_bytes(r->capacity, entry_bytes(r)), r->after(r->nrows, r->count, r->each)));
+    return check_memory(r, spx_plus(spx_bytes(r->capacity, entry_bytes(r)), r->after(r->ctx, r->nrows, r->count, r->each)));
 }
 
 spmvx_status spx_mtx_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options,
-                          size_t (*after)(int64_t nrows, int64_t nnz, size_t val_bytes), spx_sparse *out)
+                          size_t (*after)(const spmvx_context *, int64_t nrows, int64_t nnz, size_t val_bytes), spx_sparse *out)
 {
     reader r = { .ctx = ctx, .path = path, .options = options, .each = spx_type_bytes(options->val_type), .after = after };
     const spmvx_status s = read_all(&r);
-    spx_source_close(r.source);
-    spx_free(ctx, r.block);
+    close_text(&r);
     if (s != SPMVX_OK) {
         spx_array_drop(r.row);
         spx_array_drop(r.col);

@@ -44,7 +44,7 @@ struct spx_sink {
 
 static spmvx_status fail_io(const spx_sink *s, const char *what)
 {
-    return spx_fail(s->ctx, SPMVX_ERR_IO, "%s: %s: %s", s->path, what, strerror(errno));
+    return spx_fail(s->ctx, SPMVX_ERR_IO, "%s: %s: %s", spx_path_tail(s->path), what, strerror(errno));
 }
 
 static spmvx_status put(const spx_sink *s, const void *buf, size_t bytes)
@@ -202,7 +202,7 @@ static spmvx_status tell_kind(spx_sink *s, int level)
         const size_t e = strlen(encoders[k].ending);
         if (n < e || strcmp(s->path + n - e, encoders[k].ending)) continue;
         if (!encoders[k].open)
-            return spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED, "%s asks for %s, and this libspmvx was built without %s", s->path, encoders[k].ending,
+            return spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED, "%s asks for %s, and this libspmvx was built without %s", spx_path_tail(s->path), encoders[k].ending,
                             encoders[k].library);
         s->kind = k;
         s->open = true;

@@ -12,12 +12,13 @@
 #endif
 #ifdef SPX_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 #endif
 #ifdef SPX_LZMA
 #include <lzma.h>
 #endif
 
-enum { INPUT = 1 << 16 };
+enum { INPUT = 1 << 16, MAGIC = 6, GZIP_HOLDS = 48 << 10 };
 enum kind { PLAIN, GZIP, ZSTD, XZ };
 
 struct spx_source {
@@ -25,6 +26,7 @@ struct spx_source {
     const char *path;
     int fd;
     enum kind kind;
+    size_t budget;              /* of the decoder */
     int64_t done, total;
     size_t at, end;             /* of what is in input */
     bool eof, between;          /* file read to its end; between two members of a compressed file */
@@ -43,26 +45,39 @@ struct spx_source {
 
 static spmvx_status fail_io(const spmvx_context *ctx, const char *path, const char *what)
 {
-    return spx_fail(ctx, SPMVX_ERR_IO, "%s: %s: %s", path, what, strerror(errno));
+    return spx_fail(ctx, SPMVX_ERR_IO, "%s: %s: %s", spx_path_tail(path), what, strerror(errno));
 }
 
-static spmvx_status refill(spx_source *s)
+static spmvx_status read_more(spx_source *s)
 {
-    if (s->at < s->end || s->eof) return SPMVX_OK;
     ssize_t n;
-    do n = read(s->fd, s->input, INPUT);
+    do n = read(s->fd, s->input + s->end, INPUT - s->end);
     while (n < 0 && errno == EINTR);
     if (n < 0) return fail_io(s->ctx, s->path, "cannot read");
-    s->at = 0;
-    s->end = (size_t)n;
+    s->end += (size_t)n;
     s->done += n;
     s->eof = n == 0;
     return SPMVX_OK;
 }
 
+static spmvx_status refill(spx_source *s)
+{
+    if (s->at < s->end || s->eof) return SPMVX_OK;
+    s->at = s->end = 0;
+    return read_more(s);
+}
+
+/* What needs more memory than it was given. */
+__attribute__((unused))
+static spmvx_status beyond(const spx_source *s, const char *kind)
+{
+    return spx_fail(s->ctx, SPMVX_ERR_LIMIT, "%s: the %s data needs a larger window than options.max_bytes leaves (%zu bytes)", spx_path_tail(s->path),
+                    kind, s->budget);
+}
+
 static spmvx_status damaged(const spx_source *s, const char *kind, const char *why)
 {
-    return spx_fail(s->ctx, SPMVX_ERR_FILE, "%s: the %s data is damaged or ends early near byte %lld (%s)", s->path, kind,
+    return spx_fail(s->ctx, SPMVX_ERR_FILE, "%s: the %s data is damaged or ends early near byte %lld (%s)", spx_path_tail(s->path), kind,
                     (long long)(s->done - (int64_t)(s->end - s->at)), why);
 }
 
@@ -81,6 +96,7 @@ static void z_free(void *ctx, void *p)
 
 static spmvx_status gzip_open(spx_source *s)
 {
+    if (s->budget < GZIP_HOLDS) return beyond(s, "gzip");
     union { const spmvx_context *in; void *out; } ctx = { s->ctx };
     s->z.zalloc = z_alloc;
     s->z.zfree = z_free;
@@ -112,6 +128,11 @@ static spmvx_status zstd_open(spx_source *s)
 {
     s->zstd = ZSTD_createDStream();
     if (!s->zstd) return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for zstd's state");
+    /* The window, and its buffers beside it, within the budget. */
+    const size_t state = ZSTD_sizeof_DStream(s->zstd) + (256 << 10);
+    int log = 0;
+    while (log < 31 && s->budget > state && (size_t)2 << log <= s->budget - state) log++;
+    if (log < 10 || ZSTD_isError(ZSTD_DCtx_setParameter(s->zstd, ZSTD_d_windowLogMax, log < 27 ? log : 27))) return beyond(s, "zstd");
     return SPMVX_OK;
 }
 
@@ -122,6 +143,7 @@ static spmvx_status zstd_step(spx_source *s, char *buf, size_t room, size_t *got
     const size_t r = ZSTD_decompressStream(s->zstd, &out, &in);
     s->at += in.pos;
     *got = out.pos;
+    if (s->budget != SIZE_MAX && ZSTD_getErrorCode(r) == ZSTD_error_frameParameter_windowTooLarge) return beyond(s, "zstd");
     if (ZSTD_isError(r)) return damaged(s, "zstd", ZSTD_getErrorName(r));
     s->between = r == 0;
     return SPMVX_OK;
@@ -145,7 +167,7 @@ static spmvx_status xz_open(spx_source *s)
     s->xz_allocator = (lzma_allocator){ xz_alloc, xz_free, ctx.out };
     s->xz = (lzma_stream)LZMA_STREAM_INIT;
     s->xz.allocator = &s->xz_allocator;
-    const lzma_ret r = lzma_stream_decoder(&s->xz, UINT64_MAX, LZMA_CONCATENATED);
+    const lzma_ret r = lzma_stream_decoder(&s->xz, s->budget, LZMA_CONCATENATED);
     return r == LZMA_OK ? SPMVX_OK : spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for liblzma's state");
 }
 
@@ -159,6 +181,7 @@ static spmvx_status xz_step(spx_source *s, char *buf, size_t room, size_t *got)
     s->at = s->end - s->xz.avail_in;
     *got = room - s->xz.avail_out;
     s->between = r == LZMA_STREAM_END;
+    if (r == LZMA_MEMLIMIT_ERROR) return beyond(s, "xz");
     if (r == LZMA_MEM_ERROR) return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for liblzma's window");
     if (r != LZMA_OK && r != LZMA_STREAM_END && r != LZMA_BUF_ERROR) return damaged(s, "xz", "liblzma");
     return SPMVX_OK;
@@ -194,24 +217,26 @@ static const decoder decoders[] = {
 
 static spmvx_status tell_kind(spx_source *s)
 {
-    SPX_TRY(refill(s));
+    while (s->end < MAGIC && !s->eof) SPX_TRY(read_more(s));   /* a pipe may give a byte at a time */
+    if (s->end) s->eof = false;
     for (enum kind k = GZIP; k <= XZ; k++) {
         const decoder *d = &decoders[k];
         if (s->end < d->magic_bytes || memcmp(s->input, d->magic, d->magic_bytes)) continue;
         if (!d->open)
-            return spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED, "%s is compressed by %s, and this libspmvx was built without %s", s->path, d->name, d->library);
+            return spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED, "%s is compressed by %s, and this libspmvx was built without %s", spx_path_tail(s->path), d->name, d->library);
         s->kind = k;
         return d->open(s);
     }
     return SPMVX_OK;
 }
 
-spmvx_status spx_source_open(const spmvx_context *ctx, const char *path, spx_source **out)
+spmvx_status spx_source_open(const spmvx_context *ctx, const char *path, size_t budget, spx_source **out)
 {
     spx_source *s;
     SPX_TRY(spx_calloc(ctx, sizeof *s, "a file's buffer", &s));
     s->ctx = ctx;
     s->path = path;
+    s->budget = budget;
     s->total = -1;
     s->fd = open(path, O_RDONLY | O_CLOEXEC);
     spmvx_status status = s->fd < 0 ? fail_io(ctx, path, "cannot open") : SPMVX_OK;
@@ -245,6 +270,27 @@ void spx_source_progress(const spx_source *s, int64_t *done, int64_t *total)
 {
     *done = s->done - (int64_t)(s->end - s->at);
     *total = s->total;
+}
+
+size_t spx_source_least(void)
+{
+    return sizeof(spx_source);
+}
+
+size_t spx_source_held(const spx_source *s)
+{
+    if (!s) return 0;
+    size_t bytes = sizeof *s;
+#ifdef SPX_ZLIB
+    if (s->kind == GZIP) bytes += GZIP_HOLDS;
+#endif
+#ifdef SPX_ZSTD
+    if (s->kind == ZSTD) bytes += ZSTD_sizeof_DStream(s->zstd);
+#endif
+#ifdef SPX_LZMA
+    if (s->kind == XZ) bytes += (size_t)lzma_memusage(&s->xz);
+#endif
+    return bytes;
 }
 
 void spx_source_close(spx_source *s)

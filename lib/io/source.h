@@ -5,11 +5,17 @@
 
 typedef struct spx_source spx_source;
 
-/* Errors: IO (the system's reason), UNSUPPORTED (a compression this build lacks), MEMORY. */
-spmvx_status spx_source_open(const spmvx_context *, const char *path, spx_source **out);
-/* Up to room bytes; *got is 0 at the end only. Errors: IO, FILE (compressed data is damaged or ends early), MEMORY. */
+/* What a source of a plain file holds. */
+size_t spx_source_least(void);
+/* budget: what the decoder may hold beside that; SIZE_MAX: no limit.
+ * Errors: IO (the system's reason), UNSUPPORTED (a compression this build lacks), LIMIT, MEMORY. */
+spmvx_status spx_source_open(const spmvx_context *, const char *path, size_t budget, spx_source **out);
+/* Up to room bytes; *got is 0 at the end only. Errors: IO, FILE (compressed data is damaged or ends early),
+ * LIMIT (the decoder needs more than the budget), MEMORY. */
 spmvx_status spx_source_read(spx_source *, char *buf, size_t room, size_t *got);
 /* Bytes of the file taken so far, and in total (-1: not known). */
 void spx_source_progress(const spx_source *, int64_t *done, int64_t *total);
+/* Bytes of memory that it holds; 0 for NULL. */
+size_t spx_source_held(const spx_source *);
 void spx_source_close(spx_source *);
 #endif

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
-#include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,8 +171,9 @@ static void *meter_alloc(void *user, size_t bytes)
     char *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
     if (!p) return NULL;
     memcpy(p, &bytes, sizeof bytes);
-    const size_t live = m->live += bytes;
-    for (size_t peak = m->peak; live > peak && !__atomic_compare_exchange_n((size_t *)&m->peak, &peak, live, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);) { }
+    const size_t live = atomic_fetch_add(&m->live, bytes) + bytes;
+    size_t peak = m->peak;
+    while (live > peak && !atomic_compare_exchange_weak(&m->peak, &peak, live)) { }
     return p + 64;
 }
 
@@ -267,8 +268,8 @@ static void check_refuses_with(const char *path, const spmvx_read_options *o, in
     spmvx_matrix *A = (spmvx_matrix *)untouched;
     if (line) snprintf(place, sizeof place, "line %d:", line);
     assert_fails(status, reason, spmvx_matrix_read(ctx, path, o, &A));
-    assert_fails(status, place, spmvx_matrix_read(ctx, path, o, &A));
-    assert_fails(status, strrchr(path, '/') + 1, spmvx_matrix_read(ctx, path, o, &A));
+    if (!strstr(spmvx_last_error(ctx), place) || !strstr(spmvx_last_error(ctx), strrchr(path, '/') + 1))
+        fail_msg("'%s' does not have '%s' and the file's name", spmvx_last_error(ctx), place);
     assert_string_equal(spmvx_last_error(ctx), spmvx_last_error(NULL));
     assert_ptr_equal(A, untouched);
     assert_int_equal(c.live, before);
@@ -1067,10 +1068,10 @@ static void test_progress(void **state)
 {
     (void)state;
     check_progress(put_text(REAL "1 1 1\n1 1 1\n"), 1);
-    assert_true(put_row("row.mtx", 0, 1500000));
+    assert_true(put_row("row.mtx", 0, 700000));
     check_progress(path_of("row.mtx"), 2);
     for (size_t i = 0; i < COUNT(kinds); i++)
-        if (put_row(kinds[i].name, 1, 1500000)) check_progress(path_of(kinds[i].name), 2);
+        if (put_row(kinds[i].name, 1, 700000)) check_progress(path_of(kinds[i].name), 2);
 }
 
 /* ---- memory that runs out, and locales ---- */
