@@ -11,10 +11,12 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
 # Type A is the version node itself.
-"$NM" -D --defined-only "$library" | awk 'NF >= 2 && $(NF - 1) != "A" { sub(/@.*/, "", $NF); print $NF }' | LC_ALL=C sort -u >"$dir/exported"
+"$NM" -D --defined-only "$library" | awk 'NF >= 2 && $(NF - 1) != "A" { sub(/@.*/, "", $NF); print $NF }' |
+    LC_ALL=C sort -u >"$dir/exported"
 
 # Names between "global:" and "local:".
-awk '/global:/ { on = 1; next } /local:/ { on = 0 } on { gsub(/[ \t;]/, ""); if ($0 != "") print }' "$map" | LC_ALL=C sort -u >"$dir/mapped"
+awk '/global:/ { on = 1; next } /local:/ { on = 0 } on { gsub(/[ \t;]/, ""); if ($0 != "") print }' "$map" |
+    LC_ALL=C sort -u >"$dir/mapped"
 
 # A declaration begins in the first column with a type and holds a public name before its first parenthesis. The line above
 # it ends a comment.

@@ -259,7 +259,8 @@ static void check_untouched(const world *w, const state_seen *before, const char
     state_seen now;
     look(w, &now);
     for (int i = 0; i < 2; i++) {
-        if (strcmp(now.wisdom[i], before->wisdom[i])) fail_msg("%s: allocation %d failed, and the wisdom became %s", name, n, now.wisdom[i]);
+        if (strcmp(now.wisdom[i], before->wisdom[i]))
+            fail_msg("%s: allocation %d failed, and the wisdom became %s", name, n, now.wisdom[i]);
         if (now.held[i] != before->held[i])
             fail_msg("%s: allocation %d failed, and the context holds %zu bytes, not %zu", name, n, now.held[i], before->held[i]);
     }
@@ -304,13 +305,15 @@ static void run_sweep(const sweep *s)
         const bool failed = w.count.allocations >= w.count.fail_at;
         w.count.fail_at = 0;
         if (status != SPMVX_OK) {
-            if (status != SPMVX_ERR_MEMORY) fail_msg("%s: allocation %d failed: %d %s", s->name, n, (int)status, spmvx_last_error(NULL));
+            if (status != SPMVX_ERR_MEMORY)
+                fail_msg("%s: allocation %d failed: %d %s", s->name, n, (int)status, spmvx_last_error(NULL));
             assert_true(failed);
             assert_true(strlen(spmvx_last_error(NULL)) > 0);
             check_untouched(&w, &before, s->name, n);
             check_works(&w);
             status = s->call(&w, s);
-            if (status != SPMVX_OK) fail_msg("%s: after allocation %d failed, again: %d %s", s->name, n, (int)status, spmvx_last_error(NULL));
+            if (status != SPMVX_OK)
+                fail_msg("%s: after allocation %d failed, again: %d %s", s->name, n, (int)status, spmvx_last_error(NULL));
             status = SPMVX_ERR_MEMORY;
         } else if (failed) fail_msg("%s: allocation %d failed, and the call answers SPMVX_OK", s->name, n);
         check_works(&w);
@@ -355,9 +358,11 @@ static void test_create(void **state)
 static void test_transpose(void **state)
 {
     static const sweep list[] = {
-        { .name = "transpose of CSR", .call = transpose, .source = CSR }, { .name = "transpose of COO", .call = transpose, .source = COO },
+        { .name = "transpose of CSR", .call = transpose, .source = CSR },
+        { .name = "transpose of COO", .call = transpose, .source = COO },
         { .name = "transpose of COO, not sorted", .call = transpose, .source = MIXED },
-        { .name = "transpose of SELL", .call = transpose, .source = SELL }, { .name = "transpose of updatable", .call = transpose, .source = -1 },
+        { .name = "transpose of SELL", .call = transpose, .source = SELL },
+        { .name = "transpose of updatable", .call = transpose, .source = -1 },
     };
     (void)state;
     RUN(list);
@@ -371,8 +376,8 @@ static void convert_all(spmvx_format format, int32_t effort, const char *kernel)
             char name[128];
             const sweep s = { .name = name, .call = convert, .source = source, .format = format, .effort = effort, .kernel = kernel,
                               .ops = more & 1 ? SPMVX_OPS_N | SPMVX_OPS_T : 0, .flags = more & 2 ? SPMVX_UPDATABLE : 0 };
-            snprintf(name, sizeof name, "convert source %d to format %d, kernel %s, effort %d, ops %d, flags 0x%x", source, (int)format,
-                     kernel ? kernel : "any", effort, (int)s.ops, s.flags);
+            snprintf(name, sizeof name, "convert source %d to format %d, kernel %s, effort %d, ops %u, flags 0x%x", source,
+                     (int)format, kernel ? kernel : "any", effort, s.ops, s.flags);
             run_sweep(&s);
         }
 }
@@ -435,8 +440,10 @@ static bool has_gzip(void)
 static void test_files(void **state)
 {
     const sweep list[] = {
-        { .name = "write CSR", .call = write_file, .source = CSR, .path = plain },   { .name = "write COO", .call = write_file, .source = MIXED, .path = plain },
-        { .name = "write SELL", .call = write_file, .source = SELL, .path = plain }, { .name = "read plain", .call = read_data, .path = plain },
+        { .name = "write CSR", .call = write_file, .source = CSR, .path = plain },
+        { .name = "write COO", .call = write_file, .source = MIXED, .path = plain },
+        { .name = "write SELL", .call = write_file, .source = SELL, .path = plain },
+        { .name = "read plain", .call = read_data, .path = plain },
         { .name = "read plain F32", .call = read_data, .path = plain, .flags = 1 },
     };
     (void)state;
@@ -447,9 +454,12 @@ static void test_files(void **state)
 static void test_compressed_files(void **state)
 {
     const sweep list[] = {
-        { .name = "write .gz", .call = write_file, .source = CSR, .path = packed },  { .name = "write SELL .gz", .call = write_file, .source = SELL, .path = packed },
-        { .name = "read .gz", .call = read_data, .path = packed },                   { .name = "read general", .call = read_data, .path = "arc130.mtx.gz" },
-        { .name = "read symmetric", .call = read_data, .path = "662_bus.mtx.gz" },   { .name = "read pattern", .call = read_data, .path = "jagmesh7.mtx.gz" },
+        { .name = "write .gz", .call = write_file, .source = CSR, .path = packed },
+        { .name = "write SELL .gz", .call = write_file, .source = SELL, .path = packed },
+        { .name = "read .gz", .call = read_data, .path = packed },
+        { .name = "read general", .call = read_data, .path = "arc130.mtx.gz" },
+        { .name = "read symmetric", .call = read_data, .path = "662_bus.mtx.gz" },
+        { .name = "read pattern", .call = read_data, .path = "jagmesh7.mtx.gz" },
     };
     (void)state;
     if (!has_gzip()) skip();

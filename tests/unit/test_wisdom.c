@@ -204,7 +204,8 @@ static void test_imported_choice_counts(void **state)
 /* What this version or machine cannot run is passed over, without a trace in the last error. */
 static void test_choice_that_is_not_offered(void **state)
 {
-    static const char *const kernels[] = { "no-such-kernel", "csr-merge-path:size=3", "csr-merge-path:chunk=1", "sell@none slice=8 sigma=1", "csr-scalar" };
+    static const char *const kernels[] = { "no-such-kernel", "csr-merge-path:size=3", "csr-merge-path:chunk=1", "sell@none slice=8 sigma=1",
+                                           "csr-scalar" };
     fixture *f = *state;
     char text[TEXT];
     load(f, "arc130.mtx.gz", &f->A);
