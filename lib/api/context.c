@@ -54,7 +54,7 @@ spmvx_status spmvx_context_create(const spmvx_context_options *options, spmvx_co
     if (!out) return spx_fail_null(NULL, "out");
     SPX_TRY(SPX_TAKE(NULL, "options", options, &o));
     SPX_TRY(spx_check_range(NULL, "options.place", o.place, SPMVX_HOST, SPMVX_ANY));
-    SPX_TRY(spx_check_range(NULL, "options.device", o.device, 0, INT32_MAX));
+    if (o.place != SPMVX_HOST) SPX_TRY(spx_check_range(NULL, "options.device", o.device, 0, INT32_MAX));
     SPX_TRY(spx_check_range(NULL, "options.threads", o.threads, 0, SPX_MAX_THREADS));
     SPX_TRY(spx_check_flags(NULL, "options.flags", o.flags, SPMVX_CONTEXT_CHECK));
     if (!o.alloc != !o.release)

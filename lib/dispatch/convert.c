@@ -38,14 +38,11 @@ static spmvx_status side_build(const job *j, const spx_sparse *csr, const spx_ca
 /* Takes the first candidate whose format keeps within the budget. */
 static spmvx_status side_by_model(const job *j, const spx_sparse *csr, const spx_candidate *c, int count, int *taken, spx_side *side)
 {
-    spx_error_state before;
-    spx_error_save(j->ctx, &before);
     spmvx_status s = SPMVX_ERR_LIMIT;
     for (*taken = 0; *taken < count; ++*taken) {
         s = side_build(j, csr, &c[*taken], side);
         if (s != SPMVX_ERR_LIMIT) break;
     }
-    if (s == SPMVX_OK) spx_error_restore(j->ctx, &before);
     return s;
 }
 
@@ -53,8 +50,6 @@ static spmvx_status side_by_model(const job *j, const spx_sparse *csr, const spx
 static spmvx_status side_by_timing(const job *j, const spx_sparse *csr, const spx_candidate *c, int count, const void *x, void *y,
                                    spx_candidate *best, int *timed, spx_side *side)
 {
-    spx_error_state before;
-    spx_error_save(j->ctx, &before);
     spmvx_status s = SPMVX_ERR_LIMIT;
     *timed = 0;
     for (int i = 0; i < count; i++) {
@@ -78,8 +73,7 @@ static spmvx_status side_by_timing(const job *j, const spx_sparse *csr, const sp
         } else spx_side_drop(&now);
     }
     if (s == SPMVX_ERR_LIMIT && side->choice.kernel) s = SPMVX_OK;
-    if (s == SPMVX_OK) spx_error_restore(j->ctx, &before);
-    else spx_side_drop(side);
+    if (s != SPMVX_OK) spx_side_drop(side);
     return s;
 }
 
@@ -144,6 +138,18 @@ static bool stays(const spx_request *q, const spx_sparse *A)
     return format == A->format && format != SPMVX_CSR && (!q->slice || q->slice == A->slice) && (!q->sigma || q->sigma == A->sigma);
 }
 
+/* False when nothing is known for the key, or what is known is not allowed or does not fit here. */
+static bool side_by_wisdom(const job *j, const spx_sparse *csr, const char *key, const spx_features *f, spx_side *side, spmvx_status *s)
+{
+    spx_candidate c = { 0 };
+    if (!spx_wisdom_find(j->ctx, key, &c)) return false;
+    if (!j->request.nondeterministic && !(c.choice.kernel->flags & SPMVX_KERNEL_DETERMINISTIC)) return false;
+    if (!c.slice) c.slice = f->slice, c.sigma = f->sigma;
+    int taken;
+    *s = side_by_model(j, csr, &c, 1, &taken, side);
+    return *s != SPMVX_ERR_LIMIT;
+}
+
 /* Chooses and builds one side from A. */
 static spmvx_status side_make(job *j, const spx_sparse *A, spx_side *side, char *reason)
 {
@@ -161,10 +167,8 @@ static spmvx_status side_make(job *j, const spx_sparse *A, spx_side *side, char 
     } else if (s == SPMVX_OK) {
         char key[SPX_WISDOM_KEY];
         spx_wisdom_key(j->ctx, &f, key);
-        const bool any = q->format == SPMVX_AUTO;
-        if (any && j->effort < 2 && spx_wisdom_find(j->ctx, key, &best)) {
-            if (!best.slice) best.slice = f.slice, best.sigma = f.sigma;
-            s = side_build(j, &csr, &best, side);
+        const bool any = q->format == SPMVX_AUTO && !q->slice && !q->sigma;
+        if (any && j->effort < 2 && side_by_wisdom(j, &csr, key, &f, side, &s)) {
             snprintf(reason, SPX_REASON, "wisdom of an earlier timing");
         } else if (j->effort < 1) {
             s = side_by_model(j, &csr, c, count, &taken, side);
@@ -338,8 +342,11 @@ spmvx_status spx_matrix_convert(spmvx_context *ctx, const spmvx_matrix *src, con
     SPX_TRY(request_of(ctx, o, &j.request));
     spmvx_matrix *m;
     SPX_TRY(spx_matrix_new(ctx, &m));
+    spx_error_state before;
+    spx_error_save(ctx, &before);
     const spmvx_status s = convert_into(&j, src, o, m);
     if (s == SPMVX_OK) {
+        spx_error_restore(ctx, &before);   /* of candidates that did not fit */
         spx_wisdom_merge(ctx, j.learned);
         *out = m;
     } else {

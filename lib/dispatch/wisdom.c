@@ -44,7 +44,7 @@ static spmvx_status put(const spmvx_context *ctx, spx_wisdom **list, const char 
     while (w && strcmp(w->key, key)) w = w->next;
     if (!w) {
         SPX_TRY(spx_calloc(ctx, sizeof *w, "wisdom", &w));
-        w->next = *list;
+        while (*list) list = &(*list)->next;
         *list = w;
     }
     snprintf(w->key, sizeof w->key, "%s", key);
@@ -84,10 +84,9 @@ void spx_wisdom_merge(spmvx_context *ctx, spx_wisdom *fresh)
         *at = old->next;
         spx_free(ctx, old);
     }
-    spx_wisdom **end = &fresh;
+    spx_wisdom **end = &ctx->wisdom;
     while (*end) end = &(*end)->next;
-    *end = ctx->wisdom;
-    ctx->wisdom = fresh;
+    *end = fresh;
 }
 
 size_t spx_wisdom_bytes(const spmvx_context *ctx)
@@ -145,7 +144,11 @@ static spmvx_status read_line(const spmvx_context *ctx, const char *text, int64_
 spmvx_status spx_wisdom_read(spmvx_context *ctx, const char *buf, size_t len)
 {
     const size_t n = strnlen(buf, len);
-    if (n < len && n + 1 != len) return spx_fail(ctx, SPMVX_ERR_FILE, "buf is no wisdom: byte %zu of %zu is NUL", n, len);
+    if (n < len && n + 1 != len) {
+        int64_t line = 1;
+        for (size_t i = 0; i < n; i++) line += buf[i] == '\n';
+        return bad_line(ctx, line, "it has a NUL before the end");
+    }
     if (n < sizeof head - 1 || memcmp(buf, head, sizeof head - 1)) return bad_line(ctx, 1, "it is not 'spmvx-wisdom 1'");
     spx_wisdom *fresh = NULL;
     spmvx_status s = SPMVX_OK;

@@ -194,6 +194,7 @@ spmvx_status spx_sell_choose(const spmvx_context *ctx, const spx_sparse *csr, in
 {
     static const int64_t windows[] = { 1, 64, 512, 4096, 32768, INT32_MAX };
     static const double bound = 1.05;
+    if (*slice) SPX_TRY(check_slice(ctx, "options.slice", *slice));
     if (!*slice) *slice = spx_type_bytes(csr->val_type) == 8 ? 8 : 16;
     if (*sigma) return spx_sell_stored(ctx, csr, *slice, *sigma, stored);
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
@@ -254,7 +255,6 @@ static bool none_moved(const spx_sparse *csr, const int32_t *row)
 static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
 {
     int64_t slice = build->slice, sigma = build->sigma, stored;
-    if (slice) SPX_TRY(check_slice(ctx, "options.slice", slice));
     SPX_TRY(spx_sell_choose(ctx, csr, &slice, &sigma, &stored));
     sigma = clamp_sigma(csr, sigma);
     const int64_t slices = spx_ceil_div(csr->nrows, slice);

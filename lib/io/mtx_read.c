@@ -12,7 +12,8 @@
 #include "io/number.h"
 #include "io/source.h"
 
-enum { BLOCK = 4 << 20, LEAST_BLOCK = 64 << 10, MOST_PARTS = 256, PART = 64 << 10, WHY = 160 };
+enum { BLOCK = 4 << 20, LEAST_BLOCK = 64 << 10, MOST_PARTS = 256, PART = 64 << 10, WHY = 160,
+       RECORDS = 4096 };   /* bytes of arrays' records, and what arrays are rounded up to */
 
 typedef enum field_kind { REAL, INTEGER, PATTERN } field_kind;
 typedef enum symmetry { GENERAL, SYMMETRIC, SKEW } symmetry;
@@ -50,8 +51,21 @@ static spmvx_status bad(const reader *r, int64_t line, const char *format, ...)
 
 /* ---- text ---- */
 
+static size_t entry_bytes(const reader *r)
+{
+    return 2 * sizeof(int32_t) + r->each;
+}
+
+/* What the decoder may take beside text, entries and records. */
+static size_t decoder_budget(const reader *r)
+{
+    const size_t others = spx_plus(r->room + spx_source_least() + RECORDS, spx_bytes(r->capacity, entry_bytes(r)));
+    return !r->options->max_bytes ? SIZE_MAX : others < r->options->max_bytes ? r->options->max_bytes - others : 0;
+}
+
 static spmvx_status fill(reader *r)
 {
+    spx_source_set_budget(r->source, decoder_budget(r));
     while (!r->eof && r->filled < r->room) {
         size_t got;
         SPX_TRY(spx_source_read(r->source, r->block + r->filled, r->room - r->filled, &got));
@@ -314,15 +328,9 @@ static void parse_parts(void *arg, int thread, int64_t begin, int64_t end)
     }
 }
 
-static size_t entry_bytes(const reader *r)
-{
-    return 2 * sizeof(int32_t) + r->each;
-}
-
 /* `bytes` beside the text and the source. */
 static spmvx_status check_memory(const reader *r, size_t bytes)
 {
-    enum { RECORDS = 4096 };   /* of arrays, and what they are rounded up to */
     bytes = spx_plus(bytes, r->room + spx_source_held(r->source) + RECORDS);
     if (!r->options->max_bytes || bytes <= r->options->max_bytes) return SPMVX_OK;
     return spx_fail(r->ctx, SPMVX_ERR_LIMIT, "%s: reading would take %zu bytes with the entries up to line %" PRId64 "; options.max_bytes is %zu", spx_path_tail(r->path),
@@ -487,9 +495,8 @@ static spmvx_status read_all(reader *r)
 {
     const size_t limit = r->options->max_bytes ? r->options->max_bytes : SIZE_MAX;
     r->room = limit / 4 < LEAST_BLOCK ? LEAST_BLOCK : limit / 4 < BLOCK ? limit / 4 : BLOCK;
-    const size_t least = r->room + spx_source_least();
     SPX_TRY(check_memory(r, spx_source_least()));
-    SPX_TRY(spx_source_open(r->ctx, r->path, limit == SIZE_MAX ? limit : limit - least, &r->source));
+    SPX_TRY(spx_source_open(r->ctx, r->path, decoder_budget(r), &r->source));
     SPX_TRY(spx_alloc(r->ctx, r->room, "a block of text", &r->block));
     SPX_TRY(read_header(r));
     SPX_TRY(grow(r, 1));

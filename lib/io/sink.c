@@ -60,6 +60,7 @@ static spmvx_status put(const spx_sink *s, const void *buf, size_t bytes)
     return SPMVX_OK;
 }
 
+__attribute__((unused))   /* in a build without compressors */
 static spmvx_status bad_level(const spx_sink *s, int level, const char *kind, int most)
 {
     return spx_fail(s->ctx, SPMVX_ERR_ARGUMENT, "options.level is %d; %s takes 1 to %d, or 0 for its default", level, kind, most);

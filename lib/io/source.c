@@ -128,16 +128,22 @@ static spmvx_status zstd_open(spx_source *s)
 {
     s->zstd = ZSTD_createDStream();
     if (!s->zstd) return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for zstd's state");
-    /* The window, and its buffers beside it, within the budget. */
+    s->between = true;
+    return SPMVX_OK;
+}
+
+/* The window of the next frame, and its buffers beside it, within the budget. */
+static spmvx_status zstd_limit(spx_source *s)
+{
     const size_t state = ZSTD_sizeof_DStream(s->zstd) + (256 << 10);
     int log = 0;
-    while (log < 31 && s->budget > state && (size_t)2 << log <= s->budget - state) log++;
-    if (log < 10 || ZSTD_isError(ZSTD_DCtx_setParameter(s->zstd, ZSTD_d_windowLogMax, log < 27 ? log : 27))) return beyond(s, "zstd");
-    return SPMVX_OK;
+    while (log < 27 && s->budget > state && (size_t)2 << log <= s->budget - state) log++;
+    return log < 10 || ZSTD_isError(ZSTD_DCtx_setParameter(s->zstd, ZSTD_d_windowLogMax, log)) ? beyond(s, "zstd") : SPMVX_OK;
 }
 
 static spmvx_status zstd_step(spx_source *s, char *buf, size_t room, size_t *got)
 {
+    if (s->between) SPX_TRY(zstd_limit(s));
     ZSTD_outBuffer out = { buf, room, 0 };
     ZSTD_inBuffer in = { s->input + s->at, s->end - s->at, 0 };
     const size_t r = ZSTD_decompressStream(s->zstd, &out, &in);
@@ -173,6 +179,7 @@ static spmvx_status xz_open(spx_source *s)
 
 static spmvx_status xz_step(spx_source *s, char *buf, size_t room, size_t *got)
 {
+    lzma_memlimit_set(&s->xz, s->budget);   /* refused while the decoder holds more: then nothing has changed */
     s->xz.next_in = s->input + s->at;
     s->xz.avail_in = s->end - s->at;
     s->xz.next_out = (unsigned char *)buf;
@@ -275,6 +282,11 @@ void spx_source_progress(const spx_source *s, int64_t *done, int64_t *total)
 size_t spx_source_least(void)
 {
     return sizeof(spx_source);
+}
+
+void spx_source_set_budget(spx_source *s, size_t budget)
+{
+    s->budget = budget;
 }
 
 size_t spx_source_held(const spx_source *s)

@@ -1,4 +1,4 @@
-/* Runs the fuzz harness without a fuzzer: over the files named, or over seeds built here and mutations of them, the same ones every time. */
+/* Runs the fuzz harness without a fuzzer: over the files named, or over seeds and mutations of them, the same every time. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,8 @@ static const char *const texts[] = {
     BANNER "pattern general\n1 2147483647 3\n1 1\n1 2147483647\n1 5",
     BANNER "complex hermitian\n1 1 1\n1 1 1 0\n",
     "%%MatrixMarket matrix array real general\n2 1\n1\n2\n",
-    BANNER "real general\n1 1 2\n1 1 2.2250738585072011360574097967091319759348195463516456480234261097248e-308\n1 1 0.000000000000000000000000000000001e33\n",
+    BANNER "real general\n1 1 2\n1 1 2.2250738585072011360574097967091319759348195463516456480234261097248e-308\n"
+    "1 1 0.000000000000000000000000000000001e33\n",
 };
 
 static void add_seed(const void *bytes, size_t n)
@@ -154,9 +155,10 @@ static void make_seeds(void)
 /* ---- mutations ---- */
 
 static const char *const pieces[] = {
-    "0", "-1", "1", "2147483647", "2147483648", "4294967297", "9223372036854775807", "9223372036854775808", "1e308", "1e400", "-1e-400", "nan", "-inf", "infinity",
-    ".", "e", "e+", "0x1", "%", "\n", "\r\n", "\n\n", " ", "\t", "\v", "1 1 1\n", "1 1\n", "symmetric", "skew-symmetric", "pattern", "integer", "complex", "array",
-    "\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd\67zXZ", "100000", "99999999999999999999999999999999999999",
+    "0", "-1", "1", "2147483647", "2147483648", "4294967297", "9223372036854775807", "9223372036854775808", "1e308", "1e400", "-1e-400",
+    "nan", "-inf", "infinity", ".", "e", "e+", "0x1", "%", "\n", "\r\n", "\n\n", " ", "\t", "\v", "1 1 1\n", "1 1\n", "symmetric",
+    "skew-symmetric", "pattern", "integer", "complex", "array", "\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd\67zXZ", "100000",
+    "99999999999999999999999999999999999999",
 };
 
 /* Puts `with` in place of `gone` bytes at `at`. */

@@ -154,7 +154,8 @@ static void check_matrix(spmvx_context *ctx, const spmvx_matrix *A)
     const spmvx_arrays v = view_of(A);
     check_view(&v);
     if (v.nrows + v.ncols >= MOST_ROWS_AND_COLUMNS) return;
-    spmvx_matrix *csr = converted(ctx, A, SPMVX_CSR), *sell = converted(ctx, A, SPMVX_SELL), *back = sell ? converted(ctx, sell, SPMVX_CSR) : NULL;
+    spmvx_matrix *csr = converted(ctx, A, SPMVX_CSR), *sell = converted(ctx, A, SPMVX_SELL);
+    spmvx_matrix *back = sell ? converted(ctx, sell, SPMVX_CSR) : NULL;
     const spmvx_arrays c = view_of(csr);
     check_view(&c);
     REQUIRE(c.nnz == v.nnz && c.nrows == v.nrows && c.ncols == v.ncols);

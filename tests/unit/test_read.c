@@ -237,7 +237,8 @@ static int64_t row_of(const spmvx_arrays *v, int64_t k)
 static void dump(const spmvx_matrix *A, char out[1024])
 {
     const spmvx_arrays v = view_of(A);
-    int n = snprintf(out, 1024, "%s %lldx%lld:", v.format == SPMVX_CSR ? "CSR" : v.format == SPMVX_COO ? "COO" : "?", (long long)v.nrows, (long long)v.ncols);
+    const char *format = v.format == SPMVX_CSR ? "CSR" : v.format == SPMVX_COO ? "COO" : "?";
+    int n = snprintf(out, 1024, "%s %lldx%lld:", format, (long long)v.nrows, (long long)v.ncols);
     for (int64_t k = 0; k < v.nnz && n < 1000; k++) {
         const double value = v.val_type == SPMVX_F64 ? ((const double *)v.val)[k] : (double)((const float *)v.val)[k];
         n += snprintf(out + n, (size_t)(1024 - n), " %lld %d %.17g;", (long long)row_of(&v, k) + 1, ((const int32_t *)v.col)[k] + 1, value);
@@ -259,7 +260,8 @@ static void check_reads(const char *path, const spmvx_read_options *o, const cha
 }
 
 /* Fails with the status and a message that holds the file's name, the line (0: none) and the reason; changes nothing. */
-static void check_refuses_with(const char *path, const spmvx_read_options *o, int32_t threads, spmvx_status status, int line, const char *reason)
+static void check_refuses_with(const char *path, const spmvx_read_options *o, int32_t threads, spmvx_status status, int line,
+                                const char *reason)
 {
     counter c = { 0 };
     spmvx_context *ctx = test_context(&c, threads);
@@ -302,14 +304,16 @@ static const struct { const char *name, *text, *expected; } good[] = {
     { "lower case", "%%matrixmarket matrix coordinate integer general\n1 1 1\n1 1 1\n", "CSR 1x1: 1 1 1;" },
     { "capitals of integer", "%%MatrixMarket MATRIX COORDINATE INTEGER SKEW-SYMMETRIC\n2 2 1\n2 1 1\n", "CSR 2x2: 1 2 -1; 2 1 1;" },
     { "blanks in the banner", "%%MatrixMarket  matrix\tcoordinate   real general \t\n1 1 0\n", "CSR 1x1:" },
-    { "carriage returns", "%%MatrixMarket matrix coordinate real general\r\n%c\r\n\r\n2 2 2\r\n1 1 1\r\n2 1 2.5\r\n", "CSR 2x2: 1 1 1; 2 1 2.5;" },
+    { "carriage returns", "%%MatrixMarket matrix coordinate real general\r\n%c\r\n\r\n2 2 2\r\n1 1 1\r\n2 1 2.5\r\n",
+      "CSR 2x2: 1 1 1; 2 1 2.5;" },
     { "carriage returns, pattern", "%%MatrixMarket matrix coordinate pattern general\r\n1 2 1\r\n1 2\r\n", "CSR 1x2: 1 2 1;" },
     { "no newline at the end", REAL "1 1 1\n1 1 2.25", "CSR 1x1: 1 1 2.25;" },
     { "no newline after the sizes", REAL "4 5 0", "CSR 4x5:" },
     { "blanks around", REAL "  2 2 1  \n   2   1    -3   \n", "CSR 2x2: 2 1 -3;" },
     { "plus signs", REAL "+2 +2 +1\n+1 +2 +3.5e+1\n", "CSR 2x2: 1 2 35;" },
     { "leading zeros", REAL "002 02 01\n0001 02 0003.50\n", "CSR 2x2: 1 2 3.5;" },
-    { "exponents", REAL "1 1 6\n1 1 1e2\n1 1 1E-2\n1 1 1d3\n1 1 1.5D+1\n1 1 .5\n1 1 5.\n", "CSR 1x1: 1 1 100; 1 1 0.01; 1 1 1000; 1 1 15; 1 1 0.5; 1 1 5;" },
+    { "exponents", REAL "1 1 6\n1 1 1e2\n1 1 1E-2\n1 1 1d3\n1 1 1.5D+1\n1 1 .5\n1 1 5.\n",
+      "CSR 1x1: 1 1 100; 1 1 0.01; 1 1 1000; 1 1 15; 1 1 0.5; 1 1 5;" },
     { "inf", REAL "1 1 4\n1 1 inf\n1 1 -Inf\n1 1 INFINITY\n1 1 +infinity\n", "CSR 1x1: 1 1 inf; 1 1 -inf; 1 1 inf; 1 1 inf;" },
     { "nan", REAL "1 1 2\n1 1 nan\n1 1 NaN\n", "CSR 1x1: 1 1 nan; 1 1 nan;" },
     { "out of range values", REAL "1 1 3\n1 1 1e400\n1 1 -1e400\n1 1 1e-400\n", "CSR 1x1: 1 1 inf; 1 1 -inf; 1 1 0;" },
@@ -324,7 +328,8 @@ static const struct { const char *name, *text, *expected; } good[] = {
     { "unsorted", REAL "3 3 5\n3 3 1\n1 3 2\n3 1 3\n1 1 4\n3 2 5\n", "CSR 3x3: 1 3 2; 1 1 4; 3 3 1; 3 1 3; 3 2 5;" },
     { "rows far outnumber entries", REAL "2000000000 2000000000 3\n2000000000 1 1\n1 2000000000 2\n7 7 3\n",
       "COO 2000000000x2000000000: 2000000000 1 1; 1 2000000000 2; 7 7 3;" },
-    { "the largest sizes", REAL "2147483647 2147483647 1\n2147483647 2147483647 1\n", "COO 2147483647x2147483647: 2147483647 2147483647 1;" },
+    { "the largest sizes", REAL "2147483647 2147483647 1\n2147483647 2147483647 1\n",
+      "COO 2147483647x2147483647: 2147483647 2147483647 1;" },
     { "many columns", REAL "1 2147483647 1\n1 2147483647 5\n", "CSR 1x2147483647: 1 2147483647 5;" },
     { "symmetric COO", SYMMETRIC "1000000 1000000 2\n9 8 1\n5 5 2\n", "COO 1000000x1000000: 9 8 1; 8 9 1; 5 5 2;" },
     { "as many rows as CSR takes", REAL "4104 1 1\n4104 1 1\n", "CSR 4104x1: 4104 1 1;" },
@@ -448,7 +453,8 @@ static void test_nul_bytes(void **state)
 {
     (void)state;
     static const char in_value[] = REAL "1 1 1\n1 1 1\0\n", in_index[] = REAL "1 1 1\n1\0 1 1\n", between[] = REAL "1 1 1\n1 1\0001\n",
-                      alone[] = REAL "1 1 1\n1 1 1\n\0\0\0", sizes[] = REAL "1 1 1\0\n1 1 1\n", banner[] = "%%MatrixMarket\0 matrix coordinate real general\n1 1 0\n",
+                      alone[] = REAL "1 1 1\n1 1 1\n\0\0\0", sizes[] = REAL "1 1 1\0\n1 1 1\n",
+                      banner[] = "%%MatrixMarket\0 matrix coordinate real general\n1 1 0\n",
                       comment[] = REAL "1 1 1\n% \0 \n1 1 1\n";
     check_refuses(put_file("a.mtx", in_value, sizeof in_value - 1), SPMVX_ERR_FILE, 3, "value is '1?'");
     check_refuses(put_file("a.mtx", in_index, sizeof in_index - 1), SPMVX_ERR_FILE, 3, "row is '1?'");
@@ -496,7 +502,8 @@ static void test_lying_header(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        REAL "3 3 1000000000000000\n1 1 1\n", SYMMETRIC "3 3 9223372036854775807\n2 1 1\n", PATTERN "2147483647 2147483647 1000000000000000\n1 1\n",
+        REAL "3 3 1000000000000000\n1 1 1\n", SYMMETRIC "3 3 9223372036854775807\n2 1 1\n",
+        PATTERN "2147483647 2147483647 1000000000000000\n1 1\n",
         REAL "2147483647 1 9223372036854775807\n", REAL "2000000000 2000000000 9223372036854775807",
     };
     for (size_t i = 0; i < COUNT(texts); i++) {
@@ -630,7 +637,8 @@ static void test_large_refused(void **state)
         const char *value = memchr(p, '.', t.n - (size_t)(p - t.bytes));
         t.bytes[value - t.bytes] = '_';
         const char *path = put_file("large.mtx", t.bytes, t.n);
-        for (size_t k = 0; k < COUNT(thread_counts); k++) check_refuses_with(path, NULL, thread_counts[k], SPMVX_ERR_FILE, line, "_5', not a number");
+        for (size_t k = 0; k < COUNT(thread_counts); k++)
+            check_refuses_with(path, NULL, thread_counts[k], SPMVX_ERR_FILE, line, "_5', not a number");
         t.bytes[value - t.bytes] = '.';
         char sizes[32];   /* as many announced, blanks keep the length */
         const int n = snprintf(sizes, sizeof sizes, "%d %d %d", ROWS, COLS, places[i]);
@@ -638,7 +646,8 @@ static void test_large_refused(void **state)
         memset(second, ' ', strcspn(second, "\n"));
         memcpy(second, sizes, (size_t)n);
         put_file("large.mtx", t.bytes, t.n);
-        for (size_t k = 0; k < COUNT(thread_counts); k++) check_refuses_with(path, NULL, thread_counts[k], SPMVX_ERR_FILE, line, "more entries than the");
+        for (size_t k = 0; k < COUNT(thread_counts); k++)
+            check_refuses_with(path, NULL, thread_counts[k], SPMVX_ERR_FILE, line, "more entries than the");
         free(t.bytes);
     }
     free(e);
@@ -722,7 +731,9 @@ static bool put_row(const char *name, int32_t level, int64_t nnz)
     return s == SPMVX_OK;
 }
 
-static const struct { const char *name, *kind; size_t magic; } kinds[] = { { "c.mtx.gz", "gzip", 2 }, { "c.mtx.zst", "zstd", 4 }, { "c.mtx.xz", "xz", 6 } };
+static const struct { const char *name, *kind; size_t magic; } kinds[] = {
+    { "c.mtx.gz", "gzip", 2 }, { "c.mtx.zst", "zstd", 4 }, { "c.mtx.xz", "xz", 6 },
+};
 
 static void test_told_by_content(void **state)
 {
@@ -784,7 +795,7 @@ static void test_truncated(void **state)
     }
 }
 
-/* A bit turned anywhere: refused, or it does not matter (a time stamp, say). */
+/* A bit turned in every byte: refused, or it does not matter (a time stamp, say). */
 static void test_damaged(void **state)
 {
     (void)state;
@@ -798,7 +809,7 @@ static void test_damaged(void **state)
         const long before = c.live;
         size_t n, taken = 0;
         unsigned char *bytes = get_file(path_of(kinds[i].name), &n);
-        for (size_t bit = 0; bit < 8 * n; bit++) {
+        for (size_t bit = 0; bit < 8 * n; bit += 3) {
             bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
             spmvx_matrix *A = NULL;
             const spmvx_status s = spmvx_matrix_read(ctx, put_file("bad.mtx", bytes, n), NULL, &A);
@@ -974,7 +985,7 @@ static void test_bounded_threads(void **state)
     for (int i = 0; i < 600000; i++) addf(&t, "%d 1\n", 60000 - i % 60000);
     const char *path = put_file("unsorted.mtx", t.bytes, t.n);
     size_t peak, needed = 0;
-    for (size_t limit = 8u << 20; limit < 40u << 20; limit += 500000) {
+    for (size_t limit = 8u << 20; limit < 40u << 20; limit += 1200000) {
         const spmvx_status s = read_metered(path, 8, limit, &peak);
         if (s != SPMVX_OK) assert_int_equal(s, SPMVX_ERR_LIMIT);
         else if (!needed) needed = limit;
@@ -998,23 +1009,49 @@ static void test_bounded_tightly(void **state)
     }
 }
 
+/* Lets the header of an xz file ask for another dictionary; code as in the format's description, section 5.3.1. */
+static void set_dictionary(unsigned char *bytes, unsigned char code)
+{
+    enum { HEADER = 12, DICTIONARY = HEADER + 4, CHECK = HEADER + 8 };
+    assert_int_equal(bytes[HEADER], 2);
+    assert_int_equal(bytes[HEADER + 2], 0x21);
+    bytes[DICTIONARY] = code;
+    const uint32_t crc = crc32_of(bytes + HEADER, 8);
+    for (int i = 0; i < 4; i++) bytes[CHECK + i] = (unsigned char)(crc >> 8 * i);
+}
+
 /* An xz file of few bytes whose header asks for a dictionary of 4 GiB. */
 static void test_xz_dictionary(void **state)
 {
     (void)state;
-    enum { HEADER = 12, DICTIONARY = HEADER + 4, CHECK = HEADER + 8 };
     if (!put_row("dict.mtx.xz", 1, 10)) skip();
     size_t n, peak;
     unsigned char *bytes = get_file(path_of("dict.mtx.xz"), &n);
-    assert_int_equal(bytes[HEADER], 2);
-    assert_int_equal(bytes[HEADER + 2], 0x21);
-    bytes[DICTIONARY] = 40;
-    const uint32_t crc = crc32_of(bytes + HEADER, 8);
-    for (int i = 0; i < 4; i++) bytes[CHECK + i] = (unsigned char)(crc >> 8 * i);
+    set_dictionary(bytes, 40);
     const char *path = put_file("dict.mtx.xz", bytes, n);
     assert_int_equal(read_metered(path, 1, 64u << 20, &peak), SPMVX_ERR_LIMIT);
     assert_true(peak <= 64u << 20);
     free(bytes);
+}
+
+/* A large dictionary that is asked for late, when the entries are there already. */
+static void test_late_dictionary(void **state)
+{
+    (void)state;
+    enum { LIMIT = 40 << 20, OF_32_MIB = 26 };
+    if (!put_row("first.xz", 1, 1000000) || !put_row("second.xz", 1, 10)) skip();
+    size_t n, m, peak;
+    unsigned char *first = get_file(path_of("first.xz"), &n), *second = get_file(path_of("second.xz"), &m);
+    set_dictionary(second, OF_32_MIB);
+    text t = { 0 };
+    add(&t, first, n);
+    add(&t, second, m);   /* begins with a comment and an entry too many */
+    const spmvx_status s = read_metered(put_file("both.xz", t.bytes, t.n), 1, LIMIT, &peak);
+    if (peak > LIMIT) fail_msg("max_bytes %d, status %d: %zu bytes at the peak", LIMIT, (int)s, peak);
+    if (s != SPMVX_ERR_FILE) assert_int_equal(s, SPMVX_ERR_LIMIT);
+    free(first);
+    free(second);
+    free(t.bytes);
 }
 
 /* ---- progress ---- */
@@ -1154,6 +1191,7 @@ int main(void)
         cmocka_unit_test(test_bounded_threads),
         cmocka_unit_test(test_bounded_tightly),
         cmocka_unit_test(test_xz_dictionary),
+        cmocka_unit_test(test_late_dictionary),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_memory_runs_out),
         cmocka_unit_test(test_locales),

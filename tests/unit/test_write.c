@@ -163,7 +163,8 @@ static void check_same(const spmvx_matrix *A, const spmvx_matrix *B)
     assert_memory_equal(a.col, b.col, (size_t)a.nnz * 4);
     for (int64_t i = 0; i < a.nnz; i++)
         if (memcmp((const char *)a.val + (size_t)i * each, (const char *)b.val + (size_t)i * each, each))
-            fail_msg("value %lld: %.17g, read back %.17g", (long long)i, each == 8 ? ((const double *)a.val)[i] : (double)((const float *)a.val)[i],
+            fail_msg("value %lld: %.17g, read back %.17g", (long long)i,
+                each == 8 ? ((const double *)a.val)[i] : (double)((const float *)a.val)[i],
                      each == 8 ? ((const double *)b.val)[i] : (double)((const float *)b.val)[i]);
 }
 
@@ -191,8 +192,10 @@ enum { RANDOM = 60000 };
 static void test_doubles(void **state)
 {
     (void)state;
-    static const double special[] = { 0.0, -0.0, 0.1, 1.0 / 3, -2.0 / 3, DBL_MAX, -DBL_MAX, DBL_MIN, -DBL_MIN, 4.9406564584124654e-324, -4.9406564584124654e-324,
-                                      2.2250738585072009e-308, DBL_EPSILON, 9007199254740993.0, 1e22, 1e23, 123456789012345680.0, INFINITY, -INFINITY };
+    static const double special[] = {
+        0.0, -0.0, 0.1, 1.0 / 3, -2.0 / 3, DBL_MAX, -DBL_MAX, DBL_MIN, -DBL_MIN, 4.9406564584124654e-324, -4.9406564584124654e-324,
+        2.2250738585072009e-308, DBL_EPSILON, 9007199254740993.0, 1e22, 1e23, 123456789012345680.0, INFINITY, -INFINITY
+    };
     double *val = malloc(RANDOM * sizeof *val);
     uint64_t s = 42;
     for (size_t i = 0; i < RANDOM; i++) {
@@ -213,7 +216,8 @@ static void test_doubles(void **state)
 static void test_floats(void **state)
 {
     (void)state;
-    static const float special[] = { 0.0f, -0.0f, 0.1f, 1.0f / 3, FLT_MAX, -FLT_MAX, FLT_MIN, 1.40129846e-45f, 1.17549421e-38f, 16777216.0f, INFINITY, -INFINITY };
+    static const float special[] = { 0.0f, -0.0f, 0.1f, 1.0f / 3, FLT_MAX, -FLT_MAX, FLT_MIN, 1.40129846e-45f, 1.17549421e-38f,
+        16777216.0f, INFINITY, -INFINITY };
     float *val = malloc(RANDOM * sizeof *val);
     uint64_t s = 43;
     for (size_t i = 0; i < RANDOM; i++) {
@@ -420,7 +424,8 @@ static void test_threads(void **state)
 /* ---- compressed ---- */
 
 static const struct { const char *name, *magic; int32_t good[3], bad; } kinds[] = {
-    { "a.mtx.gz", "\x1f\x8b", { 0, 1, 9 }, 10 }, { "a.mtx.zst", "\x28\xb5\x2f\xfd", { 0, 1, 9 }, 100 }, { "a.mtx.xz", "\xfd" "7zXZ", { 0, 1, 3 }, 10 },
+    { "a.mtx.gz", "\x1f\x8b", { 0, 1, 9 }, 10 }, { "a.mtx.zst", "\x28\xb5\x2f\xfd", { 0, 1, 9 }, 100 },
+    { "a.mtx.xz", "\xfd" "7zXZ", { 0, 1, 3 }, 10 },
 };
 
 static bool offered(spmvx_context *ctx, const spmvx_matrix *A, const char *path)

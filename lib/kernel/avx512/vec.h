@@ -15,8 +15,8 @@ typedef __m512i idx_f32;
 typedef __mmask8 msk_f64;
 typedef __mmask16 msk_f32;
 
-static inline msk_f64 first_f64(int64_t n) { return n >= 8 ? 0xff : (msk_f64)((1u << n) - 1); }
-static inline msk_f32 first_f32(int64_t n) { return n >= 16 ? 0xffff : (msk_f32)((1u << n) - 1); }
+static inline msk_f64 first_f64(int64_t n) { return (msk_f64)(n >= 8 ? 0xff : (1u << n) - 1); }
+static inline msk_f32 first_f32(int64_t n) { return (msk_f32)(n >= 16 ? 0xffff : (1u << n) - 1); }
 static inline vec_f64 zero_f64(void) { return _mm512_setzero_pd(); }
 static inline vec_f32 zero_f32(void) { return _mm512_setzero_ps(); }
 
