@@ -7,9 +7,9 @@
 #include <omp.h>
 #endif
 
-/* A parallel region of two threads costs 1 to 3 microseconds when both are awake and far more when one sleeps; measured
- * in docs/performance-notes.md, the break-even of csr-vector lies between 8 and 30 thousand nonzeros. */
-static const int64_t WORK_WORTH_THREADS = 20000;
+/* Two awake threads cost 0.9 microseconds more than one (docs/performance-notes.md), which csr-vector wins back from 5000
+ * nonzeros on; twice that leaves room for threads that have to wake up. */
+static const int64_t WORK_WORTH_THREADS = 10000;
 
 int spx_threads_for(int threads, int64_t work)
 {

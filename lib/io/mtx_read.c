@@ -1,7 +1,6 @@
 /* Matrix Market coordinate files. The text is taken in blocks of whole lines; a block is cut at line ends into one part a
  * thread, and every part is parsed straight to its place in the arrays, which grow with what the file really holds.
  * Source: Boisvert, Pozo, Remington, The Matrix Market exchange formats, NISTIR 5935, 1996. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -49,7 +48,17 @@ static spmvx_status bad(const reader *r, int64_t line, const char *format, ...)
     return spx_fail(r->ctx, SPMVX_ERR_FILE, "%s: line %" PRId64 ": %s", spx_path_tail(r->path), line, why);
 }
 
-/* ---- text ---- */
+/* ---- text: ASCII, whatever the locale ---- */
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
 
 static size_t entry_bytes(const reader *r)
 {
@@ -109,7 +118,7 @@ static const char *line_end(const char *p, const char *end)
 
 static const char *skip_blanks(const char *p, const char *end)
 {
-    while (p < end && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\v' || *p == '\f')) p++;
+    while (p < end && is_space(*p)) p++;
     return p;
 }
 
@@ -123,7 +132,7 @@ static bool is_empty(const char *p, const char *end)
 static const char *excerpt(const char *p, const char *end, char out[24])
 {
     int n = 0;
-    for (; p < end && n < 20 && !isspace((unsigned char)*p); p++) out[n++] = isprint((unsigned char)*p) ? *p : '?';
+    for (; p < end && n < 20 && !is_space(*p); p++) out[n++] = *p > 31 && *p < 127 ? *p : '?';
     out[n] = 0;
     return out;
 }
@@ -135,8 +144,8 @@ static void next_word(const char **p, const char *end, char out[16])
 {
     *p = skip_blanks(*p, end);
     int n = 0;
-    for (; *p < end && !isspace((unsigned char)**p); ++*p)
-        if (n < 15) out[n++] = **p ? (char)tolower((unsigned char)**p) : '?';
+    for (; *p < end && !is_space(**p); ++*p)
+        if (n < 15) out[n++] = **p ? lower(**p) : '?';
     out[n] = 0;
 }
 
@@ -184,7 +193,7 @@ static spmvx_status read_sizes(reader *r, const char *p, const char *end)
     for (int i = 0; i < 3; i++) {
         p = skip_blanks(p, end);
         const char *from = p;
-        if (!spx_scan_int(&p, end, out[i]) || *out[i] < 0 || (p < end && !isspace((unsigned char)*p)))
+        if (!spx_scan_int(&p, end, out[i]) || *out[i] < 0 || (p < end && !is_space(*p)))
             return bad(r, r->line, "the number of %s is '%s'", names[i], excerpt(from, end, what));
     }
     if (skip_blanks(p, end) != end) return bad(r, r->line, "after the three sizes comes '%s'", excerpt(skip_blanks(p, end), end, what));
@@ -258,7 +267,7 @@ static bool parse_index(const char **p, const char *end, int64_t limit, const ch
     int64_t v;
     *p = skip_blanks(*p, end);
     const char *from = *p;
-    if (!spx_scan_int(p, end, &v) || (*p < end && !isspace((unsigned char)**p))) {
+    if (!spx_scan_int(p, end, &v) || (*p < end && !is_space(**p))) {
         snprintf(why, WHY, "the %s is '%s', not a whole number", name, excerpt(from, end, what));
         return false;
     }
@@ -275,9 +284,9 @@ static bool parse_value(const char **p, const char *end, field_kind field, doubl
     char what[24];
     *p = skip_blanks(*p, end);
     const char *from = *p;
-    bool ok = spx_scan_double(p, end, out) && (*p == end || isspace((unsigned char)**p));
+    bool ok = spx_scan_double(p, end, out) && (*p == end || is_space(**p));
     if (ok && field == INTEGER)
-        for (const char *c = from; c < *p; c++) ok = ok && (isdigit((unsigned char)*c) || ((*c == '-' || *c == '+') && c == from));
+        for (const char *c = from; c < *p; c++) ok = ok && ((*c >= '0' && *c <= '9') || ((*c == '-' || *c == '+') && c == from));
     if (!ok) snprintf(why, WHY, "the value is '%s', not %s", excerpt(from, end, what), field == INTEGER ? "a whole number" : "a number");
     return ok;
 }

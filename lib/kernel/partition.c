@@ -11,7 +11,7 @@ void spx_partition_drop(spx_partition *p)
 spmvx_status spx_partition_by(const spmvx_context *ctx, const spx_sparse *a, int64_t units,
                               int64_t (*weight_before)(const spx_sparse *, int64_t), spx_partition *p)
 {
-    enum { WEIGHT = 8192 };   /* of a chunk, while that gives no more chunks than SPX_MAX_CHUNKS */
+    enum { WEIGHT = 4096 };   /* of a chunk, while that gives no more chunks than SPX_MAX_CHUNKS */
     const int64_t total = weight_before(a, units);
     p->chunks = spx_max(1, spx_min(spx_min(total / WEIGHT, units), SPX_MAX_CHUNKS));
     SPX_TRY(spx_array_new(ctx, p->chunks + 1, sizeof(int64_t), "a partition", &p->bounds));

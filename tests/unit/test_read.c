@@ -612,7 +612,9 @@ static void test_large(void **state)
         spmvx_context *ctx = test_context(NULL, thread_counts[i]);
         for (int zipped = 0; zipped < 2; zipped++) {
             spmvx_matrix *A = NULL;
-            assert_ok(ctx, spmvx_matrix_read(ctx, path_of(zipped ? "large.mtx.gz" : "large.mtx"), NULL, &A));
+            const spmvx_status s = spmvx_matrix_read(ctx, path_of(zipped ? "large.mtx.gz" : "large.mtx"), NULL, &A);
+            if (zipped && s == SPMVX_ERR_UNSUPPORTED) continue;   /* a build without zlib */
+            assert_ok(ctx, s);
             check_large(A, e);
             spmvx_matrix_destroy(A);
         }
