@@ -143,13 +143,20 @@ static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *from, const
     return m;
 }
 
-/* x with its last element at the end of the block, so that a read past it is seen under AddressSanitizer. */
+/* x behind NaNs, so that padding's column -1 would be seen, and with its last element at the end of the block, so that a
+ * read past it is seen under AddressSanitizer. */
 static void *make_x(spmvx_type type, int64_t n, uint64_t seed)
 {
-    void *x = malloc(n ? (size_t)n * value_bytes(type) : 1);
-    assert_non_null(x);
+    char *block = malloc((size_t)(n + GUARD) * value_bytes(type)), *x = block + GUARD * value_bytes(type);
+    assert_non_null(block);
+    for (int i = 0; i < GUARD; i++) value_put(block, type, i, NAN);
     fill(x, type, n, seed);
     return x;
+}
+
+static void free_x(void *x, spmvx_type type)
+{
+    if (x) free((char *)x - GUARD * value_bytes(type));
 }
 
 static void check_matrix(spmvx_context *ctx, const product *p)
@@ -170,7 +177,7 @@ static void check_matrix(spmvx_context *ctx, const product *p)
         check_product(ctx, p, x, &r, 0, 1, false);
         reference_free(&r);
     }
-    free(x);
+    free_x(x, p->type);
 }
 
 static void check_case(const triples *t, int kernel)
@@ -214,7 +221,7 @@ static void walk_real_matrices(void **state)
             reference r = reference_of(&t, SPMVX_N, SPMVX_F64, x);
             check_product(ctx, &(product){ names[k], &t, m, SPMVX_F64, SPMVX_N }, x, &r, 1, 0, true);
             reference_free(&r);
-            free(x);
+            free_x(x, SPMVX_F64);
             spmvx_matrix_destroy(coo);
             spmvx_matrix_destroy(m);
             spmvx_context_destroy(ctx);
@@ -269,7 +276,7 @@ static void walk_wide_pointers(void **state)
             spmvx_context_destroy(ctx);
             csr_free(&c);
             free(ptr);
-            free(x);
+            free_x(x, SPMVX_F64);
         }
         triples_free(&t);
     }
@@ -298,7 +305,7 @@ static void walk_threads(void **state)
                 spmvx_matrix_destroy(m);
                 spmvx_context_destroy(ctx);
             }
-        free(x);
+        free_x(x, SPMVX_F64);
         free(y);
         free(first);
         triples_free(&t);

@@ -66,19 +66,19 @@ static inline vec_f32 add_f32(vec_f32 acc, const float *val, const int32_t *c, c
     return _mm256_fmadd_ps(_mm256_loadu_ps(val), g, acc);
 }
 
-/* The same where the mask is set; other lanes keep acc. */
+/* The same where the mask is set; other lanes add 0 * 0. */
 static inline vec_f64 add_masked_f64(vec_f64 acc, msk_f64 m, const double *val, idx_f64 c, const double *x)
 {
     const vec_f64 v = _mm256_maskload_pd(val, _mm256_castpd_si256(m));
     const vec_f64 g = _mm256_mask_i32gather_pd(_mm256_setzero_pd(), x, c, m, 8);
-    return _mm256_blendv_pd(acc, _mm256_fmadd_pd(v, g, acc), m);
+    return _mm256_fmadd_pd(v, g, acc);
 }
 
 static inline vec_f32 add_masked_f32(vec_f32 acc, msk_f32 m, const float *val, idx_f32 c, const float *x)
 {
     const vec_f32 v = _mm256_maskload_ps(val, _mm256_castps_si256(m));
     const vec_f32 g = _mm256_mask_i32gather_ps(_mm256_setzero_ps(), x, c, m, 4);
-    return _mm256_blendv_ps(acc, _mm256_fmadd_ps(v, g, acc), m);
+    return _mm256_fmadd_ps(v, g, acc);
 }
 
 /* The same for the first n < W entries, one by one into the first lane. */
