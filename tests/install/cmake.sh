@@ -2,6 +2,7 @@
 # Installs the library and uses it from a CMake project by find_package. The installed tree is not where the prefix points
 # to, so the package files must find their way from where they lie.
 . "$(dirname "$0")/common.sh"
+export CMAKE_GENERATOR=Ninja   # make need not be there
 need meson cmake "${CC%% *}"
 install_library
 export CC
