@@ -67,9 +67,12 @@ static int print_choice(spmvx_context *ctx, const spmvx_matrix *m)
 static int show(spmvx_context *ctx, const char *path, spmvx_type type)
 {
     spmvx_matrix *m = read_matrix(ctx, path, type), *csr = NULL;
-    spmvx_arrays a;
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
     int result = EXIT_FAILURE;
-    if (m && as_csr(ctx, m, &csr, &a)) {
+    if (m && spmvx_matrix_arrays(m, &a) == SPMVX_OK && a.format == SPMVX_COO) {   /* more rows than row lengths are worth */
+        printf("%s\n  rows x columns    %" PRId64 " x %" PRId64 "\n  nonzeros          %" PRId64 "\n", path, a.nrows, a.ncols, a.nnz);
+        result = print_choice(ctx, m);
+    } else if (m && as_csr(ctx, m, &csr, &a)) {
         const shape s = shape_of(&a);
         printf("%s\n", path);
         print_shape(&a, &s);

@@ -4,7 +4,7 @@
 
 #include "tool.h"
 
-int kernel_id(const spmvx_kernel_info *k, char *out, size_t room)
+static int kernel_id(const spmvx_kernel_info *k, char *out, size_t room)
 {
     static const char *const places[] = { "host", "cuda" };
     static const char *const operations[] = { "", "mul", "mul-multi", "spmspm" };

@@ -1,5 +1,4 @@
 /* spmvx: the command-line tool of libspmvx. One file a command; this one finds it, and holds what they share. */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>

@@ -15,10 +15,11 @@ static bool read_vector(const char *path, int64_t n, spmvx_type type, void *out)
         fprintf(stderr, "spmvx: %s: %s\n", path, strerror(errno));
         return false;
     }
-    char line[256];
+    char *line = NULL;
+    size_t room = 0;
     bool market = false, sized = false, ok = true;
     int64_t got = 0, at = 0;
-    while (ok && fgets(line, sizeof line, f)) {
+    while (ok && getline(&line, &room, f) >= 0) {
         at++;
         if (at == 1 && !strncmp(line, "%%MatrixMarket", 14)) market = true;
         if (line[0] == '%') continue;
@@ -37,6 +38,7 @@ static bool read_vector(const char *path, int64_t n, spmvx_type type, void *out)
             got++;
         }
     }
+    free(line);
     fclose(f);
     if (ok && got != n) {
         fprintf(stderr, "spmvx: %s: %" PRId64 " numbers, and the product needs %" PRId64 "\n", path, got, n);

@@ -116,11 +116,12 @@ const char  *spmvx_last_error(const spmvx_context *);
 
 /* place    HOST, CUDA or ANY.
  * device   the number of the GPU; ignored on the host.
- * threads  host threads, 0: OpenMP's default. No result depends on it. At most 4096.
+ * threads  host threads, 0: OpenMP's default, at most 4096. No kernel's result depends on it; AUTO's choice may.
  * flags    SPMVX_CONTEXT_CHECK or 0.
  * stream   cudaStream_t or NULL; must be NULL on the host.
  * alloc, release   host memory: 64-byte aligned, callable from any thread; both or none. NULL: the C library's. They
- *          must outlive the context and every matrix made in it. alloc answers NULL when memory is out.
+ *          must outlive the context, every matrix made in it, and every matrix that shares arrays with those. alloc
+ *          answers NULL when memory is out. (libzstd alone, while a .zst file is open, takes memory of its own.)
  * log      receives messages from the thread that makes the call, or NULL.
  * user     handed to the three callbacks. */
 typedef struct spmvx_context_options {
@@ -267,7 +268,8 @@ typedef struct spmvx_convert_options {
 } spmvx_convert_options;
 #define SPMVX_CONVERT_OPTIONS_INIT { sizeof(spmvx_convert_options), SPMVX_AUTO, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
-/* Makes the same matrix in another format, or with another kernel. The source may live on the host or on any device;
+/* Makes the same matrix in another format, or with another kernel. A result that shares the caller's arrays shows
+ * SPMVX_IS_BORROWED; one that copied any of their values (SPMVX_UPDATABLE, a kept transpose) has copies of all. The source may live on the host or on any device;
  * the result lives where the context computes. Arrays that stay the same are shared, not copied; borrowing is inherited
  * by what shares them. Every conversion back to CSR is exact: entries of a row keep their order, repeats and explicit
  * zeros stay. Workspace for op N and nvec columns is reserved in this context. NULL options: AUTO.
@@ -281,8 +283,8 @@ spmvx_status spmvx_matrix_convert(spmvx_context *, const spmvx_matrix *, const s
 spmvx_status spmvx_matrix_transpose(spmvx_context *, const spmvx_matrix *, spmvx_matrix **out);
 
 /* Gives new values to a matrix converted with SPMVX_UPDATABLE; the pattern stays. val has the entries, order and type of
- * the arrays that the matrix was first made from (for a file or a transpose: of its spmvx_matrix_arrays), nnz values,
- * repeats not added up, and lives where the context computes. It is read until the work is done; NULL is fine for a
+ * the arrays that the matrix was first made from (for a file or a transpose: of its spmvx_matrix_arrays): as long as their
+ * val was, repeats not added up, for ELL and SELL with the padding. It lives where the context computes. It is read until the work is done; NULL is fine for a
  * matrix of no entries. Not while another thread multiplies with the matrix.
  * Errors: ARGUMENT; UNSUPPORTED (a matrix converted without SPMVX_UPDATABLE); PLACE; DEVICE. */
 spmvx_status spmvx_matrix_update_values(spmvx_context *, spmvx_matrix *, const void *val);

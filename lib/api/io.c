@@ -6,7 +6,8 @@
 
 static size_t beside_coo(const spmvx_context *ctx, int64_t nrows, int64_t nnz, size_t val_bytes)
 {
-    return spx_rows_outnumber(nrows, nnz) ? 0 : spx_coo_to_csr_bytes(ctx, nrows, nnz, val_bytes);
+    const size_t order = spx_bytes(2 * nnz, sizeof(int64_t));   /* what coo-scalar takes to find its order */
+    return spx_rows_outnumber(nrows, nnz) ? order : spx_coo_to_csr_bytes(ctx, nrows, nnz, val_bytes);
 }
 
 spmvx_status spmvx_matrix_read(spmvx_context *ctx, const char *path, const spmvx_read_options *options, spmvx_matrix **out)

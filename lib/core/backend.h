@@ -24,9 +24,9 @@ typedef struct spx_backend {
     spmvx_status (*check_pointer)(spmvx_context *, const char *argument, const void *);
     /* y = beta*y over n elements for each of nvec columns; beta 0 never reads y. Queued. */
     spmvx_status (*scale)(spmvx_context *, spmvx_type, int64_t n, int64_t nvec, double beta, void *y, int64_t ldy);
-    /* dst[i] = src[map[i] - 1] where map[i] is not 0; map NULL: a copy of n elements. map_each is 4 or 8 bytes. Queued. */
-    spmvx_status (*gather)(spmvx_context *, int64_t n, size_t value_bytes, void *dst, const void *src, const void *map,
-                           size_t map_bytes);
+    /* dst[i] = src[map[i] - 1] where map[i] is not 0; map NULL: a copy of n values. With ptr (n + 1): dst[i] is the sum of
+     * src[map[k] - 1] over k from ptr[i] on, in order, where there is one. map_each is 4 or 8 bytes. Queued. */
+    spmvx_status (*gather)(spmvx_context *, int64_t n, spmvx_type, void *dst, const void *src, const void *map, size_t map_each, const int64_t *ptr);
 } spx_backend;
 
 extern const spx_backend spx_backend_host;

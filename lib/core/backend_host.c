@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/context.h"
+#include "core/sparse.h"
 #include "core/threads.h"
 
 static void cpu_name(char *out, size_t room)
@@ -104,32 +105,38 @@ static spmvx_status scale(spmvx_context *ctx, spmvx_type type, int64_t n, int64_
 
 typedef struct gather_job {
     int64_t n;
-    size_t value_bytes, map_bytes;
+    spmvx_type type;
+    size_t map_each;
     void *dst;
     const void *src, *map;
+    const int64_t *ptr;
 } gather_job;
 
-static inline int64_t map_at(const gather_job *g, int64_t i)
+static int64_t map_at(const gather_job *g, int64_t i)
 {
-    return !g->map ? i + 1 : g->map_bytes == 4 ? ((const int32_t *)g->map)[i] : ((const int64_t *)g->map)[i];
+    return !g->map ? i + 1 : g->map_each == 4 ? ((const int32_t *)g->map)[i] : ((const int64_t *)g->map)[i];
 }
 
 static void gather_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     const gather_job *g = arg;
+    const bool wide = g->type == SPMVX_F64;
     for (int64_t i = begin * STEP; i < spx_min(end * STEP, g->n); i++) {
-        const int64_t from = map_at(g, i);
-        if (!from) continue;
-        if (g->value_bytes == 4) ((uint32_t *)g->dst)[i] = ((const uint32_t *)g->src)[from - 1];
-        else ((uint64_t *)g->dst)[i] = ((const uint64_t *)g->src)[from - 1];
+        const int64_t first = g->ptr ? g->ptr[i] : i, last = g->ptr ? g->ptr[i + 1] : i + 1;
+        for (int64_t k = first; k < last; k++) {
+            const int64_t from = map_at(g, k) - 1;
+            if (from < 0) continue;
+            if (k == first) spx_value_copy(g->dst, i, g->src, from, wide);
+            else spx_value_add(g->dst, i, g->src, from, g->type);
+        }
     }
 }
 
-static spmvx_status gather(spmvx_context *ctx, int64_t n, size_t value_bytes, void *dst, const void *src, const void *map,
-                           size_t map_bytes)
+static spmvx_status gather(spmvx_context *ctx, int64_t n, spmvx_type type, void *dst, const void *src, const void *map, size_t map_each,
+                           const int64_t *ptr)
 {
-    gather_job g = { n, value_bytes, map_bytes, dst, src, map };
+    gather_job g = { n, type, map_each, dst, src, map, ptr };
     spx_parallel(spx_threads_for(ctx->threads, n), spx_ceil_div(n, STEP), gather_body, &g);
     return SPMVX_OK;
 }

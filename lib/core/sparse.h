@@ -4,7 +4,7 @@
 #define SPX_SPARSE_H
 #include "core/alloc.h"
 
-enum spx_slot { SPX_PTR, SPX_ROW, SPX_COL, SPX_VAL, SPX_SLOTS };
+enum spx_slot { SPX_PTR, SPX_ROW, SPX_COL, SPX_VAL, SPX_BITS, SPX_ORDER, SPX_SLOTS };
 
 typedef struct spx_sparse {
     spmvx_format format;
@@ -14,6 +14,9 @@ typedef struct spx_sparse {
     int64_t nnz;              /* entries, padding aside */
     int64_t stored;           /* entries with padding: the length of the VAL slot */
     int64_t slice, sigma;     /* SELL */
+    int64_t width;            /* ELL, HYB: entries a row of the ELL part; DIA: diagonals */
+    int64_t block_rows, block_cols;   /* BSR */
+    spmvx_order block_order;
     spx_array *slot[SPX_SLOTS];
 } spx_sparse;
 
@@ -38,10 +41,39 @@ static inline int64_t spx_ptr_at(const spx_sparse *a, int64_t i)
     return spx_index_at(a->slot[SPX_PTR]->data, a->ptr_type, i);
 }
 
+static inline void spx_index_put(void *p, spmvx_type t, int64_t i, int64_t v)
+{
+    if (t == SPMVX_I64) ((int64_t *)p)[i] = v;
+    else ((int32_t *)p)[i] = (int32_t)v;
+}
+
+/* Moves one value, whatever it is: builders treat values as opaque. */
+static inline void spx_value_copy(void *dst, int64_t to, const void *src, int64_t from, bool wide)
+{
+    if (wide) ((uint64_t *)dst)[to] = ((const uint64_t *)src)[from];
+    else ((uint32_t *)dst)[to] = ((const uint32_t *)src)[from];
+}
+
+/* dst[to] += src[from], in the values' type. */
+static inline void spx_value_add(void *dst, int64_t to, const void *src, int64_t from, spmvx_type t)
+{
+    switch (t) {
+    case SPMVX_F64: ((double *)dst)[to] += ((const double *)src)[from]; break;
+    case SPMVX_F32: ((float *)dst)[to] += ((const float *)src)[from]; break;
+    case SPMVX_I64: ((int64_t *)dst)[to] += ((const int64_t *)src)[from]; break;
+    default: ((int32_t *)dst)[to] += ((const int32_t *)src)[from];
+    }
+}
+
+static inline bool spx_bit(const uint64_t *bits, int64_t i)
+{
+    return bits[i >> 6] >> (i & 63) & 1;
+}
+
 /* The narrowest type that counts to n. */
 static inline spmvx_type spx_count_type(int64_t n)
 {
-    return n < INT32_MAX ? SPMVX_I32 : SPMVX_I64;
+    return n <= INT32_MAX ? SPMVX_I32 : SPMVX_I64;
 }
 
 /* A second owner of the same arrays. */

@@ -7,6 +7,7 @@
 #include "core/order.h"
 #include "dispatch/tune.h"
 #include "dispatch/wisdom.h"
+#include "format/take.h"
 
 /* ---- one side ---- */
 
@@ -20,7 +21,7 @@ typedef struct job {
 
 static spx_build build_for(const job *j, const spx_candidate *c)
 {
-    return (spx_build){ c->slice, c->sigma, j->used < j->max_bytes ? j->max_bytes - j->used : 0, j->max_bytes };
+    return (spx_build){ c->layout, j->used < j->max_bytes ? j->max_bytes - j->used : 0, j->max_bytes };
 }
 
 /* Builds the candidate's format from CSR and prepares its kernel. */
@@ -135,19 +136,46 @@ static bool stays(const spx_request *q, const spx_sparse *A)
 {
     const spmvx_format format = q->forced.kernel ? q->forced.kernel->format : q->format;
     if (format == SPMVX_AUTO) return A->format == SPMVX_COO && spx_rows_outnumber(A->nrows, A->nnz);
-    return format == A->format && format != SPMVX_CSR && (!q->slice || q->slice == A->slice) && (!q->sigma || q->sigma == A->sigma);
+    if (format != A->format || format == SPMVX_CSR) return false;
+    const spx_layout *l = &q->layout;
+    if (format == SPMVX_SELL) return (!l->slice || l->slice == A->slice) && (!l->sigma || l->sigma == A->sigma);
+    if (format == SPMVX_BSR) return (!l->block_rows || l->block_rows == A->block_rows) && (!l->block_cols || l->block_cols == A->block_cols);
+    return true;
 }
 
 /* False when nothing is known for the key, or what is known is not allowed or does not fit here. */
-static bool side_by_wisdom(const job *j, const spx_sparse *csr, const char *key, const spx_features *f, spx_side *side, spmvx_status *s)
+static bool side_by_wisdom(const job *j, const spx_sparse *csr, const char *key, spx_side *side, spmvx_status *s)
 {
     spx_candidate c = { 0 };
     if (!spx_wisdom_find(j->ctx, key, &c)) return false;
     if (!j->request.nondeterministic && !(c.choice.kernel->flags & SPMVX_KERNEL_DETERMINISTIC)) return false;
-    if (!c.slice) c.slice = f->slice, c.sigma = f->sigma;
     int taken;
     *s = side_by_model(j, csr, &c, 1, &taken, side);
     return *s != SPMVX_ERR_LIMIT;
+}
+
+/* The transpose that the side for op T is made from: of COO that stays COO, the same arrays. */
+static spmvx_status turn(const job *j, const spx_sparse *a, spx_sparse *out)
+{
+    if (a->format != SPMVX_COO || !stays(&j->request, a)) return spx_transpose(j->ctx, a, out);
+    *out = spx_transpose_coo(a);
+    return SPMVX_OK;
+}
+
+static size_t csr_bytes(const spx_sparse *a)
+{
+    return spx_plus(spx_bytes(a->nnz, 4 + spx_type_bytes(a->val_type)), spx_bytes(a->nrows + 1, spx_type_bytes(spx_count_type(a->nnz))));
+}
+
+/* CSR is what everything goes through; where it is the target as well, its size is known before it is built. */
+static spmvx_status check_csr_size(const job *j, const spx_sparse *A)
+{
+    const spx_request *q = &j->request;
+    const spmvx_format format = q->forced.kernel ? q->forced.kernel->format : q->format;
+    const size_t bytes = csr_bytes(A), left = j->used < j->max_bytes ? j->max_bytes - j->used : 0;
+    if (A->format == SPMVX_CSR || format != SPMVX_CSR || bytes <= left) return SPMVX_OK;
+    return spx_fail(j->ctx, SPMVX_ERR_LIMIT, "CSR would hold %zu bytes, for %" PRId64 " rows and %" PRId64 " entries; max_bytes is %zu, and %zu of it are left",
+                    bytes, A->nrows, A->nnz, j->max_bytes, left);
 }
 
 /* Chooses and builds one side from A. */
@@ -156,6 +184,7 @@ static spmvx_status side_make(job *j, const spx_sparse *A, spx_side *side, char 
     const spx_request *q = &j->request;
     if (stays(q, A)) return side_shared(j, A, side, reason);
     spx_sparse csr = { 0 };
+    SPX_TRY(check_csr_size(j, A));
     SPX_TRY(spx_format_find(A->format)->to_csr(j->ctx, A, &csr));
     spx_candidate c[SPX_CANDIDATES], best = { 0 };
     spx_features f;
@@ -167,8 +196,8 @@ static spmvx_status side_make(job *j, const spx_sparse *A, spx_side *side, char 
     } else if (s == SPMVX_OK) {
         char key[SPX_WISDOM_KEY];
         spx_wisdom_key(j->ctx, &f, key);
-        const bool any = q->format == SPMVX_AUTO && !q->slice && !q->sigma;
-        if (any && j->effort < 2 && side_by_wisdom(j, &csr, key, &f, side, &s)) {
+        const bool any = q->format == SPMVX_AUTO && !(q->layout.slice | q->layout.sigma | q->layout.block_rows | q->layout.block_cols);
+        if (any && j->effort < 2 && side_by_wisdom(j, &csr, key, side, &s)) {
             snprintf(reason, SPX_REASON, "wisdom of an earlier timing");
         } else if (j->effort < 1) {
             s = side_by_model(j, &csr, c, count, &taken, side);
@@ -189,13 +218,21 @@ static spmvx_status side_make(job *j, const spx_sparse *A, spx_side *side, char 
 
 /* ---- values that may be written ---- */
 
+static spmvx_status own_slot(const spmvx_context *ctx, spx_sparse *A, int slot)
+{
+    spx_array *own, *old = A->slot[slot];
+    SPX_TRY(spx_array_new(ctx, (int64_t)old->bytes, 1, "a copy of an array", &own));
+    if (old->bytes) spx_copy(ctx, own->data, old->data, (int64_t)(old->bytes / 4), 4);   /* elements are of 4 or 8 bytes */
+    spx_array_drop(old);
+    A->slot[slot] = own;
+    return SPMVX_OK;
+}
+
+/* Borrowed arrays are copied, too: what is shown as borrowed follows the caller's values, and these do not. */
 spmvx_status spx_own_values(const spmvx_context *ctx, spx_sparse *A)
 {
-    spx_array *val, *old = A->slot[SPX_VAL];
-    SPX_TRY(spx_array_new(ctx, A->stored, spx_type_bytes(A->val_type), "val", &val));
-    memcpy(val->data, old->data, spx_bytes(A->stored, spx_type_bytes(A->val_type)));
-    spx_array_drop(old);
-    A->slot[SPX_VAL] = val;
+    for (int i = 0; i < SPX_SLOTS; i++)
+        if (A->slot[i] && (A->slot[i]->borrowed || (i == SPX_VAL && atomic_load(&A->slot[i]->refs) > 1))) SPX_TRY(own_slot(ctx, A, i));
     return SPMVX_OK;
 }
 
@@ -204,6 +241,9 @@ static spmvx_status positions(const spmvx_context *ctx, const spmvx_matrix *src,
 {
     const spx_side *side = &src->side[SPMVX_N];
     spx_sparse a = { 0 };
+    if (side->map_ptr)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.flags has SPMVX_UPDATABLE, and A is %s whose repeated entries were added up; convert from the first "
+                        "matrix", spx_format_name(side->A.format));
     if (side->map || src->stored_is_input) a = spx_sparse_share(&side->A);
     else if (src->csr_is_input) SPX_TRY(spx_format_find(side->A.format)->to_csr(ctx, &side->A, &a));
     else
@@ -237,10 +277,46 @@ static bool is_identity(const spx_array *map, spmvx_type type, int64_t n)
     return true;
 }
 
+static spx_layout layout_of(const spx_sparse *a)
+{
+    return (spx_layout){ .slice = a->slice, .sigma = a->sigma, .block_rows = a->block_rows, .block_cols = a->block_cols };
+}
+
+/* Where repeats were added up: for every stored place the list of 1 + input position, in input order. */
+static spmvx_status side_lists(const job *j, const spx_sparse *pos, spx_side *side)
+{
+    const spx_sparse *a = &side->A;
+    const spx_format *format = spx_format_find(a->format);
+    spx_sparse csr = { 0 };
+    spx_array *ptr = NULL, *list = NULL;
+    SPX_TRY(spx_format_find(pos->format)->to_csr(j->ctx, pos, &csr));
+    spmvx_status s = spx_array_new(j->ctx, a->stored + 2, sizeof(int64_t), "an update map", &ptr);
+    if (s == SPMVX_OK) s = spx_array_new(j->ctx, csr.nnz, spx_type_bytes(csr.val_type), "an update map", &list);
+    if (s == SPMVX_OK) {
+        int64_t *at = ptr->data;   /* at[p + 1]: where the list of place p goes on; in the end at[p] is its begin */
+        const int32_t *col = spx_data(&csr, SPX_COL);
+        memset(at, 0, (size_t)(a->stored + 2) * sizeof *at);
+        for (int64_t r = 0; r < csr.nrows; r++)
+            for (int64_t k = spx_ptr_at(&csr, r); k < spx_ptr_at(&csr, r + 1); k++) at[format->place(a, r, col[k]) + 2]++;
+        for (int64_t p = 1; p <= a->stored + 1; p++) at[p] += at[p - 1];
+        for (int64_t r = 0; r < csr.nrows; r++)
+            for (int64_t k = spx_ptr_at(&csr, r); k < spx_ptr_at(&csr, r + 1); k++)
+                spx_value_copy(list->data, at[format->place(a, r, col[k]) + 1]++, spx_data(&csr, SPX_VAL), k, spx_type_bytes(csr.val_type) == 8);
+        side->map_ptr = ptr;
+        side->map = list;
+        side->map_type = csr.val_type;
+    } else {
+        spx_array_drop(ptr);
+        spx_array_drop(list);
+    }
+    spx_sparse_drop(&csr);
+    return s;
+}
+
 /* Sends positions the way that the values of this side went. */
 static spmvx_status side_map(const job *j, const spx_sparse *pos, spx_side *side)
 {
-    spx_candidate c = { .choice = side->choice, .slice = side->A.slice, .sigma = side->A.sigma };
+    spx_candidate c = { .choice = side->choice, .layout = layout_of(&side->A) };
     spx_build build = build_for(j, &c);
     const size_t need = spx_bytes(side->A.stored, spx_type_bytes(pos->val_type));
     if (need > build.budget)
@@ -248,14 +324,17 @@ static spmvx_status side_map(const job *j, const spx_sparse *pos, spx_side *side
                         build.budget);
     build.budget = SIZE_MAX;
     spx_sparse a = { 0 };
-    if (side->A.format == pos->format && side->A.slot[SPX_COL] == pos->slot[SPX_COL]) a = spx_sparse_share(pos);
+    if (stays(&j->request, pos)) a = spx_sparse_share(pos);   /* as the values did */
     else SPX_TRY(spx_format_convert(j->ctx, pos, side->A.format, &build, &a));
-    if (!is_identity(a.slot[SPX_VAL], a.val_type, a.stored)) {
+    const bool added_up = spx_format_find(a.format)->place && a.nnz != pos->nnz;
+    spmvx_status s = SPMVX_OK;
+    if (added_up) s = side_lists(j, pos, side);
+    else if (!is_identity(a.slot[SPX_VAL], a.val_type, a.stored)) {
         side->map = spx_array_share(a.slot[SPX_VAL]);
         side->map_type = a.val_type;
     }
     spx_sparse_drop(&a);
-    return SPMVX_OK;
+    return s;
 }
 
 static spmvx_status make_maps(job *j, const spmvx_matrix *src, spmvx_matrix *m)
@@ -265,7 +344,7 @@ static spmvx_status make_maps(job *j, const spmvx_matrix *src, spmvx_matrix *m)
     spmvx_status s = side_map(j, &pos, &m->side[SPMVX_N]);
     if (s == SPMVX_OK && m->ops & SPMVX_OPS_T) {
         j->used = spx_side_bytes(&m->side[SPMVX_N]) + spx_side_bytes(&m->side[SPMVX_T]);
-        s = spx_transpose(j->ctx, &pos, &pos_t);
+        s = turn(j, &pos, &pos_t);
         if (s == SPMVX_OK) s = side_map(j, &pos_t, &m->side[SPMVX_T]);
         spx_sparse_drop(&pos_t);
     }
@@ -277,16 +356,16 @@ static spmvx_status make_maps(job *j, const spmvx_matrix *src, spmvx_matrix *m)
 
 static size_t default_max_bytes(const spx_sparse *a)
 {
-    const size_t csr = spx_plus(spx_bytes(a->nnz, 4 + spx_type_bytes(a->val_type)), spx_bytes(a->nrows + 1, spx_type_bytes(spx_count_type(a->nnz))));
     size_t n;
-    spx_size_mul(csr, 16, &n);
+    spx_size_mul(csr_bytes(a), 16, &n);
     return spx_plus(n, (size_t)64 << 20);
 }
 
 static spmvx_status request_of(const spmvx_context *ctx, const spmvx_convert_options *o, spx_request *q)
 {
     *q = (spx_request){ .format = o->format, .nondeterministic = o->flags & SPMVX_ALLOW_NONDETERMINISTIC,
-                        .slice = o->slice, .sigma = o->sigma, .expected_muls = o->expected_muls ? o->expected_muls : 1000 };
+                        .layout = { .slice = o->slice, .sigma = o->sigma, .block_rows = o->block_rows, .block_cols = o->block_cols },
+                        .expected_muls = o->expected_muls ? o->expected_muls : 1000 };
     if (o->kernel) {
         SPX_TRY(spx_kernel_parse(ctx, SPMVX_MUL, o->kernel, &q->forced));
         if (o->format != SPMVX_AUTO && o->format != q->forced.kernel->format)
@@ -300,7 +379,7 @@ static spmvx_status transpose_side(job *j, const spmvx_matrix *src, spmvx_matrix
 {
     char reason[SPX_REASON];
     spx_sparse at = { 0 };
-    SPX_TRY(spx_transpose(j->ctx, &src->side[SPMVX_N].A, &at));
+    SPX_TRY(turn(j, &src->side[SPMVX_N].A, &at));
     const spmvx_status s = side_make(j, &at, &m->side[SPMVX_T], reason);
     spx_sparse_drop(&at);
     if (s == SPMVX_OK) m->ops |= SPMVX_OPS_T;
@@ -319,16 +398,18 @@ static spmvx_status convert_into(job *j, const spmvx_matrix *src, const spmvx_co
         j->used += spx_side_bytes(t);
     }
     m->updatable = o->flags & SPMVX_UPDATABLE;
-    m->csr_is_input = src->csr_is_input;
+    m->csr_is_input = src->csr_is_input && !spx_format_find(n->A.format)->place;   /* which sorts, and adds repeats up */
     const bool same_values = n->A.slot[SPX_VAL] == from->A.slot[SPX_VAL];
     m->stored_is_input = same_values ? src->stored_is_input : src->csr_is_input && (n->A.format == SPMVX_CSR || n->A.format == SPMVX_COO);
-    if (m->updatable || (src->updatable && same_values)) SPX_TRY(spx_own_values(ctx, &n->A));
+    /* A transpose that copied what is lent does not follow the caller's values, so the matrix must not, either. */
+    const bool copied = o->ops & SPMVX_OPS_T && spx_sparse_borrowed(&n->A) && t->A.slot[SPX_VAL] != n->A.slot[SPX_VAL];
+    if (m->updatable || copied || (src->updatable && same_values)) SPX_TRY(spx_own_values(ctx, &n->A));
     if (o->ops & SPMVX_OPS_T && (m->updatable || src->updatable)) SPX_TRY(spx_own_values(ctx, &t->A));
     if (m->updatable) {
         SPX_TRY(make_maps(j, src, m));
         m->stored_is_input |= !n->map;
     }
-    const size_t held = spx_side_bytes(n) + spx_side_bytes(t);
+    const size_t held = spx_matrix_bytes(m);
     if (held > j->max_bytes)
         return spx_fail(ctx, SPMVX_ERR_LIMIT, "the result would hold %zu bytes with its partition and transpose; max_bytes is %zu", held, j->max_bytes);
     spx_kernel_spec(&n->choice, m->kernel);

@@ -18,6 +18,7 @@ void spx_side_drop(spx_side *s)
     spx_sparse_drop(&s->A);
     spx_partition_drop(&s->part);
     spx_array_drop(s->map);
+    spx_array_drop(s->map_ptr);
     *s = (spx_side){ 0 };
 }
 
@@ -35,6 +36,17 @@ size_t spx_side_bytes(const spx_side *s)
     if (s->part.bounds) bytes += s->part.bounds->bytes;
     if (s->part.order) bytes += s->part.order->bytes;
     if (s->map) bytes += s->map->bytes;
+    if (s->map_ptr) bytes += s->map_ptr->bytes;
+    return bytes;
+}
+
+size_t spx_matrix_bytes(const spmvx_matrix *m)
+{
+    const spx_side *n = &m->side[SPMVX_N], *t = &m->side[SPMVX_T];
+    size_t bytes = spx_side_bytes(n) + spx_side_bytes(t);
+    for (int i = 0; i < SPX_SLOTS; i++)
+        for (int k = 0; k < SPX_SLOTS; k++)
+            if (t->A.slot[i] && t->A.slot[i] == n->A.slot[k] && !t->A.slot[i]->borrowed) bytes -= t->A.slot[i]->bytes;
     return bytes;
 }
 
@@ -60,18 +72,30 @@ spmvx_status spx_mul_reserve(spmvx_context *ctx, const spmvx_matrix *m, spmvx_op
     return spx_workspace(ctx, m->side[op].part.work_bytes, &work);
 }
 
+/* A factor in the values' type: rounded first, so that what rounds to 0 counts as 0. Through a volatile, since gcc 12 at -O2
+ * drops a pair of such conversions (the vectoriser of straight-line code; tests/unit/test_mul.c sees it). */
+static double factor_in(spmvx_type type, double v)
+{
+    if (type == SPMVX_F64) return v;
+    volatile float single = (float)v;
+    return single;
+}
+
 spmvx_status spx_mul_run(spmvx_context *ctx, spmvx_op op, double alpha, const spmvx_matrix *m, int64_t nvec, const void *X,
                          int64_t ldx, double beta, void *Y, int64_t ldy)
 {
     const spx_side *side = &m->side[op];
+    if (side->A.nrows == 0 || nvec == 0) return SPMVX_OK;
+    alpha = factor_in(side->A.val_type, alpha);
+    beta = factor_in(side->A.val_type, beta);
     if (alpha == 0.0 || side->A.nnz == 0)
         return ctx->backend->scale(ctx, side->A.val_type, side->A.nrows, nvec, beta, Y, ldy);
-    spx_mul mul = { .ctx = ctx, .A = &side->A, .part = &side->part, .alpha = alpha, .beta = beta, .nvec = 1,
+    spx_mul mul = { .ctx = ctx, .A = &side->A, .part = &side->part, .alpha = alpha, .beta = beta,
                     .threads = spx_threads_for(ctx->threads, side->A.nnz + side->A.nrows) };
     SPX_TRY(spx_workspace(ctx, side->part.work_bytes, &mul.work));
     const size_t each = spx_type_bytes(side->A.val_type);
     for (int64_t j = 0; j < nvec; j++) {
-        mul.x = (const char *)X + (size_t)(j * ldx) * each;
+        mul.x = side->A.ncols ? (const char *)X + (size_t)(j * ldx) * each : X;
         mul.y = (char *)Y + (size_t)(j * ldy) * each;
         SPX_TRY(side->choice.kernel->run(&mul));
     }
@@ -83,8 +107,8 @@ spmvx_status spx_matrix_update(spmvx_context *ctx, spmvx_matrix *m, const void *
     for (int op = 0; op < 2; op++) {
         const spx_side *s = &m->side[op];
         if (!(m->ops & 1u << op)) continue;
-        SPX_TRY(ctx->backend->gather(ctx, s->A.stored, spx_type_bytes(s->A.val_type), s->A.slot[SPX_VAL]->data, val,
-                                     s->map ? s->map->data : NULL, spx_type_bytes(s->map_type)));
+        SPX_TRY(ctx->backend->gather(ctx, s->A.stored, s->A.val_type, s->A.slot[SPX_VAL]->data, val,
+                                     s->map ? s->map->data : NULL, spx_type_bytes(s->map_type), s->map_ptr ? s->map_ptr->data : NULL));
     }
     return SPMVX_OK;
 }

@@ -12,6 +12,7 @@ typedef struct spx_side {
     spx_partition part;
     spx_array *map;             /* updatable: 1 + input position of every stored value, 0 for padding; NULL: its own */
     spmvx_type map_type;
+    spx_array *map_ptr;         /* where repeats are added up: map[map_ptr[i]] ... belong to stored value i; else NULL */
 } spx_side;
 
 struct spmvx_matrix {
@@ -35,6 +36,8 @@ void spx_matrix_free(spmvx_matrix *);
 spmvx_status spx_side_prepare(const spmvx_context *, spx_side *, const spx_choice *);
 void spx_side_drop(spx_side *);
 size_t spx_side_bytes(const spx_side *);
+/* Of both sides; arrays that they share are counted once, borrowed ones not. */
+size_t spx_matrix_bytes(const spmvx_matrix *);
 
 /* A matrix of arrays that were taken over (owned by the result, or dropped on failure), with the best kernel of their
  * format, told that its arrays are the first input. */
@@ -46,7 +49,7 @@ spmvx_status spx_matrix_convert(spmvx_context *, const spmvx_matrix *, const spm
 spmvx_status spx_mul_reserve(spmvx_context *, const spmvx_matrix *, spmvx_op, int64_t nvec);
 spmvx_status spx_mul_run(spmvx_context *, spmvx_op, double alpha, const spmvx_matrix *, int64_t nvec, const void *X, int64_t ldx,
                          double beta, void *Y, int64_t ldy);
-/* Gives the arrays values of their own, shared with nobody. */
+/* Gives the arrays values of their own, shared with nobody, and leaves none that is borrowed. */
 spmvx_status spx_own_values(const spmvx_context *, spx_sparse *);
 spmvx_status spx_matrix_update(spmvx_context *, spmvx_matrix *, const void *val);
 #endif

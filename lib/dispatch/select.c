@@ -37,8 +37,30 @@ static double setup_ns(const spx_kernel *k, const spx_features *f)
     switch (k->format) {
     case SPMVX_COO: return 1.0 * (double)f->nnz / threads;
     case SPMVX_SELL: return (3.0 * (double)f->sell_stored + 20.0 * (double)f->nrows) / threads;
+    case SPMVX_ELL: return 2.0 * (double)f->longest * (double)f->nrows / threads;
+    case SPMVX_CSC: return 12.0 * (double)f->nnz / threads;
+    case SPMVX_HYB: return 3.0 * (double)f->nnz / threads;
+    case SPMVX_DIA: return 8.0 * (double)f->nnz / threads;
+    case SPMVX_BSR: return (8.0 * (double)f->nnz + 2.0 * (double)f->bsr_stored) / threads;
     default: return 0.0;
     }
+}
+
+/* What SELL, DIA and BSR would take, as far as the format asked for leaves them in question. */
+static spmvx_status look_at_formats(const spmvx_context *ctx, const spx_sparse *csr, spmvx_format format, spx_layout *layout, spx_features *f)
+{
+    if (format == SPMVX_AUTO || format == SPMVX_SELL) {
+        SPX_TRY(spx_sell_choose(ctx, csr, &layout->slice, &layout->sigma, &f->sell_stored));
+        f->slice = layout->slice;
+        f->sigma = layout->sigma;
+    }
+    if (format == SPMVX_AUTO) SPX_TRY(spx_dia_count(ctx, csr, &f->diagonals));
+    if (format == SPMVX_AUTO && f->mean >= 4.0) {   /* shorter rows leave nothing for blocks */
+        SPX_TRY(spx_bsr_choose(ctx, csr, &layout->block_rows, &layout->block_cols, &f->bsr_stored));
+        f->block_rows = layout->block_rows;
+        f->block_cols = layout->block_cols;
+    }
+    return SPMVX_OK;
 }
 
 spmvx_status spx_select(const spmvx_context *ctx, const spx_sparse *csr, const spx_request *q, spx_candidate out[SPX_CANDIDATES],
@@ -46,18 +68,15 @@ spmvx_status spx_select(const spmvx_context *ctx, const spx_sparse *csr, const s
 {
     spx_features_of(ctx, csr, f);
     const spmvx_format format = q->forced.kernel ? q->forced.kernel->format : q->format;
-    if (format == SPMVX_AUTO || format == SPMVX_SELL) {
-        f->slice = q->slice;
-        f->sigma = q->sigma;
-        SPX_TRY(spx_sell_choose(ctx, csr, &f->slice, &f->sigma, &f->sell_stored));
-    }
+    spx_layout layout = q->layout;
+    SPX_TRY(look_at_formats(ctx, csr, format, &layout, f));
     *count = 0;
     for (int32_t i = 0; i < spx_kernel_total() && *count < SPX_CANDIDATES; i++) {
         const spx_kernel *k = spx_kernel_at(i);
         if (!wanted(ctx, q, k, format, csr->val_type)) continue;
         spx_choice choice = q->forced.kernel ? q->forced : spx_kernel_preset(k);
         choice.kernel = k;
-        const spx_candidate c = { choice, f->slice, f->sigma, k->cost(f), setup_ns(k, f) };
+        const spx_candidate c = { choice, layout, k->cost(f), setup_ns(k, f) };
         int at = (*count)++;
         for (; at && spx_score(&out[at - 1], q->expected_muls) > spx_score(&c, q->expected_muls); at--) out[at] = out[at - 1];
         out[at] = c;

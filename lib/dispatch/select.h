@@ -7,7 +7,7 @@ enum { SPX_CANDIDATES = 32 };
 
 typedef struct spx_candidate {
     spx_choice choice;
-    int64_t slice, sigma;       /* of SELL */
+    spx_layout layout;
     double mul_ns, setup_ns;    /* by the model */
 } spx_candidate;
 
@@ -16,7 +16,8 @@ typedef struct spx_request {
     spmvx_format format;        /* AUTO: any */
     spx_choice forced;          /* kernel NULL: none */
     bool nondeterministic;
-    int64_t slice, sigma, expected_muls;
+    spx_layout layout;          /* what is asked for */
+    int64_t expected_muls;
 } spx_request;
 
 /* The candidates by falling merit; at least one, or UNSUPPORTED. features tells what they were judged by. */

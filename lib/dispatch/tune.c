@@ -40,7 +40,7 @@ static spmvx_status time_runs(const spx_kernel *kernel, const spx_mul *mul, doub
 
 spmvx_status spx_side_time(spmvx_context *ctx, const spx_side *side, const void *x, void *y, double *ns)
 {
-    spx_mul mul = { .ctx = ctx, .A = &side->A, .part = &side->part, .alpha = 1.0, .beta = 0.0, .x = x, .y = y, .nvec = 1,
+    spx_mul mul = { .ctx = ctx, .A = &side->A, .part = &side->part, .alpha = 1.0, .beta = 0.0, .x = x, .y = y, 
                     .threads = spx_threads_for(ctx->threads, side->A.nnz + side->A.nrows) };
     SPX_TRY(ctx->backend->allocate(ctx, side->part.work_bytes, "workspace", &mul.work));   /* not the context's: this may fail yet */
     const spmvx_status s = time_runs(side->choice.kernel, &mul, ns);

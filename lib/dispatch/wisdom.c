@@ -33,12 +33,11 @@ bool spx_wisdom_find(const spmvx_context *ctx, const char *key, spx_candidate *o
     spx_error_save(ctx, &before);
     const bool ok = spx_kernel_parse(ctx, SPMVX_MUL, w->spec, &out->choice) == SPMVX_OK;
     spx_error_restore(ctx, &before);
-    out->slice = w->slice;
-    out->sigma = w->sigma;
+    out->layout = w->layout;
     return ok;
 }
 
-static spmvx_status put(const spmvx_context *ctx, spx_wisdom **list, const char *key, const char *spec, int64_t slice, int64_t sigma)
+static spmvx_status put(const spmvx_context *ctx, spx_wisdom **list, const char *key, const char *spec, const spx_layout *layout)
 {
     spx_wisdom *w = *list;
     while (w && strcmp(w->key, key)) w = w->next;
@@ -49,8 +48,7 @@ static spmvx_status put(const spmvx_context *ctx, spx_wisdom **list, const char 
     }
     snprintf(w->key, sizeof w->key, "%s", key);
     snprintf(w->spec, sizeof w->spec, "%s", spec);
-    w->slice = slice;
-    w->sigma = sigma;
+    w->layout = *layout;
     return SPMVX_OK;
 }
 
@@ -58,8 +56,10 @@ spmvx_status spx_wisdom_learn(const spmvx_context *ctx, spx_wisdom **list, const
 {
     char spec[SPX_SPEC];
     spx_kernel_spec(&c->choice, spec);
-    const bool sell = c->choice.kernel->format == SPMVX_SELL;
-    return put(ctx, list, key, spec, sell ? c->slice : 0, sell ? c->sigma : 0);
+    spx_layout layout = { 0 };
+    if (c->choice.kernel->format == SPMVX_SELL) layout = (spx_layout){ .slice = c->layout.slice, .sigma = c->layout.sigma };
+    if (c->choice.kernel->format == SPMVX_BSR) layout = (spx_layout){ .block_rows = c->layout.block_rows, .block_cols = c->layout.block_cols };
+    return put(ctx, list, key, spec, &layout);
 }
 
 void spx_wisdom_free(const spmvx_context *ctx, spx_wisdom *w)
@@ -99,7 +99,9 @@ size_t spx_wisdom_bytes(const spmvx_context *ctx)
 static int line_of(const spx_wisdom *w, char *out, size_t room)
 {
     int n = snprintf(out, room, "%s -> %s", w->key, w->spec);
-    if (w->slice) n += snprintf(out ? out + n : NULL, out ? room - (size_t)n : 0, " slice=%" PRId64 " sigma=%" PRId64, w->slice, w->sigma);
+    const spx_layout *l = &w->layout;
+    if (l->slice) n += snprintf(out ? out + n : NULL, out ? room - (size_t)n : 0, " slice=%" PRId64 " sigma=%" PRId64, l->slice, l->sigma);
+    if (l->block_rows) n += snprintf(out ? out + n : NULL, out ? room - (size_t)n : 0, " block=%" PRId64 "x%" PRId64, l->block_rows, l->block_cols);
     return n + snprintf(out ? out + n : NULL, out ? room - (size_t)n : 0, "\n");
 }
 
@@ -135,10 +137,16 @@ static spmvx_status read_line(const spmvx_context *ctx, const char *text, int64_
     if (!n || n >= sizeof spec) return bad_line(ctx, line, "the kernel is empty or too long");
     memcpy(spec, after, n);
     spec[n] = 0;
-    int64_t slice = 0, sigma = 0;
-    if (after[n] && (sscanf(after + n, " slice=%" SCNd64 " sigma=%" SCNd64 "%c", &slice, &sigma, &rest) != 2 || slice < 4 || slice > 64 || sigma < 1))
-        return bad_line(ctx, line, "after the kernel comes ' slice=4...64 sigma=1...' or nothing");
-    return put(ctx, list, key, spec, slice, sigma);
+    spx_layout l = { 0 };
+    if (!after[n]) return put(ctx, list, key, spec, &l);
+    const bool sell = sscanf(after + n, " slice=%" SCNd64 " sigma=%" SCNd64 "%c", &l.slice, &l.sigma, &rest) == 2 && l.slice >= 4 && l.slice <= 64 &&
+                      l.sigma >= 1;
+    if (sell) return put(ctx, list, key, spec, &l);
+    l = (spx_layout){ 0 };
+    const bool bsr = sscanf(after + n, " block=%" SCNd64 "x%" SCNd64 "%c", &l.block_rows, &l.block_cols, &rest) == 2 && l.block_rows >= 1 &&
+                     l.block_rows <= 16 && l.block_cols >= 1 && l.block_cols <= 16;
+    if (bsr) return put(ctx, list, key, spec, &l);
+    return bad_line(ctx, line, "after the kernel comes ' slice=4...64 sigma=1...', ' block=1...16x1...16' or nothing");
 }
 
 spmvx_status spx_wisdom_read(spmvx_context *ctx, const char *buf, size_t len)

@@ -8,7 +8,7 @@ enum { SPX_WISDOM_KEY = 192 };
 typedef struct spx_wisdom {
     struct spx_wisdom *next;
     char key[SPX_WISDOM_KEY], spec[SPX_SPEC];
-    int64_t slice, sigma;
+    spx_layout layout;          /* slice and sigma of SELL, or block_rows and block_cols of BSR; 0 else */
 } spx_wisdom;
 
 /* The features as text: equal for matrices that a choice carries over between. */

@@ -103,8 +103,7 @@ static void place_body(void *arg, int thread, int64_t begin, int64_t end)
     for (int64_t chunk = begin; chunk < end; chunk++) {
         int64_t next = j->chunk_total[chunk];
         for (int64_t r = chunk * STEP; r < spx_min((chunk + 1) * STEP, j->nrows); r++) {
-            if (j->ptr_type == SPMVX_I64) ((int64_t *)j->ptr)[r] = next;
-            else ((int32_t *)j->ptr)[r] = (int32_t)next;
+            spx_index_put(j->ptr, j->ptr_type, r, next);
             for (int64_t run = 0; run < j->runs; run++) {
                 int64_t *p = &j->place[run * j->nrows + r];
                 const int64_t count = *p;
@@ -124,8 +123,7 @@ static void move_body(void *arg, int thread, int64_t begin, int64_t end)
         for (int64_t i = spx_part(j->nnz, j->runs, run); i < spx_part(j->nnz, j->runs, run + 1); i++) {
             const int64_t to = place[j->row[i]]++;
             j->col_out[to] = j->col[i];
-            if (j->each == 8) ((uint64_t *)j->val_out)[to] = ((const uint64_t *)j->val)[i];
-            else ((uint32_t *)j->val_out)[to] = ((const uint32_t *)j->val)[i];
+            spx_value_copy(j->val_out, to, j->val, i, j->each == 8);
         }
     }
 }
@@ -146,8 +144,7 @@ static spmvx_status sort_rows(const spmvx_context *ctx, sort_job *j, bool move)
             sum += total;
         }
         spx_parallel(threads, chunks, place_body, j);
-        if (j->ptr_type == SPMVX_I64) ((int64_t *)j->ptr)[j->nrows] = sum;
-        else ((int32_t *)j->ptr)[j->nrows] = (int32_t)sum;
+        spx_index_put(j->ptr, j->ptr_type, j->nrows, sum);
         if (move) spx_parallel(threads, j->runs, move_body, j);
         spx_free(ctx, j->chunk_total);
     }
@@ -193,16 +190,12 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
     return s;
 }
 
-static size_t streamed(const spx_sparse *a)
-{
-    return spx_sparse_bytes(a, true);
-}
-
-static void view(const spx_sparse *a, spmvx_arrays *v)
+static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
     v->row = spx_data(a, SPX_ROW);
     v->col = spx_data(a, SPX_COL);
     v->val = spx_data(a, SPX_VAL);
+    return SPMVX_OK;
 }
 
-const spx_format spx_format_coo = { SPMVX_COO, "COO", take, from_csr, to_csr, streamed, view };
+const spx_format spx_format_coo = { SPMVX_COO, "COO", take, from_csr, to_csr, view, NULL };

@@ -27,7 +27,7 @@ static spmvx_status take(const spmvx_context *ctx, const spmvx_arrays *a, bool b
 
 static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
 {
-    SPX_TRY(spx_budget(ctx, "CSR", spx_sparse_bytes(csr, true), csr, build));
+    SPX_TRY(spx_budget(ctx, "CSR", spx_sparse_bytes(csr, false), csr, build));
     *out = spx_sparse_share(csr);
     return SPMVX_OK;
 }
@@ -39,16 +39,12 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
     return SPMVX_OK;
 }
 
-static size_t streamed(const spx_sparse *a)
-{
-    return spx_sparse_bytes(a, true);
-}
-
-static void view(const spx_sparse *a, spmvx_arrays *v)
+static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
     v->ptr = spx_data(a, SPX_PTR);
     v->col = spx_data(a, SPX_COL);
     v->val = spx_data(a, SPX_VAL);
+    return SPMVX_OK;
 }
 
-const spx_format spx_format_csr = { SPMVX_CSR, "CSR", take, from_csr, to_csr, streamed, view };
+const spx_format spx_format_csr = { SPMVX_CSR, "CSR", take, from_csr, to_csr, view, NULL };

@@ -179,7 +179,8 @@ static int64_t clamp_sigma(const spx_sparse *csr, int64_t sigma)
     return spx_max(1, spx_min(sigma, csr->nrows));
 }
 
-spmvx_status spx_sell_stored(const spmvx_context *ctx, const spx_sparse *csr, int64_t slice, int64_t sigma, int64_t *stored)
+/* Entries that SELL would store with padding; sigma is brought to 1 ... nrows. */
+static spmvx_status sell_stored(const spmvx_context *ctx, const spx_sparse *csr, int64_t slice, int64_t sigma, int64_t *stored)
 {
     spx_array *row;
     SPX_TRY(order_rows(ctx, csr, clamp_sigma(csr, sigma), &row));
@@ -196,10 +197,10 @@ spmvx_status spx_sell_choose(const spmvx_context *ctx, const spx_sparse *csr, in
     static const double bound = 1.05;
     if (*slice) SPX_TRY(check_slice(ctx, "options.slice", *slice));
     if (!*slice) *slice = spx_type_bytes(csr->val_type) == 8 ? 8 : 16;
-    if (*sigma) return spx_sell_stored(ctx, csr, *slice, *sigma, stored);
+    if (*sigma) return sell_stored(ctx, csr, *slice, *sigma, stored);
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         int64_t now;
-        SPX_TRY(spx_sell_stored(ctx, csr, *slice, windows[i], &now));
+        SPX_TRY(sell_stored(ctx, csr, *slice, windows[i], &now));
         if (i && (double)now > 0.97 * (double)*stored) continue;
         *stored = now;
         *sigma = windows[i];
@@ -254,7 +255,7 @@ static bool none_moved(const spx_sparse *csr, const int32_t *row)
 
 static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
 {
-    int64_t slice = build->slice, sigma = build->sigma, stored;
+    int64_t slice = build->layout.slice, sigma = build->layout.sigma, stored;
     SPX_TRY(spx_sell_choose(ctx, csr, &slice, &sigma, &stored));
     sigma = clamp_sigma(csr, sigma);
     const int64_t slices = spx_ceil_div(csr->nrows, slice);
@@ -276,8 +277,7 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
     }
     int64_t at = 0;
     for (int64_t i = 0; i <= slices; i++) {
-        if (a.ptr_type == SPMVX_I64) ((int64_t *)a.slot[SPX_PTR]->data)[i] = at;
-        else ((int32_t *)a.slot[SPX_PTR]->data)[i] = (int32_t)at;
+        spx_index_put(a.slot[SPX_PTR]->data, a.ptr_type, i, at);
         if (i < slices) at += slice * slice_width(csr, spx_data(&a, SPX_ROW), slice, i);
     }
     fill_job j = { csr, &a };
@@ -303,9 +303,7 @@ static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
         for (int64_t k = spx_ptr_at(sell, s) + i; k < spx_ptr_at(sell, s + 1); k += C) {
             if (col[k] < 0) continue;
             ((int32_t *)csr->slot[SPX_COL]->data)[to] = col[k];
-            if (wide) ((uint64_t *)csr->slot[SPX_VAL]->data)[to] = ((const uint64_t *)val)[k];
-            else ((uint32_t *)csr->slot[SPX_VAL]->data)[to] = ((const uint32_t *)val)[k];
-            to++;
+            spx_value_copy(csr->slot[SPX_VAL]->data, to++, val, k, wide);
         }
     }
 }
@@ -319,12 +317,9 @@ static void count_rows(const spx_sparse *sell, void *ptr, spmvx_type ptr_type)
         const int64_t s = at / C, r = row ? row[at] : at;
         int64_t n = 0;
         for (int64_t k = spx_ptr_at(sell, s) + at % C; k < spx_ptr_at(sell, s + 1); k += C) n += col[k] >= 0;
-        if (ptr_type == SPMVX_I64) ((int64_t *)ptr)[r + 1] = n;
-        else ((int32_t *)ptr)[r + 1] = (int32_t)n;
+        spx_index_put(ptr, ptr_type, r + 1, n);
     }
-    for (int64_t r = 0; r < sell->nrows; r++)
-        if (ptr_type == SPMVX_I64) ((int64_t *)ptr)[r + 1] += ((int64_t *)ptr)[r];
-        else ((int32_t *)ptr)[r + 1] += ((int32_t *)ptr)[r];
+    for (int64_t r = 0; r < sell->nrows; r++) spx_index_put(ptr, ptr_type, r + 1, spx_index_at(ptr, ptr_type, r) + spx_index_at(ptr, ptr_type, r + 1));
 }
 
 static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
@@ -346,18 +341,14 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
     return SPMVX_OK;
 }
 
-static size_t streamed(const spx_sparse *a)
-{
-    return spx_sparse_bytes(a, true);
-}
-
-static void view(const spx_sparse *a, spmvx_arrays *v)
+static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
     v->slice = a->slice;
     v->ptr = spx_data(a, SPX_PTR);
     v->row = spx_data(a, SPX_ROW);
     v->col = spx_data(a, SPX_COL);
     v->val = spx_data(a, SPX_VAL);
+    return SPMVX_OK;
 }
 
-const spx_format spx_format_sell = { SPMVX_SELL, "SELL", take, from_csr, to_csr, streamed, view };
+const spx_format spx_format_sell = { SPMVX_SELL, "SELL", take, from_csr, to_csr, view, NULL };

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,6 +27,7 @@ enum kind { PLAIN, GZIP, ZSTD, XZ };
 struct spx_sink {
     const spmvx_context *ctx;
     const char *path;
+    char target[PATH_MAX];      /* where path leads to */
     char *temporary;            /* NULL: written in place */
     int fd;
     enum kind kind;
@@ -215,18 +218,21 @@ static spmvx_status tell_kind(spx_sink *s, int level)
 static spmvx_status open_file(spx_sink *s)
 {
     struct stat st;
-    if (stat(s->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+    const bool exists = stat(s->path, &st) == 0;
+    if (exists && !S_ISREG(st.st_mode)) {
         s->fd = open(s->path, O_WRONLY | O_CLOEXEC);
         return s->fd < 0 ? fail_io(s, "cannot open") : SPMVX_OK;
     }
     enum { TRIES = 100 };
-    const size_t room = strlen(s->path) + 40;
+    if (!exists || !realpath(s->path, s->target)) snprintf(s->target, sizeof s->target, "%s", s->path);
+    const size_t room = strlen(s->target) + 40;
     SPX_TRY(spx_alloc(s->ctx, room, "a file name", &s->temporary));
     for (int i = 0; i < TRIES && s->fd < 0; i++) {
-        snprintf(s->temporary, room, "%s.%ld-%d.tmp", s->path, (long)getpid(), i);
+        snprintf(s->temporary, room, "%s.%ld-%d.tmp", s->target, (long)getpid(), i);
         s->fd = open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (s->fd < 0 && errno != EEXIST) break;
     }
+    if (s->fd >= 0 && exists && fchmod(s->fd, st.st_mode & 07777)) return fail_io(s, "cannot set the mode");
     if (s->fd >= 0) return SPMVX_OK;
     spx_free(s->ctx, s->temporary);
     s->temporary = NULL;
@@ -240,7 +246,8 @@ spmvx_status spx_sink_open(const spmvx_context *ctx, const char *path, int level
     s->ctx = ctx;
     s->path = path;
     s->fd = -1;
-    spmvx_status status = tell_kind(s, level);
+    spmvx_status status = strlen(path) < PATH_MAX ? SPMVX_OK : spx_fail(ctx, SPMVX_ERR_IO, "%s: the name has %zu bytes", spx_path_tail(path), strlen(path));
+    if (status == SPMVX_OK) status = tell_kind(s, level);
     if (status == SPMVX_OK) status = open_file(s);
     if (status == SPMVX_OK) *out = s;
     else spx_sink_close(s, false);
@@ -257,7 +264,7 @@ spmvx_status spx_sink_close(spx_sink *s, bool keep)
     spmvx_status status = SPMVX_OK;
     if (keep && s->kind != PLAIN) status = encoders[s->kind].push(s, "", 0, true);
     if (s->fd >= 0 && close(s->fd) && keep && status == SPMVX_OK) status = fail_io(s, "cannot close");
-    if (keep && status == SPMVX_OK && s->temporary && rename(s->temporary, s->path)) status = fail_io(s, "cannot rename to");
+    if (keep && status == SPMVX_OK && s->temporary && rename(s->temporary, s->target)) status = fail_io(s, "cannot rename to");
     if ((!keep || status != SPMVX_OK) && s->temporary) unlink(s->temporary);
 #ifdef SPX_ZLIB
     if (s->open && s->kind == GZIP) deflateEnd(&s->z);

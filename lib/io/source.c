@@ -111,7 +111,13 @@ static spmvx_status gzip_step(spx_source *s, char *buf, size_t room, size_t *got
     s->z.next_out = (unsigned char *)buf;
     s->z.avail_out = room > UINT32_MAX ? UINT32_MAX : (unsigned)room;
     const unsigned before = s->z.avail_out;
-    if (s->between && inflateReset(&s->z) != Z_OK) return damaged(s, "gzip", "no next member");
+    if (s->between) {
+        while (s->at < s->end && !s->input[s->at]) s->at++;   /* zeros behind a member are padding, as for gzip */
+        if (s->at == s->end) return SPMVX_OK;
+        s->z.next_in = s->input + s->at;
+        s->z.avail_in = (unsigned)(s->end - s->at);
+        if (inflateReset(&s->z) != Z_OK) return damaged(s, "gzip", "no next member");
+    }
     s->between = false;
     const int r = inflate(&s->z, Z_NO_FLUSH);
     s->at = s->end - s->z.avail_in;

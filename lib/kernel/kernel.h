@@ -26,6 +26,8 @@ typedef struct spx_features {
     double span;                /* mean distance between the first and last column of a row */
     size_t value_bytes, ptr_bytes;
     int64_t slice, sigma, sell_stored;   /* what SELL would take; slice 0 when not computed */
+    int64_t diagonals;          /* that hold entries; 0 when they are too many for DIA */
+    int64_t block_rows, block_cols, bsr_stored;   /* what BSR would take; bsr_stored 0 when not computed */
     int threads;
 } spx_features;
 
@@ -40,7 +42,7 @@ typedef struct spx_partition {
 
 void spx_partition_drop(spx_partition *);
 
-/* One multiplication: y = alpha*A*x + beta*y with alpha not 0; run() multiplies one column, run_multi() nvec. */
+/* One multiplication: y = alpha*A*x + beta*y with alpha not 0. */
 typedef struct spx_mul {
     spmvx_context *ctx;
     const spx_sparse *A;
@@ -48,7 +50,6 @@ typedef struct spx_mul {
     double alpha, beta;
     const void *x;
     void *y;
-    int64_t nvec, ldx, ldy;
     void *work;
     int threads;
 } spx_mul;

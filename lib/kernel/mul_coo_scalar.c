@@ -43,35 +43,12 @@ const spx_kernel spx_mul_coo_scalar = {
 };
 
 #else
+#include "kernel/coo_runs.h"
+
 static void SPX_NAME(runs)(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     const spx_mul *m = arg;
-    const int32_t *row = spx_data(m->A, SPX_ROW), *col = spx_data(m->A, SPX_COL);
-    const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
-    const int64_t *order = m->part->order ? m->part->order->data : NULL;
-    const SPX_V alpha = (SPX_V)m->alpha;
-    SPX_V *y = m->y;
-    for (int64_t c = begin; c < end; c++) {
-        const int64_t from = c * RUN, to = spx_min(from + RUN, m->A->nnz);
-        SPX_VNAME(carry) *first = (SPX_VNAME(carry) *)m->work + 2 * c, *last = first + 1;
-        first->row = last->row = -1;
-        int64_t current = -1;
-        SPX_V sum = 0;
-        for (int64_t i = from; i < to; i++) {
-            const int64_t k = order ? order[i] : i;
-            if (row[k] != current) {
-                if (first->row < 0) first->row = current, first->sum = sum;   /* -1 still, before the first entry */
-                else y[current] += alpha * sum;
-                current = row[k];
-                sum = 0;
-            }
-            sum += val[k] * x[col[k]];
-        }
-        if (current < 0) continue;
-        SPX_VNAME(carry) *into = first->row < 0 ? first : last;
-        into->row = current;
-        into->sum = sum;
-    }
+    SPX_NAME(coo_runs)(m, 0, m->A->nnz, m->part->order ? m->part->order->data : NULL, begin, end);
 }
 #endif

@@ -48,6 +48,13 @@ expect 0 "$spmvx" mul --x "$tmp/x.txt" -o "$tmp/y.mtx" "$tmp/a.mtx"; has out 'su
 [ "$(grep -v '^%' "$tmp/y.mtx" | tr '\n' ' ')" = "2 1 201 26 " ] || { echo 'y is wrong:'; cat "$tmp/y.mtx"; bad=1; }
 expect 0 "$spmvx" mul --transpose --x="$tmp/y.mtx" -o - "$tmp/a.mtx"   # y as x of the transpose
 [ "$(grep -v '^%' "$tmp/out" | tr '\n' ' ')" = "3 1 97 78 402 " ] || { echo 'the transposed product is wrong:'; cat "$tmp/out"; bad=1; }
+awk 'BEGIN { for (i = 0; i < 2456; i++) printf "0.333333333333333 "; print "" }' >"$tmp/long.txt"   # one line
+expect 0 "$spmvx" mul --x "$tmp/long.txt" "$data/Groebner_id2003_aug.mtx.gz"
+printf '%%%%MatrixMarket matrix coordinate real general\n2000000000 5 1\n7 1 3\n' >"$tmp/tall.mtx"
+expect 0 "$spmvx" info "$tmp/tall.mtx"; has out '2000000000 x 5'
+ln -s a.mtx "$tmp/link.mtx"; chmod 600 "$tmp/a.mtx"
+expect 0 "$spmvx" convert "$tmp/a.mtx" "$tmp/link.mtx"
+[ -L "$tmp/link.mtx" ] && [ "$(ls -l "$tmp/a.mtx" | cut -c1-10)" = '-rw-------' ] || { echo 'a link or a mode was not kept'; bad=1; }
 for kernel in sell csr-scalar coo-scalar csr-merge-path:chunk=64; do
     expect 0 "$spmvx" mul --kernel $kernel --type f32 --threads 2 "$tmp/a.mtx"; has out 'sum of y 2$'
 done

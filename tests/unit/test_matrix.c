@@ -18,6 +18,20 @@ static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *m, spmvx_fo
     return out;
 }
 
+/* NULL where it would take too much memory: ELL and DIA of a matrix that is not for them. */
+static spmvx_matrix *try_convert(spmvx_context *ctx, const spmvx_matrix *m, spmvx_format format, uint32_t ops, uint32_t flags)
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    spmvx_matrix *out = NULL;
+    o.format = format;
+    o.ops = ops;
+    o.flags = flags;
+    o.max_bytes = 24 << 20;
+    const spmvx_status s = spmvx_matrix_convert(ctx, m, &o, &out);
+    if (s != SPMVX_ERR_LIMIT) assert_ok(ctx, s);
+    return out;
+}
+
 static spmvx_matrix_info info_of(const spmvx_matrix *m)
 {
     spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
@@ -116,13 +130,25 @@ static void borrowing(void **state)
 /* Values in the first input's order, whatever came between; the source keeps its own. */
 static void updates_of(const triples *t, spmvx_matrix *source, spmvx_context *ctx)
 {
-    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSR, SPMVX_SELL };
+    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSR, SPMVX_SELL, SPMVX_CSC, SPMVX_ELL, SPMVX_HYB, SPMVX_DIA, SPMVX_BSR };
     double *fresh = malloc((size_t)(t->nnz + 1) * sizeof *fresh);
     uint64_t seed = 1234;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            spmvx_matrix *one = convert(ctx, source, formats[i], SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE);
-            spmvx_matrix *two = convert(ctx, one, formats[j], SPMVX_OPS_T, SPMVX_UPDATABLE), *plain = convert(ctx, one, formats[j], 0, 0);
+    for (int i = 0; i < 8; i++)
+        for (int j = i % 3; j < 8; j += 3) {
+            const bool sums = (formats[i] == SPMVX_DIA || formats[i] == SPMVX_BSR);
+            spmvx_matrix *one = try_convert(ctx, source, formats[i], SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE);
+            spmvx_matrix *two = one && !sums ? try_convert(ctx, one, formats[j], SPMVX_OPS_T, SPMVX_UPDATABLE) : NULL;
+            if (one && sums && j < 3) {
+                for (int64_t k = 0; k < t->nnz; k++) fresh[k] = case_value(&seed);
+                assert_ok(ctx, spmvx_matrix_update_values(ctx, one, fresh));
+                check(ctx, t, fresh, SPMVX_N, one);
+                check(ctx, t, fresh, SPMVX_T, one);
+            }
+            spmvx_matrix *plain = two ? convert(ctx, one, formats[j], 0, 0) : NULL;
+            if (!two) {
+                spmvx_matrix_destroy(one);
+                continue;
+            }
             assert_true(info_of(two).flags & SPMVX_IS_UPDATABLE);
             assert_false(info_of(plain).flags & SPMVX_IS_UPDATABLE);
             for (int64_t k = 0; k < t->nnz; k++) fresh[k] = case_value(&seed);
@@ -145,8 +171,9 @@ static void updates_of(const triples *t, spmvx_matrix *source, spmvx_context *ct
 static void updates(void **state)
 {
     (void)state;
-    for (int c = 2; c < 16; c++) {
-        triples t = case_make(c);
+    static const int cases[] = { 2, 3, 5, 6, 7, 8, 11, 13, 15 };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        triples t = case_make(cases[c]);
         spmvx_context *ctx = test_context(NULL, 2);
         spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64);
         updates_of(&t, coo, ctx);
@@ -154,6 +181,76 @@ static void updates(void **state)
         spmvx_context_destroy(ctx);
         triples_free(&t);
     }
+}
+
+/* A wide matrix: its transpose stays COO, in the order that it has. */
+static void updates_of_wide(void **state)
+{
+    (void)state;
+    enum { ROWS = 50, COLS = 20000, N = 150 };
+    static const spmvx_format formats[] = { SPMVX_AUTO, SPMVX_COO, SPMVX_CSR, SPMVX_SELL };
+    int32_t row[N], col[N];
+    double val[N], fresh[N];
+    uint64_t seed = 77;
+    for (int k = 0; k < N; k++) {
+        row[k] = k / 3;
+        col[k] = (int32_t)(case_random(&seed) % COLS);
+        val[k] = case_value(&seed);
+        fresh[k] = case_value(&seed);
+    }
+    const triples t = { "wide", ROWS, COLS, N, row, col, val };
+    csr_arrays c = case_csr(&t, SPMVX_F64);
+    spmvx_context *ctx = test_context(NULL, 2);
+    spmvx_matrix *csr = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &csr));
+    for (int f = 0; f < 4; f++) {
+        spmvx_matrix *m = convert(ctx, csr, formats[f], SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE);
+        check(ctx, &t, val, SPMVX_T, m);
+        assert_ok(ctx, spmvx_matrix_update_values(ctx, m, fresh));
+        check(ctx, &t, fresh, SPMVX_N, m);
+        check(ctx, &t, fresh, SPMVX_T, m);
+        spmvx_matrix_destroy(m);
+    }
+    spmvx_matrix_destroy(csr);
+    spmvx_context_destroy(ctx);
+    csr_free(&c);
+}
+
+/* A kept transpose copies what is lent, so the whole is a copy; one that shares it follows. */
+static void borrowed_transposes(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = test_context(NULL, 2);
+    triples t = case_make(11);
+    csr_arrays c = case_csr(&t, SPMVX_F64);
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    spmvx_matrix *csr = NULL, *coo = NULL;
+    double *lent = malloc((size_t)t.nnz * sizeof *lent);
+    memcpy(lent, t.val, (size_t)t.nnz * sizeof *lent);
+    a.format = SPMVX_COO;
+    a.nrows = t.nrows, a.ncols = t.ncols, a.nnz = t.nnz;
+    a.row = t.row, a.col = t.col, a.val = lent;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, SPMVX_BORROW, &csr));
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a, SPMVX_BORROW, &coo));
+    spmvx_matrix *copied = convert(ctx, csr, SPMVX_CSR, SPMVX_OPS_T, 0), *follows = convert(ctx, coo, SPMVX_COO, SPMVX_OPS_T, 0);
+    assert_false(info_of(copied).flags & SPMVX_IS_BORROWED);
+    assert_true(info_of(follows).flags & SPMVX_IS_BORROWED);
+    double *changed = malloc((size_t)t.nnz * sizeof *changed);
+    for (int64_t k = 0; k < t.nnz; k++) changed[k] = lent[k] = 7 * t.val[k];
+    memcpy(c.val, changed, (size_t)t.nnz * sizeof *changed);
+    for (spmvx_op op = SPMVX_N; op <= SPMVX_T; op++) {
+        check(ctx, &t, t.val, op, copied);
+        check(ctx, &t, changed, op, follows);
+    }
+    spmvx_matrix_destroy(copied);
+    spmvx_matrix_destroy(follows);
+    spmvx_matrix_destroy(csr);
+    spmvx_matrix_destroy(coo);
+    spmvx_context_destroy(ctx);
+    free(lent);
+    free(changed);
+    csr_free(&c);
+    triples_free(&t);
 }
 
 /* The order of a first input that was thrown away cannot be asked for; one that CSR keeps can. */
@@ -168,6 +265,9 @@ static void update_order(void **state)
     o.flags = SPMVX_UPDATABLE;
     assert_fails(SPMVX_ERR_UNSUPPORTED, "order of the first input", spmvx_matrix_convert(ctx, lost, &o, &out));
     assert_null(out);
+    spmvx_matrix *sums = convert(ctx, coo, SPMVX_BSR, 0, SPMVX_UPDATABLE);   /* case 14 repeats entries */
+    assert_fails(SPMVX_ERR_UNSUPPORTED, "added", spmvx_matrix_convert(ctx, sums, &o, &out));
+    spmvx_matrix_destroy(sums);
     assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &csr));
     spmvx_matrix *sell = convert(ctx, csr, SPMVX_SELL, 0, 0), *back = convert(ctx, sell, SPMVX_COO, 0, SPMVX_UPDATABLE);
     double *fresh = malloc((size_t)t.nnz * sizeof *fresh);
@@ -308,7 +408,8 @@ static void one_matrix_many_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lifetimes), cmocka_unit_test(borrowing), cmocka_unit_test(updates), cmocka_unit_test(update_order),
+        cmocka_unit_test(lifetimes), cmocka_unit_test(borrowing), cmocka_unit_test(updates), cmocka_unit_test(update_order), cmocka_unit_test(updates_of_wide),
+        cmocka_unit_test(borrowed_transposes),
         cmocka_unit_test(update_of_given_sell), cmocka_unit_test(transposes), cmocka_unit_test(many_rows),
         cmocka_unit_test(one_matrix_many_threads),
     };

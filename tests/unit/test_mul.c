@@ -149,6 +149,28 @@ static void workspace(void **state)
     triples_free(&t);
 }
 
+/* A factor that rounds to 0 in F32 is 0; shapes without rows do nothing, whatever nvec is. */
+static void corners(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = test_context(NULL, 1);
+    triples one = case_make(4), none = case_make(0);
+    spmvx_matrix *m = case_coo(ctx, &one, SPMVX_F32), *empty = case_coo(ctx, &none, SPMVX_F64);
+    const float x = INFINITY;
+    float y = 5;
+    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1e-60, m, &x, 1, &y));
+    assert_true(y == 5);
+    y = NAN;
+    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1e-60, m, &x, 1e-60, &y));
+    assert_true(y == 0);
+    assert_ok(ctx, spmvx_mul_multi(ctx, SPMVX_N, 1, empty, INT64_MAX, NULL, INT64_MAX, 0, NULL, INT64_MAX));
+    spmvx_matrix_destroy(m);
+    spmvx_matrix_destroy(empty);
+    spmvx_context_destroy(ctx);
+    triples_free(&one);
+    triples_free(&none);
+}
+
 static void take_log(void *user, spmvx_level level, const char *message)
 {
     assert_true(level >= SPMVX_LOG_WARNING && level <= SPMVX_LOG_DEBUG);
@@ -196,7 +218,7 @@ static void log_and_buffers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_columns), cmocka_unit_test(parameters), cmocka_unit_test(efforts), cmocka_unit_test(workspace),
+        cmocka_unit_test(several_columns), cmocka_unit_test(parameters), cmocka_unit_test(efforts), cmocka_unit_test(workspace), cmocka_unit_test(corners),
         cmocka_unit_test(log_and_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

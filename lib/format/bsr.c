@@ -1,0 +1,361 @@
+/* BSR: dense blocks of block_rows x block_cols: ptr[ceil(nrows/block_rows)+1], col[blocks] (block columns, rising within a
+ * block row when built here), val[blocks*block_rows*block_cols], a block in row-major order, or column-major when given so
+ * (PETSc's BAIJ is). Slots that are entries of the source have a presence bit, one run of words a block, unless every slot
+ * inside the matrix is an entry. Repeats are added up in input order. A block size that was not asked for is the one that
+ * stores the fewest bytes, by counting blocks.
+ * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Im & Yelick, SPARSITY, IJHPCA 18(1), 2004. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/build.h"
+
+enum { MAX_BLOCK = 16 };
+
+static int64_t block_size(const spx_sparse *a)
+{
+    return a->block_rows * a->block_cols;
+}
+
+static int64_t words(const spx_sparse *a)
+{
+    return spx_ceil_div(block_size(a), 64);
+}
+
+static int64_t in_block(const spx_sparse *a, int64_t i, int64_t j)
+{
+    return a->block_order == SPMVX_ROW_MAJOR ? i * a->block_cols + j : j * a->block_rows + i;
+}
+
+static int64_t block_rows_of(const spx_sparse *a)
+{
+    return spx_ceil_div(a->nrows, a->block_rows);
+}
+
+/* Slots of block (R, C) that lie inside the matrix. */
+static int64_t inside_block(const spx_sparse *a, int64_t R, int64_t C)
+{
+    return spx_min(a->block_rows, a->nrows - R * a->block_rows) * spx_min(a->block_cols, a->ncols - C * a->block_cols);
+}
+
+static int64_t inside(const spx_sparse *a)
+{
+    const int32_t *col = spx_data(a, SPX_COL);
+    int64_t n = 0;
+    for (int64_t R = 0; R < block_rows_of(a); R++)
+        for (int64_t b = spx_ptr_at(a, R); b < spx_ptr_at(a, R + 1); b++) n += inside_block(a, R, col[b]);
+    return n;
+}
+
+/* ---- the caller's arrays ---- */
+
+static spmvx_status check_block(const spmvx_context *ctx, const char *name, int64_t v)
+{
+    if (v >= 1 && v <= MAX_BLOCK) return SPMVX_OK;
+    return spx_fail(ctx, v < 1 ? SPMVX_ERR_ARGUMENT : SPMVX_ERR_UNSUPPORTED, "%s is %" PRId64 "; BSR takes 1 to %d", name, v, MAX_BLOCK);
+}
+
+static spmvx_status check_repeats(const spmvx_context *ctx, const spx_sparse *a)
+{
+    int32_t *last;   /* the block row in which a block column came last, from 1 */
+    const int64_t columns = spx_ceil_div(a->ncols, a->block_cols);
+    SPX_TRY(spx_calloc(ctx, spx_bytes(columns + 1, sizeof *last), "marks of the block columns", &last));
+    spmvx_status s = SPMVX_OK;
+    const int32_t *col = spx_data(a, SPX_COL);
+    for (int64_t R = 0; R < block_rows_of(a) && s == SPMVX_OK; R++)
+        for (int64_t b = spx_ptr_at(a, R); b < spx_ptr_at(a, R + 1) && s == SPMVX_OK; b++) {
+            if (last[col[b]] == R + 1)
+                s = spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.col[%" PRId64 "] is %" PRId32 ", which came before in its block row", b, col[b]);
+            last[col[b]] = (int32_t)(R + 1);
+        }
+    spx_free(ctx, last);
+    return s;
+}
+
+static spmvx_status take(const spmvx_context *ctx, const spmvx_arrays *a, bool borrow, bool trust, spx_sparse *out)
+{
+    SPX_TRY(check_block(ctx, "arrays.block_rows", a->block_rows));
+    SPX_TRY(check_block(ctx, "arrays.block_cols", a->block_cols));
+    if (a->block_order != SPMVX_ROW_MAJOR && a->block_order != SPMVX_COLUMN_MAJOR)
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "arrays.block_order is %d", (int)a->block_order);
+    if (!a->ptr) return spx_fail_null(ctx, "arrays.ptr");
+    const int64_t rows = spx_ceil_div(a->nrows, a->block_rows), size = a->block_rows * a->block_cols, blocks = spx_index_at(a->ptr, a->ptr_type, rows);
+    if (blocks < 0 || blocks > INT64_MAX / 64 / size)
+        return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.ptr[%" PRId64 "] is %" PRId64 " blocks", rows, blocks);
+    SPX_TRY(spx_take_present(ctx, "col", a->col, blocks));
+    SPX_TRY(spx_take_present(ctx, "val", a->val, blocks));
+    if (!trust) {
+        SPX_TRY(spx_take_pointers(ctx, a->ptr, a->ptr_type, rows));
+        SPX_TRY(spx_take_indices(ctx, "col", a->col, a->idx_type, blocks, 0, spx_ceil_div(a->ncols, a->block_cols), "block columns"));
+    }
+    *out = (spx_sparse){ .format = SPMVX_BSR, .val_type = a->val_type, .nrows = a->nrows, .ncols = a->ncols, .nnz = a->nnz, .stored = blocks * size,
+                         .block_rows = a->block_rows, .block_cols = a->block_cols, .block_order = a->block_order };
+    out->ptr_type = borrow ? a->ptr_type : spx_count_type(blocks * size);
+    spmvx_status s = spx_take_copy(ctx, "ptr", a->ptr, a->ptr_type, out->ptr_type, rows + 1, borrow, &out->slot[SPX_PTR]);
+    if (s == SPMVX_OK) s = spx_take_copy(ctx, "col", a->col, a->idx_type, SPMVX_I32, blocks, borrow, &out->slot[SPX_COL]);
+    if (s == SPMVX_OK && !trust) s = check_repeats(ctx, out);
+    if (s == SPMVX_OK && inside(out) != a->nnz)
+        s = spx_fail(ctx, SPMVX_ERR_SHAPE, "arrays.nnz is %" PRId64 ", and the blocks have %" PRId64 " places inside the matrix", a->nnz, inside(out));
+    if (s == SPMVX_OK) s = spx_take_copy(ctx, "val", a->val, a->val_type, a->val_type, blocks * size, borrow, &out->slot[SPX_VAL]);
+    if (s != SPMVX_OK) spx_sparse_drop(out);
+    return s;
+}
+
+/* ---- from CSR ---- */
+
+typedef struct count_job {
+    const spx_sparse *csr;
+    int64_t br, bc;
+    int32_t *mark;              /* per thread: the block row (from 1) in which a block column came last */
+    int64_t columns;
+    int64_t *count;             /* blocks a block row */
+} count_job;
+
+/* Block rows are dealt out in runs; marks of one thread serve all of its rows. */
+static void count_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    const count_job *j = arg;
+    const int32_t *col = spx_data(j->csr, SPX_COL);
+    int32_t *mark = j->mark + (int64_t)thread * j->columns;
+    memset(mark, 0, (size_t)j->columns * sizeof *mark);
+    for (int64_t R = begin; R < end; R++) {
+        const int64_t first = spx_ptr_at(j->csr, R * j->br), last = spx_ptr_at(j->csr, spx_min((R + 1) * j->br, j->csr->nrows));
+        int64_t n = 0;
+        for (int64_t k = first; k < last; k++) {
+            const int64_t C = col[k] / j->bc;
+            n += mark[C] != R + 1;
+            mark[C] = (int32_t)(R + 1);
+        }
+        j->count[R] = n;
+    }
+}
+
+/* Blocks a block row, in count[0 ...]; the caller frees it. */
+static spmvx_status count_blocks(const spmvx_context *ctx, const spx_sparse *csr, int64_t br, int64_t bc, int64_t **count, int64_t *blocks)
+{
+    const int64_t rows = spx_ceil_div(csr->nrows, br), threads = spx_threads_for(ctx->threads, csr->nnz);
+    count_job j = { .csr = csr, .br = br, .bc = bc, .columns = spx_ceil_div(csr->ncols, bc) + 1 };
+    SPX_TRY(spx_alloc(ctx, spx_bytes(rows + 1, sizeof *j.count), "counts of blocks", &j.count));
+    const spmvx_status s = spx_alloc(ctx, spx_bytes(threads * j.columns, sizeof *j.mark), "marks of the block columns", &j.mark);
+    if (s != SPMVX_OK) {
+        spx_free(ctx, j.count);
+        return s;
+    }
+    spx_parallel((int)threads, rows, count_body, &j);
+    spx_free(ctx, j.mark);
+    *blocks = 0;
+    for (int64_t R = 0; R < rows; R++) *blocks += j.count[R];
+    *count = j.count;
+    return SPMVX_OK;
+}
+
+spmvx_status spx_bsr_choose(const spmvx_context *ctx, const spx_sparse *csr, int64_t *block_rows, int64_t *block_cols, int64_t *stored)
+{
+    static const int64_t sizes[] = { 2, 3, 4, 5, 6, 8 };
+    const size_t each = spx_type_bytes(csr->val_type);
+    size_t least = SIZE_MAX;
+    int64_t best_r = 2, best_c = 2;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int64_t br = *block_rows ? *block_rows : *block_cols ? *block_cols : sizes[i], bc = *block_cols ? *block_cols : br;
+        int64_t *count, blocks;
+        SPX_TRY(count_blocks(ctx, csr, br, bc, &count, &blocks));
+        spx_free(ctx, count);
+        const size_t bytes = spx_bytes(blocks, 4 + (size_t)(br * bc) * each);
+        if (bytes < least) {
+            least = bytes;
+            best_r = br;
+            best_c = bc;
+            *stored = blocks * br * bc;
+        }
+        if (*block_rows || *block_cols) break;
+    }
+    *block_rows = best_r;
+    *block_cols = best_c;
+    return SPMVX_OK;
+}
+
+typedef struct fill_job {
+    const spx_sparse *csr;
+    const spx_sparse *bsr;
+    int64_t *mark;              /* per thread: 1 + where a block column's block is, while it is >= the block row's first */
+    int64_t columns;
+    _Atomic int64_t distinct;
+} fill_job;
+
+static int by_column(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The distinct block columns of block row R in rising order, and marks of where each is. */
+static void place_blocks(const fill_job *j, int64_t R, int64_t *mark)
+{
+    const spx_sparse *csr = j->csr, *a = j->bsr;
+    const int32_t *col = spx_data(csr, SPX_COL);
+    int32_t *out = a->slot[SPX_COL]->data;
+    const int64_t first = spx_ptr_at(a, R);
+    int64_t n = first;
+    for (int64_t k = spx_ptr_at(csr, R * a->block_rows); k < spx_ptr_at(csr, spx_min((R + 1) * a->block_rows, a->nrows)); k++) {
+        const int64_t C = col[k] / a->block_cols;
+        if (mark[C] > first) continue;
+        out[n++] = (int32_t)C;
+        mark[C] = n;
+    }
+    qsort(out + first, (size_t)(n - first), sizeof *out, by_column);
+    for (int64_t b = first; b < n; b++) mark[out[b]] = b + 1;
+}
+
+static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    fill_job *j = arg;
+    const spx_sparse *csr = j->csr, *a = j->bsr;
+    const int32_t *col = spx_data(csr, SPX_COL);
+    int64_t *mark = j->mark + (int64_t)thread * j->columns, distinct = 0;
+    uint64_t *bits = a->slot[SPX_BITS]->data;
+    void *val = a->slot[SPX_VAL]->data;
+    const size_t each = spx_type_bytes(a->val_type);
+    const int64_t size = block_size(a), w = words(a);
+    memset(mark, 0, (size_t)j->columns * sizeof *mark);
+    for (int64_t R = begin; R < end; R++) {
+        const int64_t first = spx_ptr_at(a, R), count = spx_ptr_at(a, R + 1) - first;
+        if (!count) continue;
+        place_blocks(j, R, mark);
+        memset((char *)val + (size_t)(first * size) * each, 0, (size_t)(count * size) * each);
+        memset(bits + first * w, 0, (size_t)(count * w) * sizeof *bits);
+        for (int64_t r = R * a->block_rows; r < spx_min((R + 1) * a->block_rows, a->nrows); r++)
+            for (int64_t k = spx_ptr_at(csr, r); k < spx_ptr_at(csr, r + 1); k++) {
+                const int64_t b = mark[col[k] / a->block_cols] - 1, at = in_block(a, r % a->block_rows, col[k] % a->block_cols);
+                uint64_t *word = &bits[b * w + at / 64], bit = 1ull << at % 64;
+                if (*word & bit) spx_value_add(val, b * size + at, spx_data(csr, SPX_VAL), k, a->val_type);
+                else spx_value_copy(val, b * size + at, spx_data(csr, SPX_VAL), k, each == 8);
+                distinct += !(*word & bit);
+                *word |= bit;
+            }
+    }
+    j->distinct += distinct;
+}
+
+static spmvx_status fill(const spmvx_context *ctx, const spx_sparse *csr, spx_sparse *a)
+{
+    const int64_t threads = spx_threads_for(ctx->threads, csr->nnz);
+    fill_job j = { .csr = csr, .bsr = a, .columns = spx_ceil_div(a->ncols, a->block_cols) + 1 };
+    SPX_TRY(spx_alloc(ctx, spx_bytes(threads * j.columns, sizeof *j.mark), "marks of the block columns", &j.mark));
+    spx_parallel((int)threads, block_rows_of(a), fill_body, &j);
+    spx_free(ctx, j.mark);
+    a->nnz = j.distinct;
+    if (a->nnz == inside(a)) {
+        spx_array_drop(a->slot[SPX_BITS]);
+        a->slot[SPX_BITS] = NULL;
+    }
+    return SPMVX_OK;
+}
+
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
+{
+    int64_t br = build->layout.block_rows, bc = build->layout.block_cols, blocks, *count;
+    if (br) SPX_TRY(check_block(ctx, "options.block_rows", br));
+    if (bc) SPX_TRY(check_block(ctx, "options.block_cols", bc));
+    if (!br || !bc) SPX_TRY(spx_bsr_choose(ctx, csr, &br, &bc, &blocks));
+    SPX_TRY(count_blocks(ctx, csr, br, bc, &count, &blocks));
+    spx_sparse a = { .format = SPMVX_BSR, .val_type = csr->val_type, .nrows = csr->nrows, .ncols = csr->ncols, .stored = blocks * br * bc, .block_rows = br,
+                     .block_cols = bc };
+    a.ptr_type = spx_count_type(a.stored);
+    const int64_t rows = block_rows_of(&a);
+    const size_t index = spx_plus(spx_bytes(rows + 1, spx_type_bytes(a.ptr_type)), spx_bytes(blocks, 4 + 8 * (size_t)words(&a)));
+    spmvx_status s = spx_budget(ctx, "BSR", spx_plus(index, spx_bytes(a.stored, spx_type_bytes(a.val_type))), csr, build);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, rows + 1, spx_type_bytes(a.ptr_type), "ptr", &a.slot[SPX_PTR]);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, blocks, sizeof(int32_t), "col", &a.slot[SPX_COL]);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "val", &a.slot[SPX_VAL]);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, blocks * words(&a), sizeof(uint64_t), "presence bits", &a.slot[SPX_BITS]);
+    if (s == SPMVX_OK) {
+        spx_index_put(a.slot[SPX_PTR]->data, a.ptr_type, 0, 0);
+        for (int64_t R = 0; R < rows; R++) spx_index_put(a.slot[SPX_PTR]->data, a.ptr_type, R + 1, spx_ptr_at(&a, R) + count[R]);
+        s = fill(ctx, csr, &a);
+    }
+    spx_free(ctx, count);
+    if (s == SPMVX_OK) *out = a;
+    else spx_sparse_drop(&a);
+    return s;
+}
+
+static int64_t place(const spx_sparse *a, int64_t row, int64_t col)
+{
+    const int32_t *c = spx_data(a, SPX_COL);
+    const int64_t R = row / a->block_rows, C = col / a->block_cols;
+    int64_t low = spx_ptr_at(a, R), high = spx_ptr_at(a, R + 1) - 1;
+    while (low < high) {
+        const int64_t mid = low + (high - low) / 2;
+        if (c[mid] < C) low = mid + 1;
+        else high = mid;
+    }
+    return low * block_size(a) + in_block(a, row % a->block_rows, col % a->block_cols);
+}
+
+/* ---- back to CSR: blocks in their order, so rows ascend by column when the blocks do ---- */
+
+static bool present(const spx_sparse *a, int64_t b, int64_t at)
+{
+    return !a->slot[SPX_BITS] || spx_bit((const uint64_t *)a->slot[SPX_BITS]->data + b * words(a), at);
+}
+
+/* Counts the entries of row r, and writes them when to is not negative. */
+static int64_t walk_row(const spx_sparse *a, int64_t r, spx_sparse *csr, int64_t to)
+{
+    const int32_t *col = spx_data(a, SPX_COL);
+    const int64_t R = r / a->block_rows;
+    int64_t n = 0;
+    for (int64_t b = spx_ptr_at(a, R); b < spx_ptr_at(a, R + 1); b++)
+        for (int64_t j = 0; j < spx_min(a->block_cols, a->ncols - col[b] * a->block_cols); j++) {
+            const int64_t at = in_block(a, r % a->block_rows, j);
+            if (!present(a, b, at)) continue;
+            if (to >= 0) {
+                ((int32_t *)csr->slot[SPX_COL]->data)[to + n] = (int32_t)(col[b] * a->block_cols + j);
+                spx_value_copy(csr->slot[SPX_VAL]->data, to + n, spx_data(a, SPX_VAL), b * block_size(a) + at, spx_type_bytes(a->val_type) == 8);
+            }
+            n++;
+        }
+    return n;
+}
+
+typedef struct unfill_job {
+    const spx_sparse *bsr;
+    spx_sparse *csr;
+    bool write;
+} unfill_job;
+
+static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const unfill_job *j = arg;
+    for (int64_t r = spx_rows_begin(begin); r < spx_rows_end(end, j->bsr->nrows); r++) {
+        const int64_t n = walk_row(j->bsr, r, j->csr, j->write ? spx_ptr_at(j->csr, r) : -1);
+        if (!j->write) spx_index_put(j->csr->slot[SPX_PTR]->data, j->csr->ptr_type, r + 1, n);
+    }
+}
+
+static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
+{
+    SPX_TRY(spx_csr_new(ctx, a, a->nnz, csr));
+    unfill_job j = { a, csr, false };
+    spx_over_rows(ctx, a, unfill_body, &j);
+    spx_running_sum(csr->slot[SPX_PTR]->data, csr->ptr_type, a->nrows);
+    j.write = true;
+    spx_over_rows(ctx, a, unfill_body, &j);
+    return SPMVX_OK;
+}
+
+static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
+{
+    if (a->slot[SPX_BITS])
+        return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED, "matrix is BSR with %" PRId64 " empty slots, which arrays cannot tell; convert it to CSR or COO", inside(a) - a->nnz);
+    v->block_rows = a->block_rows;
+    v->block_cols = a->block_cols;
+    v->block_order = a->block_order;
+    v->ptr = spx_data(a, SPX_PTR);
+    v->col = spx_data(a, SPX_COL);
+    v->val = spx_data(a, SPX_VAL);
+    return SPMVX_OK;
+}
+
+const spx_format spx_format_bsr = { SPMVX_BSR, "BSR", take, from_csr, to_csr, view, place };

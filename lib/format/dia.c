@@ -1,0 +1,230 @@
+/* DIA: whole diagonals: col[width] holds the offsets (column - row) in rising order, diagonal d of row r at d*nrows + r.
+ * Slots that are entries of the source have a presence bit, so that a stored zero stays an entry and an empty slot never
+ * meets x; without empty slots there are no bits. Bits of a diagonal begin at a word. Repeats are added up in input order.
+ * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Bell & Garland, SC 2009. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "format/build.h"
+
+/* Rows that diagonal `offset` crosses: begin ... end-1. */
+static int64_t first_row(int64_t offset) { return spx_max(0, -offset); }
+static int64_t last_row(const spx_sparse *a, int64_t offset) { return spx_max(first_row(offset), spx_min(a->nrows, a->ncols - offset)); }
+
+static int64_t inside(const spx_sparse *a)
+{
+    const int32_t *offset = spx_data(a, SPX_COL);
+    int64_t n = 0;
+    for (int64_t d = 0; d < a->width; d++) n += last_row(a, offset[d]) - first_row(offset[d]);
+    return n;
+}
+
+static int64_t words(int64_t nrows)
+{
+    return spx_ceil_div(nrows, 64);
+}
+
+/* ---- the caller's arrays ---- */
+
+static spmvx_status check_offsets(const spmvx_context *ctx, const spmvx_arrays *a)
+{
+    for (int64_t d = 0; d < a->width; d++) {
+        const int64_t o = spx_index_at(a->col, a->idx_type, d);
+        if (o <= -a->nrows || o >= a->ncols)
+            return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.col[%" PRId64 "] is %" PRId64 ", a diagonal outside of %" PRId64 " rows and %" PRId64 " columns", d, o,
+                            a->nrows, a->ncols);
+        if (d && o <= spx_index_at(a->col, a->idx_type, d - 1))
+            return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.col[%" PRId64 "] is %" PRId64 ", not above the diagonal before it", d, o);
+    }
+    return SPMVX_OK;
+}
+
+static spmvx_status take(const spmvx_context *ctx, const spmvx_arrays *a, bool borrow, bool trust, spx_sparse *out)
+{
+    (void)trust;   /* the offsets are few */
+    int64_t stored;
+    if (a->width < 0) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "arrays.width is %" PRId64, a->width);
+    if (__builtin_mul_overflow(a->width, a->nrows, &stored) || stored > INT64_MAX / 64)
+        return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.width is %" PRId64 ", which with %" PRId64 " rows overflows", a->width, a->nrows);
+    SPX_TRY(spx_take_present(ctx, "col", a->col, a->width));
+    SPX_TRY(spx_take_present(ctx, "val", a->val, stored));
+    SPX_TRY(check_offsets(ctx, a));
+    *out = (spx_sparse){ .format = SPMVX_DIA, .val_type = a->val_type, .ptr_type = SPMVX_I32, .nrows = a->nrows, .ncols = a->ncols, .nnz = a->nnz,
+                         .stored = stored, .width = a->width };
+    spmvx_status s = spx_take_copy(ctx, "col", a->col, a->idx_type, SPMVX_I32, a->width, borrow, &out->slot[SPX_COL]);
+    if (s == SPMVX_OK && inside(out) != a->nnz)
+        s = spx_fail(ctx, SPMVX_ERR_SHAPE, "arrays.nnz is %" PRId64 ", and the diagonals have %" PRId64 " places inside the matrix", a->nnz, inside(out));
+    if (s == SPMVX_OK) s = spx_take_copy(ctx, "val", a->val, a->val_type, a->val_type, stored, borrow, &out->slot[SPX_VAL]);
+    if (s != SPMVX_OK) spx_sparse_drop(out);
+    return s;
+}
+
+/* ---- from CSR ---- */
+
+/* The distinct offsets in rising order, by marks over all nrows + ncols - 1 diagonals. */
+static spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr, spx_array **offsets, int64_t *width)
+{
+    const int32_t *col = spx_data(csr, SPX_COL);
+    const int64_t diagonals = csr->nrows + csr->ncols;
+    unsigned char *seen;
+    SPX_TRY(spx_calloc(ctx, (size_t)diagonals + 1, "marks of the diagonals", &seen));
+    *width = 0;
+    for (int64_t r = 0; r < csr->nrows; r++)
+        for (int64_t k = spx_ptr_at(csr, r); k < spx_ptr_at(csr, r + 1); k++) seen[col[k] - r + csr->nrows] = 1;
+    for (int64_t d = 0; d < diagonals; d++) *width += seen[d];
+    const spmvx_status s = spx_array_new(ctx, *width, sizeof(int32_t), "col", offsets);
+    for (int64_t d = 0, at = 0; s == SPMVX_OK && d < diagonals; d++)
+        if (seen[d]) ((int32_t *)(*offsets)->data)[at++] = (int32_t)(d - csr->nrows);
+    spx_free(ctx, seen);
+    return s;
+}
+
+spmvx_status spx_dia_count(const spmvx_context *ctx, const spx_sparse *csr, int64_t *diagonals)
+{
+    const int32_t *col = spx_data(csr, SPX_COL);
+    const int64_t most = csr->nrows ? 4 * csr->nnz / csr->nrows : 0;
+    unsigned char *seen;
+    SPX_TRY(spx_calloc(ctx, (size_t)(csr->nrows + csr->ncols) + 1, "marks of the diagonals", &seen));
+    int64_t n = 0;
+    for (int64_t r = 0; r < csr->nrows && n <= most; r++)
+        for (int64_t k = spx_ptr_at(csr, r); k < spx_ptr_at(csr, r + 1); k++) {
+            unsigned char *mark = &seen[col[k] - r + csr->nrows];
+            n += !*mark;
+            *mark = 1;
+        }
+    spx_free(ctx, seen);
+    *diagonals = n <= most ? n : 0;
+    return SPMVX_OK;
+}
+
+static int64_t diagonal_of(const spx_sparse *a, int64_t offset)
+{
+    const int32_t *o = spx_data(a, SPX_COL);
+    int64_t low = 0, high = a->width - 1;
+    while (low < high) {
+        const int64_t mid = low + (high - low) / 2;
+        if (o[mid] < offset) low = mid + 1;
+        else high = mid;
+    }
+    return low;
+}
+
+static int64_t place(const spx_sparse *a, int64_t row, int64_t col)
+{
+    return diagonal_of(a, col - row) * a->nrows + row;
+}
+
+typedef struct fill_job {
+    const spx_sparse *csr;
+    const spx_sparse *dia;
+    uint64_t *bits;
+    _Atomic int64_t distinct;
+} fill_job;
+
+/* Chunks hold whole words of bits: 64 divides SPX_ROWS. */
+static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    fill_job *j = arg;
+    const spx_sparse *csr = j->csr, *a = j->dia;
+    const int32_t *col = spx_data(csr, SPX_COL);
+    const int64_t first = spx_rows_begin(begin), last = spx_rows_end(end, a->nrows), w = words(a->nrows);
+    const size_t each = spx_type_bytes(a->val_type);
+    int64_t distinct = 0;
+    for (int64_t d = 0; d < a->width; d++) memset((char *)a->slot[SPX_VAL]->data + (size_t)(d * a->nrows + first) * each, 0, (size_t)(last - first) * each);
+    for (int64_t r = first; r < last; r++)
+        for (int64_t k = spx_ptr_at(csr, r); k < spx_ptr_at(csr, r + 1); k++) {
+            const int64_t d = diagonal_of(a, col[k] - r);
+            uint64_t *word = &j->bits[d * w + r / 64], bit = 1ull << r % 64;
+            if (*word & bit) spx_value_add(a->slot[SPX_VAL]->data, d * a->nrows + r, spx_data(csr, SPX_VAL), k, a->val_type);
+            else spx_value_copy(a->slot[SPX_VAL]->data, d * a->nrows + r, spx_data(csr, SPX_VAL), k, each == 8);
+            distinct += !(*word & bit);
+            *word |= bit;
+        }
+    j->distinct += distinct;
+}
+
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
+{
+    spx_sparse a = { .format = SPMVX_DIA, .val_type = csr->val_type, .ptr_type = SPMVX_I32, .nrows = csr->nrows, .ncols = csr->ncols };
+    SPX_TRY(find_offsets(ctx, csr, &a.slot[SPX_COL], &a.width));
+    if (__builtin_mul_overflow(a.width, a.nrows, &a.stored) || a.stored > INT64_MAX / 64) a.stored = INT64_MAX / 64;
+    const int64_t bit_words = a.width * words(a.nrows);
+    const size_t bytes = spx_plus(spx_plus(spx_bytes(a.stored, spx_type_bytes(a.val_type)), spx_bytes(a.width, 4)), spx_bytes(bit_words, 8));
+    spmvx_status s = spx_budget(ctx, "DIA", bytes, csr, build);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "val", &a.slot[SPX_VAL]);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, bit_words, sizeof(uint64_t), "presence bits", &a.slot[SPX_BITS]);
+    if (s != SPMVX_OK) {
+        spx_sparse_drop(&a);
+        return s;
+    }
+    memset(a.slot[SPX_BITS]->data, 0, (size_t)bit_words * sizeof(uint64_t));
+    fill_job j = { .csr = csr, .dia = &a, .bits = a.slot[SPX_BITS]->data };
+    spx_over_rows(ctx, csr, fill_body, &j);
+    a.nnz = j.distinct;
+    if (a.nnz == inside(&a)) {   /* every slot is an entry */
+        spx_array_drop(a.slot[SPX_BITS]);
+        a.slot[SPX_BITS] = NULL;
+    }
+    *out = a;
+    return SPMVX_OK;
+}
+
+/* ---- back to CSR: rows ascend by column ---- */
+
+static bool present(const spx_sparse *a, int64_t d, int64_t r)
+{
+    const int32_t *offset = spx_data(a, SPX_COL);
+    const int64_t col = r + offset[d];
+    if (col < 0 || col >= a->ncols) return false;
+    return !a->slot[SPX_BITS] || spx_bit((const uint64_t *)a->slot[SPX_BITS]->data + d * words(a->nrows), r);
+}
+
+static void count_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const fill_job *j = arg;
+    for (int64_t r = spx_rows_begin(begin); r < spx_rows_end(end, j->dia->nrows); r++) {
+        int64_t n = 0;
+        for (int64_t d = 0; d < j->dia->width; d++) n += present(j->dia, d, r);
+        spx_index_put(j->csr->slot[SPX_PTR]->data, j->csr->ptr_type, r + 1, n);
+    }
+}
+
+static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const fill_job *j = arg;
+    const spx_sparse *a = j->dia;
+    const int32_t *offset = spx_data(a, SPX_COL);
+    for (int64_t r = spx_rows_begin(begin); r < spx_rows_end(end, a->nrows); r++) {
+        int64_t to = spx_ptr_at(j->csr, r);
+        for (int64_t d = 0; d < a->width; d++) {
+            if (!present(a, d, r)) continue;
+            ((int32_t *)j->csr->slot[SPX_COL]->data)[to] = (int32_t)(r + offset[d]);
+            spx_value_copy(j->csr->slot[SPX_VAL]->data, to++, spx_data(a, SPX_VAL), d * a->nrows + r, spx_type_bytes(a->val_type) == 8);
+        }
+    }
+}
+
+static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
+{
+    SPX_TRY(spx_csr_new(ctx, a, a->nnz, csr));
+    fill_job j = { .csr = csr, .dia = a };
+    spx_over_rows(ctx, a, count_body, &j);
+    spx_running_sum(csr->slot[SPX_PTR]->data, csr->ptr_type, a->nrows);
+    spx_over_rows(ctx, a, unfill_body, &j);
+    return SPMVX_OK;
+}
+
+static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
+{
+    if (a->slot[SPX_BITS])
+        return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED, "matrix is DIA with %" PRId64 " empty slots, which arrays cannot tell; convert it to CSR or COO", inside(a) - a->nnz);
+    v->width = a->width;
+    v->col = spx_data(a, SPX_COL);
+    v->val = spx_data(a, SPX_VAL);
+    return SPMVX_OK;
+}
+
+const spx_format spx_format_dia = { SPMVX_DIA, "DIA", take, from_csr, to_csr, view, place };
