@@ -81,13 +81,21 @@ spmvx_status spmvx_matrix_transpose(spmvx_context *ctx, const spmvx_matrix *m, s
     return spx_matrix_of(ctx, &at, out);
 }
 
+/* What is kept for the way back to CSR alone. */
+static size_t not_streamed(const spx_sparse *a)
+{
+    size_t bytes = a->slot[SPX_ORDER] ? a->slot[SPX_ORDER]->bytes : 0;
+    if (a->format == SPMVX_CSR5) bytes += a->slot[SPX_PTR]->bytes;
+    return bytes;
+}
+
 spmvx_status spmvx_matrix_get_info(const spmvx_matrix *m, spmvx_matrix_info *info)
 {
     if (!m) return spx_fail_null(NULL, "matrix");
     const spx_side *n = &m->side[SPMVX_N], *t = &m->side[SPMVX_T];
     spmvx_matrix_info i = { .format = n->A.format, .place = m->place, .val_type = n->A.val_type, .device = m->device, .ops = m->ops,
                             .nrows = n->A.nrows, .ncols = n->A.ncols, .nnz = n->A.nnz, .stored = n->A.stored,
-                            .bytes_streamed = spx_sparse_bytes(&n->A, true) - (n->A.slot[SPX_ORDER] ? n->A.slot[SPX_ORDER]->bytes : 0), .kernel = m->kernel, .reason = m->reason };
+                            .bytes_streamed = spx_sparse_bytes(&n->A, true) - not_streamed(&n->A), .kernel = m->kernel, .reason = m->reason };
     i.bytes_held = sizeof *m + spx_matrix_bytes(m);
     if (spx_sparse_borrowed(&n->A) || spx_sparse_borrowed(&t->A)) i.flags |= SPMVX_IS_BORROWED;
     if (m->updatable) i.flags |= SPMVX_IS_UPDATABLE;

@@ -4,7 +4,7 @@
 #define SPX_SPARSE_H
 #include "core/alloc.h"
 
-enum spx_slot { SPX_PTR, SPX_ROW, SPX_COL, SPX_VAL, SPX_BITS, SPX_ORDER, SPX_SLOTS };
+enum spx_slot { SPX_PTR, SPX_ROW, SPX_COL, SPX_VAL, SPX_BITS, SPX_TILE, SPX_DESC, SPX_LIST_PTR, SPX_LIST, SPX_ORDER, SPX_SLOTS };
 
 typedef struct spx_sparse {
     spmvx_format format;
@@ -13,7 +13,7 @@ typedef struct spx_sparse {
     int64_t nrows, ncols;
     int64_t nnz;              /* entries, padding aside */
     int64_t stored;           /* entries with padding: the length of the VAL slot */
-    int64_t slice, sigma;     /* SELL */
+    int64_t slice, sigma;     /* SELL; CSR5: omega and sigma; TILED: lanes of a slice, and width of a tile */
     int64_t width;            /* ELL, HYB: entries a row of the ELL part; DIA: diagonals */
     int64_t block_rows, block_cols;   /* BSR */
     spmvx_order block_order;

@@ -138,6 +138,7 @@ static bool stays(const spx_request *q, const spx_sparse *A)
     if (format == SPMVX_AUTO) return A->format == SPMVX_COO && spx_rows_outnumber(A->nrows, A->nnz);
     if (format != A->format || format == SPMVX_CSR) return false;
     const spx_layout *l = &q->layout;
+    if (format == SPMVX_CSR5 || format == SPMVX_TILED) return false;   /* their parameters are the kernel's: built anew */
     if (format == SPMVX_SELL) return (!l->slice || l->slice == A->slice) && (!l->sigma || l->sigma == A->sigma);
     if (format == SPMVX_BSR) return (!l->block_rows || l->block_rows == A->block_rows) && (!l->block_cols || l->block_cols == A->block_cols);
     return true;
@@ -279,7 +280,8 @@ static bool is_identity(const spx_array *map, spmvx_type type, int64_t n)
 
 static spx_layout layout_of(const spx_sparse *a)
 {
-    return (spx_layout){ .slice = a->slice, .sigma = a->sigma, .block_rows = a->block_rows, .block_cols = a->block_cols };
+    return (spx_layout){ .slice = a->slice, .sigma = a->sigma, .block_rows = a->block_rows, .block_cols = a->block_cols,
+                         .param = { a->format == SPMVX_TILED ? a->sigma : a->slice, a->sigma } };
 }
 
 /* Where repeats were added up: for every stored place the list of 1 + input position, in input order. */

@@ -62,6 +62,7 @@ spmvx_status spx_side_prepare(const spmvx_context *ctx, spx_side *side, const sp
     spx_partition_drop(&side->part);
     side->part = part;
     side->choice = *choice;
+    memcpy(side->choice.param, part.param, sizeof part.param);   /* what was left open is known now */
     return SPMVX_OK;
 }
 

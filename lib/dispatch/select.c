@@ -3,6 +3,7 @@
 #include "dispatch/select.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "dispatch/features.h"
 
@@ -39,6 +40,8 @@ static double setup_ns(const spx_kernel *k, const spx_features *f)
     case SPMVX_SELL: return (3.0 * (double)f->sell_stored + 20.0 * (double)f->nrows) / threads;
     case SPMVX_ELL: return 2.0 * (double)f->longest * (double)f->nrows / threads;
     case SPMVX_CSC: return 12.0 * (double)f->nnz / threads;
+    case SPMVX_CSR5: return 4.0 * (double)f->nnz / threads;
+    case SPMVX_TILED: return 15.0 * (double)f->nnz / threads;
     case SPMVX_HYB: return 3.0 * (double)f->nnz / threads;
     case SPMVX_DIA: return 8.0 * (double)f->nnz / threads;
     case SPMVX_BSR: return (8.0 * (double)f->nnz + 2.0 * (double)f->bsr_stored) / threads;
@@ -76,7 +79,8 @@ spmvx_status spx_select(const spmvx_context *ctx, const spx_sparse *csr, const s
         if (!wanted(ctx, q, k, format, csr->val_type)) continue;
         spx_choice choice = q->forced.kernel ? q->forced : spx_kernel_preset(k);
         choice.kernel = k;
-        const spx_candidate c = { choice, layout, k->cost(f), setup_ns(k, f) };
+        spx_candidate c = { choice, layout, k->cost(f), setup_ns(k, f) };
+        memcpy(c.layout.param, choice.param, sizeof c.layout.param);
         int at = (*count)++;
         for (; at && spx_score(&out[at - 1], q->expected_muls) > spx_score(&c, q->expected_muls); at--) out[at] = out[at - 1];
         out[at] = c;

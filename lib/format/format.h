@@ -11,7 +11,7 @@
 typedef struct spx_layout {
     int64_t slice, sigma;             /* of SELL */
     int64_t block_rows, block_cols;   /* of BSR */
-    int64_t omega, tile_sigma;        /* of CSR5 */
+    int64_t param[2];                 /* of the kernel: omega and sigma of CSR5, width of TILED */
 } spx_layout;
 
 /* What a build may do. */
@@ -44,7 +44,7 @@ const char *spx_format_name(spmvx_format);
 spmvx_status spx_format_missing(const spmvx_context *, const char *argument, spmvx_format);
 
 extern const spx_format spx_format_coo, spx_format_csr, spx_format_csc, spx_format_ell, spx_format_sell, spx_format_hyb, spx_format_dia,
-    spx_format_bsr;
+    spx_format_bsr, spx_format_csr5, spx_format_tiled;
 
 /* One matrix to another format by way of CSR. What CSR and COO leave as it is, is shared; order in a row is kept. */
 spmvx_status spx_format_convert(const spmvx_context *, const spx_sparse *, spmvx_format, const spx_build *, spx_sparse *out);

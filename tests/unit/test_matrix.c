@@ -130,11 +130,11 @@ static void borrowing(void **state)
 /* Values in the first input's order, whatever came between; the source keeps its own. */
 static void updates_of(const triples *t, spmvx_matrix *source, spmvx_context *ctx)
 {
-    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSR, SPMVX_SELL, SPMVX_CSC, SPMVX_ELL, SPMVX_HYB, SPMVX_DIA, SPMVX_BSR };
+    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSR, SPMVX_SELL, SPMVX_CSC, SPMVX_ELL, SPMVX_HYB, SPMVX_DIA, SPMVX_BSR, SPMVX_CSR5, SPMVX_TILED };
     double *fresh = malloc((size_t)(t->nnz + 1) * sizeof *fresh);
     uint64_t seed = 1234;
-    for (int i = 0; i < 8; i++)
-        for (int j = i % 3; j < 8; j += 3) {
+    for (int i = 0; i < 10; i++)
+        for (int j = i % 3; j < 10; j += 3) {
             const bool sums = (formats[i] == SPMVX_DIA || formats[i] == SPMVX_BSR);
             spmvx_matrix *one = try_convert(ctx, source, formats[i], SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE);
             spmvx_matrix *two = one && !sums ? try_convert(ctx, one, formats[j], SPMVX_OPS_T, SPMVX_UPDATABLE) : NULL;

@@ -1,0 +1,324 @@
+/* TILED: the columns in tiles of `width` (sigma of the record), for matrices whose gathers of x cost more than their stream:
+ * a tile's part of x fits where it is read fast (shared memory on a GPU, L1 or L2 on a CPU), and columns are 16 bits.
+ *
+ * The entries of a row within a tile make segments, cut at PIECE entries. A tile's segments, longest first, are dealt to
+ * slices of 32 lanes. A slice is as wide as its longest segment, rounded up to 8, and stores groups of 8 entries a lane side
+ * by side, so that a lane takes eight columns with one 16-byte load: entry k of lane i at ptr + (k/8*32 + i)*8 + k%8.
+ *   TILE  (i32)  a tile's first slice          PTR   a slice's first place
+ *   ROW   (i32)  each lane's row, -1: none     COL   (u16) column within the tile, 0xffff: padding
+ *   LIST_PTR, LIST   each row's lanes, by tile and piece: its partial sums are added in that order
+ *   ORDER        where rows' columns did not come tile by tile: the place in CSR of each entry, row by row
+ * Source: docs/design.md, section 6; the tiling of the Marconi and Oniarti reports' 'future work'. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/build.h"
+
+enum { LANES = 32, GROUP = 8, PIECE = 256, PADDING = 0xffff };
+
+typedef struct segment {
+    int64_t first;              /* of its entries, in tile order */
+    int32_t row, tile;
+    int32_t length;
+} segment;
+
+typedef struct builder {
+    const spmvx_context *ctx;
+    const spx_sparse *csr;
+    spx_sparse a;
+    int64_t width, tiles, count, slices;
+    segment *segments;          /* by row, then by slice and lane */
+    int64_t *order;             /* entries in tile order, or NULL: as in CSR */
+} builder;
+
+static int64_t entry(const builder *b, int64_t k)
+{
+    return b->order ? b->order[k] : k;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts a row's entries by tile, in the order they came within one. key has room for the row. */
+static void order_row(const builder *b, int64_t r, uint64_t *key)
+{
+    const int32_t *col = spx_data(b->csr, SPX_COL);
+    const int64_t first = spx_ptr_at(b->csr, r), n = spx_row_length(b->csr, r);
+    for (int64_t i = 0; i < n; i++) key[i] = (uint64_t)(col[first + i] / b->width) << 40 | (uint64_t)i;   /* 2^24 tiles are more than there can be */
+    qsort(key, (size_t)n, sizeof *key, by_key);
+    for (int64_t i = 0; i < n; i++) b->order[first + i] = first + (int64_t)(key[i] & ((1ull << 40) - 1));
+}
+
+static bool tiles_ascend(const spx_sparse *csr, int64_t width)
+{
+    const int32_t *col = spx_data(csr, SPX_COL);
+    for (int64_t r = 0; r < csr->nrows; r++)
+        for (int64_t k = spx_ptr_at(csr, r) + 1; k < spx_ptr_at(csr, r + 1); k++)
+            if (col[k - 1] / width > col[k] / width) return false;
+    return true;
+}
+
+static spmvx_status order_entries(builder *b)
+{
+    if (tiles_ascend(b->csr, b->width)) return SPMVX_OK;
+    SPX_TRY(spx_array_new(b->ctx, b->csr->nnz, sizeof(int64_t), "an order of the entries", &b->a.slot[SPX_ORDER]));
+    b->order = b->a.slot[SPX_ORDER]->data;
+    uint64_t *key;
+    SPX_TRY(spx_alloc(b->ctx, spx_bytes(spx_longest_row(b->csr), sizeof *key), "keys of a row", &key));
+    for (int64_t r = 0; r < b->csr->nrows; r++) order_row(b, r, key);
+    spx_free(b->ctx, key);
+    return SPMVX_OK;
+}
+
+/* The segments of all rows; out NULL counts only. */
+static int64_t cut_rows(const builder *b, segment *out)
+{
+    const int32_t *col = spx_data(b->csr, SPX_COL);
+    int64_t n = 0;
+    for (int64_t r = 0; r < b->csr->nrows; r++)
+        for (int64_t k = spx_ptr_at(b->csr, r); k < spx_ptr_at(b->csr, r + 1);) {
+            const int64_t first = k, tile = col[entry(b, k)] / b->width, stop = spx_min(spx_ptr_at(b->csr, r + 1), first + PIECE);
+            while (k < stop && col[entry(b, k)] / b->width == tile) k++;
+            if (out) out[n] = (segment){ first, (int32_t)r, (int32_t)tile, (int32_t)(k - first) };
+            n++;
+        }
+    return n;
+}
+
+/* By tile, longest first, then by row: two stable counting sorts. */
+static spmvx_status sort_segments(builder *b)
+{
+    segment *from = NULL, *to = NULL;
+    int64_t *place = NULL;
+    const int64_t buckets = spx_max(b->tiles, PIECE) + 2;
+    b->count = cut_rows(b, NULL);
+    spmvx_status s = spx_alloc(b->ctx, spx_bytes(b->count, sizeof *from), "segments", &from);
+    if (s == SPMVX_OK) s = spx_alloc(b->ctx, spx_bytes(b->count, sizeof *to), "segments", &to);
+    if (s == SPMVX_OK) s = spx_alloc(b->ctx, spx_bytes(buckets, sizeof *place), "counts of segments", &place);
+    if (s == SPMVX_OK) {
+        cut_rows(b, from);
+        for (int by_tile = 0; by_tile < 2; by_tile++) {
+            memset(place, 0, (size_t)buckets * sizeof *place);
+            for (int64_t i = 0; i < b->count; i++) place[(by_tile ? from[i].tile : PIECE - from[i].length) + 1]++;
+            for (int64_t i = 1; i < buckets; i++) place[i] += place[i - 1];
+            for (int64_t i = 0; i < b->count; i++) to[place[by_tile ? from[i].tile : PIECE - from[i].length]++] = from[i];
+            segment *swap = from;
+            from = to;
+            to = swap;
+        }
+    }
+    spx_free(b->ctx, place);
+    spx_free(b->ctx, to);
+    if (s == SPMVX_OK) b->segments = from;
+    else spx_free(b->ctx, from);
+    return s;
+}
+
+/* Where slices and tiles begin; writes them when the arrays are there, and tells how many places there are in all. */
+static int64_t lay_out(builder *b)
+{
+    int32_t *tile_ptr = b->a.slot[SPX_TILE] ? b->a.slot[SPX_TILE]->data : NULL;
+    int64_t slice = 0, at = 0, i = 0;
+    for (int64_t t = 0; t < b->tiles; t++) {
+        if (tile_ptr) tile_ptr[t] = (int32_t)slice;
+        while (i < b->count && b->segments[i].tile == t) {
+            if (tile_ptr) spx_index_put(b->a.slot[SPX_PTR]->data, b->a.ptr_type, slice, at);
+            at += spx_ceil_div(b->segments[i].length, GROUP) * GROUP * LANES;   /* the longest comes first */
+            slice++;
+            for (int64_t n = 0; n < LANES && i < b->count && b->segments[i].tile == t; n++) i++;
+        }
+    }
+    if (tile_ptr) {
+        tile_ptr[b->tiles] = (int32_t)slice;
+        spx_index_put(b->a.slot[SPX_PTR]->data, b->a.ptr_type, slice, at);
+    }
+    b->slices = slice;
+    return at;
+}
+
+typedef struct fill_job {
+    builder *b;
+    const int64_t *first;       /* a slice's first segment, and one more */
+} fill_job;
+
+static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const fill_job *j = arg;
+    const builder *b = j->b;
+    const spx_sparse *a = &b->a;
+    const int32_t *col = spx_data(b->csr, SPX_COL);
+    uint16_t *col_out = a->slot[SPX_COL]->data;
+    int32_t *row_out = a->slot[SPX_ROW]->data;
+    const bool wide = spx_type_bytes(a->val_type) == 8;
+    static const uint64_t zero = 0;
+    for (int64_t s = begin; s < end; s++) {
+        const int64_t base = spx_ptr_at(a, s), groups = (spx_ptr_at(a, s + 1) - base) / (LANES * GROUP);
+        for (int64_t i = 0; i < LANES; i++) {
+            const segment *g = j->first[s] + i < j->first[s + 1] ? &b->segments[j->first[s] + i] : NULL;
+            row_out[s * LANES + i] = g ? g->row : -1;
+            for (int64_t k = 0; k < groups * GROUP; k++) {
+                const int64_t to = base + (k / GROUP * LANES + i) * GROUP + k % GROUP;
+                const bool there = g && k < g->length;
+                const int64_t from = there ? entry(b, g->first + k) : 0;
+                col_out[to] = there ? (uint16_t)(col[from] - g->tile * b->width) : PADDING;
+                spx_value_copy(a->slot[SPX_VAL]->data, to, there ? spx_data(b->csr, SPX_VAL) : &zero, from, wide);
+            }
+        }
+    }
+}
+
+/* A slice's first segment, from the tiles. */
+static spmvx_status first_segments(const builder *b, int64_t **out)
+{
+    int64_t *first;
+    SPX_TRY(spx_alloc(b->ctx, spx_bytes(b->slices + 1, sizeof *first), "segments of the slices", &first));
+    int64_t s = 0, i = 0;
+    while (i < b->count) {
+        first[s++] = i;
+        const int32_t tile = b->segments[i].tile;
+        for (int64_t n = 0; n < LANES && i < b->count && b->segments[i].tile == tile; n++) i++;
+    }
+    first[s] = b->count;
+    *out = first;
+    return SPMVX_OK;
+}
+
+/* Each row's lanes by tile and piece: lanes of a row within a tile are met longest first, and its pieces are as long as each
+ * other but for the last, so by place. */
+static void make_lists(builder *b, const int64_t *first)
+{
+    spx_sparse *a = &b->a;
+    int64_t *list_ptr = a->slot[SPX_LIST_PTR]->data;
+    int32_t *list = a->slot[SPX_LIST]->data;
+    memset(list_ptr, 0, (size_t)(a->nrows + 2) * sizeof *list_ptr);
+    for (int64_t i = 0; i < b->count; i++) list_ptr[b->segments[i].row + 2]++;
+    for (int64_t r = 1; r <= a->nrows + 1; r++) list_ptr[r] += list_ptr[r - 1];
+    for (int64_t s = 0; s < b->slices; s++)
+        for (int64_t i = first[s]; i < first[s + 1]; i++) list[list_ptr[b->segments[i].row + 1]++] = (int32_t)(s * LANES + i - first[s]);
+}
+
+static spmvx_status fill(builder *b)
+{
+    int64_t *first;
+    SPX_TRY(first_segments(b, &first));
+    lay_out(b);
+    fill_job j = { b, first };
+    spx_parallel(spx_threads_for(b->ctx->threads, b->a.stored), b->slices, fill_body, &j);
+    make_lists(b, first);
+    spx_free(b->ctx, first);
+    return SPMVX_OK;
+}
+
+static spmvx_status build_all(builder *b, const spx_build *build)
+{
+    spx_sparse *a = &b->a;
+    SPX_TRY(order_entries(b));
+    SPX_TRY(sort_segments(b));
+    a->stored = lay_out(b);
+    a->ptr_type = spx_count_type(a->stored);
+    if (b->slices * LANES > INT32_MAX) return spx_fail(b->ctx, SPMVX_ERR_LIMIT, "TILED would have %" PRId64 " slices, above %d", b->slices, INT32_MAX / LANES);
+    size_t bytes = spx_plus(spx_bytes(a->stored, 2 + spx_type_bytes(a->val_type)), spx_bytes(b->slices, 4 * LANES + spx_type_bytes(a->ptr_type)));
+    bytes = spx_plus(bytes, spx_plus(spx_bytes(a->nrows + 2, 8), spx_bytes(b->count, 4)));
+    if (b->order) bytes = spx_plus(bytes, spx_bytes(a->nnz, 8));
+    SPX_TRY(spx_budget(b->ctx, "TILED", bytes, b->csr, build));
+    SPX_TRY(spx_array_new(b->ctx, b->tiles + 1, sizeof(int32_t), "tile pointers", &a->slot[SPX_TILE]));
+    SPX_TRY(spx_array_new(b->ctx, b->slices + 1, spx_type_bytes(a->ptr_type), "ptr", &a->slot[SPX_PTR]));
+    SPX_TRY(spx_array_new(b->ctx, b->slices * LANES, sizeof(int32_t), "row", &a->slot[SPX_ROW]));
+    SPX_TRY(spx_array_new(b->ctx, a->stored, sizeof(uint16_t), "col", &a->slot[SPX_COL]));
+    SPX_TRY(spx_array_new(b->ctx, a->stored, spx_type_bytes(a->val_type), "val", &a->slot[SPX_VAL]));
+    SPX_TRY(spx_array_new(b->ctx, a->nrows + 2, sizeof(int64_t), "lanes of the rows", &a->slot[SPX_LIST_PTR]));
+    SPX_TRY(spx_array_new(b->ctx, b->count, sizeof(int32_t), "lanes of the rows", &a->slot[SPX_LIST]));
+    return fill(b);
+}
+
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
+{
+    const int64_t width = build->layout.param[0];
+    builder b = { .ctx = ctx, .csr = csr, .width = width, .tiles = spx_ceil_div(csr->ncols, width) };
+    b.a = (spx_sparse){ .format = SPMVX_TILED, .val_type = csr->val_type, .nrows = csr->nrows, .ncols = csr->ncols, .nnz = csr->nnz, .slice = LANES,
+                        .sigma = width };
+    const spmvx_status s = build_all(&b, build);
+    spx_free(ctx, b.segments);
+    if (s == SPMVX_OK) *out = b.a;
+    else spx_sparse_drop(&b.a);
+    return s;
+}
+
+/* ---- back to CSR ---- */
+
+/* The tile that a slice belongs to. */
+static int64_t tile_of(const spx_sparse *a, int64_t slice)
+{
+    const int32_t *tile_ptr = spx_data(a, SPX_TILE);
+    int64_t low = 0, high = spx_ceil_div(a->ncols, a->sigma);
+    while (low + 1 < high) {
+        const int64_t mid = low + (high - low) / 2;
+        if (tile_ptr[mid] <= slice) low = mid;
+        else high = mid;
+    }
+    return low;
+}
+
+/* Counts the entries of row r, and writes them when csr has values. */
+static int64_t walk_row(const spx_sparse *a, int64_t r, const spx_sparse *csr, bool write)
+{
+    const int64_t *list_ptr = spx_data(a, SPX_LIST_PTR), *order = spx_data(a, SPX_ORDER);
+    const int32_t *list = spx_data(a, SPX_LIST);
+    const uint16_t *col = spx_data(a, SPX_COL);
+    int64_t n = 0;
+    for (int64_t l = list_ptr[r]; l < list_ptr[r + 1]; l++) {
+        const int64_t slice = list[l] / LANES, lane = list[l] % LANES, base = spx_ptr_at(a, slice), places = spx_ptr_at(a, slice + 1) - base;
+        const int64_t first = write ? tile_of(a, slice) * a->sigma : 0;
+        for (int64_t k = 0; k < places / LANES; k++) {
+            const int64_t at = base + (k / GROUP * LANES + lane) * GROUP + k % GROUP;
+            if (col[at] == PADDING) break;
+            if (write) {
+                const int64_t seq = spx_ptr_at(csr, r) + n, to = order ? order[seq] : seq;
+                ((int32_t *)csr->slot[SPX_COL]->data)[to] = (int32_t)(first + col[at]);
+                spx_value_copy(csr->slot[SPX_VAL]->data, to, spx_data(a, SPX_VAL), at, spx_type_bytes(a->val_type) == 8);
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+typedef struct unfill_job {
+    const spx_sparse *a;
+    spx_sparse *csr;
+    bool write;
+} unfill_job;
+
+static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const unfill_job *j = arg;
+    for (int64_t r = spx_rows_begin(begin); r < spx_rows_end(end, j->a->nrows); r++) {
+        const int64_t n = walk_row(j->a, r, j->csr, j->write);
+        if (!j->write) spx_index_put(j->csr->slot[SPX_PTR]->data, j->csr->ptr_type, r + 1, n);
+    }
+}
+
+static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
+{
+    SPX_TRY(spx_csr_new(ctx, a, a->nnz, csr));
+    unfill_job j = { a, csr, false };
+    spx_over_rows(ctx, a, unfill_body, &j);
+    spx_running_sum(csr->slot[SPX_PTR]->data, csr->ptr_type, a->nrows);
+    j.write = true;
+    spx_over_rows(ctx, a, unfill_body, &j);
+    return SPMVX_OK;
+}
+
+static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
+{
+    (void)a, (void)v;
+    return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED, "matrix is TILED, which has no view; convert it to CSR or COO");
+}
+
+const spx_format spx_format_tiled = { SPMVX_TILED, "TILED", NULL, from_csr, to_csr, view, NULL };
