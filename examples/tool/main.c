@@ -9,7 +9,8 @@
 
 #include "tool.h"
 
-static const command *const commands[] = { &command_info, &command_mul, &command_convert, &command_bench, &command_kernels };
+static const command *const commands[] = { &command_info, &command_mul, &command_spmspm, &command_convert, &command_bench,
+                                         &command_kernels };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 /* ---- options ---- */

@@ -338,7 +338,9 @@ spmvx_status spmvx_mul_multi(spmvx_context *, spmvx_op, double alpha, const spmv
                              const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);   /* column-major */
 
 /* ---- products of sparse matrices: C = A * B, columns sorted, no repeats, structural zeros kept ----
- * Not in this version yet: every function of this section checks its arguments and answers UNSUPPORTED. */
+ * Terms of an entry are added in the order of A's row, then of B's, for any number of threads. The host's kernels are
+ * "csr-dense-row" and "coo-hash". Plans and the triple product are not in this version yet: their functions check their
+ * arguments and answer UNSUPPORTED. */
 
 typedef struct spmspm_options {
     size_t size; spmvx_format format /* CSR (0 means it) or COO */; uint32_t flags; const char *kernel; size_t max_workspace /* bytes beside C; 0: no limit */;

@@ -1,21 +1,21 @@
-/* Products of sparse matrices: none in this version. Arguments are checked, and the answer is UNSUPPORTED, here alone. */
+/* Products of sparse matrices: the checks. Plans and the triple product are not in this version: UNSUPPORTED, here alone. */
 #include <inttypes.h>
 
 #include "api/args.h"
-#include "dispatch/matrix.h"
+#include "dispatch/product.h"
 
 static spmvx_status not_yet(const spmvx_context *ctx, const char *function)
 {
-    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s: products of sparse matrices are not in this version; products with dense vectors are", function);
+    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s is not in this version; spmspm_mul is", function);
 }
 
-static spmvx_status check_options(const spmvx_context *ctx, const spmspm_options *options)
+static spmvx_status take_options(const spmvx_context *ctx, const spmspm_options *options, spmspm_options *o)
 {
-    spmspm_options o = SPMSPM_OPTIONS_INIT;
-    SPX_TRY(SPX_TAKE(ctx, "options", options, &o));
-    if (o.format != SPMVX_AUTO && o.format != SPMVX_CSR && o.format != SPMVX_COO)
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.format is %d; a product is CSR or COO", (int)o.format);
-    return spx_check_flags(ctx, "options.flags", o.flags, 0);
+    *o = (spmspm_options)SPMSPM_OPTIONS_INIT;
+    SPX_TRY(SPX_TAKE(ctx, "options", options, o));
+    if (o->format != SPMVX_AUTO && o->format != SPMVX_CSR && o->format != SPMVX_COO)
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.format is %d; a product is CSR or COO", (int)o->format);
+    return spx_check_flags(ctx, "options.flags", o->flags, 0);
 }
 
 typedef struct factor {
@@ -40,8 +40,9 @@ spmvx_status spmspm_mul(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_m
 {
     SPX_TRY(check_factors(ctx, (factor){ "A", A }, (factor){ "B", B }));
     if (!C) return spx_fail_null(ctx, "C");
-    SPX_TRY(check_options(ctx, options));
-    return not_yet(ctx, "spmspm_mul");
+    spmspm_options o;
+    SPX_TRY(take_options(ctx, options, &o));
+    return spx_product_make(ctx, A, B, &o, C);
 }
 
 spmvx_status spmspm_triple(spmvx_context *ctx, const spmvx_matrix *R, const spmvx_matrix *A, const spmvx_matrix *P, const spmspm_options *options,
@@ -50,7 +51,8 @@ spmvx_status spmspm_triple(spmvx_context *ctx, const spmvx_matrix *R, const spmv
     SPX_TRY(check_factors(ctx, (factor){ "R", R }, (factor){ "A", A }));
     SPX_TRY(check_factors(ctx, (factor){ "A", A }, (factor){ "P", P }));
     if (!C) return spx_fail_null(ctx, "C");
-    SPX_TRY(check_options(ctx, options));
+    spmspm_options o;
+    SPX_TRY(take_options(ctx, options, &o));
     return not_yet(ctx, "spmspm_triple");
 }
 
@@ -58,7 +60,8 @@ spmvx_status spmspm_plan_create(spmvx_context *ctx, const spmvx_matrix *A, const
 {
     SPX_TRY(check_factors(ctx, (factor){ "A", A }, (factor){ "B", B }));
     if (!out) return spx_fail_null(ctx, "out");
-    SPX_TRY(check_options(ctx, options));
+    spmspm_options o;
+    SPX_TRY(take_options(ctx, options, &o));
     return not_yet(ctx, "spmspm_plan_create");
 }
 

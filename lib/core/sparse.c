@@ -1,6 +1,8 @@
 /* A sparse matrix as reference-counted arrays. */
 #include "core/sparse.h"
 
+#include "core/context.h"
+
 spx_sparse spx_sparse_share(const spx_sparse *a)
 {
     spx_sparse b = *a;
@@ -27,4 +29,29 @@ bool spx_sparse_borrowed(const spx_sparse *a)
     for (int i = 0; i < SPX_SLOTS; i++)
         if (a->slot[i] && a->slot[i]->borrowed) return true;
     return false;
+}
+
+spmvx_status spx_csr_new(const spmvx_context *ctx, const spx_sparse *a, int64_t nnz, spx_sparse *csr)
+{
+    spx_sparse c = { .format = SPMVX_CSR, .val_type = a->val_type, .ptr_type = spx_count_type(nnz), .nrows = a->nrows, .ncols = a->ncols,
+                     .nnz = nnz, .stored = nnz };
+    spmvx_status s = spx_array_new(ctx, a->nrows + 1, spx_type_bytes(c.ptr_type), "ptr", &c.slot[SPX_PTR]);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, nnz, sizeof(int32_t), "col", &c.slot[SPX_COL]);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, nnz, spx_type_bytes(a->val_type), "val", &c.slot[SPX_VAL]);
+    if (s != SPMVX_OK) {
+        spx_sparse_drop(&c);
+        return s;
+    }
+    spx_index_put(c.slot[SPX_PTR]->data, c.ptr_type, 0, 0);
+    *csr = c;
+    return SPMVX_OK;
+}
+
+void spx_running_sum(void *ptr, spmvx_type type, int64_t count)
+{
+    int64_t sum = 0;
+    for (int64_t i = 1; i <= count; i++) {
+        sum += spx_index_at(ptr, type, i);
+        spx_index_put(ptr, type, i, sum);
+    }
 }

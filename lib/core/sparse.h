@@ -76,6 +76,10 @@ static inline spmvx_type spx_count_type(int64_t n)
     return n <= INT32_MAX ? SPMVX_I32 : SPMVX_I64;
 }
 
+/* A CSR of a's shape with arrays for nnz entries; ptr[0] is 0 and ptr[r + 1] is to be the length of row r. */
+spmvx_status spx_csr_new(const spmvx_context *, const spx_sparse *a, int64_t nnz, spx_sparse *csr);
+/* Turns lengths at ptr[1 ...] into pointers. */
+void spx_running_sum(void *ptr, spmvx_type, int64_t count);
 /* A second owner of the same arrays. */
 spx_sparse spx_sparse_share(const spx_sparse *);
 void spx_sparse_drop(spx_sparse *);        /* leaves it zeroed; fine on a zeroed one */

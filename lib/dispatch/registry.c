@@ -11,7 +11,7 @@
 
 extern const spx_kernel spx_mul_coo_scalar, spx_mul_csr_scalar, spx_mul_csr_vector, spx_mul_csr_nnz_split, spx_mul_csr_merge_path,
     spx_mul_csc_scalar, spx_mul_ell, spx_mul_sell, spx_mul_hyb, spx_mul_dia, spx_mul_bsr,
-    spx_mul_csr5, spx_mul_tiled;
+    spx_mul_csr5, spx_mul_tiled, spx_spmspm_csr_dense_row, spx_spmspm_coo_hash;
 #ifdef SPX_X86
 extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_mul_sell_avx2, spx_mul_sell_avx512;
 #endif
@@ -39,6 +39,8 @@ static const spx_kernel *const kernels[] = {
     &spx_mul_bsr,
     &spx_mul_csr5,
     &spx_mul_tiled,
+    &spx_spmspm_csr_dense_row,
+    &spx_spmspm_coo_hash,
 };
 
 static const struct { const char *name; uint32_t bit; } isas[] = { { "avx2", SPX_ISA_AVX2 }, { "avx512", SPX_ISA_AVX512 } };

@@ -12,10 +12,6 @@ static inline int64_t spx_row_length(const spx_sparse *csr, int64_t r)
 /* The longest row. */
 int64_t spx_longest_row(const spx_sparse *csr);
 
-/* A CSR of a's shape with arrays for nnz entries; ptr[0] is 0 and ptr[r + 1] is to be the length of row r. */
-spmvx_status spx_csr_new(const spmvx_context *, const spx_sparse *a, int64_t nnz, spx_sparse *csr);
-/* Turns lengths at ptr[1 ...] into pointers. */
-void spx_running_sum(void *ptr, spmvx_type, int64_t count);
 /* Runs body over rows in chunks of SPX_ROWS: chunk c is rows c*SPX_ROWS ... */
 enum { SPX_ROWS = 1024 };
 void spx_over_rows(const spmvx_context *, const spx_sparse *, spx_body *, void *arg);

@@ -54,6 +54,16 @@ typedef struct spx_mul {
     int threads;
 } spx_mul;
 
+/* C = A*B, all CSR: columns of C sorted, no repeats, structural zeros kept; terms of an entry are added in the order of A's
+ * row, then of B's. */
+typedef struct spx_product {
+    const spmvx_context *ctx;
+    const spx_sparse *A, *B;
+    int64_t products;           /* multiplications: for every entry of A the length of its row of B */
+    size_t max_workspace;       /* beside C; SIZE_MAX: no limit */
+    size_t workspace;           /* out: what was taken */
+} spx_product;
+
 typedef struct spx_kernel {
     const char *name;           /* "sell", "sell@avx512" */
     spmvx_operation operation;
@@ -68,6 +78,7 @@ typedef struct spx_kernel {
     double (*cost)(const spx_features *);
     spmvx_status (*prepare)(const spmvx_context *, const spx_sparse *, spx_partition *);
     spmvx_status (*run)(const spx_mul *);
+    spmvx_status (*multiply)(spx_product *, spx_sparse *C);    /* of SPMVX_SPMSPM, which has no cost, prepare and run */
 } spx_kernel;
 
 #define SPX_BIT(t) (1u << (t))

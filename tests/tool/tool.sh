@@ -22,7 +22,7 @@ expect 2 "$spmvx"; has err '^usage'; silent out
 expect 0 "$spmvx" --help; has out '^usage'; silent err
 expect 0 "$spmvx" --version; has out '^spmvx [0-9]'
 expect 2 "$spmvx" frobnicate; has err "unknown command 'frobnicate'"
-for command in info mul convert bench kernels; do
+for command in info mul spmspm convert bench kernels; do
     expect 0 "$spmvx" $command --help; has out "usage: spmvx $command"; silent err
     expect 2 "$spmvx" $command --nonsense; has err 'unknown option --nonsense'; silent out
 done
@@ -63,6 +63,11 @@ expect 1 "$spmvx" mul --kernel sell:lanes=3 "$tmp/a.mtx"; has err 'lanes'
 expect 1 "$spmvx" mul --x "$tmp/a.mtx" "$tmp/a.mtx"; has err 'needs 3'
 expect 1 "$spmvx" mul -o "$tmp/no/such/folder" "$tmp/a.mtx"; has err 'no/such'
 
+printf '%%%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 2\n3 1 -1\n2 2 5\n' >"$tmp/b.mtx"
+expect 0 "$spmvx" spmspm "$tmp/a.mtx" "$tmp/b.mtx" -o "$tmp/ab.mtx"; has out '2 x 2, 3 nonzeros'
+[ "$(grep -v '^%' "$tmp/ab.mtx" | tr '\n' ';')" = '2 2 3;1 1 0;2 1 -8;2 2 15;' ] || { echo 'the product is wrong:'; cat "$tmp/ab.mtx"; bad=1; }
+expect 1 "$spmvx" spmspm "$tmp/a.mtx" "$tmp/a.mtx"; has err '3 columns'
+expect 2 "$spmvx" spmspm "$tmp/a.mtx"; has err 'two wanted'
 for end in mtx mtx.gz mtx.zst mtx.xz; do
     expect 0 "$spmvx" convert "$data/lhr01.mtx.gz" "$tmp/b.$end"
     expect 0 "$spmvx" convert -o "$tmp/c.mtx" "$tmp/b.$end"

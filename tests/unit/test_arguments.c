@@ -281,7 +281,7 @@ static void test_input_structs(void **state)
         { "options", &context, sizeof context, SPMVX_OK, take_context }, { "arrays", &csr, sizeof csr, SPMVX_OK, take_arrays },
         { "options", &reading, sizeof reading, SPMVX_OK, take_read },    { "options", &writing, sizeof writing, SPMVX_OK, take_write },
         { "options", &convert, sizeof convert, SPMVX_OK, take_convert },
-        { "options", &product, sizeof product, SPMVX_ERR_UNSUPPORTED, take_product },
+        { "options", &product, sizeof product, SPMVX_OK, take_product },
         { "options", &product, sizeof product, SPMVX_ERR_UNSUPPORTED, take_triple },
         { "options", &product, sizeof product, SPMVX_ERR_UNSUPPORTED, take_plan },
     };
@@ -899,7 +899,11 @@ static void test_products(void **state)
     spmvx_matrix *m = NOT_WRITTEN;
     refuse_product(f, SPMVX_ERR_ARGUMENT, "A is NULL", NULL, f->B, NULL);
     refuse_product(f, SPMVX_ERR_ARGUMENT, "B is NULL", f->A, NULL, NULL);
-    refuse_product(f, SPMVX_ERR_UNSUPPORTED, "not in this version", f->A, f->B, NULL);
+    spmspm_plan *plan = NOT_WRITTEN;
+    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version", spmspm_plan_create(f->ctx, f->A, f->B, NULL, &plan));
+    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version", spmspm_plan_mul(f->ctx, NOT_WRITTEN, f->A, f->B, &m));
+    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version", spmspm_plan_refill(f->ctx, NOT_WRITTEN, f->A, f->B, f->wide));
+    assert_ptr_equal(plan, NOT_WRITTEN);
     refused(f, SPMVX_ERR_ARGUMENT, "C is NULL", spmspm_mul(f->ctx, f->A, f->B, NULL, NULL));
     refused(f, SPMVX_ERR_ARGUMENT, "out is NULL", spmspm_plan_create(f->ctx, f->A, f->B, NULL, NULL));
     refused(f, SPMVX_ERR_ARGUMENT, "plan is NULL", spmspm_plan_mul(f->ctx, NULL, f->A, f->B, &m));

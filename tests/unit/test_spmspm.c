@@ -1,0 +1,225 @@
+/* Products of sparse matrices: every kernel on pairs of cases against a long-double product, options, bad input. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+
+static const char *const kernels[] = { NULL, "csr-dense-row", "coo-hash" };
+
+/* Dense long-double rows of |A||B| and A*B; met: some product falls there. */
+typedef struct dense { long double *sum, *weight; bool *met; int64_t *terms; } dense;
+
+static dense dense_new(int64_t n)
+{
+    const size_t m = (size_t)n + 1;
+    return (dense){ calloc(m, sizeof(long double)), calloc(m, sizeof(long double)), calloc(m, sizeof(bool)), calloc(m, sizeof(int64_t)) };
+}
+
+static void dense_free(dense *d)
+{
+    free(d->sum);
+    free(d->weight);
+    free(d->met);
+    free(d->terms);
+}
+
+static void dense_row(const csr_arrays *a, const csr_arrays *b, int64_t r, spmvx_type type, dense *d)
+{
+    for (int64_t j = 0; j < b->arrays.ncols; j++) d->sum[j] = d->weight[j] = 0, d->met[j] = false, d->terms[j] = 0;
+    for (int64_t i = a->ptr[r]; i < a->ptr[r + 1]; i++)
+        for (int64_t k = b->ptr[a->col[i]]; k < b->ptr[a->col[i] + 1]; k++) {
+            const long double t = (long double)value_at(a->val, type, i) * value_at(b->val, type, k);
+            d->sum[b->col[k]] += t;
+            d->weight[b->col[k]] += fabsl(t);
+            d->met[b->col[k]] = true;
+            d->terms[b->col[k]]++;
+        }
+}
+
+static void check(const spmvx_matrix *C, const csr_arrays *a, const csr_arrays *b, spmvx_type type, const char *what)
+{
+    spmvx_arrays c = SPMVX_ARRAYS_INIT;
+    assert_ok(NULL, spmvx_matrix_arrays(C, &c));
+    assert_int_equal(c.nrows, a->arrays.nrows);
+    assert_int_equal(c.ncols, b->arrays.ncols);
+    const int32_t *ptr = c.ptr, *col = c.col;
+    const long double u = type == SPMVX_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
+    dense d = dense_new(c.ncols);
+    for (int64_t r = 0; r < c.nrows; r++) {
+        dense_row(a, b, r, type, &d);
+        int64_t met = 0;
+        for (int64_t j = 0; j < c.ncols; j++) met += d.met[j];
+        if (met != ptr[r + 1] - ptr[r]) fail_msg("%s: row %lld has %d entries, not %lld", what, (long long)r, ptr[r + 1] - ptr[r], (long long)met);
+        for (int64_t k = ptr[r]; k < ptr[r + 1]; k++) {
+            assert_true(d.met[col[k]] && (k == ptr[r] || col[k - 1] < col[k]));
+            const long double n = (long double)d.terms[col[k]] + 1, error = fabsl(value_at(c.val, type, k) - d.sum[col[k]]);
+            if (!(error <= 2 * n * u * d.weight[col[k]])) fail_msg("%s: row %lld, column %d is off by %Lg", what, (long long)r, col[k], error);
+        }
+    }
+    dense_free(&d);
+}
+
+static bool same(const spmvx_matrix *x, const spmvx_matrix *y)
+{
+    spmvx_arrays a = SPMVX_ARRAYS_INIT, b = SPMVX_ARRAYS_INIT;
+    assert_ok(NULL, spmvx_matrix_arrays(x, &a));
+    assert_ok(NULL, spmvx_matrix_arrays(y, &b));
+    return a.nnz == b.nnz && !memcmp(a.ptr, b.ptr, (size_t)(a.nrows + 1) * 4) && (!a.nnz || (!memcmp(a.col, b.col, (size_t)a.nnz * 4) &&
+           !memcmp(a.val, b.val, (size_t)a.nnz * value_bytes(a.val_type))));
+}
+
+static spmvx_matrix *product(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B, const char *kernel)
+{
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    spmvx_matrix *C = NULL;
+    o.kernel = kernel;
+    assert_ok(ctx, spmspm_mul(ctx, A, B, &o, &C));
+    return C;
+}
+
+static void check_pair(const triples *l, const triples *r, spmvx_type type)
+{
+    csr_arrays a = case_csr(l, type), b = case_csr(r, type);
+    spmvx_context *ctx = test_context(NULL, 2), *many = test_context(NULL, 5);
+    spmvx_matrix *A = case_coo(ctx, l, type), *B = NULL, *first = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &b.arrays, SPMVX_BORROW, &B));
+    for (int k = 0; k < 3; k++) {
+        char what[200];
+        snprintf(what, sizeof what, "%s by '%s', '%s'", kernels[k] ? kernels[k] : "the choice", l->name, r->name);
+        spmvx_matrix *C = product(ctx, A, B, kernels[k]), *again = product(many, A, B, kernels[k]);
+        check(C, &a, &b, type, what);
+        assert_true(same(C, again));
+        if (first) assert_true(same(first, C));   /* both kernels add in the same order */
+        else first = C;
+        if (first != C) spmvx_matrix_destroy(C);
+        spmvx_matrix_destroy(again);
+    }
+    spmvx_matrix_destroy(first);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(B);
+    spmvx_context_destroy(ctx);
+    spmvx_context_destroy(many);
+    csr_free(&a);
+    csr_free(&b);
+}
+
+static triples turned(triples t)
+{
+    return (triples){ t.name, t.ncols, t.nrows, t.nnz, t.col, t.row, t.val };
+}
+
+/* A*A^T and A^T*A, and A*A where it is square. */
+static void pairs(void **state)
+{
+    (void)state;
+    static const int cases[] = { 0, 1, 2, 3, 4, 6, 7, 8, 11, 15 };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
+            const triples t = case_make(cases[c]), other = turned(t);
+            check_pair(&t, &other, type);
+            if (t.ncols < 1000) check_pair(&other, &t, type);
+            if (t.nrows == t.ncols && t.nrows < 2500) check_pair(&t, &t, type);
+            triples copy = t;
+            triples_free(&copy);
+        }
+}
+
+static void real_matrices(void **state)
+{
+    (void)state;
+    static const char *const files[] = { "662_bus.mtx.gz", "arc130.mtx.gz", "fs_183_6.mtx.gz", "jagmesh7.mtx.gz" };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        triples t = case_read(files[i]);
+        check_pair(&t, &t, SPMVX_F64);
+        triples_free(&t);
+    }
+}
+
+/* Structural zeros are kept, the result multiplies, COO when asked for. */
+static void results(void **state)
+{
+    (void)state;
+    int32_t row[] = { 0, 0 }, col[] = { 0, 1 }, back[] = { 0, 1 }, zero[] = { 0, 0 };
+    double one[] = { 1, 1 }, minus[] = { 2, -2 };
+    const triples l = { "l", 1, 2, 2, row, col, one }, r = { "r", 2, 1, 2, back, zero, minus };
+    spmvx_context *ctx = test_context(NULL, 1);
+    spmvx_matrix *A = case_coo(ctx, &l, SPMVX_F64), *B = case_coo(ctx, &r, SPMVX_F64);
+    for (int f = 0; f < 3; f++) {
+        static const spmvx_format formats[] = { SPMVX_AUTO, SPMVX_CSR, SPMVX_COO };
+        spmspm_options o = SPMSPM_OPTIONS_INIT;
+        spmvx_matrix *C = NULL;
+        spmvx_arrays c = SPMVX_ARRAYS_INIT;
+        double x = 5, y = 7;
+        o.format = formats[f];
+        assert_ok(ctx, spmspm_mul(ctx, A, B, &o, &C));
+        assert_ok(ctx, spmvx_matrix_arrays(C, &c));
+        assert_int_equal(c.format, f == 2 ? SPMVX_COO : SPMVX_CSR);
+        assert_int_equal(c.nnz, 1);
+        assert_true(*(const double *)c.val == 0);
+        assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1, C, &x, 0, &y));
+        assert_true(y == 0);
+        spmvx_matrix_destroy(C);
+    }
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(B);
+    spmvx_context_destroy(ctx);
+}
+
+/* Workspace is bounded, hyper-sparse products take little of it, every allocation may fail. */
+static void memory(void **state)
+{
+    (void)state;
+    counter c = { 0 };
+    spmvx_context *ctx = test_context(&c, 2);
+    triples t = case_make(15);
+    const triples u = turned(t);
+    spmvx_matrix *A = case_coo(ctx, &t, SPMVX_F64), *B = case_coo(ctx, &u, SPMVX_F64), *C = (spmvx_matrix *)&c;
+    for (int k = 1; k < 3; k++) {
+        spmspm_options o = SPMSPM_OPTIONS_INIT;
+        o.kernel = kernels[k];
+        o.max_workspace = 64;
+        assert_fails(SPMVX_ERR_LIMIT, "options.max_workspace is 64", spmspm_mul(ctx, A, B, &o, &C));
+        assert_ptr_equal(C, &c);
+        o.max_workspace = 0;
+        const long live = c.live;
+        for (long n = 1;; n++) {
+            c.fail_at = c.allocations + n;
+            const spmvx_status s = spmspm_mul(ctx, A, B, &o, &C);
+            c.fail_at = 0;
+            if (s == SPMVX_OK) break;
+            assert_int_equal(s, SPMVX_ERR_MEMORY);
+            assert_ptr_equal(C, &c);
+            assert_int_equal(c.live, live);
+        }
+        spmvx_matrix_destroy(C);
+        C = (spmvx_matrix *)&c;
+    }
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    o.kernel = "csr-dense";
+    assert_fails(SPMVX_ERR_UNSUPPORTED, "csr-dense-row", spmspm_mul(ctx, A, B, &o, &C));
+    int32_t i = 0, far = 2000000000;
+    double v = 3;
+    const triples left = { "l", 2, 1, 1, &i, &i, &v }, right = { "r", 1, 2000000001, 1, &i, &far, &v };
+    spmvx_matrix *L = case_coo(ctx, &left, SPMVX_F64), *R = case_coo(ctx, &right, SPMVX_F64);
+    spmvx_arrays w = SPMVX_ARRAYS_INIT;
+    assert_ok(ctx, spmspm_mul(ctx, L, R, NULL, &C));
+    assert_ok(ctx, spmvx_matrix_arrays(C, &w));
+    assert_true(w.nnz == 1 && *(const int32_t *)w.col == far && *(const double *)w.val == 9);
+    spmvx_matrix_destroy(C);
+    spmvx_matrix_destroy(L);
+    spmvx_matrix_destroy(R);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(B);
+    spmvx_context_destroy(ctx);
+    assert_int_equal(c.live, 0);
+    triples_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(pairs), cmocka_unit_test(real_matrices), cmocka_unit_test(results), cmocka_unit_test(memory) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
