@@ -24,7 +24,7 @@
 
 #define STEPS     60
 #define STEPS_MAX 1000
-#define SETTLED   10         /* steps, from which on the eigenvalue nearest to an outermost Ritz value is taken for outermost */
+#define SETTLED   10         /* steps, after which the eigenvalue nearest to the outermost theta is the outermost */
 #define ROUNDING  1e-12      /* relative to the norm of A */
 #define PI        3.14159265358979323846
 
@@ -243,7 +243,8 @@ static int report(lanczos *l, const char *which, int k, const double *exact)
     printf("%-8s  %22.15e  bound %.2e  residual %.2e", which, theta, bound, computed);
     if (exact) printf("  exact %.15f  difference %.1e", *exact, fabs(theta - *exact));
     printf("\n");
-    if (!(computed <= bound + rounding)) return fail("wrong result: the residual exceeds the bound; is the matrix symmetric?");
+    if (!(computed <= bound + rounding))
+        return fail("wrong result: the residual exceeds the bound; is the matrix symmetric?");
     if (exact && l->m >= SETTLED && !(fabs(theta - *exact) <= bound + rounding))
         return fail("wrong result: too far from the exact eigenvalue");
     return 0;

@@ -234,8 +234,8 @@ static int run(pagerank *p, const char *path)
     if (check(spmvx_context_create(NULL, &p->ctx))) return -1;
     if (path ? read_graph(p->ctx, path, &p->graph) : make_graph(p->ctx, &p->graph)) return -1;
     if (check(spmvx_matrix_arrays(p->graph, &p->links))) return -1;
-    if (p->links.nrows != p->links.ncols || p->links.nrows < 1) return fail("a graph needs a square matrix of a row or more");
     p->n = p->links.nrows;
+    if (p->n != p->links.ncols || p->n < 1) return fail("the matrix is not square, or empty");
     return make_P(p) ? -1 : solve(p);
 }
 

@@ -119,7 +119,8 @@ const char  *spmvx_last_error(const spmvx_context *);
  * threads  host threads, 0: OpenMP's default, at most 4096. No kernel's result depends on it; AUTO's choice may.
  * flags    SPMVX_CONTEXT_CHECK or 0.
  * stream   cudaStream_t or NULL; must be NULL on the host.
- * alloc, release   host memory: 64-byte aligned, callable from any thread; both or none. NULL: the C library's. They
+ * alloc, release   host memory: 64-byte aligned, callable from any thread; both or none. bytes is a multiple of 64,
+ *          not 0. NULL: the C library's. They
  *          must outlive the context, every matrix made in it, and every matrix that shares arrays with those. alloc
  *          answers NULL when memory is out. (libzstd alone, while a .zst file is open, takes memory of its own.)
  * log      receives messages from the thread that makes the call, or NULL.
@@ -202,7 +203,8 @@ typedef struct spmvx_arrays {
  * UNSUPPORTED (a format that cannot be given, or borrowing of I64 indices); PLACE; MEMORY. */
 spmvx_status spmvx_matrix_create(spmvx_context *, const spmvx_arrays *, uint32_t flags, spmvx_matrix **out);
 /* A view of the matrix's own arrays, without a copy: they belong to the matrix, live as long as it does, and must not
- * be written. Thread-safe. Errors: ARGUMENT; UNSUPPORTED for a format that is not listed above. */
+ * be written. ptr is I64 from 2^31 entries on, or when it was lent so. (The CSR arrays of A are the CSC arrays of its
+ * transpose: given back with format CSC they make one without a copy.) Thread-safe. Errors: ARGUMENT; UNSUPPORTED for a format that is not listed above. */
 spmvx_status spmvx_matrix_arrays(const spmvx_matrix *, spmvx_arrays *view);
 
 /* val_type  of the matrix: SPMVX_F64 (also 0) or SPMVX_F32.
@@ -272,7 +274,7 @@ typedef struct spmvx_convert_options {
  * SPMVX_IS_BORROWED; one that copied any of their values (SPMVX_UPDATABLE, a kept transpose) has copies of all. The source may live on the host or on any device;
  * the result lives where the context computes. Arrays that stay the same are shared, not copied; borrowing is inherited
  * by what shares them. Every conversion back to CSR is exact: entries of a row keep their order, repeats and explicit
- * zeros stay. Workspace for op N and nvec columns is reserved in this context. NULL options: AUTO.
+ * zeros stay; but for DIA and BSR, which order a row by column and add repeats up in input order. Workspace for op N and nvec columns is reserved in this context. NULL options: AUTO.
  * Errors: ARGUMENT (also a kernel parameter that is unknown or out of range: the message lists the known ones);
  * UNSUPPORTED (a format or kernel this version or machine lacks; an update order that is no longer known);
  * LIMIT (max_bytes); DEVICE; MEMORY. */

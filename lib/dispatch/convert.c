@@ -105,7 +105,9 @@ static void tell(char *reason, const spx_features *f, const spx_candidate *best,
 {
     char spec[SPX_SPEC], other[SPX_SPEC] = "";
     spx_kernel_spec(&best->choice, spec);
-    int n = snprintf(reason, SPX_REASON, "%s: %s, %.3g us a multiplication", how, spec, best->mul_ns / 1e3);
+    const bool judged = best->mul_ns < (double)INT64_MAX;   /* a kernel asked for by its format may not be */
+    int n = snprintf(reason, SPX_REASON, "%s: %s", judged ? how : "the only kernel of the format asked for", spec);
+    if (judged) n += snprintf(reason + n, (size_t)(SPX_REASON - n), ", %.3g us a multiplication", best->mul_ns / 1e3);
     if (next && n < SPX_REASON) {
         spx_kernel_spec(&next->choice, other);
         n += snprintf(reason + n, (size_t)(SPX_REASON - n), " (next %s, %.3g)", other, next->mul_ns / 1e3);

@@ -1,9 +1,9 @@
 /* BSR: dense blocks of block_rows x block_cols: ptr[ceil(nrows/block_rows)+1], col[blocks] (block columns, rising within a
  * block row when built here), val[blocks*block_rows*block_cols], a block in row-major order, or column-major when given so
  * (PETSc's BAIJ is). Slots that are entries of the source have a presence bit, one run of words a block, unless every slot
- * inside the matrix is an entry. Repeats are added up in input order. A block size that was not asked for is the one that
- * stores the fewest bytes, by counting blocks.
- * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Im & Yelick, SPARSITY, IJHPCA 18(1), 2004. */
+ * inside the matrix is an entry. Repeats are added up in input order. A block size that was not asked for is the square
+ * of 2, 3, 4, 5, 6 or 8 whose values and columns take the fewest bytes, by counting blocks.
+ * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* COO: row[nnz], col[nnz], val[nnz], in any order. To CSR by a counting sort over rows that keeps the order of a row's
- * entries: every thread counts its run of entries, a scan over rows and runs gives each its place, and they move. */
+ * entries: every thread counts its run of entries, a scan over rows and runs gives each its place, and they move.
+ * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* CSC: ptr[ncols+1], row[nnz], val[nnz]: the CSR of the transpose. Columns hold their entries in the order of the rows.
- * Where a row's columns did not ascend, `order` keeps each entry's place in CSR, so that the way back is exact. */
+ * Where a row's columns did not ascend, `order` keeps each entry's place in CSR, so that the way back is exact.
+ * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Duff, Grimes & Lewis, ACM TOMS 15(1), 1989. */
 #include <inttypes.h>
 
 #include "format/build.h"

@@ -3,7 +3,8 @@
  *   tile_ptr    (slot TILE, u32)  row of each tile's first entry, top bit: empty rows lie among the tile's rows
  *   descriptor  (slot DESC)       bit_flag, y_offset, seg_offset of each lane, see core/csr5.h
  *   empty_offset (slots LIST_PTR, LIST)  for marked tiles: each segment's row, relative to the tile's first
- * The row pointers are kept for the way back. sigma follows the paper's rule <r,s,t,u> of the mean row length.
+ * tile_ptr has one element more, the row where what fills no tile begins; that rest is gone over by the row pointers, which
+ * are kept for the way back, too. sigma follows the paper's rule <r,s,t,u> of the mean row length.
  * Source: Liu & Vinter, CSR5: an efficient storage format for cross-platform SpMV, ICS 2015. */
 #include "core/csr5.h"
 

@@ -1,6 +1,6 @@
 /* ELL: every row as wide as the longest: entry k of row r at k*nrows + r; padding has column -1 and value 0.
  * HYB: an ELL part of `width`, and the entries of longer rows as COO behind it in the same col and val arrays, their rows in
- * `row`. The width is the largest that a third of the rows fill (Bell & Garland, SC 2009, section 3.4; their second bound,
+ * `row`. The width is the largest that a third of the rows fill (Bell & Garland, SC 2009; their second bound,
  * 4096 rows, is about filling a GPU and left out).
  * Source: Grimes, Kincaid, Young, ITPACK 2.0, 1979; Bell & Garland, SC 2009. */
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  * a tile's part of x fits where it is read fast (shared memory on a GPU, L1 or L2 on a CPU), and columns are 16 bits.
  *
  * The entries of a row within a tile make segments, cut at PIECE entries. A tile's segments, longest first, are dealt to
- * slices of 32 lanes. A slice is as wide as its longest segment, rounded up to 8, and stores groups of 8 entries a lane side
+ * slices of 32 lanes. A slice is as wide as its longest segment, in groups of 8, and stores groups of 8 entries a lane side
  * by side, so that a lane takes eight columns with one 16-byte load: entry k of lane i at ptr + (k/8*32 + i)*8 + k%8.
  *   TILE  (i32)  a tile's first slice          PTR   a slice's first place
  *   ROW   (i32)  each lane's row, -1: none     COL   (u16) column within the tile, 0xffff: padding

@@ -1,6 +1,6 @@
 /* y = alpha*A*x + beta*y for BSR, a block row at a time: one index a block, and the block's x used by all of its rows. Full
  * blocks inside the matrix are dense loops of constant size for the usual sizes; the rest is taken bit by bit.
- * Source: Im & Yelick, SPARSITY, IJHPCA 18(1), 2004. */
+ * Source: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004. */
 #ifndef SPX_V
 #include "kernel/dot.h"
 #include "kernel/kernel.h"
@@ -39,7 +39,7 @@ static double cost(const spx_features *f)
 const spx_kernel spx_mul_bsr = {
     .name = "bsr", .operation = SPMVX_MUL, .format = SPMVX_BSR, .place = SPMVX_HOST, .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "dense blocks, one index a block",
-    .source = "Im & Yelick 2004", .cost = cost, .prepare = prepare, .run = run,
+    .source = "Im, Yelick & Vuduc 2004", .cost = cost, .prepare = prepare, .run = run,
 };
 
 #else

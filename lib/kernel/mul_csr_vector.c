@@ -1,6 +1,6 @@
 /* y = alpha*A*x + beta*y for CSR, several partial sums a row, rows dealt out in chunks of equal nonzeros. On the GPU the
  * partial sums are the lanes of a warp; here they are the lanes of a vector register (avx2/, avx512/) or plain variables.
- * Source: Bell & Garland, SC 2009, section 4.2 (CSR-vector). */
+ * Source: Bell & Garland, SC 2009 (CSR-vector). */
 #ifndef SPX_V
 #include "kernel/dot.h"
 #include "kernel/kernel.h"

@@ -1,6 +1,6 @@
 /* csr-vector over the vectors of one instruction set (avx2/vec.h, avx512/vec.h): a row's partial sums are the lanes of two
  * registers. Compiled once a set and once a type.
- * Source: Bell & Garland, SC 2009, section 4.2. */
+ * Source: Bell & Garland, SC 2009 */
 #ifndef SPX_V
 #include "kernel/dot.h"
 #include "kernel/isa_name.h"

@@ -1,6 +1,6 @@
 /* y = alpha*A*x + beta*y for DIA: a block of 64 rows at a time, diagonal after diagonal, without an index to load. Where a
  * word of presence bits is full (or there are none) the rows of the block that the diagonal crosses are one plain loop.
- * Source: Bell & Garland, SC 2009, section 4.1. */
+ * Source: Bell & Garland, SC 2009 */
 #ifndef SPX_V
 #include "kernel/dot.h"
 #include "kernel/kernel.h"

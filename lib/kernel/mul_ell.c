@@ -1,5 +1,5 @@
 /* y = alpha*A*x + beta*y for ELL, a block of rows at a time, column of entries after column of entries.
- * Source: Bell & Garland, SC 2009, section 4.3 (a thread a row). */
+ * Source: Bell & Garland, SC 2009 (a thread a row). */
 #ifndef SPX_V
 #include "kernel/dot.h"
 #include "kernel/kernel.h"

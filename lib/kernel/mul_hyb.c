@@ -1,5 +1,5 @@
 /* y = alpha*A*x + beta*y for HYB: the ELL part row by row, then the entries of longer rows added as COO, with carries settled
- * in fixed order. Source: Bell & Garland, SC 2009, section 4.5. */
+ * in fixed order. Source: Bell & Garland, SC 2009 */
 #ifndef SPX_V
 #include "kernel/carry.h"
 #include "kernel/dot.h"
