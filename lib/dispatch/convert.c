@@ -401,6 +401,8 @@ static spmvx_status convert_into(job *j, const spmvx_matrix *src, const spmvx_co
         SPX_TRY(transpose_side(j, src, m));
         j->used += spx_side_bytes(t);
     }
+    if (o->nvec > 1) SPX_TRY(spx_side_prepare_multi(ctx, n));
+    if (o->nvec > 1 && o->ops & SPMVX_OPS_T) SPX_TRY(spx_side_prepare_multi(ctx, t));
     m->updatable = o->flags & SPMVX_UPDATABLE;
     m->csr_is_input = src->csr_is_input && !spx_format_find(n->A.format)->place;   /* which sorts, and adds repeats up */
     const bool same_values = n->A.slot[SPX_VAL] == from->A.slot[SPX_VAL];

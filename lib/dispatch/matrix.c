@@ -17,6 +17,7 @@ void spx_side_drop(spx_side *s)
 {
     spx_sparse_drop(&s->A);
     spx_partition_drop(&s->part);
+    spx_partition_drop(&s->multi_part);
     spx_array_drop(s->map);
     spx_array_drop(s->map_ptr);
     *s = (spx_side){ 0 };
@@ -35,9 +36,23 @@ size_t spx_side_bytes(const spx_side *s)
     size_t bytes = spx_sparse_bytes(&s->A, false);
     if (s->part.bounds) bytes += s->part.bounds->bytes;
     if (s->part.order) bytes += s->part.order->bytes;
+    if (s->multi_part.bounds) bytes += s->multi_part.bounds->bytes;
     if (s->map) bytes += s->map->bytes;
     if (s->map_ptr) bytes += s->map_ptr->bytes;
     return bytes;
+}
+
+spmvx_status spx_side_prepare_multi(const spmvx_context *ctx, spx_side *side)
+{
+    for (int32_t i = 0; i < spx_kernel_total(); i++) {
+        const spx_kernel *k = spx_kernel_at(i);
+        if (k->operation != SPMVX_MUL_MULTI || k->format != side->A.format || k->place != ctx->backend->place ||
+            !(k->types & SPX_BIT(side->A.val_type)) || !spx_kernel_available(k))
+            continue;
+        side->multi = k;
+        return k->prepare(ctx, &side->A, &side->multi_part);
+    }
+    return SPMVX_OK;
 }
 
 size_t spx_matrix_bytes(const spmvx_matrix *m)
@@ -93,6 +108,15 @@ spmvx_status spx_mul_run(spmvx_context *ctx, spmvx_op op, double alpha, const sp
         return ctx->backend->scale(ctx, side->A.val_type, side->A.nrows, nvec, beta, Y, ldy);
     spx_mul mul = { .ctx = ctx, .A = &side->A, .part = &side->part, .alpha = alpha, .beta = beta,
                     .threads = spx_threads_for(ctx->threads, side->A.nnz + side->A.nrows) };
+    if (nvec > 1 && side->multi) {
+        mul.part = &side->multi_part;
+        mul.x = X;
+        mul.y = Y;
+        mul.nvec = nvec;
+        mul.ldx = ldx;
+        mul.ldy = ldy;
+        return side->multi->run(&mul);
+    }
     SPX_TRY(spx_workspace(ctx, side->part.work_bytes, &mul.work));
     const size_t each = spx_type_bytes(side->A.val_type);
     for (int64_t j = 0; j < nvec; j++) {

@@ -10,6 +10,8 @@ typedef struct spx_side {
     spx_sparse A;               /* op(A) */
     spx_choice choice;
     spx_partition part;
+    const spx_kernel *multi;    /* for several columns, with its partition; NULL: column by column */
+    spx_partition multi_part;
     spx_array *map;             /* updatable: 1 + input position of every stored value, 0 for padding; NULL: its own */
     spmvx_type map_type;
     spx_array *map_ptr;         /* where repeats are added up: map[map_ptr[i]] ... belong to stored value i; else NULL */
@@ -34,6 +36,8 @@ void spx_matrix_free(spmvx_matrix *);
 
 /* Prepares a side that has its arrays for a kernel. */
 spmvx_status spx_side_prepare(const spmvx_context *, spx_side *, const spx_choice *);
+/* Adds the format's kernel for several columns, where there is one. */
+spmvx_status spx_side_prepare_multi(const spmvx_context *, spx_side *);
 void spx_side_drop(spx_side *);
 size_t spx_side_bytes(const spx_side *);
 /* Of both sides; arrays that they share are counted once, borrowed ones not. */

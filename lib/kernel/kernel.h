@@ -42,7 +42,7 @@ typedef struct spx_partition {
 
 void spx_partition_drop(spx_partition *);
 
-/* One multiplication: y = alpha*A*x + beta*y with alpha not 0. */
+/* One multiplication: y = alpha*A*x + beta*y with alpha not 0. Kernels of MUL_MULTI take nvec columns, ldx and ldy apart. */
 typedef struct spx_mul {
     spmvx_context *ctx;
     const spx_sparse *A;
@@ -50,6 +50,7 @@ typedef struct spx_mul {
     double alpha, beta;
     const void *x;
     void *y;
+    int64_t nvec, ldx, ldy;
     void *work;
     int threads;
 } spx_mul;
@@ -97,6 +98,9 @@ spmvx_status spx_partition_by(const spmvx_context *, const spx_sparse *, int64_t
                               int64_t (*weight_before)(const spx_sparse *, int64_t), spx_partition *);
 /* Rows of CSR by nonzeros (a row counts as two more). */
 spmvx_status spx_partition_rows(const spmvx_context *, const spx_sparse *, spx_partition *);
+
+/* Runs a MUL_MULTI body over all columns, 8, 4, 2 or 1 at a time: m->nvec tells the body how many. */
+void spx_run_columns(const spx_mul *, spx_body *);
 
 /* ---- shared by cost() functions of the host ---- */
 

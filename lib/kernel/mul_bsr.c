@@ -2,23 +2,13 @@
  * blocks inside the matrix are dense loops of constant size for the usual sizes; the rest is taken bit by bit.
  * Source: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004. */
 #ifndef SPX_V
+#include "kernel/bsr.h"
 #include "kernel/dot.h"
-#include "kernel/kernel.h"
 
 enum { MAX_BLOCK = 16 };
 
 #define SPX_TEMPLATE "kernel/mul_bsr.c"
 #include "kernel/each_type.h"
-
-static int64_t weight(const spx_sparse *a, int64_t R)
-{
-    return spx_ptr_at(a, R) * a->block_rows * a->block_cols + 2 * R * a->block_rows;
-}
-
-static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
-{
-    return spx_partition_by(ctx, a, spx_ceil_div(a->nrows, a->block_rows), weight, p);
-}
 
 static spmvx_status run(const spx_mul *m)
 {
@@ -39,7 +29,7 @@ static double cost(const spx_features *f)
 const spx_kernel spx_mul_bsr = {
     .name = "bsr", .operation = SPMVX_MUL, .format = SPMVX_BSR, .place = SPMVX_HOST, .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "dense blocks, one index a block",
-    .source = "Im, Yelick & Vuduc 2004", .cost = cost, .prepare = prepare, .run = run,
+    .source = "Im, Yelick & Vuduc 2004", .cost = cost, .prepare = spx_bsr_partition, .run = run,
 };
 
 #else

@@ -41,6 +41,20 @@ spmvx_status spx_partition_rows(const spmvx_context *ctx, const spx_sparse *a, s
     return spx_partition_by(ctx, a, a->nrows, rows_weight, p);
 }
 
+void spx_run_columns(const spx_mul *m, spx_body *body)
+{
+    const size_t each = spx_type_bytes(m->A->val_type);
+    for (int64_t j = 0, n; j < m->nvec; j += n) {
+        const int64_t left = m->nvec - j;
+        n = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+        spx_mul job = *m;
+        job.x = m->A->ncols ? (const char *)m->x + (size_t)(j * m->ldx) * each : m->x;
+        job.y = (char *)m->y + (size_t)(j * m->ldy) * each;
+        job.nvec = n;
+        spx_parallel(m->threads, m->part->chunks, body, &job);
+    }
+}
+
 double spx_csr_bytes(const spx_features *f)
 {
     return (double)f->nnz * (4.0 + (double)f->value_bytes) + (double)f->nrows * (double)f->ptr_bytes;

@@ -24,13 +24,19 @@ static spmvx_matrix_info info_of(const spmvx_matrix *m)
 }
 
 /* Each column as spmvx_mul gives it, and the rows between columns left alone. */
-static void columns_of(spmvx_context *ctx, const triples *t, spmvx_op op, int64_t nvec)
+static void columns_of(spmvx_context *ctx, const triples *t, spmvx_op op, int64_t nvec, spmvx_format format)
 {
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.format = format;
+    o.nvec = nvec;
+    o.ops = SPMVX_OPS_T;
+    o.max_bytes = SIZE_MAX;
     const int64_t rows = op == SPMVX_N ? t->nrows : t->ncols, cols = op == SPMVX_N ? t->ncols : t->nrows, ldx = cols + 3, ldy = rows + 2;
-    spmvx_matrix *coo = case_coo(ctx, t, SPMVX_F64), *m = convert(ctx, coo, NULL, 0, SPMVX_OPS_T);
+    spmvx_matrix *coo = case_coo(ctx, t, SPMVX_F64), *m = NULL;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, coo, &o, &m));
     double *X = malloc((size_t)(ldx * nvec + 1) * sizeof *X), *Y = malloc((size_t)(ldy * nvec + 1) * sizeof *Y), *y = malloc((size_t)(rows + 1) * sizeof *y);
     uint64_t seed = 8;
-    for (int64_t i = 0; i < ldx * nvec; i++) X[i] = case_value(&seed);
+    for (int64_t i = 0; i < ldx * nvec; i++) X[i] = i % ldx < cols ? case_value(&seed) : (double)NAN;   /* what lies between columns */
     for (int64_t i = 0; i < ldy * nvec; i++) Y[i] = 0.25;
     assert_ok(ctx, spmvx_mul_prepare(ctx, m, op, nvec));
     assert_ok(ctx, spmvx_mul_multi(ctx, op, 1.5, m, nvec, X, ldx, -1, Y, ldy));
@@ -55,9 +61,12 @@ static void several_columns(void **state)
     (void)state;
     spmvx_context *ctx = test_context(NULL, 2);
     for (int c = 0; c < 16; c++) {
+        if (c == 10 || c == 12 || c == 13) continue;   /* large, and nothing new */
         triples t = case_make(c);
-        for (int64_t nvec = 0; nvec < 10; nvec += 3)
-            for (spmvx_op op = SPMVX_N; op <= SPMVX_T; op++) columns_of(ctx, &t, op, nvec);
+        static const spmvx_format formats[] = { SPMVX_AUTO, SPMVX_COO, SPMVX_CSR, SPMVX_SELL, SPMVX_BSR };
+        for (int f = 0; f < 5; f++)
+            for (int64_t nvec = f ? 3 : 0; nvec < 16; nvec += 4)
+                for (spmvx_op op = SPMVX_N; op <= SPMVX_T; op++) columns_of(ctx, &t, op, nvec, formats[f]);
         triples_free(&t);
     }
     spmvx_context_destroy(ctx);
@@ -98,7 +107,7 @@ static void efforts(void **state)
 {
     (void)state;
     spmvx_context *ctx = test_context(NULL, 2);
-    for (int c = 0; c < 16; c++) {
+    for (int c = 0; c < 16; c += c < 7 ? 1 : 4) {
         triples t = case_make(c);
         spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F32);
         for (int32_t effort = 0; effort < 3; effort++) {
