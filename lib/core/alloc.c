@@ -3,12 +3,26 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "core/context.h"
 
 static void *libc_alloc(void *user, size_t bytes)
 {
     (void)user;
+#ifdef MADV_HUGEPAGE
+    /* Large arrays in large pages, where the system leaves that to madvise: fewer page faults to build, fewer TLB misses. */
+    enum { HUGE_PAGE = 2 << 20 };
+    size_t rounded;
+    if (bytes >= 2 * HUGE_PAGE && spx_size_add(bytes, HUGE_PAGE - 1, &rounded)) {
+        rounded &= ~(size_t)(HUGE_PAGE - 1);
+        void *p = aligned_alloc(HUGE_PAGE, rounded);
+        if (p) madvise(p, rounded, MADV_HUGEPAGE);   /* advice: if it is refused, nothing is lost */
+        return p;
+    }
+#endif
     return aligned_alloc(SPX_ALIGN, bytes);
 }
 

@@ -66,12 +66,14 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     void *val_out = a->slot[SPX_VAL]->data;
     const bool wide = spx_type_bytes(csr->val_type) == 8;
     static const uint64_t zero = 0;
+    int64_t from[SPX_ROWS + 1];
     for (int64_t chunk = begin; chunk < end; chunk++) {
         const int64_t first = spx_rows_begin(chunk), last = spx_rows_end(chunk + 1, csr->nrows);
+        for (int64_t r = first; r <= last; r++) from[r - first] = spx_ptr_at(csr, r);
         for (int64_t k = 0; k < a->width; k++)
             for (int64_t r = first; r < last; r++) {
-                const int64_t at = spx_ptr_at(csr, r) + k, to = k * a->nrows + r;
-                const bool entry = at < spx_ptr_at(csr, r + 1);
+                const int64_t at = from[r - first] + k, to = k * a->nrows + r;
+                const bool entry = at < from[r - first + 1];
                 col_out[to] = entry ? col[at] : -1;
                 spx_value_copy(val_out, to, entry ? val : &zero, entry ? at : 0, wide);
             }
