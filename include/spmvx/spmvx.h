@@ -217,8 +217,9 @@ typedef struct spmvx_read_options {
 } spmvx_read_options;
 #define SPMVX_READ_OPTIONS_INIT { sizeof(spmvx_read_options), SPMVX_F64, 0, 0, NULL, NULL }
 
-/* Reads a Matrix Market coordinate file (https://math.nist.gov/MatrixMarket/formats.html): real, integer or pattern
- * (every value 1); general, symmetric or skew-symmetric (expanded); plain or compressed, told by content. The result
+/* Reads a Matrix Market file (https://math.nist.gov/MatrixMarket/formats.html): coordinate, or array (whose zeros are no
+ * entries); real, integer or pattern (every value 1); general, symmetric or skew-symmetric (expanded); plain or
+ * compressed, told by content. The result
  * is CSR, rows in file order within each row; COO where rows far outnumber entries, since memory is bounded by what
  * the file holds and not by what its header claims.
  * Errors: ARGUMENT; IO (the operating system's reason); FILE (line and reason); UNSUPPORTED (complex, hermitian, a

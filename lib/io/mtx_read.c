@@ -1,5 +1,6 @@
-/* Matrix Market coordinate files. The text is taken in blocks of whole lines; a block is cut at line ends into one part a
- * thread, and every part is parsed straight to its place in the arrays, which grow with what the file really holds.
+/* Matrix Market files, coordinate and array. The text is taken in blocks of whole lines; a block is cut at line ends into one
+ * part a thread, the lines that hold something are counted, and every part is parsed straight to its place in the arrays,
+ * which grow with what the file really holds. Zeros of an array are dropped at the end.
  * Source: Boisvert, Pozo, Remington, The Matrix Market exchange formats, NISTIR 5935, 1996. */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,6 +25,7 @@ typedef struct reader {
     spx_source *source;
     field_kind field;
     symmetry symmetry;
+    bool array;                 /* values only, column by column */
     int64_t nrows, ncols, announced;
     size_t each;                /* bytes of a value */
     /* text */
@@ -168,9 +170,8 @@ static spmvx_status read_banner(reader *r, const char *p, const char *end)
     next_word(&p, end, type);
     next_word(&p, end, shape);
     if (strcmp(object, "matrix")) return bad(r, 1, "the object is '%s', not 'matrix'", object);
-    if (!strcmp(layout, "array"))
-        return spx_fail(r->ctx, SPMVX_ERR_UNSUPPORTED, "%s: line 1: the layout is 'array' (a dense matrix); 'coordinate' is read", spx_path_tail(r->path));
-    if (strcmp(layout, "coordinate")) return bad(r, 1, "the layout is '%s', not 'coordinate'", layout);
+    r->array = !strcmp(layout, "array");
+    if (!r->array && strcmp(layout, "coordinate")) return bad(r, 1, "the layout is '%s', not 'coordinate' or 'array'", layout);
     const int f = which(type, fields, 4), s = which(shape, symmetries, 4);
     if (!strcmp(type, "double")) r->field = REAL;   /* what some writers say for real */
     else if (f == 4) return bad(r, 1, "the field is '%s', not real, integer or pattern", type);
@@ -181,6 +182,7 @@ static spmvx_status read_banner(reader *r, const char *p, const char *end)
         return spx_fail(r->ctx, SPMVX_ERR_UNSUPPORTED, "%s: line 1: the symmetry is 'hermitian'; general, symmetric and skew-symmetric are read", spx_path_tail(r->path));
     r->symmetry = (symmetry)s;
     if (r->symmetry == SKEW && r->field == PATTERN) return bad(r, 1, "a pattern cannot be skew-symmetric");
+    if (r->array && r->field == PATTERN) return bad(r, 1, "a pattern cannot be an array");
     p = skip_blanks(p, end);
     return p == end ? SPMVX_OK : bad(r, 1, "after the symmetry comes '%c'", *p);
 }
@@ -190,18 +192,19 @@ static spmvx_status read_sizes(reader *r, const char *p, const char *end)
     int64_t *const out[] = { &r->nrows, &r->ncols, &r->announced };
     static const char *const names[] = { "rows", "columns", "entries" };
     char what[24];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (r->array ? 2 : 3); i++) {
         p = skip_blanks(p, end);
         const char *from = p;
         if (!spx_scan_int(&p, end, out[i]) || *out[i] < 0 || (p < end && !is_space(*p)))
             return bad(r, r->line, "the number of %s is '%s'", names[i], excerpt(from, end, what));
     }
-    if (skip_blanks(p, end) != end) return bad(r, r->line, "after the three sizes comes '%s'", excerpt(skip_blanks(p, end), end, what));
+    if (skip_blanks(p, end) != end) return bad(r, r->line, "after the sizes comes '%s'", excerpt(skip_blanks(p, end), end, what));
     for (int i = 0; i < 2; i++)
         if (*out[i] > INT32_MAX)
             return spx_fail(r->ctx, SPMVX_ERR_RANGE, "%s: line %" PRId64 ": %" PRId64 " %s, above %" PRId32, spx_path_tail(r->path), r->line, *out[i], names[i], INT32_MAX);
     if (r->symmetry != GENERAL && r->nrows != r->ncols)
         return bad(r, r->line, "%" PRId64 " rows and %" PRId64 " columns, in a symmetric matrix", r->nrows, r->ncols);
+    if (r->array) r->announced = r->symmetry == GENERAL ? r->nrows * r->ncols : r->nrows * (r->nrows + (r->symmetry == SYMMETRIC ? 1 : -1)) / 2;
     return SPMVX_OK;
 }
 
@@ -238,6 +241,7 @@ static spmvx_status read_header(reader *r)
 typedef struct part {
     const char *begin, *end;
     int64_t lines, place, count;    /* lines in it; where its entries go; how many they are */
+    int64_t row, col;               /* of an array: of its first value */
     int64_t bad_line;               /* counted from the part's first, or -1 */
     char why[WHY];
 } part;
@@ -253,9 +257,10 @@ static void count_lines(void *arg, int thread, int64_t begin, int64_t end)
     const parse_job *j = arg;
     for (int64_t i = begin; i < end; i++) {
         part *t = &j->parts[i];
-        t->lines = 0;
+        t->lines = t->count = 0;
         for (const char *p = t->begin; p < t->end; t->lines++) {
             const char *stop = line_end(p, t->end);
+            t->count += !is_empty(p, stop);
             p = stop < t->end ? stop + 1 : t->end;
         }
     }
@@ -291,16 +296,44 @@ static bool parse_value(const char **p, const char *end, field_kind field, doubl
     return ok;
 }
 
-static bool parse_line(const reader *r, const char *p, const char *end, int64_t at, char *why)
+/* Where the array's value after (row, col) stands. */
+static void next_place(const reader *r, int64_t *row, int64_t *col)
 {
-    char what[24];
-    int32_t row, col;
+    if (++*row < r->nrows) return;
+    ++*col;
+    *row = r->symmetry == GENERAL ? 0 : r->symmetry == SYMMETRIC ? *col : *col + 1;
+}
+
+/* Where value k of an array stands: of column j's values, n - j (symmetric) or n - j - 1 (skew) are in the file. */
+static void find_place(const reader *r, int64_t k, int64_t *row, int64_t *col)
+{
+    if (r->symmetry == GENERAL) {
+        *col = r->nrows ? k / r->nrows : 0;
+        *row = r->nrows ? k % r->nrows : 0;
+        return;
+    }
+    const int64_t skip = r->symmetry == SKEW;
+    int64_t low = 0, high = r->nrows;   /* the last column with k or fewer values before it */
+    while (low + 1 < high) {
+        const int64_t j = low + (high - low) / 2;
+        if (j * (r->nrows - skip) - j * (j - 1) / 2 <= k) low = j;
+        else high = j;
+    }
+    *col = low;
+    *row = low + skip + k - (low * (r->nrows - skip) - low * (low - 1) / 2);
+}
+
+static bool parse_line(const reader *r, part *t, const char *p, const char *end, int64_t at)
+{
+    char what[24], *why = t->why;
+    int32_t row = (int32_t)t->row, col = (int32_t)t->col;
     double v = 1.0;
-    if (!parse_index(&p, end, r->nrows, "row", &row, why) || !parse_index(&p, end, r->ncols, "column", &col, why)) return false;
+    if (r->array) next_place(r, &t->row, &t->col);
+    else if (!parse_index(&p, end, r->nrows, "row", &row, why) || !parse_index(&p, end, r->ncols, "column", &col, why)) return false;
     if (r->field != PATTERN && !parse_value(&p, end, r->field, &v, why)) return false;
     p = skip_blanks(p, end);
     if (p != end) {
-        snprintf(why, WHY, "after the entry comes '%s'", excerpt(p, end, what));
+        snprintf(why, WHY, "after the %s comes '%s'", r->array ? "value" : "entry", excerpt(p, end, what));
         return false;
     }
     if (r->symmetry == SKEW && row == col) {
@@ -320,17 +353,17 @@ static void parse_parts(void *arg, int thread, int64_t begin, int64_t end)
     const parse_job *j = arg;
     for (int64_t i = begin; i < end; i++) {
         part *t = &j->parts[i];
-        t->count = 0;
         t->bad_line = -1;
-        int64_t line = 0;
+        int64_t line = 0, at = t->place;
+        if (j->r->array) find_place(j->r, at, &t->row, &t->col);
         for (const char *p = t->begin; p < t->end; line++) {
             const char *stop = line_end(p, t->end);
             if (!is_empty(p, stop)) {
-                if (!parse_line(j->r, p, stop, t->place + t->count, t->why)) {
+                if (at >= j->r->announced) break;   /* one too many, which read_block has seen */
+                if (!parse_line(j->r, t, p, stop, at++)) {
                     t->bad_line = line;
-                    return;
+                    break;
                 }
-                t->count++;
             }
             p = stop < t->end ? stop + 1 : t->end;
         }
@@ -401,33 +434,24 @@ static int64_t line_of(const part *t, int64_t k)
     return line;
 }
 
-static void close_gap(const reader *r, const part *t)
-{
-    if (t->place == r->count) return;
-    memmove((int32_t *)r->row->data + r->count, (int32_t *)r->row->data + t->place, (size_t)t->count * sizeof(int32_t));
-    memmove((int32_t *)r->col->data + r->count, (int32_t *)r->col->data + t->place, (size_t)t->count * sizeof(int32_t));
-    memmove((char *)r->val->data + (size_t)r->count * r->each, (char *)r->val->data + (size_t)t->place * r->each, (size_t)t->count * r->each);
-}
-
 static spmvx_status read_block(reader *r, size_t bytes)
 {
     part parts[MOST_PARTS];
     const int64_t n = cut(r, bytes, parts);
     parse_job j = { r, parts };
     spx_parallel(r->ctx->threads, n, count_lines, &j);
-    int64_t lines = 0;
+    int64_t more = 0;
     for (int64_t i = 0; i < n; i++) {
-        parts[i].place = r->count + lines;
-        lines += parts[i].lines;
+        parts[i].place = r->count + more;
+        more += parts[i].count;
     }
-    SPX_TRY(grow(r, lines));
+    SPX_TRY(grow(r, spx_min(more, r->announced - r->count)));
     spx_parallel(r->ctx->threads, n, parse_parts, &j);
     for (int64_t i = 0; i < n; i++) {
         const part *t = &parts[i];
+        if (t->bad_line >= 0) return bad(r, r->line + t->bad_line, "%s", t->why);
         if (r->count + t->count > r->announced)
             return bad(r, r->line + line_of(t, r->announced - r->count), "more entries than the %" PRId64 " announced", r->announced);
-        if (t->bad_line >= 0) return bad(r, r->line + t->bad_line, "%s", t->why);
-        close_gap(r, t);
         r->count += t->count;
         r->line += t->lines;
     }
@@ -447,6 +471,22 @@ static spmvx_status read_entries(reader *r)
     }
     if (r->count == r->announced) return SPMVX_OK;
     return bad(r, r->line, "the file ends after %" PRId64 " of the %" PRId64 " entries announced", r->count, r->announced);
+}
+
+/* ---- arrays: what is 0 is no entry ---- */
+
+static void drop_zeros(reader *r)
+{
+    int32_t *row = r->row->data, *col = r->col->data;
+    int64_t n = 0;
+    for (int64_t i = 0; r->array && i < r->count; i++) {
+        const double v = r->each == 8 ? ((const double *)r->val->data)[i] : (double)((const float *)r->val->data)[i];
+        if (v == 0.0) continue;
+        row[n] = row[i];
+        col[n] = col[i];
+        spx_value_copy(r->val->data, n++, r->val->data, i, r->each == 8);
+    }
+    if (r->array) r->count = n;
 }
 
 /* ---- symmetry: every entry off the diagonal is followed by its mirror image ---- */
@@ -511,6 +551,7 @@ static spmvx_status read_all(reader *r)
     SPX_TRY(grow(r, 1));
     SPX_TRY(read_entries(r));
     close_text(r);
+    drop_zeros(r);
     SPX_TRY(expand(r));
     return check_memory(r, spx_plus(spx_bytes(r->capacity, entry_bytes(r)), r->after(r->ctx, r->nrows, r->count, r->each)));
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define REAL "%%MatrixMarket matrix coordinate real general\n"
+#define ARRAY "%%MatrixMarket matrix array real "
 #define INTEGER "%%MatrixMarket matrix coordinate integer general\n"
 #define PATTERN "%%MatrixMarket matrix coordinate pattern general\n"
 #define SYMMETRIC "%%MatrixMarket matrix coordinate real symmetric\n"
@@ -426,7 +427,15 @@ static const struct { const char *name, *text; spmvx_status status; int line; co
     { "complex", "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n", SPMVX_ERR_UNSUPPORTED, 1, "complex" },
     { "hermitian", "%%MatrixMarket matrix coordinate real hermitian\n1 1 0\n", SPMVX_ERR_UNSUPPORTED, 1, "hermitian" },
     { "complex hermitian", "%%MatrixMarket matrix coordinate complex hermitian\n1 1 0\n", SPMVX_ERR_UNSUPPORTED, 1, "complex" },
-    { "array", "%%MatrixMarket matrix array real general\n1 1\n1\n", SPMVX_ERR_UNSUPPORTED, 1, "array" },
+    { "array, complex", "%%MatrixMarket matrix array complex general\n1 1\n1 1\n", SPMVX_ERR_UNSUPPORTED, 1, "complex" },
+    { "array, pattern", "%%MatrixMarket matrix array pattern general\n1 1\n", SPMVX_ERR_FILE, 1, "pattern" },
+    { "array, three sizes", ARRAY "general\n1 1 1\n1\n", SPMVX_ERR_FILE, 2, "after the sizes comes '1'" },
+    { "array, too few", ARRAY "general\n2 2\n1\n2\n3\n", SPMVX_ERR_FILE, 6, "3 of the 4 entries" },
+    { "array, too many", ARRAY "general\n2 2\n1\n2\n3\n\n4\n5\n", SPMVX_ERR_FILE, 8, "more entries than the 4" },
+    { "array, two in a line", ARRAY "general\n2 2\n1 2\n3 4\n", SPMVX_ERR_FILE, 3, "after the value comes '2'" },
+    { "array, no number", ARRAY "general\n2 1\n1\nx\n", SPMVX_ERR_FILE, 4, "value is 'x'" },
+    { "array, symmetric and not square", ARRAY "symmetric\n2 3\n1\n", SPMVX_ERR_FILE, 2, "symmetric" },
+    { "array, lying", ARRAY "general\n2000000000 2000000000\n1\n", SPMVX_ERR_FILE, 4, "1 of the 4000000000000000000" },
     { "symmetric 2 x 3", SYMMETRIC "2 3 0\n", SPMVX_ERR_FILE, 2, "2 rows and 3 columns" },
     { "skew-symmetric 3 x 2", SKEW "%\n3 2 0\n", SPMVX_ERR_FILE, 3, "3 rows and 2 columns" },
     { "2^31 rows", REAL "2147483648 1 0\n", SPMVX_ERR_RANGE, 2, "2147483648 rows" },
@@ -449,6 +458,48 @@ static void test_refused(void **state)
     }
 }
 
+/* Values only, column by column; zeros are no entries, and of symmetric ones the lower triangle is in the file. */
+static void test_arrays(void **state)
+{
+    (void)state;
+    check_reads(put_text(ARRAY "general\n2 3\n1\n2\n0\n4\n-0.0\n6\n"), NULL, "CSR 2x3: 1 1 1; 2 1 2; 2 2 4; 2 3 6;");
+    check_reads(put_text("%%MatrixMarket matrix array integer general\n% c\n\n3 1\n7\n\n% x\n 0 \n9"), NULL, "CSR 3x1: 1 1 7; 3 1 9;");
+    check_reads(put_text(ARRAY "symmetric\n3 3\n1\n2\n3\n4\n0\n6\n"), NULL, "CSR 3x3: 1 1 1; 1 2 2; 1 3 3; 2 1 2; 2 2 4; 3 1 3; 3 3 6;");
+    check_reads(put_text(ARRAY "skew-symmetric\n3 3\n2\n3\n5\n"), NULL, "CSR 3x3: 1 2 -2; 1 3 -3; 2 1 2; 2 3 -5; 3 1 3; 3 2 5;");
+    check_reads(put_text(ARRAY "general\n0 5\n"), NULL, "CSR 0x5:");
+    check_reads(put_text(ARRAY "skew-symmetric\n1 1\n"), NULL, "CSR 1x1:");
+}
+
+/* Long ones by several threads: every value in its place. */
+static void test_long_arrays(void **state)
+{
+    (void)state;
+    enum { N = 700 };
+    static const char *const kinds[] = { "general", "symmetric", "skew-symmetric" };
+    for (int kind = 0; kind < 3; kind++) {
+        text t = { 0 };
+        addf(&t, "%s%s\n%d %d\n", ARRAY, kinds[kind], N, N);
+        for (int j = 0; j < N; j++)
+            for (int i = kind == 0 ? 0 : j + kind - 1; i < N; i++) addf(&t, "%d\n", i * N + j + 1);
+        const char *path = put_file("array.mtx", t.bytes, t.n);
+        for (int32_t threads = 1; threads < 8; threads += 3) {
+            spmvx_context *ctx = test_context(NULL, threads);
+            spmvx_matrix *A = NULL;
+            assert_ok(ctx, spmvx_matrix_read(ctx, path, NULL, &A));
+            const spmvx_arrays v = view_of(A);
+            assert_int_equal(v.nnz, kind == 2 ? N * (N - 1) : N * N);
+            for (int64_t k = 0; k < v.nnz; k++) {
+                const int64_t i = row_of(&v, k), j = ((const int32_t *)v.col)[k];
+                const double lower = (double)((i > j ? i : j) * N + (i > j ? j : i) + 1), want = kind == 0 ? (double)(i * N + j + 1) : kind == 1 || i > j ? lower : -lower;
+                if (((const double *)v.val)[k] != want) fail_msg("%s, %d threads: entry (%d, %d)", kinds[kind], (int)threads, (int)i, (int)j);
+            }
+            spmvx_matrix_destroy(A);
+            spmvx_context_destroy(ctx);
+        }
+        free(t.bytes);
+    }
+}
+
 static void test_nul_bytes(void **state)
 {
     (void)state;
@@ -459,7 +510,7 @@ static void test_nul_bytes(void **state)
     check_refuses(put_file("a.mtx", in_value, sizeof in_value - 1), SPMVX_ERR_FILE, 3, "value is '1?'");
     check_refuses(put_file("a.mtx", in_index, sizeof in_index - 1), SPMVX_ERR_FILE, 3, "row is '1?'");
     check_refuses(put_file("a.mtx", between, sizeof between - 1), SPMVX_ERR_FILE, 3, "column is '1?1'");
-    check_refuses(put_file("a.mtx", alone, sizeof alone - 1), SPMVX_ERR_FILE, 4, "???");
+    check_refuses(put_file("a.mtx", alone, sizeof alone - 1), SPMVX_ERR_FILE, 4, "more entries");
     check_refuses(put_file("a.mtx", sizes, sizeof sizes - 1), SPMVX_ERR_FILE, 2, "entries is '1?'");
     check_refuses(put_file("a.mtx", banner, sizeof banner - 1), SPMVX_ERR_FILE, 1, "MatrixMarket");
     check_reads(put_file("a.mtx", comment, sizeof comment - 1), NULL, "CSR 1x1: 1 1 1;");
@@ -1169,6 +1220,8 @@ int main(void)
         cmocka_unit_test(test_single_precision),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_nul_bytes),
+        cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_long_arrays),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_long_path),
         cmocka_unit_test(test_lying_header),
