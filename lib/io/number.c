@@ -15,7 +15,25 @@ __extension__ typedef unsigned __int128 u128;
 
 static bool is_digit(char c)
 {
-    return c >= '0' && c <= '9';
+    return (unsigned char)(c - '0') < 10;
+}
+
+/* Reads digits from s on into *w, eight at a time while there are eight: the bytes are checked and summed pairwise in one
+ * word (little endian). The caller minds the overflow of more than 19. */
+static const char *digits_into(const char *s, const char *end, uint64_t *w)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (uint64_t v; end - s >= 8; s += 8) {
+        memcpy(&v, s, sizeof v);
+        if (((v & 0xf0f0f0f0f0f0f0f0u) | (((v + 0x0606060606060606u) & 0xf0f0f0f0f0f0f0f0u) >> 4)) != 0x3333333333333333u) break;
+        v = (v & 0x0f0f0f0f0f0f0f0fu) * 2561 >> 8;
+        v = (v & 0x00ff00ff00ff00ffu) * 6553601 >> 16;
+        v = (v & 0x0000ffff0000ffffu) * 42949672960001u >> 32;
+        *w = *w * 100000000 + v;
+    }
+#endif
+    for (; s < end && is_digit(*s); s++) *w = *w * 10 + (uint64_t)(*s - '0');
+    return s;
 }
 
 bool spx_scan_int(const char **p, const char *end, int64_t *out)
@@ -24,8 +42,15 @@ bool spx_scan_int(const char **p, const char *end, int64_t *out)
     const bool negative = s < end && *s == '-';
     if (s < end && (*s == '-' || *s == '+')) s++;
     const char *first = s;
+    uint64_t few = 0;
+    s = digits_into(s, end, &few);
+    if (s > first && s - first <= 18) {   /* no overflow */
+        *out = negative ? -(int64_t)few : (int64_t)few;
+        *p = s;
+        return true;
+    }
     int64_t v = 0;
-    for (; s < end && is_digit(*s); s++)
+    for (s = first; s < end && is_digit(*s); s++)
         if (__builtin_mul_overflow(v, 10, &v) || __builtin_sub_overflow(v, *s - '0', &v)) return false;   /* downward: INT64_MIN fits */
     if (s == first || (!negative && v == INT64_MIN)) return false;
     *out = negative ? v : -v;
@@ -283,6 +308,30 @@ static bool scan_exponent(const char **p, const char *end, int64_t *out)
     return true;
 }
 
+/* A number of at most KEPT digits, leading zeros among them: what most files have. False leaves *p as it was. */
+static bool scan_plain(const char **p, const char *end, decimal *d)
+{
+    const char *s = *p;
+    uint64_t w = 0;
+    s = digits_into(s, end, &w);
+    int64_t digits = s - *p, fraction = 0;
+    if (s < end && *s == '.') {
+        const char *first = ++s;
+        s = digits_into(s, end, &w);
+        fraction = s - first;
+        digits += fraction;
+    }
+    if (!digits || digits > KEPT) return false;
+    d->digits = *p;
+    d->stop = s;
+    int64_t e = 0;
+    if (s < end && ((*s | 32) == 'e' || (*s | 32) == 'd') && !scan_exponent(&s, end, &e)) return false;
+    d->w = w;
+    d->exponent = e - fraction;
+    *p = s;
+    return true;
+}
+
 bool spx_scan_double(const char **p, const char *end, double *out)
 {
     const char *s = *p;
@@ -296,6 +345,12 @@ bool spx_scan_double(const char **p, const char *end, double *out)
         return true;
     }
     decimal d = { 0 };
+    if (scan_plain(&s, end, &d)) {
+        const double plain = convert(&d);
+        *out = negative ? -plain : plain;
+        *p = s;
+        return true;
+    }
     int kept = 0;
     bool any = false, point = false;
     for (; s < end; s++) {

@@ -17,8 +17,8 @@ expected_files()
     echo "$includedir/spmvx/spmvx.h"
     echo "$includedir/spmvx/version.h"
     echo "$libdir/pkgconfig/spmvx.pc"
-    echo "$libdir/cmake/spmvx/spmvxConfig.cmake"
-    echo "$libdir/cmake/spmvx/spmvxConfigVersion.cmake"
+    echo "$prefix/lib/cmake/spmvx/spmvxConfig.cmake"
+    echo "$prefix/lib/cmake/spmvx/spmvxConfigVersion.cmake"
     if [ -e "$build/lib/libspmvx.a" ]; then echo "$libdir/libspmvx.a"; fi
     if [ -e "$build/lib/libspmvx.so" ]; then
         echo "$libdir/libspmvx.so"
