@@ -292,11 +292,32 @@ static void beyond_max_bytes(void **state)
     triples_free(&t);
 }
 
+/* CSR's size follows from its shape, so nothing of it is made before it is refused. */
+static void refused_before_built(void **state)
+{
+    (void)state;
+    counter c = { 0 };
+    spmvx_context *ctx = test_context(&c, 1);
+    int32_t row = 9999999, col = 0;
+    double val = 1;
+    const triples t = { "tall", 10000000, 1, 1, &row, &col, &val };
+    spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *out = NULL;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.format = SPMVX_CSR;
+    o.max_bytes = 1 << 20;
+    const long before = c.allocations;
+    assert_fails(SPMVX_ERR_LIMIT, "max_bytes is 1048576", spmvx_matrix_convert(ctx, coo, &o, &out));
+    assert_int_equal(c.allocations, before + 1);   /* the record of the result */
+    spmvx_matrix_destroy(coo);
+    spmvx_context_destroy(ctx);
+    assert_int_equal(c.live, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trips), cmocka_unit_test(views_are_input), cmocka_unit_test(sell_layout), cmocka_unit_test(sell_given),
-        cmocka_unit_test(beyond_max_bytes),
+        cmocka_unit_test(beyond_max_bytes), cmocka_unit_test(refused_before_built),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

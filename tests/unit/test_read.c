@@ -802,6 +802,23 @@ static void test_told_by_content(void **state)
 }
 
 /* However the text is cut into members, empty ones among them. */
+/* Zeros behind the last member are padding, as for gzip; anything else is damage. */
+static void test_gzip_padding(void **state)
+{
+    (void)state;
+    if (!has_gzip()) skip();
+    static const int paddings[] = { 1, 511, 70000 };
+    for (size_t i = 0; i < COUNT(paddings); i++) {
+        text z = { 0 };
+        add_gzip(&z, small, sizeof small - 1);
+        add_fill(&z, 0, (size_t)paddings[i]);
+        check_reads(put_file("padded.gz", z.bytes, z.n), NULL, small_dump);
+        add_fill(&z, 'x', 1);
+        check_refuses(put_file("padded.gz", z.bytes, z.n), SPMVX_ERR_FILE, 0, "gzip");
+        free(z.bytes);
+    }
+}
+
 static void test_gzip_members(void **state)
 {
     (void)state;
@@ -1230,7 +1247,7 @@ int main(void)
         cmocka_unit_test(test_large_refused),
         cmocka_unit_test(test_straddling_lines),
         cmocka_unit_test(test_told_by_content),
-        cmocka_unit_test(test_gzip_members),
+        cmocka_unit_test(test_gzip_members), cmocka_unit_test(test_gzip_padding),
         cmocka_unit_test(test_compressed),
         cmocka_unit_test(test_truncated),
         cmocka_unit_test(test_damaged),
