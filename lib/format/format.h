@@ -65,7 +65,8 @@ size_t spx_coo_to_csr_bytes(const spmvx_context *, int64_t nrows, int64_t nnz, s
 /* Diagonals that hold entries; 0 when DIA would store more than four places an entry. */
 spmvx_status spx_dia_count(const spmvx_context *, const spx_sparse *csr, int64_t *diagonals);
 
-/* Fills in what of a block size is 0 with what stores the fewest bytes, and tells what BSR would store. */
+/* Fills in what of a block size is 0 with what stores the fewest bytes, and tells about how many places BSR
+ * would store: from a sample of the rows. */
 spmvx_status spx_bsr_choose(const spmvx_context *, const spx_sparse *csr, int64_t *block_rows, int64_t *block_cols, int64_t *stored);
 
 /* The slice and sigma that SELL takes by default, and what it would store. */
