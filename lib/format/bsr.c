@@ -150,7 +150,7 @@ static spmvx_status count_blocks(const spmvx_context *ctx, const spx_sparse *csr
     return SPMVX_OK;
 }
 
-enum { WINDOW = 120, SAMPLE = 1 << 17 };   /* rows of a window: 2, 3, 4, 5, 6 and 8 divide it; entries looked at, about */
+enum { WINDOW = 120, SAMPLE = 1 << 14 };   /* rows of a window: 2, 3, 4, 5, 6 and 8 divide it; entries looked at, about */
 
 /* Blocks and entries in windows of rows spread evenly over the matrix, all of it when it is small. */
 static void sample_blocks(const spx_sparse *csr, int64_t br, int64_t bc, int32_t *mark, int64_t *blocks, int64_t *entries)
