@@ -18,18 +18,21 @@ static bool is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* Reads digits from s on into *w, eight at a time while there are eight: the bytes are checked and summed pairwise in one
- * word (little endian). The caller minds the overflow of more than 19. */
-static const char *digits_into(const char *s, const char *end, uint64_t *w)
+/* Reads digits from s on into *w, up to eight at a time. The caller minds the overflow of more than 19. */
+static inline const char *digits_into(const char *s, const char *end, uint64_t *w)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    for (uint64_t v; end - s >= 8; s += 8) {
+    static const uint64_t tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000 };
+    for (int n = 8; n == 8 && end - s >= 8; s += n) {
+        uint64_t v, some = 0;
         memcpy(&v, s, sizeof v);
-        if (((v & 0xf0f0f0f0f0f0f0f0u) | (((v + 0x0606060606060606u) & 0xf0f0f0f0f0f0f0f0u) >> 4)) != 0x3333333333333333u) break;
-        v = (v & 0x0f0f0f0f0f0f0f0fu) * 2561 >> 8;
-        v = (v & 0x00ff00ff00ff00ffu) * 6553601 >> 16;
-        v = (v & 0x0000ffff0000ffffu) * 42949672960001u >> 32;
-        *w = *w * 100000000 + v;
+        v ^= 0x3030303030303030u;
+        const uint64_t others = ((v + 0x7676767676767676u) | v) & 0x8080808080808080u;   /* right up to the first that is set */
+        n = others ? __builtin_ctzll(others) / 8 : 8;
+        if (!n) return s;
+        spx_eight_digits(s, n, &some);
+        *w = *w * tens[n] + some;
+        if (n < 8) return s + n;
     }
 #endif
     for (; s < end && is_digit(*s); s++) *w = *w * 10 + (uint64_t)(*s - '0');
@@ -266,6 +269,9 @@ static double convert(const decimal *dec)
     unsigned slack;
     const u128 m = scaled(dec->w, (int)dec->exponent, &e2, &slack);
     if (!slack && !dec->more) return rounded(m, e2, false);
+    const unsigned below = (unsigned)(m >> 64) & 0x7ff;   /* the first 11 bits that go, in a normal number */
+    if (!dec->more && e2 + 127 >= -1022 && e2 + 127 < 1023 && below != 0x3ff && below != 0x400 && below != 0x7ff)
+        return from_bits(((uint64_t)(e2 + 127 + 1022) << 52) + (uint64_t)(m >> 75) + (below >> 10));
     double low = rounded(m, e2, false), high;
     if (dec->more) {
         int e2_next;
@@ -332,11 +338,19 @@ static bool scan_plain(const char **p, const char *end, decimal *d)
     return true;
 }
 
+static double with_sign(double v, bool negative)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return from_bits(bits | (uint64_t)negative << 63);   /* no branch: signs cannot be foretold */
+}
+
 bool spx_scan_double(const char **p, const char *end, double *out)
 {
     const char *s = *p;
-    const bool negative = s < end && *s == '-';
-    if (s < end && (*s == '-' || *s == '+')) s++;
+    if (s == end) return false;
+    const bool negative = *s == '-';
+    s += negative | (*s == '+');
     if (s < end && !is_digit(*s) && *s != '.') {
         if (word(&s, end, "infinity") || word(&s, end, "inf")) *out = negative ? -HUGE_VAL : HUGE_VAL;
         else if (word(&s, end, "nan")) *out = negative ? -(double)NAN : (double)NAN;
@@ -346,8 +360,7 @@ bool spx_scan_double(const char **p, const char *end, double *out)
     }
     decimal d = { 0 };
     if (scan_plain(&s, end, &d)) {
-        const double plain = convert(&d);
-        *out = negative ? -plain : plain;
+        *out = with_sign(convert(&d), negative);
         *p = s;
         return true;
     }
@@ -382,8 +395,7 @@ bool spx_scan_double(const char **p, const char *end, double *out)
         if (!scan_exponent(&s, end, &e)) return false;
         d.exponent += e;
     }
-    const double v = convert(&d);
-    *out = negative ? -v : v;
+    *out = with_sign(convert(&d), negative);
     *p = s;
     return true;
 }

@@ -5,6 +5,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+/* The number that the first n (1 to 8) characters at s spell, without a branch on n: they are shifted to the end of a word
+ * and summed pairwise. False where one is no digit. 8 bytes at s must be readable. */
+static inline bool spx_eight_digits(const char *s, int n, uint64_t *out)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t v;
+    memcpy(&v, s, sizeof v);
+    v = (v ^ 0x3030303030303030u) << (64 - 8 * n);
+    if (((v + 0x7676767676767676u) | v) & 0x8080808080808080u) return false;
+    v = v * 2561 >> 8;
+    v = (v & 0x00ff00ff00ff00ffu) * 6553601 >> 16;
+    *out = (v & 0x0000ffff0000ffffu) * 42949672960001u >> 32;
+#else
+    uint64_t v = 0;
+    for (int i = 0; i < n; i++) {
+        if ((unsigned char)(s[i] - '0') > 9) return false;
+        v = v * 10 + (uint64_t)(s[i] - '0');
+    }
+    *out = v;
+#endif
+    return true;
+}
 
 /* Each reads a number at *p, before end, and moves *p past it; false when there is none, or it does not fit. The text
  * need not end with a NUL. What follows the number is the caller's business. */

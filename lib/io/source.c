@@ -48,15 +48,23 @@ static spmvx_status fail_io(const spmvx_context *ctx, const char *path, const ch
     return spx_fail(ctx, SPMVX_ERR_IO, "%s: %s: %s", spx_path_tail(path), what, strerror(errno));
 }
 
-static spmvx_status read_more(spx_source *s)
+static spmvx_status read_plain(spx_source *s, void *buf, size_t room, size_t *got)
 {
     ssize_t n;
-    do n = read(s->fd, s->input + s->end, INPUT - s->end);
+    do n = read(s->fd, buf, room);
     while (n < 0 && errno == EINTR);
     if (n < 0) return fail_io(s->ctx, s->path, "cannot read");
-    s->end += (size_t)n;
     s->done += n;
     s->eof = n == 0;
+    *got = (size_t)n;
+    return SPMVX_OK;
+}
+
+static spmvx_status read_more(spx_source *s)
+{
+    size_t got = 0;
+    SPX_TRY(read_plain(s, s->input + s->end, INPUT - s->end, &got));
+    s->end += got;
     return SPMVX_OK;
 }
 
@@ -264,6 +272,7 @@ spmvx_status spx_source_open(const spmvx_context *ctx, const char *path, size_t 
 spmvx_status spx_source_read(spx_source *s, char *buf, size_t room, size_t *got)
 {
     *got = 0;
+    if (s->kind == PLAIN && s->at == s->end && !s->eof) return read_plain(s, buf, room, got);
     while (!*got) {
         SPX_TRY(refill(s));
         if (s->kind == PLAIN) {
@@ -283,6 +292,11 @@ void spx_source_progress(const spx_source *s, int64_t *done, int64_t *total)
 {
     *done = s->done - (int64_t)(s->end - s->at);
     *total = s->total;
+}
+
+int64_t spx_source_plain_bytes(const spx_source *s)
+{
+    return s->kind == PLAIN ? spx_max(s->total, 0) : 0;
 }
 
 size_t spx_source_least(void)

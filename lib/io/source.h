@@ -15,6 +15,8 @@ spmvx_status spx_source_open(const spmvx_context *, const char *path, size_t bud
 spmvx_status spx_source_read(spx_source *, char *buf, size_t room, size_t *got);
 /* Bytes of the file taken so far, and in total (-1: not known). */
 void spx_source_progress(const spx_source *, int64_t *done, int64_t *total);
+/* The length of a regular file that is not compressed, else 0. */
+int64_t spx_source_plain_bytes(const spx_source *);
 /* What the decoder may hold from here on. */
 void spx_source_set_budget(spx_source *, size_t budget);
 /* Bytes of memory that it holds; 0 for NULL. */
