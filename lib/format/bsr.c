@@ -117,13 +117,14 @@ static void count_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     const count_job *j = arg;
     const int32_t *col = spx_data(j->csr, SPX_COL);
+    const spx_divisor bc = spx_divisor_of(j->bc);
     int32_t *mark = j->mark + (int64_t)thread * j->columns;
     memset(mark, 0, (size_t)j->columns * sizeof *mark);
     for (int64_t R = begin; R < end; R++) {
         const int64_t first = spx_ptr_at(j->csr, R * j->br), last = spx_ptr_at(j->csr, spx_min((R + 1) * j->br, j->csr->nrows));
         int64_t n = 0;
         for (int64_t k = first; k < last; k++) {
-            const int64_t C = col[k] / j->bc;
+            const int64_t C = spx_divide(col[k], bc);
             n += mark[C] != R + 1;
             mark[C] = (int32_t)(R + 1);
         }
@@ -205,9 +206,9 @@ spmvx_status spx_bsr_choose(const spmvx_context *ctx, const spx_sparse *csr, int
 typedef struct fill_job {
     const spx_sparse *csr;
     const spx_sparse *bsr;
-    int64_t *mark;              /* per thread: 1 + where a block column's block is, while it is >= the block row's first */
+    int32_t *mark;              /* per thread: 1 + a block column's block, from the block row's first; 0: none yet */
     int64_t columns;
-    _Atomic int64_t distinct;
+    _Atomic int64_t distinct, inside;
 } fill_job;
 
 static int by_column(const void *a, const void *b)
@@ -216,52 +217,91 @@ static int by_column(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Block columns come nearly in order, a row after the other: few stand far from their place. */
+static void sort_columns(int32_t *c, int64_t n)
+{
+    enum { FEW = 64 };
+    if (n > FEW) {
+        qsort(c, (size_t)n, sizeof *c, by_column);
+        return;
+    }
+    for (int64_t i = 1; i < n; i++) {
+        const int32_t v = c[i];
+        int64_t k = i;
+        for (; k > 0 && c[k - 1] > v; k--) c[k] = c[k - 1];
+        c[k] = v;
+    }
+}
+
 /* The distinct block columns of block row R in rising order, and marks of where each is. */
-static void place_blocks(const fill_job *j, int64_t R, int64_t *mark)
+static void place_blocks(const fill_job *j, int64_t R, spx_divisor bc, int32_t *mark)
 {
     const spx_sparse *csr = j->csr, *a = j->bsr;
     const int32_t *col = spx_data(csr, SPX_COL);
-    int32_t *out = a->slot[SPX_COL]->data;
-    const int64_t first = spx_ptr_at(a, R);
-    int64_t n = first;
-    for (int64_t k = spx_ptr_at(csr, R * a->block_rows); k < spx_ptr_at(csr, spx_min((R + 1) * a->block_rows, a->nrows)); k++) {
-        const int64_t C = col[k] / a->block_cols;
-        if (mark[C] > first) continue;
+    int32_t *out = (int32_t *)a->slot[SPX_COL]->data + spx_ptr_at(a, R);
+    const int64_t last = spx_ptr_at(csr, spx_min((R + 1) * a->block_rows, a->nrows));
+    int32_t n = 0;
+    for (int64_t k = spx_ptr_at(csr, R * a->block_rows); k < last; k++) {
+        const int64_t C = spx_divide(col[k], bc);
+        if (mark[C]) continue;
         out[n++] = (int32_t)C;
         mark[C] = n;
     }
-    qsort(out + first, (size_t)(n - first), sizeof *out, by_column);
-    for (int64_t b = first; b < n; b++) mark[out[b]] = b + 1;
+    sort_columns(out, n);
+    for (int32_t b = 0; b < n; b++) mark[out[b]] = b + 1;
+}
+
+/* Row i of block row R; answers how many slots it takes. Entries of one block mostly follow each other. */
+static int64_t fill_row(const fill_job *j, int64_t R, int64_t i, spx_divisor bc, const int32_t *mark)
+{
+    const spx_sparse *csr = j->csr, *a = j->bsr;
+    const int32_t *col = spx_data(csr, SPX_COL);
+    const void *val_in = spx_data(csr, SPX_VAL);
+    void *val = a->slot[SPX_VAL]->data;
+    const bool wide = spx_type_bytes(a->val_type) == 8;
+    const int64_t size = block_size(a), w = words(a), r = R * a->block_rows + i, first = spx_ptr_at(a, R), last = spx_ptr_at(csr, r + 1);
+    int64_t distinct = 0;
+    for (int64_t k = spx_ptr_at(csr, r); k < last;) {
+        const int64_t C = spx_divide(col[k], bc), b = first + mark[C] - 1, begin = C * bc.by, base = b * size;
+        uint64_t *bits = (uint64_t *)a->slot[SPX_BITS]->data + b * w;
+        do {
+            const int64_t at = i * bc.by + col[k] - begin;
+            uint64_t *word = &bits[at / 64], bit = 1ull << at % 64;
+            if (*word & bit) spx_value_add(val, base + at, val_in, k, a->val_type);
+            else spx_value_copy(val, base + at, val_in, k, wide);
+            distinct += !(*word & bit);
+            *word |= bit;
+            k++;
+        } while (k < last && (uint64_t)(col[k] - begin) < (uint64_t)bc.by);
+    }
+    return distinct;
 }
 
 static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     fill_job *j = arg;
-    const spx_sparse *csr = j->csr, *a = j->bsr;
-    const int32_t *col = spx_data(csr, SPX_COL);
-    int64_t *mark = j->mark + (int64_t)thread * j->columns, distinct = 0;
-    uint64_t *bits = a->slot[SPX_BITS]->data;
-    void *val = a->slot[SPX_VAL]->data;
+    const spx_sparse *a = j->bsr;
+    const int32_t *col = spx_data(a, SPX_COL);
+    int32_t *mark = j->mark + (int64_t)thread * j->columns;
+    const spx_divisor bc = spx_divisor_of(a->block_cols);
     const size_t each = spx_type_bytes(a->val_type);
     const int64_t size = block_size(a), w = words(a);
+    int64_t distinct = 0, inside = 0;
     memset(mark, 0, (size_t)j->columns * sizeof *mark);
     for (int64_t R = begin; R < end; R++) {
-        const int64_t first = spx_ptr_at(a, R), count = spx_ptr_at(a, R + 1) - first;
-        if (!count) continue;
-        place_blocks(j, R, mark);
-        memset((char *)val + (size_t)(first * size) * each, 0, (size_t)(count * size) * each);
-        memset(bits + first * w, 0, (size_t)(count * w) * sizeof *bits);
-        for (int64_t r = R * a->block_rows; r < spx_min((R + 1) * a->block_rows, a->nrows); r++)
-            for (int64_t k = spx_ptr_at(csr, r); k < spx_ptr_at(csr, r + 1); k++) {
-                const int64_t b = mark[col[k] / a->block_cols] - 1, at = in_block(a, r % a->block_rows, col[k] % a->block_cols);
-                uint64_t *word = &bits[b * w + at / 64], bit = 1ull << at % 64;
-                if (*word & bit) spx_value_add(val, b * size + at, spx_data(csr, SPX_VAL), k, a->val_type);
-                else spx_value_copy(val, b * size + at, spx_data(csr, SPX_VAL), k, each == 8);
-                distinct += !(*word & bit);
-                *word |= bit;
-            }
+        const int64_t first = spx_ptr_at(a, R), last = spx_ptr_at(a, R + 1);
+        if (first == last) continue;
+        place_blocks(j, R, bc, mark);
+        memset((char *)a->slot[SPX_VAL]->data + (size_t)(first * size) * each, 0, (size_t)((last - first) * size) * each);
+        memset((uint64_t *)a->slot[SPX_BITS]->data + first * w, 0, (size_t)((last - first) * w) * sizeof(uint64_t));
+        for (int64_t i = 0; i < spx_min(a->block_rows, a->nrows - R * a->block_rows); i++) distinct += fill_row(j, R, i, bc, mark);
+        for (int64_t b = first; b < last; b++) {
+            mark[col[b]] = 0;
+            inside += inside_block(a, R, col[b]);
+        }
     }
     j->distinct += distinct;
+    j->inside += inside;
 }
 
 static spmvx_status fill(const spmvx_context *ctx, const spx_sparse *csr, spx_sparse *a)
@@ -272,7 +312,7 @@ static spmvx_status fill(const spmvx_context *ctx, const spx_sparse *csr, spx_sp
     spx_parallel((int)threads, block_rows_of(a), fill_body, &j);
     spx_free(ctx, j.mark);
     a->nnz = j.distinct;
-    if (a->nnz == inside(a)) {
+    if (a->nnz == j.inside) {
         spx_array_drop(a->slot[SPX_BITS]);
         a->slot[SPX_BITS] = NULL;
     }

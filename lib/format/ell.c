@@ -55,10 +55,11 @@ typedef struct fill_job {
     int64_t *tail;              /* where the row's tail goes, or NULL for ELL */
 } fill_job;
 
-static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
+enum { BAND = 16 };   /* rows filled at once: whole cache lines of every column, few enough for the first cache */
+
+/* Columns and values of rows first ... last-1: along the rows, since there they are read in order. */
+static void fill_band(const fill_job *j, int64_t first, int64_t last)
 {
-    (void)thread;
-    const fill_job *j = arg;
     const spx_sparse *csr = j->csr, *a = j->out;
     const int32_t *col = spx_data(csr, SPX_COL);
     const void *val = spx_data(csr, SPX_VAL);
@@ -66,26 +67,36 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     void *val_out = a->slot[SPX_VAL]->data;
     const bool wide = spx_type_bytes(csr->val_type) == 8;
     static const uint64_t zero = 0;
-    int64_t from[SPX_ROWS + 1];
-    for (int64_t chunk = begin; chunk < end; chunk++) {
-        const int64_t first = spx_rows_begin(chunk), last = spx_rows_end(chunk + 1, csr->nrows);
-        for (int64_t r = first; r <= last; r++) from[r - first] = spx_ptr_at(csr, r);
-        for (int64_t k = 0; k < a->width; k++)
-            for (int64_t r = first; r < last; r++) {
-                const int64_t at = from[r - first] + k, to = k * a->nrows + r;
-                const bool entry = at < from[r - first + 1];
-                col_out[to] = entry ? col[at] : -1;
-                spx_value_copy(val_out, to, entry ? val : &zero, entry ? at : 0, wide);
-            }
-        for (int64_t r = first; j->tail && r < last; r++) {
-            int64_t to = j->tail[r];
-            for (int64_t at = spx_ptr_at(csr, r) + a->width; at < spx_ptr_at(csr, r + 1); at++, to++) {
-                ((int32_t *)a->slot[SPX_ROW]->data)[to] = (int32_t)r;
-                col_out[a->width * a->nrows + to] = col[at];
-                spx_value_copy(val_out, a->width * a->nrows + to, val, at, wide);
-            }
+    for (int64_t r = first; r < last; r++) {
+        const int64_t from = spx_ptr_at(csr, r), n = spx_min(spx_ptr_at(csr, r + 1) - from, a->width);
+        for (int64_t k = 0; k < n; k++) col_out[k * a->nrows + r] = col[from + k];
+        for (int64_t k = 0; k < n; k++) spx_value_copy(val_out, k * a->nrows + r, val, from + k, wide);
+        for (int64_t k = n; k < a->width; k++) {
+            col_out[k * a->nrows + r] = -1;
+            spx_value_copy(val_out, k * a->nrows + r, &zero, 0, wide);
         }
     }
+}
+
+static void fill_tail(const fill_job *j, int64_t r)
+{
+    const spx_sparse *csr = j->csr, *a = j->out;
+    const int64_t base = a->width * a->nrows, last = spx_ptr_at(csr, r + 1);
+    int64_t to = j->tail[r];
+    for (int64_t at = spx_ptr_at(csr, r) + a->width; at < last; at++, to++) {
+        ((int32_t *)a->slot[SPX_ROW]->data)[to] = (int32_t)r;
+        ((int32_t *)a->slot[SPX_COL]->data)[base + to] = ((const int32_t *)spx_data(csr, SPX_COL))[at];
+        spx_value_copy(a->slot[SPX_VAL]->data, base + to, spx_data(csr, SPX_VAL), at, spx_type_bytes(csr->val_type) == 8);
+    }
+}
+
+static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const fill_job *j = arg;
+    const int64_t last = spx_rows_end(end, j->out->nrows);
+    for (int64_t r = spx_rows_begin(begin); r < last; r += BAND) fill_band(j, r, spx_min(r + BAND, last));
+    for (int64_t r = spx_rows_begin(begin); j->tail && r < last; r++) fill_tail(j, r);
 }
 
 static spmvx_status build(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spmvx_format format, int64_t width, spx_sparse *out)

@@ -222,20 +222,17 @@ static void fill_slice(const spx_sparse *csr, const spx_sparse *sell, int64_t s)
     int32_t *col_out = sell->slot[SPX_COL]->data;
     void *val_out = sell->slot[SPX_VAL]->data;
     const bool wide = spx_type_bytes(csr->val_type) == 8;
-    int64_t from[MAX_SLICE], length[MAX_SLICE];
-    for (int64_t i = 0; i < C; i++) {
+    static const uint64_t zero = 0;
+    for (int64_t i = 0; i < C; i++) {   /* along the rows, since there they are read in order */
         const int64_t at = s * C + i, r = at >= csr->nrows ? -1 : row ? row[at] : at;
-        from[i] = r < 0 ? 0 : spx_ptr_at(csr, r);
-        length[i] = r < 0 ? 0 : row_length(csr, r);
-    }
-    for (int64_t k = 0; k < width; k++)
-        for (int64_t i = 0; i < C; i++) {
-            const int64_t to = first + k * C + i, at = from[i] + k;
-            const bool entry = k < length[i];
-            col_out[to] = entry ? col[at] : -1;
-            if (wide) ((uint64_t *)val_out)[to] = entry ? ((const uint64_t *)val)[at] : 0;
-            else ((uint32_t *)val_out)[to] = entry ? ((const uint32_t *)val)[at] : 0;
+        const int64_t from = r < 0 ? 0 : spx_ptr_at(csr, r), length = r < 0 ? 0 : row_length(csr, r);
+        for (int64_t k = 0; k < length; k++) col_out[first + k * C + i] = col[from + k];
+        for (int64_t k = 0; k < length; k++) spx_value_copy(val_out, first + k * C + i, val, from + k, wide);
+        for (int64_t k = length; k < width; k++) {
+            col_out[first + k * C + i] = -1;
+            spx_value_copy(val_out, first + k * C + i, &zero, 0, wide);
         }
+    }
 }
 
 static void fill_body(void *arg, int thread, int64_t begin, int64_t end)

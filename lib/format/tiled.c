@@ -27,8 +27,10 @@ typedef struct builder {
     const spmvx_context *ctx;
     const spx_sparse *csr;
     spx_sparse a;
-    int64_t width, tiles, count, slices;
-    segment *segments;          /* by row, then by slice and lane */
+    spx_divisor width;
+    int64_t tiles, count, slices;
+    int64_t *tile_first;        /* a tile's first segment, and one more */
+    segment *segments;          /* by tile, longest first, then by row */
     int64_t *order;             /* entries in tile order, or NULL: as in CSR */
 } builder;
 
@@ -48,23 +50,43 @@ static void order_row(const builder *b, int64_t r, uint64_t *key)
 {
     const int32_t *col = spx_data(b->csr, SPX_COL);
     const int64_t first = spx_ptr_at(b->csr, r), n = spx_row_length(b->csr, r);
-    for (int64_t i = 0; i < n; i++) key[i] = (uint64_t)(col[first + i] / b->width) << 40 | (uint64_t)i;   /* 2^24 tiles are more than there can be */
+    for (int64_t i = 0; i < n; i++) key[i] = (uint64_t)spx_divide(col[first + i], b->width) << 40 | (uint64_t)i;   /* 2^24 tiles are more than there can be */
     qsort(key, (size_t)n, sizeof *key, by_key);
     for (int64_t i = 0; i < n; i++) b->order[first + i] = first + (int64_t)(key[i] & ((1ull << 40) - 1));
 }
 
-static bool tiles_ascend(const spx_sparse *csr, int64_t width)
+static int64_t row_part(const builder *b, int64_t parts, int64_t i)
 {
-    const int32_t *col = spx_data(csr, SPX_COL);
-    for (int64_t r = 0; r < csr->nrows; r++)
-        for (int64_t k = spx_ptr_at(csr, r) + 1; k < spx_ptr_at(csr, r + 1); k++)
-            if (col[k - 1] / width > col[k] / width) return false;
-    return true;
+    return spx_part(b->csr->nrows, parts, i);
 }
 
-static spmvx_status order_entries(builder *b)
+typedef struct row_job {
+    builder *b;
+    int64_t parts;              /* of the rows, one a thread */
+    _Atomic bool unordered;     /* a row's tiles do not ascend */
+    int64_t *place;             /* parts x tiles: counts of segments, then where the next one goes */
+} row_job;
+
+static void look_for_disorder(void *arg, int thread, int64_t begin, int64_t end)
 {
-    if (tiles_ascend(b->csr, b->width)) return SPMVX_OK;
+    (void)thread;
+    row_job *j = arg;
+    const spx_sparse *csr = j->b->csr;
+    const int32_t *col = spx_data(csr, SPX_COL);
+    for (int64_t r = row_part(j->b, j->parts, begin); r < row_part(j->b, j->parts, end); r++) {
+        const int64_t last = spx_ptr_at(csr, r + 1);
+        for (int64_t k = spx_ptr_at(csr, r) + 1; k < last; k++)
+            if (col[k - 1] > col[k] && spx_divide(col[k - 1], j->b->width) > spx_divide(col[k], j->b->width)) {
+                j->unordered = true;
+                return;
+            }
+    }
+}
+
+static spmvx_status order_entries(builder *b, row_job *j)
+{
+    spx_parallel((int)j->parts, j->parts, look_for_disorder, j);
+    if (!j->unordered) return SPMVX_OK;
     SPX_TRY(spx_array_new(b->ctx, b->csr->nnz, sizeof(int64_t), "an order of the entries", &b->a.slot[SPX_ORDER]));
     b->order = b->a.slot[SPX_ORDER]->data;
     uint64_t *key;
@@ -74,62 +96,97 @@ static spmvx_status order_entries(builder *b)
     return SPMVX_OK;
 }
 
-/* The segments of all rows; out NULL counts only. */
-static int64_t cut_rows(const builder *b, segment *out)
+/* Walks the segments of a part of the rows: counts them by tile, or puts them where their tile's next one goes. */
+static void cut_rows(void *arg, int64_t part, bool put)
 {
+    const row_job *j = arg;
+    const builder *b = j->b;
     const int32_t *col = spx_data(b->csr, SPX_COL);
-    int64_t n = 0;
-    for (int64_t r = 0; r < b->csr->nrows; r++)
-        for (int64_t k = spx_ptr_at(b->csr, r); k < spx_ptr_at(b->csr, r + 1);) {
-            const int64_t first = k, tile = col[entry(b, k)] / b->width, stop = spx_min(spx_ptr_at(b->csr, r + 1), first + PIECE);
-            while (k < stop && col[entry(b, k)] / b->width == tile) k++;
-            if (out) out[n] = (segment){ first, (int32_t)r, (int32_t)tile, (int32_t)(k - first) };
-            n++;
-        }
-    return n;
-}
-
-/* By tile, longest first, then by row: two stable counting sorts. */
-static spmvx_status sort_segments(builder *b)
-{
-    segment *from = NULL, *to = NULL;
-    int64_t *place = NULL;
-    const int64_t buckets = spx_max(b->tiles, PIECE) + 2;
-    b->count = cut_rows(b, NULL);
-    spmvx_status s = spx_alloc(b->ctx, spx_bytes(b->count, sizeof *from), "segments", &from);
-    if (s == SPMVX_OK) s = spx_alloc(b->ctx, spx_bytes(b->count, sizeof *to), "segments", &to);
-    if (s == SPMVX_OK) s = spx_alloc(b->ctx, spx_bytes(buckets, sizeof *place), "counts of segments", &place);
-    if (s == SPMVX_OK) {
-        cut_rows(b, from);
-        for (int by_tile = 0; by_tile < 2; by_tile++) {
-            memset(place, 0, (size_t)buckets * sizeof *place);
-            for (int64_t i = 0; i < b->count; i++) place[(by_tile ? from[i].tile : PIECE - from[i].length) + 1]++;
-            for (int64_t i = 1; i < buckets; i++) place[i] += place[i - 1];
-            for (int64_t i = 0; i < b->count; i++) to[place[by_tile ? from[i].tile : PIECE - from[i].length]++] = from[i];
-            segment *swap = from;
-            from = to;
-            to = swap;
+    int64_t *place = j->place + part * b->tiles;
+    for (int64_t r = row_part(b, j->parts, part); r < row_part(b, j->parts, part + 1); r++) {
+        const int64_t last = spx_ptr_at(b->csr, r + 1);
+        for (int64_t k = spx_ptr_at(b->csr, r); k < last;) {
+            const int64_t first = k, tile = spx_divide(col[entry(b, k)], b->width), stop = spx_min(last, first + PIECE);
+            const int64_t begin = tile * b->width.by, end = begin + b->width.by;
+            do k++;
+            while (k < stop && col[entry(b, k)] >= begin && col[entry(b, k)] < end);
+            if (put) b->segments[place[tile]] = (segment){ first, (int32_t)r, (int32_t)tile, (int32_t)(k - first) };
+            place[tile]++;
         }
     }
-    spx_free(b->ctx, place);
-    spx_free(b->ctx, to);
-    if (s == SPMVX_OK) b->segments = from;
-    else spx_free(b->ctx, from);
-    return s;
+}
+
+static void count_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const row_job *j = arg;
+    for (int64_t p = begin; p < end; p++) {
+        memset(j->place + p * j->b->tiles, 0, (size_t)j->b->tiles * sizeof *j->place);
+        cut_rows(arg, p, false);
+    }
+}
+
+static void put_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    for (int64_t p = begin; p < end; p++) cut_rows(arg, p, true);
+}
+
+typedef struct sort_job {
+    builder *b;
+    segment *scratch;
+} sort_job;
+
+/* A tile's segments, longest first, by a stable counting sort. */
+static void sort_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const sort_job *j = arg;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t place[PIECE + 2] = { 0 };
+        segment *s = j->b->segments;
+        const int64_t first = j->b->tile_first[t], last = j->b->tile_first[t + 1];
+        for (int64_t i = first; i < last; i++) place[PIECE - s[i].length + 1]++;
+        place[0] = first;
+        for (int64_t i = 1; i <= PIECE + 1; i++) place[i] += place[i - 1];
+        for (int64_t i = first; i < last; i++) j->scratch[place[PIECE - s[i].length]++] = s[i];
+        memcpy(s + first, j->scratch + first, (size_t)(last - first) * sizeof *s);
+    }
+}
+
+static spmvx_status sort_segments(builder *b, row_job *j)
+{
+    sort_job sort = { b, NULL };
+    SPX_TRY(spx_alloc(b->ctx, spx_bytes(j->parts, spx_bytes(b->tiles, sizeof *j->place)), "counts of segments", &j->place));
+    SPX_TRY(spx_alloc(b->ctx, spx_bytes(b->tiles + 1, sizeof *b->tile_first), "segments of the tiles", &b->tile_first));
+    spx_parallel((int)j->parts, j->parts, count_body, j);
+    for (int64_t t = 0; t < b->tiles; t++) {
+        b->tile_first[t] = b->count;
+        for (int64_t p = 0; p < j->parts; p++) {
+            const int64_t n = j->place[p * b->tiles + t];
+            j->place[p * b->tiles + t] = b->count;
+            b->count += n;
+        }
+    }
+    b->tile_first[b->tiles] = b->count;
+    SPX_TRY(spx_alloc(b->ctx, spx_bytes(b->count, sizeof *b->segments), "segments", &b->segments));
+    SPX_TRY(spx_alloc(b->ctx, spx_bytes(b->count, sizeof *sort.scratch), "segments", &sort.scratch));
+    spx_parallel((int)j->parts, j->parts, put_body, j);
+    spx_parallel((int)j->parts, b->tiles, sort_body, &sort);
+    spx_free(b->ctx, sort.scratch);
+    return SPMVX_OK;
 }
 
 /* Where slices and tiles begin; writes them when the arrays are there, and tells how many places there are in all. */
 static int64_t lay_out(builder *b)
 {
     int32_t *tile_ptr = b->a.slot[SPX_TILE] ? b->a.slot[SPX_TILE]->data : NULL;
-    int64_t slice = 0, at = 0, i = 0;
+    int64_t slice = 0, at = 0;
     for (int64_t t = 0; t < b->tiles; t++) {
         if (tile_ptr) tile_ptr[t] = (int32_t)slice;
-        while (i < b->count && b->segments[i].tile == t) {
+        for (int64_t i = b->tile_first[t]; i < b->tile_first[t + 1]; i += LANES, slice++) {
             if (tile_ptr) spx_index_put(b->a.slot[SPX_PTR]->data, b->a.ptr_type, slice, at);
             at += spx_ceil_div(b->segments[i].length, GROUP) * GROUP * LANES;   /* the longest comes first */
-            slice++;
-            for (int64_t n = 0; n < LANES && i < b->count && b->segments[i].tile == t; n++) i++;
         }
     }
     if (tile_ptr) {
@@ -154,19 +211,20 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     const int32_t *col = spx_data(b->csr, SPX_COL);
     uint16_t *col_out = a->slot[SPX_COL]->data;
     int32_t *row_out = a->slot[SPX_ROW]->data;
+    const void *val_in = spx_data(b->csr, SPX_VAL);
     const bool wide = spx_type_bytes(a->val_type) == 8;
     static const uint64_t zero = 0;
     for (int64_t s = begin; s < end; s++) {
         const int64_t base = spx_ptr_at(a, s), groups = (spx_ptr_at(a, s + 1) - base) / (LANES * GROUP);
         for (int64_t i = 0; i < LANES; i++) {
             const segment *g = j->first[s] + i < j->first[s + 1] ? &b->segments[j->first[s] + i] : NULL;
+            const int64_t length = g ? g->length : 0;
             row_out[s * LANES + i] = g ? g->row : -1;
             for (int64_t k = 0; k < groups * GROUP; k++) {
                 const int64_t to = base + (k / GROUP * LANES + i) * GROUP + k % GROUP;
-                const bool there = g && k < g->length;
-                const int64_t from = there ? entry(b, g->first + k) : 0;
-                col_out[to] = there ? (uint16_t)(col[from] - g->tile * b->width) : PADDING;
-                spx_value_copy(a->slot[SPX_VAL]->data, to, there ? spx_data(b->csr, SPX_VAL) : &zero, from, wide);
+                const int64_t from = k < length ? entry(b, g->first + k) : 0;
+                col_out[to] = k < length ? (uint16_t)(col[from] - g->tile * b->width.by) : PADDING;
+                spx_value_copy(a->slot[SPX_VAL]->data, to, k < length ? val_in : &zero, from, wide);
             }
         }
     }
@@ -175,14 +233,10 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
 /* A slice's first segment, from the tiles. */
 static spmvx_status first_segments(const builder *b, int64_t **out)
 {
-    int64_t *first;
+    int64_t *first, s = 0;
     SPX_TRY(spx_alloc(b->ctx, spx_bytes(b->slices + 1, sizeof *first), "segments of the slices", &first));
-    int64_t s = 0, i = 0;
-    while (i < b->count) {
-        first[s++] = i;
-        const int32_t tile = b->segments[i].tile;
-        for (int64_t n = 0; n < LANES && i < b->count && b->segments[i].tile == tile; n++) i++;
-    }
+    for (int64_t t = 0; t < b->tiles; t++)
+        for (int64_t i = b->tile_first[t]; i < b->tile_first[t + 1]; i += LANES) first[s++] = i;
     first[s] = b->count;
     *out = first;
     return SPMVX_OK;
@@ -214,11 +268,19 @@ static spmvx_status fill(builder *b)
     return SPMVX_OK;
 }
 
+static spmvx_status cut_and_sort(builder *b)
+{
+    row_job j = { .b = b, .parts = spx_threads_for(b->ctx->threads, b->csr->nnz) };
+    spmvx_status s = order_entries(b, &j);
+    if (s == SPMVX_OK) s = sort_segments(b, &j);
+    spx_free(b->ctx, j.place);
+    return s;
+}
+
 static spmvx_status build_all(builder *b, const spx_build *build)
 {
     spx_sparse *a = &b->a;
-    SPX_TRY(order_entries(b));
-    SPX_TRY(sort_segments(b));
+    SPX_TRY(cut_and_sort(b));
     a->stored = lay_out(b);
     a->ptr_type = spx_count_type(a->stored);
     if (b->slices * LANES > INT32_MAX) return spx_fail(b->ctx, SPMVX_ERR_LIMIT, "TILED would have %" PRId64 " slices, above %d", b->slices, INT32_MAX / LANES);
@@ -239,11 +301,12 @@ static spmvx_status build_all(builder *b, const spx_build *build)
 static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
 {
     const int64_t width = build->layout.param[0];
-    builder b = { .ctx = ctx, .csr = csr, .width = width, .tiles = spx_ceil_div(csr->ncols, width) };
+    builder b = { .ctx = ctx, .csr = csr, .width = spx_divisor_of(width), .tiles = spx_ceil_div(csr->ncols, width) };
     b.a = (spx_sparse){ .format = SPMVX_TILED, .val_type = csr->val_type, .nrows = csr->nrows, .ncols = csr->ncols, .nnz = csr->nnz, .slice = LANES,
                         .sigma = width };
     const spmvx_status s = build_all(&b, build);
     spx_free(ctx, b.segments);
+    spx_free(ctx, b.tile_first);
     if (s == SPMVX_OK) *out = b.a;
     else spx_sparse_drop(&b.a);
     return s;
