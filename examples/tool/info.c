@@ -1,7 +1,8 @@
-/* spmvx info: what a matrix looks like, and what AUTO would choose for it. */
+/* spmvx info: what a matrix looks like, what each format would make of it, and what AUTO would choose. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tool.h"
 
@@ -53,6 +54,145 @@ static void print_shape(const spmvx_arrays *a, const shape *s)
     }
 }
 
+/* ---- symmetry: rows of the transpose beside rows of its transpose, both of which are sorted ---- */
+
+typedef struct symmetry {
+    int64_t mirrored, equal, opposite;   /* entries whose mirror image is there; has the same value, the opposite one */
+} symmetry;
+
+static double value_of(const spmvx_arrays *a, int64_t k)
+{
+    return vector_get(a->val, a->val_type, k);
+}
+
+static symmetry compare_rows(const spmvx_arrays *a, const spmvx_arrays *t)
+{
+    symmetry s = { 0 };
+    const int32_t *ca = a->col, *ct = t->col;
+    for (int64_t r = 0; r < a->nrows; r++) {
+        const int64_t end = index_at(a->ptr, a->ptr_type, r + 1), end_t = index_at(t->ptr, t->ptr_type, r + 1);
+        int64_t j = index_at(t->ptr, t->ptr_type, r);
+        for (int64_t k = index_at(a->ptr, a->ptr_type, r); k < end; k++) {
+            while (j < end_t && ct[j] < ca[k]) j++;
+            if (j == end_t || ct[j] != ca[k]) continue;
+            s.mirrored++;
+            s.equal += value_of(a, k) == value_of(t, j);
+            s.opposite += value_of(a, k) == -value_of(t, j);
+            j++;
+        }
+    }
+    return s;
+}
+
+static void print_symmetry(spmvx_context *ctx, const spmvx_matrix *m)
+{
+    spmvx_matrix *t = NULL, *tt = NULL;
+    spmvx_arrays a = SPMVX_ARRAYS_INIT, b = SPMVX_ARRAYS_INIT;
+    if (spmvx_matrix_transpose(ctx, m, &t) == SPMVX_OK && spmvx_matrix_transpose(ctx, t, &tt) == SPMVX_OK && spmvx_matrix_arrays(tt, &a) == SPMVX_OK &&
+        spmvx_matrix_arrays(t, &b) == SPMVX_OK && a.format == SPMVX_CSR && b.format == SPMVX_CSR) {
+        const symmetry s = compare_rows(&a, &b);
+        const double all = a.nnz ? (double)a.nnz : 1.0;
+        if (s.equal == a.nnz) printf("  symmetry          symmetric\n");
+        else if (s.opposite == a.nnz) printf("  symmetry          skew-symmetric\n");
+        else if (s.mirrored == a.nnz) printf("  symmetry          pattern symmetric; %.1f%% of the values are\n", 100.0 * (double)s.equal / all);
+        else printf("  symmetry          none; %.1f%% of the nonzeros have a mirror image\n", 100.0 * (double)s.mirrored / all);
+    } else fail(ctx, "transposition");
+    spmvx_matrix_destroy(t);
+    spmvx_matrix_destroy(tt);
+}
+
+/* ---- diagonals and blocks ---- */
+
+static void print_diagonals(const spmvx_arrays *a)
+{
+    const int64_t most = a->nrows + a->ncols;
+    unsigned char *seen = checked_alloc((size_t)most + 1);
+    const int32_t *col = a->col;
+    int64_t diagonals = 0, places = 0;
+    for (int64_t r = 0; r < a->nrows; r++) {
+        const int64_t to = index_at(a->ptr, a->ptr_type, r + 1);
+        for (int64_t k = index_at(a->ptr, a->ptr_type, r); k < to; k++) seen[col[k] - r + a->nrows] = 1;
+    }
+    for (int64_t d = 0; d < most; d++) {
+        if (!seen[d]) continue;
+        const int64_t offset = d - a->nrows, first = offset < 0 ? -offset : 0, last = a->ncols - offset < a->nrows ? a->ncols - offset : a->nrows;
+        diagonals++;
+        places += last - first;
+    }
+    free(seen);
+    printf("  diagonals         %" PRId64 " with nonzeros, %.1f%% full\n", diagonals, places ? 100.0 * (double)a->nnz / (double)places : 0.0);
+}
+
+static int64_t count_blocks(const spmvx_arrays *a, int64_t size, int64_t *last_seen)
+{
+    const int32_t *col = a->col;
+    int64_t blocks = 0;
+    memset(last_seen, 0, (size_t)(a->ncols / size + 1) * sizeof *last_seen);
+    for (int64_t r = 0; r < a->nrows; r++) {
+        const int64_t to = index_at(a->ptr, a->ptr_type, r + 1), stamp = r / size + 1;
+        for (int64_t k = index_at(a->ptr, a->ptr_type, r); k < to; k++) {
+            blocks += last_seen[col[k] / size] != stamp;
+            last_seen[col[k] / size] = stamp;
+        }
+    }
+    return blocks;
+}
+
+/* The square block whose columns and values take the fewest bytes; larger ones win ties. */
+static void print_best_block(const spmvx_arrays *a)
+{
+    const double each = (double)type_bytes(a->val_type);
+    int64_t *last_seen = checked_alloc(((size_t)a->ncols + 1) * sizeof *last_seen), best = 1, best_blocks = a->nnz;
+    double least = (double)a->nnz * (4.0 + each);
+    for (int64_t size = 2; size <= 8; size++) {
+        const int64_t blocks = count_blocks(a, size, last_seen);
+        const double bytes = (double)blocks * (4.0 + each * (double)(size * size));
+        if (bytes > least) continue;
+        least = bytes;
+        best = size;
+        best_blocks = blocks;
+    }
+    free(last_seen);
+    if (best == 1) printf("  best block        none: no square block of 2 to 8 takes fewer bytes than single nonzeros\n");
+    else
+        printf("  best block        %" PRId64 " x %" PRId64 ": %" PRId64 " blocks, %.1f%% full\n", best, best, best_blocks,
+               100.0 * (double)a->nnz / (double)(best_blocks * best * best));
+}
+
+/* ---- formats and choice ---- */
+
+static void print_bytes(size_t n)
+{
+    static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+    double v = (double)n;
+    int u = 0;
+    for (; v >= 999.5 && u < 4; u++) v /= 1000.0;
+    printf(" %8.*f %-2s", u ? (v < 9.995 ? 2 : v < 99.95 ? 1 : 0) : 0, v, units[u]);
+}
+
+/* By converting: what is printed is what a program would get. */
+static void print_formats(spmvx_context *ctx, const spmvx_matrix *m)
+{
+    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSR, SPMVX_CSC, SPMVX_ELL, SPMVX_SELL, SPMVX_CSR5, SPMVX_HYB, SPMVX_DIA, SPMVX_BSR, SPMVX_TILED };
+    printf("  format   slots a nonzero        holds     streams\n");
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+        spmvx_matrix *c;
+        spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+        o.format = formats[f];
+        if (spmvx_matrix_convert(ctx, m, &o, &c) != SPMVX_OK) {
+            printf("    %-8s -- %s\n", format_text(formats[f]), spmvx_last_error(ctx));
+            continue;
+        }
+        spmvx_matrix_get_info(c, &i);
+        printf("    %-8s %12.2f", format_text(formats[f]), i.nnz ? (double)i.stored / (double)i.nnz : 0.0);
+        print_bytes(i.bytes_held);
+        print_bytes(i.bytes_streamed);
+        printf("\n");
+        spmvx_matrix_destroy(c);
+    }
+}
+
 static int print_choice(spmvx_context *ctx, const spmvx_matrix *m)
 {
     spmvx_matrix *best;
@@ -76,6 +216,10 @@ static int show(spmvx_context *ctx, const char *path, spmvx_type type)
         const shape s = shape_of(&a);
         printf("%s\n", path);
         print_shape(&a, &s);
+        if (a.nrows == a.ncols) print_symmetry(ctx, m);
+        print_diagonals(&a);
+        print_best_block(&a);
+        print_formats(ctx, m);
         result = print_choice(ctx, m);
     }
     spmvx_matrix_destroy(csr);
