@@ -173,7 +173,8 @@ static void print_bytes(size_t n)
 /* By converting: what is printed is what a program would get. */
 static void print_formats(spmvx_context *ctx, const spmvx_matrix *m)
 {
-    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSR, SPMVX_CSC, SPMVX_ELL, SPMVX_SELL, SPMVX_CSR5, SPMVX_HYB, SPMVX_DIA, SPMVX_BSR, SPMVX_TILED };
+    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSR, SPMVX_CSC, SPMVX_ELL, SPMVX_SELL, SPMVX_CSR5, SPMVX_HYB, SPMVX_DIA, SPMVX_BSR, SPMVX_TILED,
+                                           SPMVX_PACKED };
     printf("  format   slots a nonzero        holds     streams\n");
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;

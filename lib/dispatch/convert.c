@@ -142,6 +142,7 @@ static bool stays(const spx_request *q, const spx_sparse *A)
     const spx_layout *l = &q->layout;
     if (format == SPMVX_CSR5 || format == SPMVX_TILED) return false;   /* their parameters are the kernel's: built anew */
     if (format == SPMVX_SELL) return (!l->slice || l->slice == A->slice) && (!l->sigma || l->sigma == A->sigma);
+    if (format == SPMVX_PACKED) return !l->slice && (!l->sigma || l->sigma == A->sigma);
     if (format == SPMVX_BSR) return (!l->block_rows || l->block_rows == A->block_rows) && (!l->block_cols || l->block_cols == A->block_cols);
     return true;
 }

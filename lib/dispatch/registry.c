@@ -11,10 +11,11 @@
 
 extern const spx_kernel spx_mul_coo_scalar, spx_mul_csr_scalar, spx_mul_csr_vector, spx_mul_csr_nnz_split, spx_mul_csr_merge_path,
     spx_mul_csc_scalar, spx_mul_ell, spx_mul_sell, spx_mul_hyb, spx_mul_dia, spx_mul_bsr,
-    spx_mul_csr5, spx_mul_tiled, spx_spmspm_csr_dense_row, spx_spmspm_coo_hash,
+    spx_mul_csr5, spx_mul_tiled, spx_mul_packed, spx_spmspm_csr_dense_row, spx_spmspm_coo_hash,
     spx_mul_multi_csr_vector, spx_mul_multi_sell, spx_mul_multi_bsr;
 #ifdef SPX_X86
-extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_mul_sell_avx2, spx_mul_sell_avx512;
+extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_mul_sell_avx2, spx_mul_sell_avx512,
+    spx_mul_packed_avx2, spx_mul_packed_avx512;
 #endif
 
 /* Variants stand below their portable kernel, the usually better one last. */
@@ -40,6 +41,11 @@ static const spx_kernel *const kernels[] = {
     &spx_mul_bsr,
     &spx_mul_csr5,
     &spx_mul_tiled,
+    &spx_mul_packed,
+#ifdef SPX_X86
+    &spx_mul_packed_avx512,
+    &spx_mul_packed_avx2,
+#endif
     &spx_mul_multi_csr_vector,
     &spx_mul_multi_sell,
     &spx_mul_multi_bsr,

@@ -42,6 +42,7 @@ static double setup_ns(const spx_kernel *k, const spx_features *f)
     case SPMVX_CSC: return 12.0 * (double)f->nnz / threads;
     case SPMVX_CSR5: return 4.0 * (double)f->nnz / threads;
     case SPMVX_TILED: return 15.0 * (double)f->nnz / threads;
+    case SPMVX_PACKED: return (5.0 * (double)f->packed_stored + 20.0 * (double)f->nrows) / threads;
     case SPMVX_HYB: return 3.0 * (double)f->nnz / threads;
     case SPMVX_DIA: return 8.0 * (double)f->nnz / threads;
     case SPMVX_BSR: return (8.0 * (double)f->nnz + 2.0 * (double)f->bsr_stored) / threads;
@@ -56,6 +57,10 @@ static spmvx_status look_at_formats(const spmvx_context *ctx, const spx_sparse *
         SPX_TRY(spx_sell_choose(ctx, csr, &layout->slice, &layout->sigma, &f->sell_stored));
         f->slice = layout->slice;
         f->sigma = layout->sigma;
+    }
+    if (format == SPMVX_AUTO || format == SPMVX_PACKED) {
+        f->packed_sigma = format == SPMVX_PACKED ? layout->sigma : 0;
+        SPX_TRY(spx_packed_choose(ctx, csr, &f->packed_sigma, &f->packed_stored, &f->packed_index_bytes, &f->packed_diagonal));
     }
     if (format == SPMVX_AUTO) SPX_TRY(spx_dia_count(ctx, csr, &f->diagonals));
     if (format == SPMVX_AUTO && f->mean >= 4.0) {   /* shorter rows leave nothing for blocks */
@@ -81,6 +86,10 @@ spmvx_status spx_select(const spmvx_context *ctx, const spx_sparse *csr, const s
         choice.kernel = k;
         spx_candidate c = { choice, layout, k->cost(f), setup_ns(k, f) };
         memcpy(c.layout.param, choice.param, sizeof c.layout.param);
+        if (k->format == SPMVX_PACKED) {   /* its slices are of one kind, and sorted in windows of their own */
+            c.layout.slice = q->layout.slice;
+            c.layout.sigma = f->packed_sigma;
+        }
         int at = (*count)++;
         for (; at && spx_score(&out[at - 1], q->expected_muls) > spx_score(&c, q->expected_muls); at--) out[at] = out[at - 1];
         out[at] = c;

@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const spx_format *const formats[] = { &spx_format_coo, &spx_format_csr, &spx_format_csc, &spx_format_ell, &spx_format_sell,
-                                            &spx_format_hyb, &spx_format_dia, &spx_format_bsr, &spx_format_csr5, &spx_format_tiled };
+                                            &spx_format_hyb, &spx_format_dia, &spx_format_bsr, &spx_format_csr5, &spx_format_tiled,
+                                            &spx_format_packed };
 
 const spx_format *spx_format_find(spmvx_format f)
 {

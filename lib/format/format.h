@@ -44,7 +44,7 @@ const char *spx_format_name(spmvx_format);
 spmvx_status spx_format_missing(const spmvx_context *, const char *argument, spmvx_format);
 
 extern const spx_format spx_format_coo, spx_format_csr, spx_format_csc, spx_format_ell, spx_format_sell, spx_format_hyb, spx_format_dia,
-    spx_format_bsr, spx_format_csr5, spx_format_tiled;
+    spx_format_bsr, spx_format_csr5, spx_format_tiled, spx_format_packed;
 
 /* One matrix to another format by way of CSR. What CSR and COO leave as it is, is shared; order in a row is kept. */
 spmvx_status spx_format_convert(const spmvx_context *, const spx_sparse *, spmvx_format, const spx_build *, spx_sparse *out);
@@ -68,6 +68,10 @@ spmvx_status spx_dia_count(const spmvx_context *, const spx_sparse *csr, int64_t
 /* Fills in what of a block size is 0 with what stores the fewest bytes, and tells about how many places BSR
  * would store: from a sample of the rows. */
 spmvx_status spx_bsr_choose(const spmvx_context *, const spx_sparse *csr, int64_t *block_rows, int64_t *block_cols, int64_t *stored);
+
+/* The sigma that PACKED takes by default, and about what it would store: places, bytes beside the values, and the part of the
+ * places that lie in diagonal slices; the latter two from a sample of the slices. */
+spmvx_status spx_packed_choose(const spmvx_context *, const spx_sparse *csr, int64_t *sigma, int64_t *stored, double *index_bytes, double *diagonal);
 
 /* The slice and sigma that SELL takes by default, and what it would store. */
 spmvx_status spx_sell_choose(const spmvx_context *, const spx_sparse *csr, int64_t *slice, int64_t *sigma, int64_t *stored);

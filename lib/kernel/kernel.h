@@ -28,6 +28,8 @@ typedef struct spx_features {
     int64_t slice, sigma, sell_stored;   /* what SELL would take; slice 0 when not computed */
     int64_t diagonals;          /* that hold entries; 0 when they are too many for DIA */
     int64_t block_rows, block_cols, bsr_stored;   /* what BSR would take; bsr_stored 0 when not computed */
+    int64_t packed_sigma, packed_stored;   /* what PACKED would take; packed_stored 0 when not computed */
+    double packed_index_bytes, packed_diagonal;   /* bytes beside values; part of the places in diagonal slices */
     int threads;
 } spx_features;
 

@@ -12,7 +12,8 @@ static const shape shapes[] = {
     { SPMVX_COO, 0, 0 }, { SPMVX_CSR, 0, 0 }, { SPMVX_SELL, 0, 0 }, { SPMVX_SELL, 4, 1 }, { SPMVX_SELL, 5, 7 }, { SPMVX_SELL, 8, 64 },
     { SPMVX_SELL, 16, 1 }, { SPMVX_SELL, 32, 100 }, { SPMVX_SELL, 63, INT64_MAX }, { SPMVX_SELL, 64, INT64_MAX }, { SPMVX_CSC, 0, 0 },
     { SPMVX_ELL, 0, 0 }, { SPMVX_HYB, 0, 0 }, { SPMVX_DIA, 0, 0 }, { SPMVX_BSR, 0, 0 }, { SPMVX_BSR, 1, 1 }, { SPMVX_BSR, 2, 3 }, { SPMVX_BSR, 16, 16 },
-    { SPMVX_BSR, 7, 10 }, { SPMVX_CSR5, 0, 0 }, { SPMVX_CSR5, 3, 5 }, { SPMVX_CSR5, 64, 32 }, { SPMVX_TILED, 0, 0 }, { SPMVX_TILED, 64, 0 },
+    { SPMVX_BSR, 7, 10 }, { SPMVX_CSR5, 0, 0 }, { SPMVX_CSR5, 3, 5 }, { SPMVX_CSR5, 64, 32 }, { SPMVX_TILED, 0, 0 }, { SPMVX_TILED, 64, 0 }, { SPMVX_PACKED, 0, 0 }, { SPMVX_PACKED, 0, 1 },
+    { SPMVX_PACKED, 0, 64 }, { SPMVX_PACKED, 0, 100000 },
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -28,6 +29,7 @@ static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *m, shape s)
     spmvx_matrix *out = NULL;
     o.format = s.format;
     if (s.format == SPMVX_SELL) o.slice = s.first, o.sigma = s.second;
+    else if (s.format == SPMVX_PACKED) o.sigma = s.second;
     else if (s.format == SPMVX_BSR) o.block_rows = s.first, o.block_cols = s.second;
     char kernel[64];
     if (s.first && s.format == SPMVX_CSR5) snprintf(kernel, sizeof kernel, "csr5:omega=%d,sigma=%d", (int)s.first, (int)s.second), o.kernel = kernel;
@@ -151,7 +153,7 @@ static void views_are_input(void **state)
         for (int i = 0; i < SHAPES; i++) {
             spmvx_matrix *m = convert(ctx, coo, shapes[i]), *copy = NULL, *lent = NULL, *wide = NULL;
             spmvx_arrays v = SPMVX_ARRAYS_INIT;
-            if (!m || shapes[i].format == SPMVX_HYB || shapes[i].format == SPMVX_CSR5 || shapes[i].format == SPMVX_TILED || (adds_up(shapes[i].format) && spmvx_matrix_arrays(m, &v) == SPMVX_ERR_UNSUPPORTED)) {
+            if (!m || shapes[i].format == SPMVX_HYB || shapes[i].format == SPMVX_CSR5 || shapes[i].format == SPMVX_TILED || shapes[i].format == SPMVX_PACKED || (adds_up(shapes[i].format) && spmvx_matrix_arrays(m, &v) == SPMVX_ERR_UNSUPPORTED)) {
                 spmvx_matrix_destroy(m);   /* too large, without a view, or with empty slots */
                 continue;
             }

@@ -96,6 +96,63 @@ static inline vec_f32 tail_f32(vec_f32 acc, const float *val, const int32_t *c, 
     return _mm256_add_ps(acc, _mm256_zextps128_ps256(_mm_set_ss(sum)));
 }
 
+/* Lanes of 16-bit columns: all of them, or those whose bit is set; others add 0 * 0. */
+static inline vec_f64 add_u16_f64(vec_f64 acc, const double *val, const uint16_t *c, const double *x)
+{
+    return _mm256_fmadd_pd(_mm256_loadu_pd(val), _mm256_setr_pd(x[c[0]], x[c[1]], x[c[2]], x[c[3]]), acc);
+}
+
+static inline vec_f32 add_u16_f32(vec_f32 acc, const float *val, const uint16_t *c, const float *x)
+{
+    const vec_f32 g = _mm256_setr_ps(x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]);
+    return _mm256_fmadd_ps(_mm256_loadu_ps(val), g, acc);
+}
+
+static inline msk_f64 lanes_f64(uint32_t bits)
+{
+    const __m256i each = _mm256_setr_epi64x(1, 2, 4, 8);
+    return _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits), each), each));
+}
+
+static inline msk_f32 lanes_f32(uint32_t bits)
+{
+    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int32_t)bits), each), each));
+}
+
+static inline vec_f64 add_some_u16_f64(vec_f64 acc, uint32_t bits, const double *val, const uint16_t *c, const double *x)
+{
+    return add_masked_f64(acc, lanes_f64(bits), val, _mm_cvtepu16_epi32(_mm_loadl_epi64((const void *)c)), x);
+}
+
+static inline vec_f32 add_some_u16_f32(vec_f32 acc, uint32_t bits, const float *val, const uint16_t *c, const float *x)
+{
+    return add_masked_f32(acc, lanes_f32(bits), val, _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)), x);
+}
+
+/* Bits of the 32 columns that are not padding, 0xffff. */
+static inline uint32_t entries_u16(const uint16_t *c)
+{
+    const __m256i padding = _mm256_set1_epi16(-1), low = _mm256_loadu_si256((const void *)c), high = _mm256_loadu_si256((const void *)(c + 16));
+    const __m256i both = _mm256_packs_epi16(_mm256_cmpeq_epi16(low, padding), _mm256_cmpeq_epi16(high, padding));   /* by halves of 8 bytes */
+    return ~(uint32_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(both, 0xd8));
+}
+
+/* acc + val * x side by side. */
+static inline vec_f64 add_run_f64(vec_f64 acc, const double *val, const double *x) { return _mm256_fmadd_pd(_mm256_loadu_pd(val), _mm256_loadu_pd(x), acc); }
+static inline vec_f32 add_run_f32(vec_f32 acc, const float *val, const float *x) { return _mm256_fmadd_ps(_mm256_loadu_ps(val), _mm256_loadu_ps(x), acc); }
+static inline vec_f64 add_some_run_f64(vec_f64 acc, uint32_t bits, const double *val, const double *x)
+{
+    const __m256i m = _mm256_castpd_si256(lanes_f64(bits));
+    return _mm256_fmadd_pd(_mm256_maskload_pd(val, m), _mm256_maskload_pd(x, m), acc);
+}
+
+static inline vec_f32 add_some_run_f32(vec_f32 acc, uint32_t bits, const float *val, const float *x)
+{
+    const __m256i m = _mm256_castps_si256(lanes_f32(bits));
+    return _mm256_fmadd_ps(_mm256_maskload_ps(val, m), _mm256_maskload_ps(x, m), acc);
+}
+
 static inline vec_f64 plus_f64(vec_f64 a, vec_f64 b) { return _mm256_add_pd(a, b); }
 static inline vec_f32 plus_f32(vec_f32 a, vec_f32 b) { return _mm256_add_ps(a, b); }
 

@@ -62,6 +62,46 @@ static inline vec_f32 tail_f32(vec_f32 acc, const float *val, const int32_t *c, 
     return add_masked_f32(acc, first_f32(n), val, load_col_f32(first_f32(n), c), x);
 }
 
+/* Lanes of 16-bit columns: all of them, or those whose bit is set; others keep acc. */
+static inline vec_f64 add_u16_f64(vec_f64 acc, const double *val, const uint16_t *c, const double *x)
+{
+    return _mm512_fmadd_pd(_mm512_loadu_pd(val), _mm512_i32gather_pd(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)), x, 8), acc);
+}
+
+static inline vec_f32 add_u16_f32(vec_f32 acc, const float *val, const uint16_t *c, const float *x)
+{
+    return _mm512_fmadd_ps(_mm512_loadu_ps(val), _mm512_i32gather_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)c)), x, 4), acc);
+}
+
+static inline vec_f64 add_some_u16_f64(vec_f64 acc, uint32_t bits, const double *val, const uint16_t *c, const double *x)
+{
+    return add_masked_f64(acc, (msk_f64)bits, val, _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)), x);
+}
+
+static inline vec_f32 add_some_u16_f32(vec_f32 acc, uint32_t bits, const float *val, const uint16_t *c, const float *x)
+{
+    return add_masked_f32(acc, (msk_f32)bits, val, _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)c)), x);
+}
+
+/* Bits of the 32 columns that are not padding, 0xffff. */
+static inline uint32_t entries_u16(const uint16_t *c)
+{
+    return _mm512_cmpneq_epi16_mask(_mm512_loadu_si512(c), _mm512_set1_epi32(-1));
+}
+
+/* acc + val * x side by side. */
+static inline vec_f64 add_run_f64(vec_f64 acc, const double *val, const double *x) { return _mm512_fmadd_pd(_mm512_loadu_pd(val), _mm512_loadu_pd(x), acc); }
+static inline vec_f32 add_run_f32(vec_f32 acc, const float *val, const float *x) { return _mm512_fmadd_ps(_mm512_loadu_ps(val), _mm512_loadu_ps(x), acc); }
+static inline vec_f64 add_some_run_f64(vec_f64 acc, uint32_t bits, const double *val, const double *x)
+{
+    return _mm512_mask3_fmadd_pd(_mm512_maskz_loadu_pd((msk_f64)bits, val), _mm512_maskz_loadu_pd((msk_f64)bits, x), acc, (msk_f64)bits);
+}
+
+static inline vec_f32 add_some_run_f32(vec_f32 acc, uint32_t bits, const float *val, const float *x)
+{
+    return _mm512_mask3_fmadd_ps(_mm512_maskz_loadu_ps((msk_f32)bits, val), _mm512_maskz_loadu_ps((msk_f32)bits, x), acc, (msk_f32)bits);
+}
+
 static inline vec_f64 plus_f64(vec_f64 a, vec_f64 b) { return _mm512_add_pd(a, b); }
 static inline vec_f32 plus_f32(vec_f32 a, vec_f32 b) { return _mm512_add_ps(a, b); }
 static inline double sum_f64(vec_f64 a) { return _mm512_reduce_add_pd(a); }

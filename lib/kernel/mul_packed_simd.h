@@ -1,0 +1,98 @@
+/* packed over the vectors of one instruction set: the 32 lanes of a slice in 32 / W registers, padding masked. Compiled once a
+ * set and once a type.
+ * Source: docs/design.md, section 6; format/packed.c. */
+#ifndef SPX_V
+#include "kernel/dot.h"
+#include "kernel/isa_name.h"
+#include "kernel/packed.h"
+
+enum { LANES = SPX_PACKED_LANES };
+
+#define SPX_TEMPLATE "kernel/mul_packed_simd.h"
+#include "kernel/each_type.h"
+
+static spmvx_status run(const spx_mul *m)
+{
+    static spx_body *const slices[] = SPX_EACH(slices);
+    spx_mul job = *m;
+    spx_parallel(m->threads, m->part->chunks, slices[spx_instance(m->A)], &job);
+    spx_packed_cut_rows(&job);
+    return SPMVX_OK;
+}
+
+static double cost(const spx_features *f)
+{
+    static const spx_rates loads = { 0.37, 0.65, 0.0, 0.3, 1.2 }, gathers = { 0.48, 0.5, 0.0, 0.15, 0.5 };
+    return spx_packed_cost(f, SPX_ISA_BIT == SPX_ISA_AVX512 ? &gathers : &loads, 0.15);
+}
+
+const spx_kernel SPX_ISA_NAME(spx_mul_packed) = {
+    .name = "packed@" SPX_ISA_TEXT, .operation = SPMVX_MUL, .format = SPMVX_PACKED, .place = SPMVX_HOST, .types = SPX_REAL,
+    .isa = SPX_ISA_BIT, .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "slices of 32 pieces of rows in vector registers, 16-bit columns or none",
+    .source = "docs/design.md, section 6", .cost = cost, .prepare = spx_packed_partition, .run = run,
+};
+
+#else
+#define W SPX_VNAME(W)
+#define ALL (uint32_t)((1ull << W) - 1)
+
+static inline const unsigned char *SPX_NAME(step)(SPX_VNAME(vec) *a, int32_t base, const unsigned char *stream, const SPX_V *val, const SPX_V *x)
+{
+    if (base < 0) {
+        const int32_t *c = (const void *)stream;
+        for (int i = 0; i < LANES; i += W) {
+            const SPX_VNAME(idx) some = SPX_VNAME(load_col)(SPX_VNAME(first)(W), c + i);
+            const SPX_VNAME(msk) entries = SPX_VNAME(entries)(some);
+            a[i / W] = SPX_VNAME(all)(entries) ? SPX_VNAME(add)(a[i / W], val + i, c + i, x) : SPX_VNAME(add_masked)(a[i / W], entries, val + i, some, x);
+        }
+        return stream + LANES * sizeof *c;
+    }
+    const uint16_t *c = (const void *)stream;
+    const uint32_t bits = entries_u16(c);
+    if (bits == UINT32_MAX)
+        for (int i = 0; i < LANES; i += W) a[i / W] = SPX_VNAME(add_u16)(a[i / W], val + i, c + i, x + base);
+    else
+        for (int i = 0; i < LANES; i += W) a[i / W] = SPX_VNAME(add_some_u16)(a[i / W], bits >> i & ALL, val + i, c + i, x + base);
+    return stream + LANES * sizeof *c;
+}
+
+static inline const unsigned char *SPX_NAME(diagonal)(SPX_VNAME(vec) *a, int32_t base, const unsigned char *stream, const SPX_V *val, const SPX_V *x)
+{
+    const uint32_t bits = *(const uint32_t *)(const void *)stream;
+    if (bits == UINT32_MAX)
+        for (int i = 0; i < LANES; i += W) a[i / W] = SPX_VNAME(add_run)(a[i / W], val + i, x + base + i);
+    else
+        for (int i = 0; i < LANES; i += W) a[i / W] = SPX_VNAME(add_some_run)(a[i / W], bits >> i & ALL, val + i, x + ((int64_t)base + i));
+    return stream + sizeof bits;
+}
+
+static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const spx_mul *m = arg;
+    const int64_t *bound = m->part->bounds->data, *tile = spx_data(m->A, SPX_TILE);
+    const SPX_P *ptr = spx_data(m->A, SPX_PTR);
+    const int32_t *base = spx_data(m->A, SPX_DESC), *row = spx_data(m->A, SPX_ROW);
+    const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
+    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    SPX_V *y = m->y, *partial = m->work, sum[LANES];
+    for (int64_t s = bound[begin]; s < bound[end]; s++) {
+        const unsigned char *stream = (const unsigned char *)spx_data(m->A, SPX_COL) + (tile[s] >> 1);
+        SPX_VNAME(vec) a[LANES / W];
+        for (int i = 0; i < LANES / W; i++) a[i] = SPX_VNAME(zero)();
+        if (tile[s] & 1)
+            for (int64_t k = ptr[s]; k < ptr[s + 1]; k++) stream = SPX_NAME(diagonal)(a, base[k], stream, val + k * LANES, x);
+        else
+            for (int64_t k = ptr[s]; k < ptr[s + 1]; k++) stream = SPX_NAME(step)(a, base[k], stream, val + k * LANES, x);
+        for (int i = 0; i < LANES / W; i++) SPX_VNAME(store)(sum + i * W, a[i]);
+        for (int64_t i = 0; i < LANES; i++) {
+            const int64_t at = s * LANES + i, r = row ? row[at] : at < m->A->nrows ? at : -1;
+            if (r >= 0) y[r] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[r]);
+            else if (r < -1) partial[-2 - r] = sum[i];
+        }
+    }
+}
+#undef W
+#undef ALL
+#endif
