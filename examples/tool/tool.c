@@ -1,0 +1,204 @@
+/* What the commands share: options, messages, reading, vectors, statistics. */
+#include "tool.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- options ---- */
+
+void print_help(const command *c, const option *o)
+{
+    printf("usage: spmvx %s %s\n\n%s.\n", c->name, c->usage, c->summary);
+    if (o && o->name) printf("\noptions:\n");
+    for (; o && o->name; o++) {
+        char left[48];
+        snprintf(left, sizeof left, "%s%c%s%s%s%s", o->letter ? "-" : "", o->letter ? o->letter : ' ', o->letter ? ", " : "   ", o->name,
+                 o->value ? " " : "", o->value ? o->value : "");
+        printf("  %-24s %s\n", left, o->help);
+    }
+    printf("  %-24s %s\n", "-h, --help", "this text");
+    if (c->details) printf("\n%s\n", c->details);
+}
+
+int usage_error(const command *c, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "spmvx %s: ", c->name);
+    vfprintf(stderr, format, args);
+    fprintf(stderr, "\nusage: spmvx %s %s\n", c->name, c->usage);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+static bool set_option(const option *o, const char *value)
+{
+    if (o->kind == FLAG) *(bool *)o->out = true;
+    else if (o->kind == TEXT) *(const char **)o->out = value;
+    else {
+        char *end;
+        errno = 0;
+        const long long v = strtoll(value, &end, 10);
+        if (errno || end == value || *end || v < 0) return false;
+        *(int64_t *)o->out = v;
+    }
+    return true;
+}
+
+/* The option that arg names, with its value in *value when it stands behind a '='. */
+static const option *find_option(const option *o, const char *arg, const char **value)
+{
+    const char *equals = strchr(arg, '=');
+    const size_t n = equals ? (size_t)(equals - arg) : strlen(arg);
+    *value = equals ? equals + 1 : NULL;
+    for (; o->name; o++) {
+        if (strlen(o->name) == n && !strncmp(o->name, arg, n)) return o;
+        if (o->letter && arg[0] == '-' && arg[1] == o->letter && !arg[2]) return o;
+    }
+    return NULL;
+}
+
+int parse(const command *c, const option *options, int argc, char **argv, const char *files[MOST_FILES], int *count)
+{
+    bool only_files = false;
+    *count = 0;
+    for (int i = 1; i < argc; i++) {
+        const char *value;
+        if (only_files || argv[i][0] != '-' || !argv[i][1]) {
+            if (*count == MOST_FILES) return usage_error(c, "more than %d files", MOST_FILES);
+            files[(*count)++] = argv[i];
+            continue;
+        }
+        if (!strcmp(argv[i], "--")) {
+            only_files = true;
+            continue;
+        }
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            print_help(c, options);
+            return EXIT_SUCCESS;
+        }
+        const option *o = find_option(options, argv[i], &value);
+        if (!o) return usage_error(c, "unknown option %s", argv[i]);
+        if (o->kind == FLAG && value) return usage_error(c, "%s takes no value", o->name);
+        if (o->kind != FLAG && !value) {
+            if (++i == argc) return usage_error(c, "%s needs a value", o->name);
+            value = argv[i];
+        }
+        if (!set_option(o, value)) return usage_error(c, "%s is '%s', not a whole number of 0 or more", o->name, value);
+    }
+    return -1;
+}
+
+/* ---- shared ---- */
+
+int fail(const spmvx_context *ctx, const char *what)
+{
+    fprintf(stderr, "spmvx: %s: %s\n", what, spmvx_last_error(ctx));
+    return EXIT_FAILURE;
+}
+
+void *checked_alloc(size_t bytes)
+{
+    void *p = calloc(1, bytes ? bytes : 1);
+    if (p) return p;
+    fprintf(stderr, "spmvx: no memory for %zu bytes\n", bytes);
+    exit(EXIT_FAILURE);
+}
+
+double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void sort_doubles(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, by_value);
+}
+
+double sample(int64_t i)
+{
+    uint64_t h = (uint64_t)i * 0x9e3779b97f4a7c15u + 0x7f4a7c15u;   /* splitmix64 */
+    h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
+    h = (h ^ h >> 27) * 0x94d049bb133111ebu;
+    return (double)((h ^ h >> 31) >> 11) * 0x1p-52 - 1.0;
+}
+
+double vector_get(const void *v, spmvx_type t, int64_t i)
+{
+    return t == SPMVX_F64 ? ((const double *)v)[i] : (double)((const float *)v)[i];
+}
+
+void vector_set(void *v, spmvx_type t, int64_t i, double a)
+{
+    if (t == SPMVX_F64) ((double *)v)[i] = a;
+    else ((float *)v)[i] = (float)a;
+}
+
+size_t type_bytes(spmvx_type t)
+{
+    return t == SPMVX_F64 || t == SPMVX_I64 ? 8 : 4;
+}
+
+spmvx_type type_named(const char *name)
+{
+    return !strcmp(name, "f64") ? SPMVX_F64 : !strcmp(name, "f32") ? SPMVX_F32 : (spmvx_type)0;
+}
+
+const char *format_text(spmvx_format f)
+{
+    static const char *const names[] = { "AUTO", "COO", "CSR", "CSC", "ELL", "SELL", "CSR5", "HYB", "DIA", "BSR", "TILED", "PACKED" };
+    return (unsigned)f < sizeof names / sizeof *names ? names[f] : "?";
+}
+
+const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+int64_t index_at(const void *p, spmvx_type t, int64_t i)
+{
+    return t == SPMVX_I64 ? ((const int64_t *)p)[i] : ((const int32_t *)p)[i];
+}
+
+spmvx_context *open_context(int64_t threads)
+{
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context *ctx = NULL;
+    o.threads = threads > INT32_MAX ? INT32_MAX : (int32_t)threads;
+    if (spmvx_context_create(&o, &ctx) != SPMVX_OK) fail(NULL, "context");
+    return ctx;
+}
+
+spmvx_matrix *read_matrix(spmvx_context *ctx, const char *path, spmvx_type type)
+{
+    spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;
+    spmvx_matrix *m = NULL;
+    o.val_type = type;
+    if (spmvx_matrix_read(ctx, path, &o, &m) != SPMVX_OK) fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
+    return m;
+}
+
+bool as_csr(spmvx_context *ctx, const spmvx_matrix *m, spmvx_matrix **holder, spmvx_arrays *view)
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.format = SPMVX_CSR;
+    o.max_bytes = SIZE_MAX;
+    *view = (spmvx_arrays)SPMVX_ARRAYS_INIT;
+    if (spmvx_matrix_convert(ctx, m, &o, holder) == SPMVX_OK && spmvx_matrix_arrays(*holder, view) == SPMVX_OK) return true;
+    fail(ctx, "conversion to CSR");
+    return false;
+}
