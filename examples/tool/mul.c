@@ -86,7 +86,9 @@ static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const request *q)
         else {
             double sum = 0;
             for (int64_t r = 0; r < m; r++) sum += vector_get(y, q->type, r);
-            fprintf(q->y && !strcmp(q->y, "-") ? stderr : stdout, "%s: %" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, sum of y %.17g\n", i.kernel, m, n, i.nnz, sum);
+            if (!q->y || !quiet())
+                fprintf(q->y && !strcmp(q->y, "-") ? stderr : stdout, "%s: %" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, sum of y %.17g\n", i.kernel, m, n,
+                        i.nnz, sum);
             result = !q->y || write_vector(q->y, m, q->type, y) ? EXIT_SUCCESS : EXIT_FAILURE;
         }
     }

@@ -13,7 +13,7 @@ static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matri
     if (spmspm_mul(ctx, A, B, o, &C) != SPMVX_OK) return fail(ctx, "product");
     const double took = now() - begin;
     spmvx_matrix_get_info(C, &i);
-    printf("%" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, %.3g ms\n", i.nrows, i.ncols, i.nnz, 1e3 * took);
+    if (!out || !quiet()) printf("%" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, %.3g ms\n", i.nrows, i.ncols, i.nnz, 1e3 * took);
     int result = EXIT_SUCCESS;
     if (out && spmvx_matrix_write(ctx, C, out, NULL) != SPMVX_OK) {
         fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));

@@ -9,18 +9,23 @@
 #include <string.h>
 #include <time.h>
 
+#include "progress.h"
+
+static bool quiet_wanted;
+
 /* ---- options ---- */
 
 void print_help(const command *c, const option *o)
 {
     printf("usage: spmvx %s %s\n\n%s.\n", c->name, c->usage, c->summary);
-    if (o && o->name) printf("\noptions:\n");
+    printf("\noptions:\n");
     for (; o && o->name; o++) {
         char left[48];
         snprintf(left, sizeof left, "%s%c%s%s%s%s", o->letter ? "-" : "", o->letter ? o->letter : ' ', o->letter ? ", " : "   ", o->name,
                  o->value ? " " : "", o->value ? o->value : "");
         printf("  %-24s %s\n", left, o->help);
     }
+    printf("  %-24s %s\n", "-q, --quiet", "results and errors only: no progress, no notes");
     printf("  %-24s %s\n", "-h, --help", "this text");
     if (c->details) printf("\n%s\n", c->details);
 }
@@ -82,6 +87,10 @@ int parse(const command *c, const option *options, int argc, char **argv, const 
             print_help(c, options);
             return EXIT_SUCCESS;
         }
+        if (!strcmp(argv[i], "--quiet") || !strcmp(argv[i], "-q")) {
+            quiet_wanted = true;
+            continue;
+        }
         const option *o = find_option(options, argv[i], &value);
         if (!o) return usage_error(c, "unknown option %s", argv[i]);
         if (o->kind == FLAG && value) return usage_error(c, "%s takes no value", o->name);
@@ -94,13 +103,29 @@ int parse(const command *c, const option *options, int argc, char **argv, const 
     return -1;
 }
 
-/* ---- shared ---- */
+/* ---- messages ---- */
+
+bool quiet(void)
+{
+    return quiet_wanted;
+}
+
+void note(const char *format, ...)
+{
+    if (quiet_wanted) return;
+    va_list args;
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+}
 
 int fail(const spmvx_context *ctx, const char *what)
 {
     fprintf(stderr, "spmvx: %s: %s\n", what, spmvx_last_error(ctx));
     return EXIT_FAILURE;
 }
+
+/* ---- shared ---- */
 
 void *checked_alloc(size_t bytes)
 {
@@ -187,8 +212,13 @@ spmvx_matrix *read_matrix(spmvx_context *ctx, const char *path, spmvx_type type)
 {
     spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;
     spmvx_matrix *m = NULL;
+    progress p = progress_begin(path);
     o.val_type = type;
-    if (spmvx_matrix_read(ctx, path, &o, &m) != SPMVX_OK) fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
+    o.progress = progress_step;
+    o.user = &p;
+    const spmvx_status s = spmvx_matrix_read(ctx, path, &o, &m);
+    progress_end(&p);
+    if (s != SPMVX_OK) fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
     return m;
 }
 

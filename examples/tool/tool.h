@@ -24,13 +24,18 @@ typedef struct command {
 
 extern const command command_bench, command_convert, command_info, command_kernels, command_mul, command_spmspm;
 
-/* Reads argv[1...]; options end with a NULL name. Files are what is left. Answers -1 to go on, else an exit status (after
- * --help, or a message on stderr). */
+/* Reads argv[1...]; options end with a NULL name, and --help and --quiet need not stand there. Files are what is left.
+ * Answers -1 to go on, else an exit status (after --help, or a message on stderr). */
 int parse(const command *, const option *, int argc, char **argv, const char *files[MOST_FILES], int *count);
 void print_help(const command *, const option *);
 int usage_error(const command *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "spmvx: WHAT: the context's last error" on stderr; answers EXIT_FAILURE. */
 int fail(const spmvx_context *, const char *what);
+
+/* --quiet was given. */
+bool quiet(void);
+/* On stdout, unless --quiet was given: what is no result. */
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void *checked_alloc(size_t bytes);          /* ends the program when memory is out; zeroed */
 double now(void);                           /* seconds */
@@ -47,7 +52,7 @@ const char *base_name(const char *path);
 
 /* A host context; NULL after a message. */
 spmvx_context *open_context(int64_t threads);
-/* The matrix of a file; NULL after a message. */
+/* The matrix of a file; NULL after a message. Shows its progress. */
 spmvx_matrix *read_matrix(spmvx_context *, const char *path, spmvx_type);
 /* A view in CSR of any matrix, held by *holder (to be destroyed). */
 bool as_csr(spmvx_context *, const spmvx_matrix *, spmvx_matrix **holder, spmvx_arrays *view);

@@ -23,7 +23,7 @@ expect 0 "$spmvx" --help; has out '^usage'; silent err
 expect 0 "$spmvx" --version; has out '^spmvx [0-9]'
 expect 2 "$spmvx" frobnicate; has err "unknown command 'frobnicate'"
 for command in info mul spmspm convert bench kernels; do
-    expect 0 "$spmvx" $command --help; has out "usage: spmvx $command"; silent err
+    expect 0 "$spmvx" $command --help; has out "usage: spmvx $command"; has out '-q, --quiet  '; silent err
     expect 2 "$spmvx" $command --nonsense; has err 'unknown option --nonsense'; silent out
 done
 for command in info mul convert bench; do
@@ -68,6 +68,13 @@ expect 0 "$spmvx" spmspm "$tmp/a.mtx" "$tmp/b.mtx" -o "$tmp/ab.mtx"; has out '2 
 [ "$(grep -v '^%' "$tmp/ab.mtx" | tr '\n' ';')" = '2 2 3;1 1 0;2 1 -8;2 2 15;' ] || { echo 'the product is wrong:'; cat "$tmp/ab.mtx"; bad=1; }
 expect 1 "$spmvx" spmspm "$tmp/a.mtx" "$tmp/a.mtx"; has err '3 columns'
 expect 2 "$spmvx" spmspm "$tmp/a.mtx"; has err 'two wanted'
+# --quiet: a line that is all there is to tell stays, a note beside a file does not
+expect 0 "$spmvx" mul -q "$tmp/a.mtx"; has out 'sum of y'
+expect 0 "$spmvx" mul --quiet -o "$tmp/y.mtx" "$tmp/a.mtx"; silent out; silent err
+expect 0 "$spmvx" mul --quiet -o - "$tmp/a.mtx"; has out MatrixMarket; silent err
+expect 0 "$spmvx" spmspm -q "$tmp/a.mtx" "$tmp/b.mtx"; has out '2 x 2'
+expect 0 "$spmvx" spmspm -q "$tmp/a.mtx" "$tmp/b.mtx" -o "$tmp/ab.mtx"; silent out; silent err
+expect 1 "$spmvx" info --quiet "$tmp/absent.mtx"; has err 'absent.mtx'
 for end in mtx mtx.gz mtx.zst mtx.xz; do
     expect 0 "$spmvx" convert "$data/lhr01.mtx.gz" "$tmp/b.$end"
     expect 0 "$spmvx" convert -o "$tmp/c.mtx" "$tmp/b.$end"
