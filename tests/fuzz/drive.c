@@ -7,7 +7,7 @@
 
 #include "spmvx/spmvx.h"
 
-enum { MUTATIONS = 3000, ROOM = 1 << 16, MOST_SEEDS = 64 };
+enum { MUTATIONS = 20000, ROOM = 1 << 16, MOST_SEEDS = 64 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "as_file.h"
 #include "spmvx/spmvx.h"
 
 #define REQUIRE(what) ((what) ? (void)0 : give_up(__LINE__, #what))
@@ -41,31 +41,6 @@ static void count_release(void *user, void *ptr)
     memcpy(&bytes, (char *)ptr - 64, sizeof bytes);
     live -= bytes;
     free((char *)ptr - 64);
-}
-
-/* ---- the bytes as a file ---- */
-
-static char path[256];
-static FILE *file;
-
-static void remove_file(void)
-{
-    unlink(path);
-}
-
-static void put_file(const uint8_t *data, size_t size)
-{
-    if (!file) {
-        const char *tmp = getenv("TMPDIR");
-        snprintf(path, sizeof path, "%s/spmvx-fuzz-XXXXXX", tmp && strlen(tmp) < 200 ? tmp : "/tmp");
-        const int fd = mkstemp(path);
-        REQUIRE(fd >= 0);
-        file = fdopen(fd, "wb");
-        REQUIRE(file && atexit(remove_file) == 0);
-    }
-    rewind(file);
-    REQUIRE(fwrite(data, 1, size, file) == size);
-    REQUIRE(fflush(file) == 0 && ftruncate(fileno(file), (off_t)size) == 0);
 }
 
 /* ---- what must hold ---- */
@@ -170,7 +145,7 @@ static void check_matrix(spmvx_context *ctx, const spmvx_matrix *A)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    put_file(data, size);
+    const char *path = as_file(data, size);
     spmvx_context_options c = SPMVX_CONTEXT_OPTIONS_INIT;
     c.threads = 2;
     c.alloc = count_alloc;

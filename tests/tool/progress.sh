@@ -64,7 +64,7 @@ def screen(seen):
     return ''.join(line[i] for i in sorted(line)).strip()
 
 
-for command in (['info'],):
+for command in (['info'], ['check']):
     status, out, seen, _ = run(command, True, 0.7)
     require('a bar shows', status == 0 and b'm.mtx ' in seen and b' MB' in seen, (status, seen))
     require('the bar is wiped away', screen(seen) == '', seen)
