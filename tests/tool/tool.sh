@@ -22,11 +22,11 @@ expect 2 "$spmvx"; has err '^usage'; silent out
 expect 0 "$spmvx" --help; has out '^usage'; silent err
 expect 0 "$spmvx" --version; has out '^spmvx [0-9]'
 expect 2 "$spmvx" frobnicate; has err "unknown command 'frobnicate'"
-for command in info mul spmspm convert bench kernels check; do
+for command in info mul spmspm convert bench kernels check spy; do
     expect 0 "$spmvx" $command --help; has out "usage: spmvx $command"; has out '-q, --quiet  '; silent err
     expect 2 "$spmvx" $command --nonsense; has err 'unknown option --nonsense'; silent out
 done
-for command in info mul convert bench check; do
+for command in info mul convert bench check spy; do
     expect 2 "$spmvx" $command; has err 'given'
 done
 expect 2 "$spmvx" bench --repeat; has err 'needs a value'
