@@ -81,6 +81,15 @@ for end in mtx mtx.gz mtx.zst mtx.xz; do
     cmp -s "$tmp/b.mtx" "$tmp/c.mtx" || { echo "convert to .$end and back differs"; bad=1; }
 done
 expect 2 "$spmvx" convert "$tmp/a.mtx"; has err '1 files given'
+expect 2 "$spmvx" convert --type f16 "$tmp/a.mtx" "$tmp/c.mtx"; has err "'f16'"
+printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 0.123456789012\n' >"$tmp/digits.mtx"
+for choice in '--type f64,0.123456789012' '--type f32,0.12345679' '--type=f32 --digits 9,0.123456791' '--digits 3,0.123'; do
+    # shellcheck disable=SC2086
+    expect 0 "$spmvx" convert ${choice%,*} "$tmp/digits.mtx" "$tmp/c.mtx"
+    [ "$(tail -n 1 "$tmp/c.mtx")" = "1 1 ${choice#*,}" ] || { echo "convert ${choice%,*} writes:"; cat "$tmp/c.mtx"; bad=1; }
+done
+expect 2 "$spmvx" convert --digits 18 "$tmp/digits.mtx" "$tmp/c.mtx"; has err 'digits is 18, not 0 to 17'
+expect 2 "$spmvx" convert --level 2147483648 "$tmp/digits.mtx" "$tmp/c.mtx"; has err 'level is 2147483648, above'
 
 expect 0 "$spmvx" bench --repeat 3 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
 has out '^csr-scalar '; has out '^sell'; has out 'AUTO, by its model took'; has out 'AUTO, by timing took'; has out 'fastest kernel here'
