@@ -28,6 +28,8 @@ expected_files()
     if [ -e "$build/examples/spmvx" ]; then
         echo "${BINDIR:-$prefix/bin}/spmvx"
         echo "${MANDIR:-$prefix/share/man}/man1/spmvx.1"
+        echo "${DATADIR:-$prefix/share}/bash-completion/completions/spmvx"
+        echo "${DATADIR:-$prefix/share}/zsh/site-functions/_spmvx"
     fi
 }
 
