@@ -22,11 +22,11 @@ expect 2 "$spmvx"; has err '^usage'; silent out
 expect 0 "$spmvx" --help; has out '^usage'; silent err
 expect 0 "$spmvx" --version; has out '^spmvx [0-9]'
 expect 2 "$spmvx" frobnicate; has err "unknown command 'frobnicate'"
-for command in info mul spmspm convert bench kernels check spy; do
+for command in info mul spmspm convert bench generate kernels check spy; do
     expect 0 "$spmvx" $command --help; has out "usage: spmvx $command"; has out '-q, --quiet  '; silent err
     expect 2 "$spmvx" $command --nonsense; has err 'unknown option --nonsense'; silent out
 done
-for command in info mul convert bench check spy; do
+for command in info mul convert bench generate check spy; do
     expect 2 "$spmvx" $command; has err 'given'
 done
 expect 2 "$spmvx" bench --repeat; has err 'needs a value'
@@ -90,6 +90,20 @@ for choice in '--type f64,0.123456789012' '--type f32,0.12345679' '--type=f32 --
 done
 expect 2 "$spmvx" convert --digits 18 "$tmp/digits.mtx" "$tmp/c.mtx"; has err 'digits is 18, not 0 to 17'
 expect 2 "$spmvx" convert --level 2147483648 "$tmp/digits.mtx" "$tmp/c.mtx"; has err 'level is 2147483648, above'
+
+expect 0 "$spmvx" generate --list; silent err; has out '^lap2d_X'; has out '^ *rail_small  *random_2000_500000_4987689'
+expect 0 "$spmvx" generate lap2d_3_2 -o "$tmp/g.mtx"; silent err; has out '6 x 6, 20 nonzeros, rows of 3 to 4, mean 3.33, 0 empty'
+[ "$(grep -v '^%' "$tmp/g.mtx" | head -n 4 | tr '\n' ';')" = '6 6 20;1 1 4;1 2 -1;1 4 -1;' ] || { echo 'the matrix is wrong:'; cat "$tmp/g.mtx"; bad=1; }
+expect 0 "$spmvx" generate --threads 1 web_5k_rand -o "$tmp/g1.mtx.gz"
+expect 0 "$spmvx" generate --threads 3 web_5k_rand -o "$tmp/g3.mtx.gz"
+cmp -s "$tmp/g1.mtx.gz" "$tmp/g3.mtx.gz" || { echo 'a generated matrix depends on the threads'; bad=1; }
+expect 0 "$spmvx" info "$tmp/g1.mtx.gz"; has out '5000 x 5000'
+expect 2 "$spmvx" generate nonsense; has err "'nonsense' is not known; known are lap2d"; silent out
+expect 2 "$spmvx" generate lap2d_50k; has err '2500000000 rows'
+expect 2 "$spmvx" generate --list lap2d_5; has err 'beside --list'
+expect 2 "$spmvx" generate lap2d_5 lap2d_6; has err '2 names given, one wanted'
+expect 1 "$spmvx" generate lap2d_5 -o "$tmp/no/such/folder.mtx"; has err 'no/such'
+expect 1 "$spmvx" generate lap2d_5 --digits 40 -o "$tmp/g.mtx"; has err 'digits'
 
 expect 0 "$spmvx" bench --repeat 3 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
 has out '^csr-scalar '; has out '^sell'; has out 'AUTO, by its model took'; has out 'AUTO, by timing took'; has out 'fastest kernel here'

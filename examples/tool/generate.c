@@ -1,0 +1,94 @@
+/* spmvx generate: matrices by name, as a file or as figures. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "generate.h"
+#include "tool.h"
+
+static int list(void)
+{
+    family_info f;
+    const char *name, *meaning;
+    for (int i = 0; generate_family(i, &f); i++)
+        printf("%s\n    %s\n    figures:   %s\n    original:  %s\n", f.pattern, f.summary, f.formula, f.original);
+    printf("\nnames that stand for others:\n");
+    for (int i = 0; generate_alias(i, &name, &meaning); i++) printf("    %-16s %s\n", name, meaning);
+    return EXIT_SUCCESS;
+}
+
+/* Lengths of rows, mean distance of an entry from the diagonal (of the rectangle's corners, in columns), bandwidth. */
+static void print_figures(const char *name, const generated *g)
+{
+    int64_t shortest = g->nrows ? INT64_MAX : 0, longest = 0, empty = 0, bandwidth = 0;
+    double spread = 0;
+    for (int64_t i = 0; i < g->nrows; i++) {
+        const int64_t n = g->ptr[i + 1] - g->ptr[i], middle = (int64_t)((double)i * (double)g->ncols / (double)g->nrows);
+        shortest = n < shortest ? n : shortest;
+        longest = n > longest ? n : longest;
+        empty += !n;
+        for (int64_t k = g->ptr[i]; k < g->ptr[i + 1]; k++) {
+            const int64_t away = llabs(g->col[k] - middle);
+            spread += (double)away;
+            bandwidth = away > bandwidth ? away : bandwidth;
+        }
+    }
+    printf("%s: %" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, rows of %" PRId64 " to %" PRId64 ", mean %.2f, %" PRId64
+           " empty; from the diagonal mean %.0f, most %" PRId64 "\n", name, g->nrows, g->ncols, g->nnz, shortest, longest,
+           (double)g->nnz / (double)g->nrows, empty, g->nnz ? spread / (double)g->nnz : 0, bandwidth);
+}
+
+static int write_file(const generated *g, const char *path, int64_t threads, int64_t digits)
+{
+    spmvx_context *ctx = open_context(threads);
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    spmvx_write_options o = SPMVX_WRITE_OPTIONS_INIT;
+    spmvx_matrix *m = NULL;
+    a.nrows = g->nrows;
+    a.ncols = g->ncols;
+    a.nnz = g->nnz;
+    a.ptr = g->ptr;
+    a.col = g->col;
+    a.val = g->val;
+    a.ptr_type = SPMVX_I64;
+    o.digits = digits > INT32_MAX ? INT32_MAX : (int32_t)digits;
+    int result = EXIT_FAILURE;
+    if (!ctx) return result;
+    if (spmvx_matrix_create(ctx, &a, SPMVX_BORROW, &m) == SPMVX_OK && spmvx_matrix_write(ctx, m, path, &o) == SPMVX_OK) result = EXIT_SUCCESS;
+    else fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    return result;
+}
+
+static int run(int argc, char **argv)
+{
+    const char *files[MOST_FILES], *out = NULL;
+    int count;
+    int64_t threads = 0, digits = 0;
+    bool listed = false;
+    const option options[] = {
+        { "--output", 'o', TEXT, &out, "FILE", "write the matrix there (.gz .zst .xz compress)" },
+        { "--list", 0, FLAG, &listed, NULL, "tell the families of names, their figures and the originals'" },
+        { "--digits", 0, COUNT, &digits, "N", "significant digits, 1 to 17 (0: enough to read back the same bits)" },
+        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
+    const int status = parse(&command_generate, options, argc, argv, files, &count);
+    if (status >= 0) return status;
+    if (listed && !count && !out) return list();
+    if (listed || count != 1) return usage_error(&command_generate, "%d names given%s", count, listed ? " beside --list" : ", one wanted");
+    char error[4096];
+    generated g;
+    if (!generate(files[0], threads > INT32_MAX ? INT32_MAX : (int)threads, &g, error, sizeof error)) {
+        fprintf(stderr, "spmvx generate: %s\n", error);
+        return EXIT_USAGE;
+    }
+    print_figures(files[0], &g);
+    const int result = out ? write_file(&g, out, threads, digits) : EXIT_SUCCESS;
+    generated_free(&g);
+    return result;
+}
+
+const command command_generate = { "generate", "[options] NAME [-o FILE] | --list", "Make a matrix by its name",
+    "Capitals of a pattern stand for numbers (k: thousands, M: millions), brackets hold what may be left out. Endings change a\n"
+    "name: _const and _rand its values, _shuffled the order of rows and columns. The same name gives the same bits everywhere.\n"
+    "Without -o only the figures are printed.", run };
