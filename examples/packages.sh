@@ -12,6 +12,7 @@ missing_packages() {
     has_header zlib.h || echo zlib1g-dev
     has_header zstd.h || echo libzstd-dev
     has_header lzma.h || echo liblzma-dev
+    has_header jansson.h || echo libjansson-dev
     [ "$1" = test ] || return 0
     printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' | cc -E - >/dev/null 2>&1 ||
         echo libcmocka-dev

@@ -41,7 +41,9 @@ _spmvx()
         [[ $cur == -* ]] && words=$options
     else
         case $prev in
-        --type) words='f64 f32' ;;
+        --type | --types) words='f64 f32' ;;
+        --states) words='warm cold rotated' ;;
+        --suite) words='quick host' ;;              # or a directory
         -x | --x) words='ones random' ;;        # or a file
         --kernel) words=$(_spmvx_kernels "$tool" "$command") ;;
         --kernels) words=$(_spmvx_kernels "$tool" mul) ;;

@@ -6,7 +6,7 @@
 
 #include "tool.h"
 
-static const command *const commands[] = { &command_info, &command_mul, &command_spmspm, &command_convert, &command_bench,
+static const command *const commands[] = { &command_info, &command_mul, &command_spmspm, &command_convert, &command_bench, &command_compare,
                                          &command_generate, &command_kernels, &command_check, &command_spy };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

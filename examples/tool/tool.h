@@ -22,7 +22,7 @@ typedef struct command {
     int (*run)(int argc, char **argv);
 } command;
 
-extern const command command_bench, command_check, command_convert, command_generate, command_info, command_kernels, command_mul,
+extern const command command_bench, command_check, command_compare, command_convert, command_generate, command_info, command_kernels, command_mul,
                      command_spmspm, command_spy;
 
 /* Reads argv[1...]; options end with a NULL name, and --help and --quiet need not stand there. Files are what is left.

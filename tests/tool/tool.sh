@@ -22,7 +22,7 @@ expect 2 "$spmvx"; has err '^usage'; silent out
 expect 0 "$spmvx" --help; has out '^usage'; silent err
 expect 0 "$spmvx" --version; has out '^spmvx [0-9]'
 expect 2 "$spmvx" frobnicate; has err "unknown command 'frobnicate'"
-for command in info mul spmspm convert bench generate kernels check spy; do
+for command in info mul spmspm convert bench compare generate kernels check spy; do
     expect 0 "$spmvx" $command --help; has out "usage: spmvx $command"; has out '-q, --quiet  '; silent err
     expect 2 "$spmvx" $command --nonsense; has err 'unknown option --nonsense'; silent out
 done
@@ -32,7 +32,7 @@ done
 expect 2 "$spmvx" bench --repeat; has err 'needs a value'
 expect 2 "$spmvx" bench --repeat x "$data/662_bus.mtx.gz"; has err "'x'"
 expect 2 "$spmvx" bench --repeat 0 "$data/662_bus.mtx.gz"; has err 'repeat is 0'
-expect 2 "$spmvx" bench --type f16 "$data/662_bus.mtx.gz"; has err 'f16'
+expect 2 "$spmvx" bench --types f16 "$data/662_bus.mtx.gz"; has err 'f16'
 expect 1 "$spmvx" info "$tmp/absent.mtx"; has err 'absent.mtx'; has err 'No such file'
 expect 1 "$spmvx" info "$data/662_bus.mtx.gz" "$tmp/absent.mtx"; has out '662 x 662'
 
@@ -105,13 +105,13 @@ expect 2 "$spmvx" generate lap2d_5 lap2d_6; has err '2 names given, one wanted'
 expect 1 "$spmvx" generate lap2d_5 -o "$tmp/no/such/folder.mtx"; has err 'no/such'
 expect 1 "$spmvx" generate lap2d_5 --digits 40 -o "$tmp/g.mtx"; has err 'digits'
 
-expect 0 "$spmvx" bench --repeat 3 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
-has out '^csr-scalar '; has out '^sell'; has out 'AUTO, by its model took'; has out 'AUTO, by timing took'; has out 'fastest kernel here'
-expect 0 "$spmvx" bench --kernels 'sell;csr-merge-path:chunk=128' --repeat 2 "$data/arc130.mtx.gz"; has out '^csr-merge-path:chunk=128'
-expect 1 "$spmvx" bench --kernels 'sell;nonsense' --repeat 2 "$data/arc130.mtx.gz"; has err 'nonsense did not run'
-expect 0 "$spmvx" bench --json --repeat 2 --type f32 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
+expect 0 "$spmvx" bench --flush 4 --repeat 3 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
+has out '^.. *csr-scalar '; has out '^.. *sell'; has out 'AUTO, by its model took'; has out 'AUTO, by timing took'; has out '^fastest: \|^no winner'
+expect 0 "$spmvx" bench --flush 4 --kernels 'sell;csr-merge-path:chunk=128' --repeat 2 "$data/arc130.mtx.gz"; has out 'csr-merge-path:chunk=128'
+expect 1 "$spmvx" bench --flush 4 --kernels 'sell;nonsense' --repeat 2 "$data/arc130.mtx.gz"; has err 'nonsense did not run'
+expect 0 "$spmvx" bench --flush 4 --json --repeat 2 --types f32 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
 if command -v python3 >/dev/null; then
-    python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert len(d["matrices"]) == 2 and len(d["matrices"][0]["results"]) > 8' "$tmp/out" || bad=1
+    python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert len(d["cases"]) == 2 and len(d["cases"][0]["results"]) > 8' "$tmp/out" || bad=1
 fi
 if [ -e /dev/full ]; then
     "$spmvx" kernels >/dev/full 2>"$tmp/err" && { echo 'a full stdout is not noticed'; bad=1; }

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Makes a results page and its pictures from what `spmvx bench --json` wrote.
+
+    python3 docs/make-results.py --title TITLE --about TEXT -o docs/results/NAME.md RESULT.json...
+
+Pictures are SVG beside the page, named after it: bars by matrix, performance profile, roofline, time against size, spread of
+row lengths. They follow the reader's preference for light or dark. Needs matplotlib (Debian: python3-matplotlib).
+"""
+import argparse
+import json
+import math
+import pathlib
+import re
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import matplotlib.ticker
+
+INK, FAINT = "#1f2328", "#8c959f"     # rewritten for dark readers by STYLE
+STYLE = ("<style>@media (prefers-color-scheme: dark) {{ [style*=\"fill: {ink}\"] {{ fill: #e6edf3 !important }} "
+         "[style*=\"stroke: {ink}\"] {{ stroke: #e6edf3 !important }} }}</style>").format(ink=INK)
+COLOURS = {"AUTO": "#cf222e", "AUTO, by its model": "#fa8c3c", "PACKED": "#8250df", "SELL": "#0969da", "CSR": "#54aeff",
+           "MKL": "#1a7f37", "GraphBLAS": "#4ac26b", "Eigen": "#9a6700", "librsb": "#d4a72c", "PETSc": "#bf3989", "SciPy": "#6e7781"}
+LIBRARIES = [("mkl", "MKL"), ("graphblas", "GraphBLAS"), ("eigen", "Eigen"), ("librsb", "librsb"), ("petsc", "PETSc"), ("scipy", "SciPy"),
+             ("cusparse", "cuSPARSE")]
+
+
+def settle():
+    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "spmvx", "font.size": 9, "text.color": INK, "axes.labelcolor": INK,
+                         "xtick.color": INK, "ytick.color": INK, "axes.edgecolor": INK, "axes.facecolor": "none", "figure.facecolor": "none",
+                         "savefig.facecolor": "none", "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False,
+                         "grid.color": FAINT, "grid.alpha": 0.35, "font.family": "sans-serif"})
+
+
+def save(figure, path):
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+    plt.close(figure)
+    text = path.read_text()
+    path.write_text(re.sub(r"(<svg [^>]*>)", lambda m: m.group(1) + STYLE, text, count=1))
+
+
+def done(case):
+    return [r for r in case["results"] if "time_s" in r]
+
+
+def group(result):
+    """What a result belongs to in the pictures; None: to nothing that is drawn."""
+    if result["kind"] == "auto-timed":
+        return "AUTO"
+    if result["kind"] == "auto-model":
+        return "AUTO, by its model"
+    if result["kind"] == "peer":
+        return next((label for start, label in LIBRARIES if result["name"].startswith(start)), result["name"])
+    return result["format"] if result["format"] in ("CSR", "SELL", "PACKED") else None
+
+
+def best_by_group(case):
+    best = {}
+    for r in done(case):
+        g = group(r)
+        if g and (g not in best or r["time_s"] < best[g]["time_s"]):
+            best[g] = r
+    return best
+
+
+def fastest(case, kinds):
+    return min((r for r in done(case) if r["kind"] in kinds), key=lambda r: r["time_s"], default=None)
+
+
+def name(case):
+    return re.sub(r"\.(mtx|rb|npz)(\.gz|\.xz|\.zst)?$", "", case["matrix"])
+
+
+def colour(g):
+    return COLOURS.get(g, FAINT)
+
+
+def groups_of(cases):
+    seen = {g for c in cases for g in best_by_group(c)}
+    return [g for g in COLOURS if g in seen] + sorted(g for g in seen if g not in COLOURS)
+
+
+def draw_bars(cases, path):
+    groups = groups_of(cases)
+    figure, axes = plt.subplots(figsize=(9, 0.9 + 0.062 * len(cases) * (len(groups) + 2)))
+    for i, case in enumerate(cases):
+        best = best_by_group(case)
+        for k, g in enumerate(groups):
+            if g in best:
+                axes.barh(i * (len(groups) + 2) + k, best[g]["gflops"], color=colour(g), height=0.9)
+    axes.set_yticks([i * (len(groups) + 2) + (len(groups) - 1) / 2 for i in range(len(cases))], [name(c) for c in cases])
+    axes.invert_yaxis()
+    axes.set_xlabel("GFLOP/s (2 a nonzero); longer is faster")
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)
+    axes.legend([plt.Rectangle((0, 0), 1, 1, color=colour(g)) for g in groups], groups, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=6)
+    save(figure, path)
+
+
+def draw_profile(cases, path):
+    figure, axes = plt.subplots(figsize=(7, 4))
+    times = [{g: r["time_s"] for g, r in best_by_group(c).items()} for c in cases]
+    factors = [1 + 0.01 * i for i in range(301)]
+    for g in groups_of(cases):
+        ratios = [t[g] / min(t.values()) if g in t else math.inf for t in times]
+        axes.plot(factors, [sum(r <= f for r in ratios) / len(cases) for f in factors], color=colour(g), label=g, linewidth=2)
+    axes.set_xlabel("time, as a multiple of the fastest")
+    axes.set_ylabel("part of the matrices")
+    axes.set_ylim(0, 1.02)
+    axes.set_xlim(1, 4)
+    axes.grid()
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, path)
+
+
+def median(v):
+    return sorted(v)[len(v) // 2] if v else math.nan
+
+
+def log_axes(axes):
+    """Both logarithmic, with plain numbers at 1, 2 and 5."""
+    for axis, scale in ((axes.xaxis, axes.set_xscale), (axes.yaxis, axes.set_yscale)):
+        scale("log")
+        axis.set_major_locator(matplotlib.ticker.LogLocator(base=10, subs=(1, 2, 5)))
+        axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda v, _: "%gM" % (v / 1e6) if v >= 1e6 else "%gk" % (v / 1e3) if v >= 1e4 else "%g" % v))
+        axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+
+
+def draw_roofline(cases, path):
+    figure, axes = plt.subplots(figsize=(7, 4.2))
+    bandwidth = median([b for c in cases for b in c["read_bytes_s"]])
+    shown = set()
+    for case in cases:
+        for g, r in best_by_group(case).items():
+            if "own_gbytes" in r and r["own_gbytes"] > 0:
+                axes.scatter(r["gflops"] / r["own_gbytes"], r["gflops"], s=22, color=colour(g), label=None if g in shown else g, alpha=0.85, linewidths=0)
+                shown.add(g)
+    low, high = 0.06, 0.5
+    axes.plot([low, high], [low * bandwidth * 1e-9, high * bandwidth * 1e-9], color=INK, linewidth=1.2)
+    axes.text(0.02, 0.95, "line: memory reads at %.0f GB/s; above it, matrices come from caches" % (bandwidth * 1e-9), transform=axes.transAxes, fontsize=8)
+    log_axes(axes)
+    axes.set_xlabel("floating-point operations a byte, by what the format streams")
+    axes.set_ylabel("GFLOP/s")
+    axes.grid(which="both")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, path)
+
+
+def draw_size(cases, path):
+    figure, axes = plt.subplots(figsize=(7, 4))
+    for g in [g for g in groups_of(cases) if g in ("AUTO", "CSR", "SELL", "PACKED", "MKL", "Eigen", "GraphBLAS", "cuSPARSE")]:
+        points = sorted((c["nnz"], best_by_group(c)[g]["time_s"] * 1e6) for c in cases if g in best_by_group(c))
+        axes.plot([p[0] for p in points], [p[1] for p in points], color=colour(g), label=g, marker="o", markersize=4, linewidth=0, alpha=0.85)
+    log_axes(axes)
+    axes.set_xlabel("nonzeros")
+    axes.set_ylabel("time of a multiplication, us")
+    axes.grid(which="both")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, path)
+
+
+def draw_rows(cases, path):
+    figure, axes = plt.subplots(figsize=(7, 0.8 + 0.24 * len(cases)))
+    for i, case in enumerate(cases):
+        r = case["row_lengths"]
+        axes.plot([max(r["min"], 0.5), max(r["max"], 0.5)], [i, i], color=FAINT, linewidth=1.5)
+        axes.plot([max(r["mean"] - r["deviation"], r["min"], 0.5), min(r["mean"] + r["deviation"], max(r["max"], 0.5))], [i, i], color="#0969da", linewidth=5,
+                  solid_capstyle="butt", alpha=0.7)
+        axes.plot([max(r["mean"], 0.5)], [i], "o", color="#cf222e", markersize=4)
+    axes.set_yticks(range(len(cases)), [name(c) for c in cases])
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlabel("entries a row: shortest to longest, mean and standard deviation (empty rows at 0.5)")
+    axes.grid(axis="x")
+    save(figure, path)
+
+
+def geometric_mean(v):
+    return math.exp(sum(map(math.log, v)) / len(v)) if v else math.nan
+
+
+def paired(a, b):
+    """Median and quartiles of time a over time b, round by round."""
+    ratios = sorted(x / y for x, y in zip(a["samples_s"], b["samples_s"]))
+    return median(ratios), ratios[len(ratios) // 4], ratios[(3 * len(ratios)) // 4]
+
+
+def table(cases):
+    yield "| matrix | rows | nonzeros | AUTO by timing | us | by its model | us | best peer | us | AUTO against it | quartiles |"
+    yield "| --- | --: | --: | --- | --: | --- | --: | --- | --: | --: | --: |"
+    for c in cases:
+        timed, model, peer = fastest(c, ["auto-timed"]), fastest(c, ["auto-model"]), fastest(c, ["peer"])
+        cells = [name(c), "%d" % c["rows"], "%d" % c["nnz"]]
+        for r in (timed, model):
+            cells += [r["kernel"], "%.1f" % (r["time_s"] * 1e6)] if r else ["", ""]
+        if peer and timed:
+            ratio = paired(peer, timed)
+            cells += [peer["name"], "%.1f" % (peer["time_s"] * 1e6), "%.2fx" % ratio[0], "%.2f-%.2f" % ratio[1:]]
+        else:
+            cells += ["", "", "", ""]
+        yield "| " + " | ".join(cells) + " |"
+
+
+def summary(cases):
+    def line(what, over, under):
+        pairs = [(name(c), paired(fastest(c, over[0]) if not over[1] else over[1](c), fastest(c, under))) for c in cases
+                 if (fastest(c, over[0]) if not over[1] else over[1](c)) and fastest(c, under)]
+        if not pairs:
+            return None
+        least = min(pairs, key=lambda p: p[1][0])
+        return "- %s: **%.2fx** in the geometric mean of %d, least %.2fx (%s, quartiles %.2f to %.2f)." % (
+            what, geometric_mean([p[1][0] for p in pairs]), len(pairs), least[1][0], least[0], least[1][1], least[1][2])
+
+    def plain(c):
+        return min((r for r in done(c) if r["kind"] == "kernel" and (r["name"].startswith("csr-vector") or r["name"] == "csr-merge-path")),
+                   key=lambda r: r["time_s"], default=None)
+
+    lines = [line("AUTO by timing against the best peer on each matrix", (["peer"], None), ["auto-timed"]),
+             line("AUTO by its model against the best peer on each matrix", (["peer"], None), ["auto-model"]),
+             line("AUTO by timing against the better of `csr-vector` and `csr-merge-path`", ([], plain), ["auto-timed"]),
+             line("AUTO by its model against the better of `csr-vector` and `csr-merge-path`", ([], plain), ["auto-model"]),
+             line("AUTO by its model against AUTO by timing", (["auto-timed"], None), ["auto-model"])]
+    close = [paired(fastest(c, ["auto-timed"]), fastest(c, ["auto-model"]))[0] >= 1 / 1.1 for c in cases
+             if fastest(c, ["auto-timed"]) and fastest(c, ["auto-model"])]
+    if close:
+        lines.append("- The model's choice is within 10%% of the timed one on %d of %d." % (sum(close), len(close)))
+    return [x for x in lines if x]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--title", required=True)
+    parser.add_argument("--about", default="", help="how it was measured, a paragraph for the page")
+    parser.add_argument("-o", dest="page", required=True, type=pathlib.Path)
+    parser.add_argument("results", nargs="+", type=pathlib.Path)
+    args = parser.parse_args()
+    settle()
+    runs = [json.loads(p.read_text()) for p in args.results]
+    cases = [c for r in runs for c in r["cases"]]
+    if not cases:
+        sys.exit("no cases in " + ", ".join(map(str, args.results)))
+    stem = args.page.with_suffix("")
+    out = ["# " + args.title, "", "<!-- made by docs/make-results.py from %s -->" % ", ".join(p.name for p in args.results), ""]
+    run = runs[0]
+    out += ["%s, %d threads, spmvx %s; %s rounds, contenders in turns. Peers: %s. Memory was read at %.0f to %.0f GB/s, logged round by round." % (
+        run["device"], run["threads"], run["spmvx"], run["rounds"], ", ".join("%s %s" % p for p in run["peers"].items()) or "none",
+        min(b for c in cases for b in c["read_bytes_s"]) * 1e-9, max(b for c in cases for b in c["read_bytes_s"]) * 1e-9), ""]
+    if args.about:
+        out += [args.about, ""]
+    for kind in sorted({(c["type"], c["state"], c["beta"]) for c in cases}, key=lambda k: (k[0] != "f64", k)):
+        some = [c for c in cases if (c["type"], c["state"], c["beta"]) == kind]
+        label = "%s-%s%s" % (kind[0], kind[1], "" if not kind[2] else "-beta%g" % kind[2])
+        out += ["## %s, %s, beta %g" % kind, ""] + summary(some) + [""] + list(table(some)) + [""]
+        for draw, what, text in ((draw_bars, "bars", "GFLOP/s by matrix"), (draw_profile, "profile", "Performance profile"),
+                                 (draw_roofline, "roofline", "Roofline"), (draw_size, "size", "Time against size")):
+            path = stem.with_name("%s-%s-%s.svg" % (stem.name, label, what))
+            draw(some, path)
+            out += ["![%s, %s](%s)" % (text, label, path.name), ""]
+    unique = list({c["matrix"]: c for c in cases}.values())
+    path = stem.with_name(stem.name + "-rows.svg")
+    draw_rows(unique, path)
+    out += ["## The matrices", "", "![Row lengths](%s)" % path.name, ""]
+    args.page.write_text("\n".join(out))
+
+
+if __name__ == "__main__":
+    main()

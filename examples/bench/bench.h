@@ -1,0 +1,128 @@
+/* The instrument behind `spmvx bench`: inputs (files and generated matrices), contenders (kernels, AUTO, peers), measuring in
+ * rounds, reports. */
+#ifndef BENCH_H
+#define BENCH_H
+#include <stdio.h>
+
+#include "peer.h"
+#include "tool.h"
+
+enum { MOST_CONTENDERS = 256, MOST_METHODS = 128, NAME = 96, NOTE = 240 };
+
+/* What x, y and the matrix find in the caches: what the last multiplication left there; nothing; x and y new each time. */
+typedef enum state { WARM, COLD, ROTATED, STATES } state;
+extern const char *const state_names[STATES];
+
+typedef enum contender_kind { KERNEL, AUTO_MODEL, AUTO_TIMED, PEER } contender_kind;
+
+typedef struct contender {
+    contender_kind kind;
+    char name[NAME];            /* as asked for: a kernel, "AUTO, by its model", a peer's method */
+    char note[NOTE];            /* why there is no result */
+    bool ready;
+    bool unsuited;              /* no result, and no failure: a format too large, a type that a peer does not serve */
+    spmvx_matrix *A;            /* of kernels and AUTO */
+    spmvx_matrix_info info;
+    const peer_method *method;  /* of peers */
+    void *handle;
+    double setup;               /* seconds */
+    size_t peak, held;          /* bytes during set-up, beside what was there; and after it; 0: not known */
+    double error;               /* largest error of a row over its |A||x| + |beta||y| */
+    double first;               /* seconds of a multiplication when warming up */
+    int inner;                  /* multiplications a sample */
+    int taken;                  /* samples; 1 where one is enough to see that it is slow */
+    double *samples;            /* seconds of a multiplication, in the order of the rounds */
+    double median, low, high;   /* quartiles */
+    bool level;                 /* within the noise of the fastest */
+} contender;
+
+typedef struct settings {
+    int threads, rounds, warmup;
+    double min_time;            /* seconds of a sample */
+    double beta;
+    bool state[STATES], type[2];   /* f64, f32 */
+    uint64_t *flush;            /* a buffer, read to empty the caches and to measure the bandwidth */
+    size_t flush_bytes;
+    const char *kernels;        /* names apart by ';', or NULL: all */
+} settings;
+
+/* One matrix of one type, its vectors, and those who multiply it. */
+typedef struct bench {
+    const settings *set;
+    spmvx_context *ctx;
+    const char *name;
+    spmvx_type type;
+    spmvx_matrix *m, *csr_holder;
+    spmvx_arrays csr;
+    double csr_bytes;           /* CSR's arrays with 32-bit indices, x and y once */
+    int64_t shortest, longest;
+    double mean, deviation;     /* of row lengths */
+    void *x, *y, *y0;
+    enum { ROTATION = 8 } rotation;
+    void *xs[ROTATION], *ys[ROTATION];
+    long double *reference, *weight;
+    contender who[MOST_CONTENDERS];
+    int count;
+    /* of the state measured last */
+    state state;
+    double *bandwidth;          /* bytes a second read from memory, round by round */
+    double median_bandwidth;
+    int best;                   /* the fastest, or -1 */
+    bool won;                   /* and it alone */
+} bench;
+
+/* ---- inputs ---- */
+
+typedef struct inputs {
+    char **names;
+    int count, failed;          /* failed: directories and lists that could not be read */
+} inputs;
+
+/* Adds a file, every matrix file of a directory, a suite's matrices, or a generated matrix's name. */
+void inputs_add(inputs *, const char *what);
+void inputs_clear(inputs *);
+void print_suites(FILE *);
+/* The matrix of a file or of a name; NULL after a message. */
+spmvx_matrix *matrix_of(spmvx_context *, const char *name, spmvx_type);
+
+/* ---- contenders ---- */
+
+/* Loads the modules of a comma-separated list of files and directories; false after a message. */
+bool load_peers(const char *paths);
+int peer_count(void);
+const char *peer_version(int i, const char **library);
+void unload_peers(void);
+/* Every contender of the settings, set up and checked against the reference. */
+void prepare_contenders(bench *);
+void drop_contenders(bench *);
+/* y = A x + beta y; false, with a note, when it failed: then the contender is out. */
+bool multiply(bench *, contender *, const void *x, void *y);
+
+/* ---- measuring ---- */
+
+bool make_reference(bench *);
+double error_of(const bench *, const void *y);
+void measure(bench *, state);
+uint64_t *flush_buffer(size_t bytes);
+double bound_of(const bench *);
+
+/* ---- reports ---- */
+
+typedef struct report {
+    enum { TEXT_TABLE, MARKDOWN, CSV, JSON } kind;
+    FILE *out;
+    bool to_file, any;          /* to_file: JSON is closed after every case, so that what is there can be read */
+    long tail;
+} report;
+
+void report_begin(report *, const spmvx_context *, const settings *);
+void report_case(report *, const bench *);
+void report_end(report *);
+
+/* Over all cases: AUTO against the best peer, and against the best kernel. */
+typedef struct summary summary;
+summary *summary_new(void);
+void summary_add(summary *, const bench *);
+void summary_print(const summary *, FILE *);
+void summary_free(summary *);
+#endif

@@ -1,0 +1,275 @@
+/* Contenders: kernels forced by name, AUTO, and the methods of peers' modules, all behind one multiplication. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bench.h"
+
+/* ---- peers' modules ---- */
+
+static struct {
+    void *module[MOST_METHODS];
+    const peer_library *library[MOST_METHODS];
+    int count;
+} peers;
+
+static bool load_module(const char *path)
+{
+    if (peers.count == MOST_METHODS) return true;
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!module) {
+        fprintf(stderr, "spmvx: %s\n", dlerror());
+        return false;
+    }
+    union { void *symbol; const peer_library *(*function)(void); } entry = { dlsym(module, PEER_ENTRY) };
+    const peer_library *l = entry.symbol ? entry.function() : NULL;
+    if (!l || l->interface_version != PEER_INTERFACE) {
+        fprintf(stderr, "spmvx: %s is no peer of interface %d\n", path, PEER_INTERFACE);
+        dlclose(module);
+        return false;
+    }
+    peers.module[peers.count] = module;
+    peers.library[peers.count++] = l;
+    return true;
+}
+
+static bool is_module(const char *name)
+{
+    const size_t n = strlen(name);
+    return !strncmp(name, "peer_", 5) && n > 8 && !strcmp(name + n - 3, ".so");
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool load_directory(const char *path)
+{
+    struct dirent **entries;
+    const int n = scandir(path, &entries, NULL, by_name);
+    bool ok = n >= 0;
+    int loaded = 0;
+    for (int i = 0; i < n; i++) {
+        char file[4096];
+        if (is_module(entries[i]->d_name) && snprintf(file, sizeof file, "%s/%s", path, entries[i]->d_name) < (int)sizeof file) {
+            ok = load_module(file) && ok;
+            loaded++;
+        }
+        free(entries[i]);
+    }
+    if (n >= 0) free(entries);
+    if (!loaded) fprintf(stderr, "spmvx: no peer_*.so in %s\n", path);
+    return ok && loaded;
+}
+
+bool load_peers(const char *paths)
+{
+    bool ok = true;
+    while (paths && *paths) {
+        char path[4096];
+        const size_t n = strcspn(paths, ",");
+        struct stat st;
+        snprintf(path, sizeof path, "%.*s", (int)n, paths);
+        ok = (!stat(path, &st) && S_ISDIR(st.st_mode) ? load_directory(path) : load_module(path)) && ok;
+        paths += n + (paths[n] == ',');
+    }
+    return ok;
+}
+
+int peer_count(void)
+{
+    return peers.count;
+}
+
+const char *peer_version(int i, const char **library)
+{
+    *library = peers.library[i]->name;
+    return peers.library[i]->version;
+}
+
+void unload_peers(void)
+{
+    while (peers.count) dlclose(peers.module[--peers.count]);
+}
+
+/* ---- memory: this process's resident pages, as Linux counts them ---- */
+
+static size_t status_kilobytes(const char *label)
+{
+    FILE *f = fopen("/proc/self/status", "r");
+    char line[256];
+    size_t kb = 0;
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, label, strlen(label))) kb = strtoull(line + strlen(label), NULL, 10);
+    if (f) fclose(f);
+    return kb;
+}
+
+/* Forgets the highest so far; false where the system does not offer that. */
+static bool reset_peak(void)
+{
+    FILE *f = fopen("/proc/self/clear_refs", "w");
+    const bool ok = f && fputs("5", f) >= 0;
+    return f && fclose(f) == 0 && ok;
+}
+
+/* ---- who takes part ---- */
+
+static contender *add(bench *b, contender_kind kind, const char *name)
+{
+    if (b->count == MOST_CONTENDERS) return NULL;
+    contender *c = &b->who[b->count++];
+    *c = (contender){ .kind = kind, .info = SPMVX_MATRIX_INFO_INIT };
+    snprintf(c->name, sizeof c->name, "%s", name);
+    return c;
+}
+
+/* A record that has variants is the portable one: forced as name@c. */
+static bool has_variant(const char *name)
+{
+    const size_t n = strlen(name);
+    for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
+        spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
+        if (spmvx_kernel_get_info(i, &k) == SPMVX_OK && k.operation == SPMVX_MUL && !strncmp(k.name, name, n) && k.name[n] == '@') return true;
+    }
+    return false;
+}
+
+static void add_named(bench *b, const char *names)
+{
+    for (const char *p = names; *p;) {
+        const size_t n = strcspn(p, ";");
+        char name[NAME];
+        snprintf(name, sizeof name, "%.*s", (int)n, p);
+        if (!strcmp(name, "auto")) {
+            add(b, AUTO_MODEL, "AUTO, by its model");
+            add(b, AUTO_TIMED, "AUTO, by timing");
+        } else add(b, KERNEL, name);
+        p += n + (p[n] == ';');
+    }
+}
+
+static void add_all(bench *b)
+{
+    for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
+        spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
+        if (spmvx_kernel_get_info(i, &k) != SPMVX_OK || k.operation != SPMVX_MUL || k.place != SPMVX_HOST) continue;
+        if (!(k.flags & SPMVX_KERNEL_AVAILABLE) || !(k.types & 1u << b->type)) continue;
+        char name[NAME];
+        snprintf(name, sizeof name, "%s%s", k.name, has_variant(k.name) ? "@c" : "");
+        add(b, KERNEL, name);
+    }
+    add_named(b, "auto");
+}
+
+static void add_peers(bench *b)
+{
+    for (int i = 0; i < peers.count; i++)
+        for (int k = 0; k < peers.library[i]->count; k++) {
+            const peer_method *m = &peers.library[i]->methods[k];
+            contender *c = add(b, PEER, m->name);
+            if (c) c->method = m;
+        }
+}
+
+/* ---- set-up ---- */
+
+static bool set_up(bench *b, contender *c)
+{
+    if (c->kind == PEER) {
+        const peer_matrix m = { .nrows = b->csr.nrows, .ncols = b->csr.ncols, .nnz = b->csr.nnz, .ptr = b->csr.ptr,
+                                .ptr_bits = b->csr.ptr_type == SPMVX_I64 ? 64 : 32, .col = b->csr.col, .val = b->csr.val,
+                                .val_bits = b->type == SPMVX_F64 ? 64 : 32, .threads = b->set->threads, .expected_muls = 1000 };
+        const int status = c->method->open(&m, &c->handle, c->note, sizeof c->note);
+        c->unsuited = status == PEER_UNSUPPORTED;
+        return status == 0;
+    }
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    if (c->kind == KERNEL) o.kernel = c->name;
+    else o.effort = c->kind == AUTO_TIMED;
+    const spmvx_status status = spmvx_matrix_convert(b->ctx, b->csr_holder, &o, &c->A);
+    if (status == SPMVX_OK) {
+        spmvx_matrix_get_info(c->A, &c->info);
+        return true;
+    }
+    c->unsuited = status == SPMVX_ERR_LIMIT;
+    snprintf(c->note, sizeof c->note, "%s", spmvx_last_error(b->ctx));
+    return false;
+}
+
+static void drop(contender *c)
+{
+    if (c->handle) c->method->close(c->handle);
+    spmvx_matrix_destroy(c->A);
+    c->handle = NULL;
+    c->A = NULL;
+    c->info = (spmvx_matrix_info)SPMVX_MATRIX_INFO_INIT;
+    c->ready = false;
+}
+
+bool multiply(bench *b, contender *c, const void *x, void *y)
+{
+    if (c->kind == PEER) {
+        if (c->method->mul(c->handle, 1.0, x, b->set->beta, y) == 0) return true;
+        snprintf(c->note, sizeof c->note, "the multiplication failed");
+    } else {
+        if (spmvx_mul(b->ctx, SPMVX_N, 1.0, c->A, x, b->set->beta, y) == SPMVX_OK) return true;
+        snprintf(c->note, sizeof c->note, "%s", spmvx_last_error(b->ctx));
+    }
+    drop(c);
+    return false;
+}
+
+/* Set up, checked, warmed, and how many multiplications a sample takes. */
+static void prepare(bench *b, contender *c)
+{
+    const bool counted = reset_peak();
+    const size_t before = status_kilobytes("VmRSS:");
+    const double begin = now();
+    c->ready = set_up(b, c);
+    c->setup = now() - begin;
+    if (!c->ready) {
+        drop(c);
+        return;
+    }
+    const size_t peak = status_kilobytes("VmHWM:"), after = status_kilobytes("VmRSS:");
+    c->peak = counted && peak > before ? (peak - before) * 1024 : 0;
+    c->held = c->kind != PEER ? c->info.bytes_held : c->method->bytes ? c->method->bytes(c->handle) : after > before ? (after - before) * 1024 : 0;
+    const size_t bytes = (size_t)b->csr.nrows * type_bytes(b->type);
+    memcpy(b->y, b->y0, bytes);
+    if (b->set->beta == 0)
+        for (int64_t r = 0; r < b->csr.nrows; r++) vector_set(b->y, b->type, r, NAN);   /* which it must overwrite */
+    if (!multiply(b, c, b->x, b->y)) return;
+    c->error = error_of(b, b->y);
+    memcpy(b->y, b->y0, bytes);
+    c->first = INFINITY;
+    for (int i = 0; i < (b->set->warmup > 0 ? b->set->warmup : 1); i++) {
+        const double start = now();
+        if (!multiply(b, c, b->x, b->y)) return;
+        c->first = fmin(c->first, now() - start);
+    }
+    c->inner = c->first > 0 ? (int)fmin(10000.0, fmax(1.0, ceil(b->set->min_time / c->first))) : 10000;
+    c->samples = checked_alloc((size_t)b->set->rounds * sizeof *c->samples);
+}
+
+void prepare_contenders(bench *b)
+{
+    if (b->set->kernels) add_named(b, b->set->kernels);
+    else add_all(b);
+    add_peers(b);
+    for (int i = 0; i < b->count; i++) prepare(b, &b->who[i]);
+}
+
+void drop_contenders(bench *b)
+{
+    for (int i = 0; i < b->count; i++) {
+        drop(&b->who[i]);
+        free(b->who[i].samples);
+    }
+    b->count = 0;
+}

@@ -1,0 +1,154 @@
+/* Inputs of a benchmark: files, directories of files, generated matrices by name, and suites of such names. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bench.h"
+#include "generate/generate.h"
+
+static const struct { const char *name, *summary, *members; } suites[] = {
+    { "quick", "one of each class, a second or two each",
+      "lap2d_300 lap3d_40 stencil27_32 fem3dof_12 delaunay_n14 kron_g14 circuit_100000 random_20000_20000_400000" },
+    { "host", "the classes on which host kernels are compared, 24 to 217 MB as CSR",
+      "circuit_1M delaunay_n18 fem3dof_40 kron_18 lap2d_1000 lap3d_128 rail_small random_200k" },
+};
+enum { SUITES = sizeof suites / sizeof *suites };
+
+void print_suites(FILE *out)
+{
+    for (int i = 0; i < SUITES; i++) fprintf(out, "  %-8s %s:\n           %s\n", suites[i].name, suites[i].summary, suites[i].members);
+}
+
+static void add_name(inputs *in, const char *name, size_t length)
+{
+    char **grown = realloc(in->names, ((size_t)in->count + 1) * sizeof *grown), *copy = checked_alloc(length + 1);
+    if (!grown) {
+        fprintf(stderr, "spmvx: no memory for a list of names\n");
+        exit(EXIT_FAILURE);
+    }
+    memcpy(copy, name, length);
+    in->names = grown;
+    in->names[in->count++] = copy;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    const size_t n = strlen(s), m = strlen(end);
+    return n > m && !strcmp(s + n - m, end);
+}
+
+static int is_matrix_file(const struct dirent *e)
+{
+    static const char *const endings[] = { ".mtx", ".mtx.gz", ".mtx.xz", ".mtx.zst", ".rb", ".rb.gz", ".rb.xz", ".rb.zst", ".npz" };
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ends_with(e->d_name, endings[i])) return 1;
+    return 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void add_directory(inputs *in, const char *path)
+{
+    struct dirent **entries;
+    const int n = scandir(path, &entries, is_matrix_file, by_name);
+    if (n <= 0) {
+        fprintf(stderr, "spmvx: %s: %s\n", path, n < 0 ? strerror(errno) : "no matrix files in this directory");
+        in->failed++;
+    }
+    for (int i = 0; i < n; i++) {
+        char file[4096];
+        const int length = snprintf(file, sizeof file, "%s/%s", path, entries[i]->d_name);
+        if (length > 0 && length < (int)sizeof file) add_name(in, file, (size_t)length);
+        free(entries[i]);
+    }
+    if (n >= 0) free(entries);
+}
+
+void inputs_add(inputs *in, const char *what)
+{
+    struct stat st;
+    if (!stat(what, &st)) {
+        if (S_ISDIR(st.st_mode)) add_directory(in, what);
+        else add_name(in, what, strlen(what));
+        return;
+    }
+    for (int i = 0; i < SUITES; i++) {
+        if (strcmp(what, suites[i].name)) continue;
+        for (const char *p = suites[i].members; *p;) {
+            const size_t n = strcspn(p, " ");
+            add_name(in, p, n);
+            p += n + (p[n] == ' ');
+        }
+        return;
+    }
+    add_name(in, what, strlen(what));
+}
+
+void inputs_clear(inputs *in)
+{
+    for (int i = 0; i < in->count; i++) free(in->names[i]);
+    free(in->names);
+    *in = (inputs){ 0 };
+}
+
+/* ---- matrices ---- */
+
+typedef struct made {
+    generated g;
+    void *ptr, *val;            /* in the widths that the matrix takes, when not g's own */
+} made;
+
+/* Row pointers in 32 bits while the nonzeros allow it, as a user's would be; values in the type wanted. */
+static spmvx_matrix *adopt(spmvx_context *ctx, made *m, spmvx_type type)
+{
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    spmvx_matrix *out = NULL;
+    const bool narrow = m->g.nnz <= INT32_MAX;
+    if (narrow) {
+        int32_t *ptr = m->ptr = checked_alloc((size_t)(m->g.nrows + 1) * sizeof *ptr);
+        for (int64_t r = 0; r <= m->g.nrows; r++) ptr[r] = (int32_t)m->g.ptr[r];
+    }
+    if (type == SPMVX_F32) {
+        float *val = m->val = checked_alloc((size_t)m->g.nnz * sizeof *val);
+        for (int64_t k = 0; k < m->g.nnz; k++) val[k] = (float)m->g.val[k];
+    }
+    a.val_type = type;
+    a.ptr_type = narrow ? SPMVX_I32 : SPMVX_I64;
+    a.nrows = m->g.nrows;
+    a.ncols = m->g.ncols;
+    a.nnz = m->g.nnz;
+    a.ptr = narrow ? m->ptr : m->g.ptr;
+    a.col = m->g.col;
+    a.val = m->val ? m->val : m->g.val;
+    if (spmvx_matrix_create(ctx, &a, 0, &out) != SPMVX_OK) fail(ctx, "generated matrix");
+    return out;
+}
+
+static spmvx_matrix *make_matrix(spmvx_context *ctx, const char *name, spmvx_type type)
+{
+    char error[2048];
+    made m = { 0 };
+    spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
+    spmvx_context_get_info(ctx, &i);
+    if (!generate(name, i.threads, &m.g, error, sizeof error)) {
+        fprintf(stderr, "spmvx: %s: no such file, and as a matrix's name: %s\n", name, error);
+        return NULL;
+    }
+    spmvx_matrix *out = adopt(ctx, &m, type);
+    generated_free(&m.g);
+    free(m.ptr);
+    free(m.val);
+    return out;
+}
+
+spmvx_matrix *matrix_of(spmvx_context *ctx, const char *name, spmvx_type type)
+{
+    struct stat st;
+    return !stat(name, &st) ? read_matrix(ctx, name, type) : make_matrix(ctx, name, type);
+}

@@ -1,0 +1,173 @@
+/* Measuring: contenders in turns, round by round, so that a slow minute of the machine hits all alike; in each round the
+ * bandwidth of reading memory, too. Who is fastest is told by comparing within rounds: an advantage that is not there in
+ * three rounds of four is noise. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+enum { HOPELESS = 20 };   /* times the best that are timed once */
+
+const char *const state_names[STATES] = { "warm", "cold", "rotated" };
+
+/* ---- the reference: y and |A||x| + |beta||y0| in long double ---- */
+
+bool make_reference(bench *b)
+{
+    const spmvx_arrays *a = &b->csr;
+    b->reference = checked_alloc((size_t)a->nrows * sizeof *b->reference);
+    b->weight = checked_alloc((size_t)a->nrows * sizeof *b->weight);
+    for (int64_t r = 0; r < a->nrows; r++) {
+        const int64_t to = index_at(a->ptr, a->ptr_type, r + 1);
+        long double sum = b->set->beta != 0 ? b->set->beta * (long double)vector_get(b->y0, b->type, r) : 0, weight = fabsl(sum);
+        for (int64_t k = index_at(a->ptr, a->ptr_type, r); k < to; k++) {
+            const long double term = (long double)vector_get(a->val, b->type, k) * vector_get(b->x, b->type, ((const int32_t *)a->col)[k]);
+            sum += term;
+            weight += fabsl(term);
+        }
+        b->reference[r] = sum;
+        b->weight[r] = weight;
+    }
+    return true;
+}
+
+double error_of(const bench *b, const void *y)
+{
+    double worst = 0;
+    for (int64_t r = 0; r < b->csr.nrows; r++) {
+        const long double d = fabsl(vector_get(y, b->type, r) - b->reference[r]);
+        const double e = d == 0 ? 0 : b->weight[r] > 0 ? (double)(d / b->weight[r]) : INFINITY;
+        if (!(e <= worst) && isfinite((double)b->weight[r])) worst = isnan(e) ? INFINITY : e;
+    }
+    return worst;
+}
+
+/* Twice gamma_n of the longest row: beyond that a result is wrong, not rounded. */
+double bound_of(const bench *b)
+{
+    const double u = b->type == SPMVX_F64 ? 0x1p-53 : 0x1p-24, n = (double)b->longest + 4.0;
+    return 2.0 * n * u / (1.0 - n * u);
+}
+
+/* ---- bandwidth, and empty caches ---- */
+
+uint64_t *flush_buffer(size_t bytes)
+{
+    uint64_t *buffer = checked_alloc(bytes);
+    for (size_t i = 0; i < bytes / sizeof *buffer; i += 512) buffer[i] = i;   /* pages of its own, not the system's zero page */
+    return buffer;
+}
+
+/* Reads the buffer with all threads; bytes a second. */
+static double read_memory(const settings *set)
+{
+    const uint64_t *p = set->flush;
+    const size_t count = set->flush_bytes / sizeof *p;
+    uint64_t sum = 0;
+    const double begin = now();
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(set->threads) reduction(+ : sum) schedule(static)
+#endif
+    for (size_t i = 0; i < count; i++) sum += p[i];
+    const double seconds = now() - begin;
+    volatile uint64_t keep = sum;   /* or the loop would be dropped */
+    (void)keep;
+    return (double)set->flush_bytes / seconds;
+}
+
+/* ---- rounds ---- */
+
+/* Brings back what the others drove out of the caches, and out of the branch predictor, which on small matrices learns the
+ * rows' lengths by heart within a few passes. */
+static bool settle(bench *b, contender *c)
+{
+    enum { PASSES = 3 };
+    static const double brief = 2e-3;   /* seconds */
+    for (int i = b->state == COLD ? PASSES : c->first > brief ? PASSES - 1 : 0; i < PASSES; i++)
+        if (!multiply(b, c, b->x, b->y)) return false;
+    return true;
+}
+
+/* One sample: seconds of a multiplication; negative when it failed. */
+static double take_sample(bench *b, contender *c)
+{
+    double spent = 0;
+    const int inner = b->state == COLD ? 1 : c->inner;
+    if (b->state == COLD) read_memory(b->set);
+    const double begin = now();
+    for (int k = 0; k < inner; k++) {
+        const int turn = b->state == ROTATED ? k % ROTATION : 0;
+        if (!multiply(b, c, b->state == ROTATED ? b->xs[turn] : b->x, b->state == ROTATED ? b->ys[turn] : b->y)) return -1;
+    }
+    spent = now() - begin;
+    return spent / inner;
+}
+
+static double quantile(const double *sorted, int n, double q)
+{
+    return sorted[(int)(q * (n - 1) + 0.5)];
+}
+
+static void statistics(contender *c, double *scratch)
+{
+    memcpy(scratch, c->samples, (size_t)c->taken * sizeof *scratch);
+    sort_doubles(scratch, c->taken);
+    c->median = quantile(scratch, c->taken, 0.5);
+    c->low = quantile(scratch, c->taken, 0.25);
+    c->high = quantile(scratch, c->taken, 0.75);
+}
+
+/* In a quarter of the rounds or more, c was as fast as the best. */
+static bool within_noise(const contender *best, const contender *c, double *scratch)
+{
+    const int n = c->taken < best->taken ? c->taken : best->taken;
+    for (int i = 0; i < n; i++) scratch[i] = c->samples[i] / best->samples[i];
+    sort_doubles(scratch, n);
+    return quantile(scratch, n, 0.25) <= 1.0;
+}
+
+static void find_winner(bench *b, double *scratch)
+{
+    b->best = -1;
+    b->won = false;
+    for (int i = 0; i < b->count; i++) {
+        const contender *c = &b->who[i];
+        if (c->ready && (c->kind == KERNEL || c->kind == PEER) && (b->best < 0 || c->median < b->who[b->best].median)) b->best = i;
+    }
+    if (b->best < 0) return;
+    b->won = true;
+    for (int i = 0; i < b->count; i++) {
+        contender *c = &b->who[i];
+        c->level = c->ready && (i == b->best || within_noise(&b->who[b->best], c, scratch));
+        if (c->level && i != b->best && (c->kind == KERNEL || c->kind == PEER)) b->won = false;
+    }
+}
+
+void measure(bench *b, state s)
+{
+    const int rounds = b->set->rounds;
+    double *scratch = checked_alloc((size_t)rounds * sizeof *scratch), best = INFINITY;
+    b->state = s;
+    for (int i = 0; i < b->count; i++) {
+        b->who[i].taken = 0;
+        if (b->who[i].ready) best = fmin(best, b->who[i].first);
+    }
+    for (int round = 0; round < rounds; round++) {
+        b->bandwidth[round] = read_memory(b->set);
+        memcpy(b->y, b->y0, (size_t)b->csr.nrows * type_bytes(b->type));   /* or with a beta it would grow without end */
+        for (int i = 0; i < b->count; i++) {
+            contender *c = &b->who[i];
+            if (!c->ready || (round && c->first > HOPELESS * best)) continue;
+            const double t = settle(b, c) ? take_sample(b, c) : -1;
+            if (t >= 0) c->samples[c->taken++] = t;
+        }
+    }
+    for (int i = 0; i < b->count; i++)
+        if (b->who[i].ready) statistics(&b->who[i], scratch);
+    memcpy(scratch, b->bandwidth, (size_t)rounds * sizeof *scratch);
+    sort_doubles(scratch, rounds);
+    b->median_bandwidth = quantile(scratch, rounds, 0.5);
+    find_winner(b, scratch);
+    free(scratch);
+}

@@ -1,0 +1,87 @@
+#!/bin/sh
+# spmvx bench and spmvx compare, from outside; nothing here depends on how long anything takes: bench.sh SPMVX DATA PEERS BAD-PEERS
+set -u
+spmvx=$1 peers=$3 bad_peers=$4
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+bad=0
+
+expect() {
+    want=$1
+    shift
+    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+    got=$?
+    [ "$got" = "$want" ] || { echo "exit status $got, not $want: $*"; cat "$tmp/out" "$tmp/err"; bad=1; }
+}
+has() { grep -q "$2" "$tmp/$1" || { echo "no '$2' on $1:"; cat "$tmp/$1"; bad=1; }; }
+hasnt() { ! grep -q "$2" "$tmp/$1" || { echo "'$2' on $1:"; cat "$tmp/$1"; bad=1; }; }
+silent() { [ ! -s "$tmp/$1" ] || { echo "$1 should be empty:"; cat "$tmp/$1"; bad=1; }; }
+
+for choice in '--types f16,f16' '--states hot,states' '--beta x,beta' '--beta inf,beta' '--min-time -1,min-time' '--repeat 0,repeat' '--flush 0,flush' '--warmup 10001,warmup'; do
+    # shellcheck disable=SC2086
+    expect 2 "$spmvx" bench ${choice%,*} lap2d_9; has err "${choice##*,}"; silent out
+done
+expect 2 "$spmvx" bench --json --csv lap2d_9; has err 'exclude'
+expect 2 "$spmvx" bench; has err 'no file, name or suite'
+
+# Every kernel, AUTO both ways, two types, three states: a row each, and none wrong.
+expect 0 "$spmvx" bench --flush 4 --repeat 2 --warmup 1 --min-time 0 --types f64,f32 --states warm,cold,rotated --csv lap2d_9; silent err
+kernels=$("$spmvx" kernels --available | grep -c '^host/mul/')
+lines=$(wc -l <"$tmp/out")
+[ "$lines" = $((1 + 6 * (kernels + 2))) ] || { echo "$lines lines of CSV, for $kernels kernels"; cat "$tmp/out"; bad=1; }
+columns=$(sed 's/"[^"]*"/text/g' "$tmp/out" | awk -F, '{ print NF }' | sort -u)
+[ "$columns" = 23 ] || { echo "lines of $columns columns"; bad=1; }
+expect 0 "$spmvx" bench --flush 4 --repeat 2 --min-time 0 --beta 0.5 --kernels 'csr-vector;packed;auto' lap2d_9 random_50_7_100
+has out 'lap2d_9: 81 x 81, 369 nonzeros, f64, warm, beta 0.5'; has out 'random_50_7_100: 50 x 7'; has out 'AUTO, by timing took'
+has out '^fastest: \|^no winner'; has out 'against the better of csr-vector'
+expect 0 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels 'csr-vector' --markdown lap2d_9; has out '^### lap2d_9'; has out '^| .*csr-vector'
+
+# What cannot be read or made is told, and the rest goes on.
+expect 1 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels csr-scalar lap2d_9 nonsense "$tmp/none" lap2d_8
+has err 'nonsense: no such file, and as a matrix.s name'; has err 'known are lap2d'; has out '^lap2d_9'; has out '^lap2d_8'
+expect 1 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels 'csr-scalar;nonsense' lap2d_9; has err 'nonsense did not run'; has out '^..csr-scalar'
+mkdir "$tmp/suite" "$tmp/empty"
+"$spmvx" generate lap2d_5 -o "$tmp/suite/a.mtx" >/dev/null && "$spmvx" generate lap2d_6 -o "$tmp/suite/b.mtx.gz" >/dev/null
+echo nonsense >"$tmp/suite/c.mtx"
+expect 1 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels csr-scalar --suite "$tmp/suite"; has out '^a.mtx: 25 x 25'; has out '^b.mtx.gz: 36 x 36'; has err 'c.mtx'
+expect 1 "$spmvx" bench --flush 4 --repeat 1 --suite "$tmp/empty"; has err 'no matrix files'
+
+# Peers: right, unsuited, wrong, failing, not there.
+expect 0 "$spmvx" bench --flush 4 --repeat 2 --min-time 0 --types f64,f32 --kernels csr-vector --peers "$peers" lap2d_9
+has out 'peer: fake 1.2'; has out 'fake-right'; has out 'fake-unsuited  *this peer serves nobody'
+expect 1 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels csr-vector --peers "$peers,$bad_peers" lap2d_9
+has err 'fake-wrong is wrong'; has err 'fake-failing did not run'; hasnt err 'fake-right'
+expect 1 "$spmvx" bench --peers "$tmp/none.so" lap2d_9; has err 'none.so'; silent out
+expect 1 "$spmvx" bench --peers "$tmp/empty" lap2d_9; has err 'no peer_\*.so'
+
+# JSON: on stdout as in a file, which stands whole after every matrix; compare reads it.
+expect 0 "$spmvx" bench --flush 4 --repeat 3 --min-time 0 --kernels 'csr-vector;auto' --json lap2d_9 lap2d_8; silent err
+cp "$tmp/out" "$tmp/old.json"
+expect 0 "$spmvx" bench --flush 4 --repeat 3 --min-time 0 --kernels 'csr-vector;auto' --json -o "$tmp/new.json" lap2d_9 lap2d_8; silent out
+if command -v python3 >/dev/null; then
+    for f in old new; do
+        python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert [c["matrix"] for c in r["cases"]] == ["lap2d_9", "lap2d_8"]; \
+assert all(len(c["results"]) == 3 and len(c["read_bytes_s"]) == 3 for c in r["cases"])' "$tmp/$f.json" || { echo "$f.json is wrong:"; cat "$tmp/$f.json"; bad=1; }
+    done
+fi
+"$spmvx" compare "$tmp/old.json" "$tmp/old.json" >"$tmp/out" 2>"$tmp/err"
+if grep -q 'built without' "$tmp/err"; then
+    echo 'no Jansson: compare is not tested'
+else
+    expect 0 "$spmvx" compare --fail "$tmp/old.json" "$tmp/old.json"; has out '^6 compared: 0 slower, 0 faster, 0 gone; times x1.000'
+    # Times ten for one result of one matrix.
+    awk '!done && /"name": "csr-vector"/ { while (match($0, /e-0[5-9]/)) $0 = substr($0, 1, RSTART - 1) "e-0" substr($0, RSTART + 3, 1) - 1 "X" substr($0, RSTART + 4)
+        gsub(/X/, ""); done = 1 } { print }' "$tmp/old.json" >"$tmp/slow.json"
+    expect 1 "$spmvx" compare --fail "$tmp/old.json" "$tmp/slow.json"; has out '^slower  *lap2d_9 .*csr-vector'; has out '6 compared: 1 slower'
+    expect 0 "$spmvx" compare "$tmp/old.json" "$tmp/slow.json"; has out '^slower'
+    expect 0 "$spmvx" compare --fail "$tmp/slow.json" "$tmp/old.json"; has out '^faster  *lap2d_9 .*csr-vector'
+    expect 1 "$spmvx" compare "$tmp/old.json" "$tmp/none.json"; has err 'none.json'
+    echo '{"cases": [' >"$tmp/half.json"
+    expect 1 "$spmvx" compare "$tmp/old.json" "$tmp/half.json"; has err 'half.json: line'
+    echo '{"a": 1}' >"$tmp/other.json"
+    expect 1 "$spmvx" compare "$tmp/other.json" "$tmp/old.json"; has err 'no list of cases'
+    echo '{"cases": []}' >"$tmp/nothing.json"
+    expect 1 "$spmvx" compare "$tmp/old.json" "$tmp/nothing.json"; has err 'no result in common'
+fi
+expect 2 "$spmvx" compare "$tmp/old.json"; has err 'two wanted'
+exit $bad
