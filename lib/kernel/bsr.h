@@ -12,4 +12,12 @@ static inline spmvx_status spx_bsr_partition(const spmvx_context *ctx, const spx
 {
     return spx_partition_by(ctx, a, spx_ceil_div(a->nrows, a->block_rows), spx_bsr_weight, p);
 }
+
+/* block: what a block costs beside its places, in places. */
+static inline double spx_bsr_cost(const spx_features *f, const spx_rates *rates, double block)
+{
+    if (!f->bsr_stored) return (double)INT64_MAX;
+    const double n = (double)f->bsr_stored, blocks = n / (double)(f->block_rows * f->block_cols);
+    return spx_cost(f, rates, n + block * blocks, n * (double)f->value_bytes + 12.0 * blocks, 0.0);
+}
 #endif

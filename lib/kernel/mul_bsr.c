@@ -21,9 +21,8 @@ static spmvx_status run(const spx_mul *m)
 static double cost(const spx_features *f)
 {
     static const spx_rates rates = { 0.3, 1.0, 0.5, 0.05, 0.2 };
-    if (!f->bsr_stored) return (double)INT64_MAX;
-    const double n = (double)f->bsr_stored, blocks = n / (double)(f->block_rows * f->block_cols);
-    return spx_cost(f, &rates, n + 2.0 * blocks, n * (double)f->value_bytes + 12.0 * blocks, 0.0);
+    const double empty = f->bsr_stored ? 1.0 - (double)f->nnz / (double)f->bsr_stored : 0.0;
+    return spx_bsr_cost(f, &rates, 2.0 + 8.0 * empty * (double)(f->block_rows * f->block_cols));   /* blocks with empty slots go slot by slot */
 }
 
 const spx_kernel spx_mul_bsr = {

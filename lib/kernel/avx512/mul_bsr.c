@@ -1,0 +1,124 @@
+/* bsr with AVX-512: the slots of a block, 8 doubles or 16 floats at a time, against x spread by a permutation; every slot of
+ * the block has a sum of its own over the block row, and the sums of a row are added at its end. Presence bits are the
+ * masks, so that a block with empty slots costs what a full one does.
+ * Source: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004. */
+#ifndef SPX_V
+#include "kernel/avx512/vec.h"
+#include "kernel/bsr.h"
+#include "kernel/dot.h"
+
+enum { MAX_BLOCK = 16, MAX_SLOTS = MAX_BLOCK * MAX_BLOCK };
+
+/* x[0 ... cols-1] of a block, spread so that lane i has x[pattern[i]]: up to 8 doubles come from one register, 16 from two. */
+static inline __m512d spread_f64(const __m512d x[2], const int32_t *pattern)
+{
+    return _mm512_permutex2var_pd(x[0], _mm512_cvtepi32_epi64(_mm256_loadu_si256((const void *)pattern)), x[1]);
+}
+
+static inline __m512 spread_f32(const __m512 x[2], const int32_t *pattern)
+{
+    return _mm512_permutexvar_ps(_mm512_loadu_si512(pattern), x[0]);
+}
+
+static inline void load_x_f64(__m512d x[2], const double *p, int64_t cols)
+{
+    x[0] = _mm512_maskz_loadu_pd(first_f64(cols), p);
+    x[1] = cols > 8 ? _mm512_maskz_loadu_pd(first_f64(cols - 8), p + 8) : _mm512_setzero_pd();
+}
+
+static inline void load_x_f32(__m512 x[2], const float *p, int64_t cols)
+{
+    x[0] = _mm512_maskz_loadu_ps(first_f32(cols), p);
+}
+
+static inline __m512d add_slots_f64(__m512d sum, uint32_t mask, const double *v, __m512d x)
+{
+    return _mm512_mask3_fmadd_pd(_mm512_maskz_loadu_pd((__mmask8)mask, v), x, sum, (__mmask8)mask);
+}
+
+static inline __m512 add_slots_f32(__m512 sum, uint32_t mask, const float *v, __m512 x)
+{
+    return _mm512_mask3_fmadd_ps(_mm512_maskz_loadu_ps((__mmask16)mask, v), x, sum, (__mmask16)mask);
+}
+
+#define SPX_TEMPLATE "kernel/avx512/mul_bsr.c"
+#include "kernel/each_type.h"
+
+static spmvx_status run(const spx_mul *m)
+{
+    static spx_body *const rows[] = SPX_EACH(rows);
+    spx_mul job = *m;
+    spx_parallel(m->threads, m->part->chunks, rows[spx_instance(m->A)], &job);
+    return SPMVX_OK;
+}
+
+static double cost(const spx_features *f)
+{
+    static const spx_rates rates = { 0.08, 0.6, 0.3, 0.02, 0.1 };
+    return spx_bsr_cost(f, &rates, 25.0);
+}
+
+const spx_kernel spx_mul_bsr_avx512 = {
+    .name = "bsr@avx512", .operation = SPMVX_MUL, .format = SPMVX_BSR, .place = SPMVX_HOST, .types = SPX_REAL,
+    .isa = SPX_ISA_AVX512, .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "dense blocks, their slots in vector registers",
+    .source = "Im, Yelick & Vuduc 2004", .cost = cost, .prepare = spx_bsr_partition, .run = run,
+};
+
+#else
+#define W SPX_VNAME(W)
+
+/* One block row of blocks of n registers; called with constant n for the usual ones, so that the sums stay in registers. */
+static inline __attribute__((always_inline)) void
+SPX_NAME(block_row)(SPX_VNAME(vec) *sum, const spx_sparse *a, int64_t begin, int64_t end, const int32_t *pattern, const SPX_V *x, int n)
+{
+    const int64_t bc = a->block_cols, size = a->block_rows * bc, words = spx_ceil_div(size, 64);
+    const int32_t *col = spx_data(a, SPX_COL);
+    const uint64_t *bits = spx_data(a, SPX_BITS);
+    const SPX_V *val = spx_data(a, SPX_VAL);
+    for (int k = 0; k < n; k++) sum[k] = SPX_VNAME(zero)();
+    for (int64_t b = begin; b < end; b++) {
+        const int64_t first = col[b] * bc;
+        SPX_VNAME(vec) xb[2];
+        SPX_VNAME(load_x)(xb, x + first, spx_min(bc, a->ncols - first));
+        for (int k = 0; k < n; k++) {
+            const int64_t left = size - k * W;
+            const uint32_t inside = left >= W ? (uint32_t)((1ull << W) - 1) : (uint32_t)((1ull << left) - 1);
+            const uint32_t mask = bits ? (uint32_t)(bits[b * words + k * W / 64] >> (k * W % 64)) & inside : inside;
+            sum[k] = SPX_VNAME(add_slots)(sum[k], mask, val + b * size + k * W, SPX_VNAME(spread)(xb, pattern + k * W));
+        }
+    }
+}
+
+static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const spx_mul *m = arg;
+    const spx_sparse *a = m->A;
+    const int64_t *bound = m->part->bounds->data, br = a->block_rows, bc = a->block_cols;
+    const bool row_major = a->block_order == SPMVX_ROW_MAJOR;
+    const SPX_P *ptr = spx_data(a, SPX_PTR);
+    const SPX_V *x = m->x, alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const int n = (int)spx_ceil_div(br * bc, W);
+    SPX_VNAME(vec) sum[MAX_SLOTS / W];
+    SPX_V slot[MAX_SLOTS], *y = m->y;
+    int32_t pattern[MAX_SLOTS + W];
+    for (int64_t k = 0; k < n * W; k++) pattern[k] = (int32_t)(row_major ? k % bc : k / br < bc ? k / br : 0);
+    for (int64_t R = bound[begin]; R < bound[end]; R++) {
+        switch (n) {
+        case 1: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, 1); break;
+        case 2: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, 2); break;
+        case 4: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, 4); break;
+        case 5: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, 5); break;
+        case 8: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, 8); break;
+        default: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, n);
+        }
+        for (int k = 0; k < n; k++) SPX_VNAME(store)(slot + k * W, sum[k]);
+        for (int64_t i = 0; i < spx_min(br, a->nrows - R * br); i++) {
+            SPX_V s = 0;
+            for (int64_t j = 0; j < bc; j++) s += slot[row_major ? i * bc + j : j * br + i];
+            y[R * br + i] = SPX_VNAME(axpby)(alpha, s, beta, &y[R * br + i]);
+        }
+    }
+}
+#undef W
+#endif
