@@ -104,6 +104,8 @@ bool make_reference(bench *);
 double error_of(const bench *, const void *y);
 void measure(bench *, state);
 uint64_t *flush_buffer(size_t bytes);
+/* Reads the buffer with all threads; bytes a second. */
+double read_memory(const settings *);
 double bound_of(const bench *);
 
 /* ---- reports ---- */

@@ -59,8 +59,7 @@ uint64_t *flush_buffer(size_t bytes)
     return buffer;
 }
 
-/* Reads the buffer with all threads; bytes a second. */
-static double read_memory(const settings *set)
+double read_memory(const settings *set)
 {
     const uint64_t *p = set->flush;
     const size_t count = set->flush_bytes / sizeof *p;

@@ -122,7 +122,7 @@ static bool parse_number(const char *text, double *out)
 }
 
 typedef struct wishes {
-    const char *types, *states, *suite, *peers, *beta, *min_time, *output;
+    const char *wisdom, *types, *states, *suite, *peers, *beta, *min_time, *output;
     int64_t threads, rounds, warmup, flush;
     bool json, csv, markdown;
 } wishes;
@@ -179,6 +179,7 @@ static int run(int argc, char **argv)
         { "--repeat", 0, COUNT, &w.rounds, "N", "rounds, 1 to 10000 (default 15)" },
         { "--warmup", 0, COUNT, &w.warmup, "N", "multiplications before the first round (default 3)" },
         { "--min-time", 0, TEXT, &w.min_time, "MS", "milliseconds of a sample, at least (default 0.2)" },
+        { "--wisdom", 0, TEXT, &w.wisdom, "FILE", "what 'spmvx tune' found, for AUTO" },
         { "--flush", 0, COUNT, &w.flush, "MB", "megabytes read to empty the caches and to tell the bandwidth (default 256)" },
         { "--threads", 0, COUNT, &w.threads, "N", "threads to use (0: OpenMP's default)" },
         { "--json", 0, FLAG, &w.json, NULL, "results as JSON" },
@@ -190,7 +191,7 @@ static int run(int argc, char **argv)
     if (status < 0) status = check(&w, &set, &out);
     if (status >= 0) return status;
     spmvx_context *ctx = open_context(w.threads);
-    if (!ctx || !load_peers(w.peers)) {
+    if (!ctx || !import_wisdom(ctx, w.wisdom) || !load_peers(w.peers)) {
         spmvx_context_destroy(ctx);
         return EXIT_FAILURE;
     }

@@ -230,18 +230,22 @@ static int show(spmvx_context *ctx, const char *path, spmvx_type type)
 
 static int run(int argc, char **argv)
 {
-    const char *files[MOST_FILES], *type = "f64";
+    const char *files[MOST_FILES], *type = "f64", *wisdom = NULL;
     int count, result = EXIT_SUCCESS;
     int64_t threads = 0;
     const option options[] = {
         { "--type", 0, TEXT, &type, "T", "f64 (default) or f32" },
+        { "--wisdom", 0, TEXT, &wisdom, "FILE", "what 'spmvx tune' found, for AUTO" },
         { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
     const int status = parse(&command_info, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (!count) return usage_error(&command_info, "no file given");
     if (!type_named(type)) return usage_error(&command_info, "--type is '%s', not f64 or f32", type);
     spmvx_context *ctx = open_context(threads);
-    if (!ctx) return EXIT_FAILURE;
+    if (!ctx || !import_wisdom(ctx, wisdom)) {
+        spmvx_context_destroy(ctx);
+        return EXIT_FAILURE;
+    }
     for (int i = 0; i < count; i++)
         if (show(ctx, files[i], type_named(type)) != EXIT_SUCCESS) result = EXIT_FAILURE;
     spmvx_context_destroy(ctx);

@@ -7,7 +7,7 @@
 #include "tool.h"
 
 static const command *const commands[] = { &command_info, &command_mul, &command_spmspm, &command_convert, &command_bench, &command_compare,
-                                         &command_generate, &command_kernels, &command_check, &command_spy };
+                                         &command_generate, &command_kernels, &command_check, &command_spy, &command_tune };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_overview(FILE *out)

@@ -208,6 +208,30 @@ spmvx_context *open_context(int64_t threads)
     return ctx;
 }
 
+bool import_wisdom(spmvx_context *ctx, const char *path)
+{
+    if (!path) return true;
+    FILE *f = fopen(path, "rb");
+    char *text = NULL;
+    size_t length = 0, room = 0, got = 1;
+    while (f && got) {
+        if (length == room) {
+            char *more = realloc(text, room = 2 * room + 4096);
+            if (!more) break;
+            text = more;
+        }
+        got = fread(text + length, 1, room - length, f);
+        length += got;
+    }
+    const bool whole = f && !got && !ferror(f);
+    if (!whole) fprintf(stderr, "spmvx: %s: %s\n", path, strerror(errno));
+    const bool ok = whole && spmvx_wisdom_import(ctx, text, length) == SPMVX_OK;
+    if (whole && !ok) fail(ctx, path);
+    if (f) fclose(f);
+    free(text);
+    return ok;
+}
+
 spmvx_matrix *read_matrix(spmvx_context *ctx, const char *path, spmvx_type type)
 {
     spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;

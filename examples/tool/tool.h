@@ -23,7 +23,7 @@ typedef struct command {
 } command;
 
 extern const command command_bench, command_check, command_compare, command_convert, command_generate, command_info, command_kernels, command_mul,
-                     command_spmspm, command_spy;
+                     command_spmspm, command_spy, command_tune;
 
 /* Reads argv[1...]; options end with a NULL name, and --help and --quiet need not stand there. Files are what is left.
  * Answers -1 to go on, else an exit status (after --help, or a message on stderr). */
@@ -53,6 +53,8 @@ const char *base_name(const char *path);
 
 /* A host context; NULL after a message. */
 spmvx_context *open_context(int64_t threads);
+/* Gives a file's wisdom to the context; NULL: none. False after a message. */
+bool import_wisdom(spmvx_context *, const char *path);
 /* The matrix of a file; NULL after a message. Shows its progress. */
 spmvx_matrix *read_matrix(spmvx_context *, const char *path, spmvx_type);
 /* A view in CSR of any matrix, held by *holder (to be destroyed). */

@@ -13,6 +13,17 @@ typedef struct spx_block {
 
 struct spx_wisdom;   /* dispatch/wisdom.h */
 
+/* What the model of a multiplication's time knows of the machine. Wisdom may replace it: `spmvx tune` measures it. */
+typedef struct spx_machine {
+    double memory;              /* GB/s that one thread reads from memory */
+    double more;                /* what each further thread adds, as a part of that */
+    double cache;               /* GB/s that one thread reads from the last cache */
+    double near, mid, cached;   /* bytes of the first cache, of the second, of what the last one holds for all threads */
+    double compute;             /* time of computing, and of gathers beyond the second cache, against the machine on which the */
+    double far;                 /* kernels' rates were measured */
+} spx_machine;
+extern const spx_machine spx_machine_preset;
+
 struct spmvx_context {
     spx_allocator allocator;
     const spx_backend *backend;
@@ -25,6 +36,8 @@ struct spmvx_context {
     spx_block *blocks;
     size_t block_bytes;
     struct spx_wisdom *wisdom;
+    spx_machine machine;
+    bool machine_known;         /* by wisdom */
     char *error;   /* [SPX_MESSAGE], written under const handles, too */
 };
 

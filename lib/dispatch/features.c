@@ -6,7 +6,7 @@
 void spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, spx_features *f)
 {
     *f = (spx_features){ .nrows = csr->nrows, .ncols = csr->ncols, .nnz = csr->nnz, .value_bytes = spx_type_bytes(csr->val_type),
-                         .ptr_bytes = spx_type_bytes(csr->ptr_type), .threads = spx_threads_for(ctx->threads, csr->nnz) };
+                         .ptr_bytes = spx_type_bytes(csr->ptr_type), .threads = spx_threads_for(ctx->threads, csr->nnz), .machine = &ctx->machine };
     const int32_t *col = spx_data(csr, SPX_COL);
     double squares = 0, span = 0;
     int64_t to = spx_ptr_at(csr, 0);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dispatch/features.h"
+#include "kernel/packed.h"
 
 double spx_score(const spx_candidate *c, int64_t expected_muls)
 {
@@ -82,6 +83,8 @@ spmvx_status spx_select(const spmvx_context *ctx, const spx_sparse *csr, const s
     for (int32_t i = 0; i < spx_kernel_total() && *count < SPX_CANDIDATES; i++) {
         const spx_kernel *k = spx_kernel_at(i);
         if (!wanted(ctx, q, k, format, csr->val_type)) continue;
+        const bool wrong_slice = q->layout.slice && q->layout.slice != SPX_PACKED_LANES;
+        if (k->format == SPMVX_PACKED && format == SPMVX_AUTO && wrong_slice) continue;
         spx_choice choice = q->forced.kernel ? q->forced : spx_kernel_preset(k);
         choice.kernel = k;
         spx_candidate c = { choice, layout, k->cost(f), setup_ns(k, f) };

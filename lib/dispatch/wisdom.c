@@ -1,7 +1,10 @@
 /* Wisdom: what timed conversions found, kept in the context as a list and exchanged as text.
  *
  *     spmvx-wisdom 1
+ *     machine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000 far=1000
  *     host f64 threads=2 rows=1000 cols=1000 nnz=4960 longest=5 empty=0 span=60 -> sell@avx512 slice=8 sigma=1
+ *
+ * The machine's line, which `spmvx tune` measures, has MB/s, bytes, and thousandths of the model's own; see spx_machine.
  *
  * Source of the idea: FFTW (Frigo & Johnson, Proc. IEEE 93(2), 2005). */
 #include "dispatch/wisdom.h"
@@ -89,6 +92,28 @@ void spx_wisdom_merge(spmvx_context *ctx, spx_wisdom *fresh)
     *end = fresh;
 }
 
+/* ---- the machine's line: whole numbers, which no locale spells otherwise ---- */
+
+#define MACHINE(SPELL) "machine memory=%" SPELL " more=%" SPELL " cache=%" SPELL " near=%" SPELL " mid=%" SPELL " cached=%" SPELL " compute=%" SPELL " far=%" SPELL
+
+static int machine_line(const spx_machine *m, char *out, size_t room)
+{
+    return snprintf(out, room, MACHINE(PRId64) "\n", (int64_t)(1e3 * m->memory + 0.5), (int64_t)(1e3 * m->more + 0.5), (int64_t)(1e3 * m->cache + 0.5),
+                    (int64_t)m->near, (int64_t)m->mid, (int64_t)m->cached, (int64_t)(1e3 * m->compute + 0.5), (int64_t)(1e3 * m->far + 0.5));
+}
+
+static bool read_machine(const char *text, spx_machine *m)
+{
+    int64_t v[8];
+    char rest;
+    if (sscanf(text, MACHINE(SCNd64) "%c", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &rest) != 8) return false;
+    for (int i = 0; i < 8; i++)
+        if (v[i] < (i != 1) || v[i] > INT64_C(1000000000000)) return false;
+    if (v[1] > 1000 || v[3] > v[4] || v[4] > v[5]) return false;
+    *m = (spx_machine){ 1e-3 * (double)v[0], 1e-3 * (double)v[1], 1e-3 * (double)v[2], (double)v[3], (double)v[4], (double)v[5], 1e-3 * (double)v[6], 1e-3 * (double)v[7] };
+    return true;
+}
+
 size_t spx_wisdom_bytes(const spmvx_context *ctx)
 {
     size_t bytes = 0;
@@ -108,12 +133,14 @@ static int line_of(const spx_wisdom *w, char *out, size_t room)
 spmvx_status spx_wisdom_write(const spmvx_context *ctx, char *buf, size_t *len)
 {
     size_t need = sizeof head;   /* with the final NUL */
+    if (ctx->machine_known) need += (size_t)machine_line(&ctx->machine, NULL, 0);
     for (const spx_wisdom *w = ctx->wisdom; w; w = w->next) need += (size_t)line_of(w, NULL, 0);
     if (buf && *len < need) return spx_fail(ctx, SPMVX_ERR_LIMIT, "*len is %zu, and the wisdom takes %zu bytes", *len, need);
     *len = need;
     if (!buf) return SPMVX_OK;
     memcpy(buf, head, sizeof head);
     size_t at = sizeof head - 1;
+    if (ctx->machine_known) at += (size_t)machine_line(&ctx->machine, buf + at, need - at);
     for (const spx_wisdom *w = ctx->wisdom; w; w = w->next) at += (size_t)line_of(w, buf + at, need - at);
     return SPMVX_OK;
 }
@@ -159,6 +186,8 @@ spmvx_status spx_wisdom_read(spmvx_context *ctx, const char *buf, size_t len)
     }
     if (n < sizeof head - 1 || memcmp(buf, head, sizeof head - 1)) return bad_line(ctx, 1, "it is not 'spmvx-wisdom 1'");
     spx_wisdom *fresh = NULL;
+    spx_machine machine = ctx->machine;
+    bool known = ctx->machine_known;
     spmvx_status s = SPMVX_OK;
     int64_t line = 2;
     for (size_t at = sizeof head - 1; at < n && s == SPMVX_OK; line++) {
@@ -169,7 +198,9 @@ spmvx_status spx_wisdom_read(spmvx_context *ctx, const char *buf, size_t len)
         else {
             memcpy(text, buf + at, length);
             text[length] = 0;
-            s = read_line(ctx, text, line, &fresh);
+            if (strncmp(text, "machine ", 8)) s = read_line(ctx, text, line, &fresh);
+            else if (read_machine(text, &machine)) known = true;
+            else s = bad_line(ctx, line, "after 'machine' come memory, more (up to 1000), cache, near, mid, cached (rising), compute and far, as whole numbers");
         }
         at += length + 1;
     }
@@ -178,5 +209,7 @@ spmvx_status spx_wisdom_read(spmvx_context *ctx, const char *buf, size_t len)
         return s;
     }
     spx_wisdom_merge(ctx, fresh);
+    ctx->machine = machine;
+    ctx->machine_known = known;
     return SPMVX_OK;
 }

@@ -31,6 +31,7 @@ typedef struct spx_features {
     int64_t packed_sigma, packed_stored;   /* what PACKED would take; packed_stored 0 when not computed */
     double packed_index_bytes, packed_diagonal;   /* bytes beside values; part of the places in diagonal slices */
     int threads;
+    const spx_machine *machine;
 } spx_features;
 
 /* How a kernel goes over one matrix: computed once, shared by all contexts. */

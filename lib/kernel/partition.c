@@ -62,14 +62,13 @@ double spx_csr_bytes(const spx_features *f)
 
 double spx_cost(const spx_features *f, const spx_rates *rate, double entries, double bytes, double serial)
 {
-    static const double near = 32e3, mid = 1e6, cached = 24e6;   /* bytes: about L1, L2 and a share of L3 */
+    const spx_machine *m = f->machine;
     const double reach = f->span * (double)f->value_bytes, irregular = f->deviation / (f->mean + 1.0);
-    const double entry = rate->entry + (reach < near ? 0.0 : reach < mid ? rate->mid : rate->far);
-    const double row = rate->row + rate->irregular * (irregular < 1.0 ? irregular : 1.0);
+    const double entry = m->compute * rate->entry + (reach < m->near ? 0.0 : reach < m->mid ? m->compute * rate->mid : m->far * rate->far);
+    const double row = m->compute * (rate->row + rate->irregular * (irregular < 1.0 ? irregular : 1.0));
     const double threads = f->threads;
     double compute = (entry * entries + row * (double)f->nrows) / threads;
     if (compute < entry * serial) compute = entry * serial;
-    /* A second thread adds about half to what one draws from memory, and its whole share from a cache. */
-    const double stream = bytes < cached ? bytes / (40.0 * threads) : bytes / (20.0 * (1.0 + 0.5 * (threads - 1.0)));
+    const double stream = bytes / (bytes < m->cached ? m->cache * threads : m->memory * (1.0 + m->more * (threads - 1.0)));
     return compute > stream ? compute + 0.3 * stream : stream + 0.3 * compute;
 }

@@ -46,6 +46,15 @@ echo nonsense >"$tmp/suite/c.mtx"
 expect 1 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels csr-scalar --suite "$tmp/suite"; has out '^a.mtx: 25 x 25'; has out '^b.mtx.gz: 36 x 36'; has err 'c.mtx'
 expect 1 "$spmvx" bench --flush 4 --repeat 1 --suite "$tmp/empty"; has err 'no matrix files'
 
+# Wisdom: what tune measures is taken, by bench and info.
+expect 2 "$spmvx" tune x; has err "'x' given"
+expect 0 "$spmvx" tune -o "$tmp/wisdom"; has out 'memory [0-9]'
+expect 0 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels auto --wisdom "$tmp/wisdom" lap2d_9; silent err
+expect 0 "$spmvx" info --wisdom "$tmp/wisdom" "$tmp/suite/a.mtx"; silent err
+echo nonsense >"$tmp/nonsense"
+expect 1 "$spmvx" bench --wisdom "$tmp/nonsense" lap2d_9; has err 'no wisdom: line 1'
+expect 1 "$spmvx" info --wisdom "$tmp/none" "$tmp/suite/a.mtx"; has err 'none'
+
 # Peers: right, unsuited, wrong, failing, not there.
 expect 0 "$spmvx" bench --flush 4 --repeat 2 --min-time 0 --types f64,f32 --kernels csr-vector --peers "$peers" lap2d_9
 has out 'peer: fake 1.2'; has out 'fake-right'; has out 'fake-unsuited  *this peer serves nobody'

@@ -13,7 +13,7 @@ same() { [ "$2" = "$3" ] || { printf '%s:\n  want %s\n  got  %s\n' "$1" "$2" "$3
 commands=$("$spmvx" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | tr '\n' ' ')
 # options COMMAND: from its help
 options() { "$spmvx" "$1" --help | grep -oE '^  (-.,|   ) --[a-z-]+' | sed 's/.* //' | tr '\n' ' '; }
-for command in info mul spmspm convert bench compare generate kernels check spy; do
+for command in info mul spmspm convert bench compare generate kernels check spy tune; do
     case " $commands" in *" $command "*) ;; *) echo "the help does not list $command"; bad=1 ;; esac
     case " $(options $command)" in *' --quiet --help ') ;; *) echo "no options of $command: $(options $command)"; bad=1 ;; esac
 done

@@ -22,7 +22,7 @@ expect 2 "$spmvx"; has err '^usage'; silent out
 expect 0 "$spmvx" --help; has out '^usage'; silent err
 expect 0 "$spmvx" --version; has out '^spmvx [0-9]'
 expect 2 "$spmvx" frobnicate; has err "unknown command 'frobnicate'"
-for command in info mul spmspm convert bench compare generate kernels check spy; do
+for command in info mul spmspm convert bench compare generate kernels check spy tune; do
     expect 0 "$spmvx" $command --help; has out "usage: spmvx $command"; has out '-q, --quiet  '; silent err
     expect 2 "$spmvx" $command --nonsense; has err 'unknown option --nonsense'; silent out
 done

@@ -1,0 +1,150 @@
+/* spmvx tune: what AUTO's model has to know of this machine, measured: how fast memory and the last cache are read, how large
+ * the caches are, and how fast it computes and gathers against the machine on which the kernels' rates were found. The last
+ * two from csr-vector, in plain C, on a matrix in the second cache and on one whose x lies beyond it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "generate/generate.h"
+
+typedef struct findings {
+    double memory, more, cache;         /* as spx_machine has them, in GB/s and parts */
+    int64_t near, mid, cached;
+    double compute, far;
+} findings;
+
+static double median_rate(const settings *set, int rounds)
+{
+    double v[32];
+    for (int i = 0; i < rounds; i++) v[i] = read_memory(set);
+    sort_doubles(v, rounds);
+    return v[rounds / 2];
+}
+
+/* GB/s of reading `bytes` over and over. */
+static double read_rate(size_t bytes, int threads, int rounds)
+{
+    settings set = { .threads = threads, .flush_bytes = bytes, .flush = flush_buffer(bytes) };
+    read_memory(&set);
+    const double rate = median_rate(&set, rounds);
+    free(set.flush);
+    return 1e-9 * rate;
+}
+
+/* What the system tells of a cache, within reason, or else the usual. */
+static int64_t cache_bytes(int name, int64_t usual)
+{
+    const long n = name < 0 ? 0 : sysconf(name);
+    return n >= 4096 && n <= INT64_C(1) << 32 ? (int64_t)n : usual;
+}
+
+/* Nanoseconds an entry of csr-vector@c on one thread. */
+static bool entry_time(const char *matrix, double *ns)
+{
+    enum { SAMPLES = 15 };
+    spmvx_context *ctx = open_context(1);
+    spmvx_matrix *m = ctx ? matrix_of(ctx, matrix, SPMVX_F64) : NULL, *A = NULL;
+    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.kernel = "csr-vector@c";
+    bool ok = m && spmvx_matrix_convert(ctx, m, &o, &A) == SPMVX_OK && spmvx_matrix_get_info(A, &i) == SPMVX_OK;
+    double *x = checked_alloc((size_t)i.ncols * sizeof *x), *y = checked_alloc((size_t)i.nrows * sizeof *y), took[SAMPLES];
+    const int inner = i.nnz ? (int)(1 + 1000000 / i.nnz) : 1;
+    for (int64_t k = 0; k < i.ncols; k++) x[k] = sample(k);
+    for (int s = -2; ok && s < SAMPLES; s++) {
+        const double begin = now();
+        for (int k = 0; ok && k < inner; k++) ok = spmvx_mul(ctx, SPMVX_N, 1.0, A, x, 0.0, y) == SPMVX_OK;
+        if (s >= 0) took[s] = 1e9 * (now() - begin) / inner / (double)(i.nnz ? i.nnz : 1);
+    }
+    if (m && !ok) fail(ctx, matrix);
+    if (ok) {
+        sort_doubles(took, SAMPLES);
+        *ns = took[SAMPLES / 2];
+    }
+    free(x);
+    free(y);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    return ok;
+}
+
+/* How much is read distinctly faster than memory. What the system says of the last cache would be of little use: others, on
+ * a virtual machine others yet, share it. */
+static int64_t last_cache(int threads, int64_t mid, double memory)
+{
+    int64_t bytes = 2 * mid;
+    for (int64_t next = 4 * mid; next <= INT64_C(1) << 28; next *= 2) {
+        if (read_rate((size_t)next, threads, 31) < 1.3 * memory) break;
+        bytes = next;
+    }
+    return bytes;
+}
+
+static bool find_out(int threads, findings *f)
+{
+    /* The same two, on the machine of the rates. */
+    static const double entry_there = 0.345, gather_there = 2.6;
+    double entry, gather;
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+    f->near = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32000);
+    f->mid = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 1000000);
+#else
+    f->near = cache_bytes(-1, 32000);
+    f->mid = cache_bytes(-1, 1000000);
+#endif
+    if (f->mid < f->near) f->mid = f->near;
+    f->memory = read_rate((size_t)256 << 20, 1, 9);
+    const double all = threads > 1 ? read_rate((size_t)256 << 20, threads, 9) : f->memory;
+    f->more = threads > 1 ? fmin(1.0, fmax(0.0, (all / f->memory - 1.0) / (threads - 1))) : 0.5;
+    f->cached = last_cache(threads, f->mid, all);
+    f->cache = fmax(f->memory, read_rate((size_t)f->cached / 2, 1, 31));
+    if (!entry_time("dense_150", &entry) || !entry_time("random_50000_1000000_1500000", &gather)) return false;
+    f->compute = entry / entry_there;
+    f->far = fmax(0.1, gather - entry) / gather_there;
+    return true;
+}
+
+static int64_t thousandths(double v)
+{
+    return v < 0.001 ? 1 : (int64_t)(1e3 * v + 0.5);
+}
+
+static int run(int argc, char **argv)
+{
+    const char *files[MOST_FILES], *output = NULL;
+    int count, result = EXIT_FAILURE;
+    int64_t threads = 0;
+    const option options[] = {
+        { "--output", 'o', TEXT, &output, "FILE", "the wisdom, for spmvx_wisdom_import and --wisdom; default: stdout" },
+        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
+    const int status = parse(&command_tune, options, argc, argv, files, &count);
+    if (status >= 0) return status;
+    if (count) return usage_error(&command_tune, "'%s' given, and no file is wanted", files[0]);
+    spmvx_context *ctx = open_context(threads);
+    spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
+    findings f;
+    char text[512];
+    if (ctx && spmvx_context_get_info(ctx, &i) == SPMVX_OK && find_out(i.threads, &f)) {
+        snprintf(text, sizeof text, "spmvx-wisdom 1\nmachine memory=%" PRId64 " more=%" PRId64 " cache=%" PRId64 " near=%" PRId64 " mid=%" PRId64 " cached=%" PRId64
+                 " compute=%" PRId64 " far=%" PRId64 "\n", thousandths(f.memory), (int64_t)(1e3 * f.more), thousandths(f.cache), f.near, f.mid, f.cached,
+                 thousandths(f.compute), thousandths(f.far));
+        FILE *out = output ? fopen(output, "w") : stdout;
+        const bool written = out && fputs(text, out) >= 0;
+        if (output && out && fclose(out) == 0 && written) result = EXIT_SUCCESS;
+        else if (!output && written) result = EXIT_SUCCESS;
+        else fprintf(stderr, "spmvx: %s: %s\n", output, strerror(errno));
+        if (output && result == EXIT_SUCCESS)
+            note("%s, %d threads: memory %.1f GB/s a thread, %.0f%% more for each further one; last cache %.1f GB/s; computing takes %.2f, far gathers %.2f "
+                 "times what they do on the machine of the rates\n", i.name, i.threads, f.memory, 100.0 * f.more, f.cache, f.compute, f.far);
+    }
+    spmvx_context_destroy(ctx);
+    return result;
+}
+
+const command command_tune = { "tune", "[options]", "Measure what AUTO's model has to know of this machine",
+    "Takes some seconds. The result is wisdom: a program gives it to spmvx_wisdom_import, and info and bench take it by --wisdom.", run };
