@@ -7,7 +7,7 @@
 #include "peer.h"
 #include "tool.h"
 
-enum { MOST_CONTENDERS = 256, MOST_METHODS = 128, NAME = 96, NOTE = 240 };
+enum { MOST_CONTENDERS = 256, MOST_PEERS = 64, NAME = 96, NOTE = 240 };
 
 /* What x, y and the matrix find in the caches: what the last multiplication left there; nothing; x and y new each time. */
 typedef enum state { WARM, COLD, ROTATED, STATES } state;
@@ -97,6 +97,8 @@ void prepare_contenders(bench *);
 void drop_contenders(bench *);
 /* y = A x + beta y; false, with a note, when it failed: then the contender is out. */
 bool multiply(bench *, contender *, const void *x, void *y);
+/* So often, with the vectors of the state, and the seconds that it took. */
+bool multiply_often(bench *, contender *, int times, double *seconds);
 
 /* ---- measuring ---- */
 

@@ -12,29 +12,29 @@
 /* ---- peers' modules ---- */
 
 static struct {
-    void *module[MOST_METHODS];
-    const peer_library *library[MOST_METHODS];
+    const peer_library *library[MOST_PEERS];
     int count;
 } peers;
 
 static bool load_module(const char *path)
 {
-    if (peers.count == MOST_METHODS) return true;
+    if (peers.count == MOST_PEERS) return true;
     void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!module) {
         fprintf(stderr, "spmvx: %s\n", dlerror());
         return false;
     }
-    union { void *symbol; const peer_library *(*function)(void); } entry = { dlsym(module, PEER_ENTRY) };
+    union { void *symbol; const peer_library *(*function)(void); } entry = { dlsym(module, "spmvx_peer") };
     const peer_library *l = entry.symbol ? entry.function() : NULL;
     if (!l || l->interface_version != PEER_INTERFACE) {
         fprintf(stderr, "spmvx: %s is no peer of interface %d\n", path, PEER_INTERFACE);
-        dlclose(module);
         return false;
     }
-    peers.module[peers.count] = module;
-    peers.library[peers.count++] = l;
-    return true;
+    peer_error e = { "" };
+    const int status = l->on_device ? PEER_UNSUPPORTED : l->start ? l->start(&e) : PEER_OK;
+    if (status != PEER_OK) fprintf(stderr, "spmvx: %s: %s\n", l->name, l->on_device ? "serves CUDA alone" : e.text);
+    else peers.library[peers.count++] = l;
+    return status != PEER_FAILED;
 }
 
 static bool is_module(const char *name)
@@ -89,12 +89,15 @@ int peer_count(void)
 const char *peer_version(int i, const char **library)
 {
     *library = peers.library[i]->name;
-    return peers.library[i]->version;
+    return peers.library[i]->version ? peers.library[i]->version : "";
 }
 
 void unload_peers(void)
 {
-    while (peers.count) dlclose(peers.module[--peers.count]);
+    while (peers.count) {   /* their modules stay: threads of OpenMP, Python and MPI do not leave */
+        const peer_library *l = peers.library[--peers.count];
+        if (l->finish) l->finish();
+    }
 }
 
 /* ---- memory: this process's resident pages, as Linux counts them ---- */
@@ -185,9 +188,14 @@ static bool set_up(bench *b, contender *c)
         const peer_matrix m = { .nrows = b->csr.nrows, .ncols = b->csr.ncols, .nnz = b->csr.nnz, .ptr = b->csr.ptr,
                                 .ptr_bits = b->csr.ptr_type == SPMVX_I64 ? 64 : 32, .col = b->csr.col, .val = b->csr.val,
                                 .val_bits = b->type == SPMVX_F64 ? 64 : 32, .threads = b->set->threads, .expected_muls = 1000 };
-        const int status = c->method->open(&m, &c->handle, c->note, sizeof c->note);
+        peer_error e = { "" };
+        const int status = c->method->open(c->method, &m, &c->handle, &e);
         c->unsuited = status == PEER_UNSUPPORTED;
-        return status == 0;
+        if (status != PEER_OK) {
+            snprintf(c->note, sizeof c->note, "%s", e.text);
+            c->handle = NULL;
+        }
+        return status == PEER_OK;
     }
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     if (c->kind == KERNEL) o.kernel = c->name;
@@ -215,14 +223,48 @@ static void drop(contender *c)
 bool multiply(bench *b, contender *c, const void *x, void *y)
 {
     if (c->kind == PEER) {
-        if (c->method->mul(c->handle, 1.0, x, b->set->beta, y) == 0) return true;
-        snprintf(c->note, sizeof c->note, "the multiplication failed");
+        peer_error e = { "" };
+        if (c->method->mul(c->handle, 1.0, x, b->set->beta, y, &e) == PEER_OK) return true;
+        snprintf(c->note, sizeof c->note, "%s", *e.text ? e.text : "the multiplication failed");
     } else {
         if (spmvx_mul(b->ctx, SPMVX_N, 1.0, c->A, x, b->set->beta, y) == SPMVX_OK) return true;
         snprintf(c->note, sizeof c->note, "%s", spmvx_last_error(b->ctx));
     }
     drop(c);
     return false;
+}
+
+bool multiply_often(bench *b, contender *c, int times, double *seconds)
+{
+    const bool own = c->kind == PEER && c->method->vectors, rotate = b->state == ROTATED && !own;
+    *seconds = 0;
+    if (c->kind == PEER && c->method->run) {
+        peer_error e = { "" };
+        if (c->method->run(c->handle, times, 1.0, own ? NULL : b->x, b->set->beta, own ? NULL : b->y, seconds, &e) == PEER_OK) return true;
+        snprintf(c->note, sizeof c->note, "%s", e.text);
+        drop(c);
+        return false;
+    }
+    const double begin = now();
+    for (int k = 0; k < times; k++)
+        if (!multiply(b, c, own ? NULL : rotate ? b->xs[k % ROTATION] : b->x, own ? NULL : rotate ? b->ys[k % ROTATION] : b->y)) return false;
+    *seconds = now() - begin;
+    return true;
+}
+
+/* The vectors of a peer that keeps its own. */
+static void fill_vectors(bench *b, contender *c)
+{
+    void *x, *y;
+    peer_error e = { "" };
+    if (c->kind != PEER || !c->method->vectors) return;
+    if (c->method->vectors(c->handle, &x, &y, &e) != PEER_OK) {
+        snprintf(c->note, sizeof c->note, "%s", e.text);
+        drop(c);
+        return;
+    }
+    memcpy(x, b->x, (size_t)b->csr.ncols * type_bytes(b->type));
+    memcpy(y, b->y0, (size_t)b->csr.nrows * type_bytes(b->type));
 }
 
 /* Set up, checked, warmed, and how many multiplications a sample takes. */
@@ -247,11 +289,13 @@ static void prepare(bench *b, contender *c)
     if (!multiply(b, c, b->x, b->y)) return;
     c->error = error_of(b, b->y);
     memcpy(b->y, b->y0, bytes);
+    fill_vectors(b, c);
     c->first = INFINITY;
-    for (int i = 0; i < (b->set->warmup > 0 ? b->set->warmup : 1); i++) {
-        const double start = now();
-        if (!multiply(b, c, b->x, b->y)) return;
-        c->first = fmin(c->first, now() - start);
+    b->state = WARM;
+    for (int i = 0; c->ready && i < (b->set->warmup > 0 ? b->set->warmup : 1); i++) {
+        double seconds;
+        if (!multiply_often(b, c, 1, &seconds)) return;
+        c->first = fmin(c->first, seconds);
     }
     c->inner = c->first > 0 ? (int)fmin(10000.0, fmax(1.0, ceil(b->set->min_time / c->first))) : 10000;
     c->samples = checked_alloc((size_t)b->set->rounds * sizeof *c->samples);

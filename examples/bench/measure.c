@@ -83,24 +83,17 @@ static bool settle(bench *b, contender *c)
 {
     enum { PASSES = 3 };
     static const double brief = 2e-3;   /* seconds */
-    for (int i = b->state == COLD ? PASSES : c->first > brief ? PASSES - 1 : 0; i < PASSES; i++)
-        if (!multiply(b, c, b->x, b->y)) return false;
-    return true;
+    double seconds;
+    return b->state == COLD || multiply_often(b, c, c->first > brief ? 1 : PASSES, &seconds);
 }
 
 /* One sample: seconds of a multiplication; negative when it failed. */
 static double take_sample(bench *b, contender *c)
 {
-    double spent = 0;
-    const int inner = b->state == COLD ? 1 : c->inner;
+    double seconds;
+    const int times = b->state == COLD ? 1 : c->inner;
     if (b->state == COLD) read_memory(b->set);
-    const double begin = now();
-    for (int k = 0; k < inner; k++) {
-        const int turn = b->state == ROTATED ? k % ROTATION : 0;
-        if (!multiply(b, c, b->state == ROTATED ? b->xs[turn] : b->x, b->state == ROTATED ? b->ys[turn] : b->y)) return -1;
-    }
-    spent = now() - begin;
-    return spent / inner;
+    return multiply_often(b, c, times, &seconds) ? seconds / times : -1;
 }
 
 static double quantile(const double *sorted, int n, double q)

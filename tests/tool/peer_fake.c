@@ -10,11 +10,12 @@ typedef struct handle {
     double bias;
 } handle;
 
-static int open_right(const peer_matrix *m, void **out, char *error, size_t size)
+static int open_right(const peer_method *method, const peer_matrix *m, void **out, peer_error *error)
 {
+    (void)method;
     handle *h = calloc(1, sizeof *h);
     if (!h) {
-        snprintf(error, size, "no memory");
+        snprintf(error->text, sizeof error->text, "no memory");
         return PEER_FAILED;
     }
     h->copy = *m;
@@ -22,22 +23,23 @@ static int open_right(const peer_matrix *m, void **out, char *error, size_t size
     return PEER_OK;
 }
 
-static int open_wrong(const peer_matrix *m, void **out, char *error, size_t size)
+static int open_wrong(const peer_method *method, const peer_matrix *m, void **out, peer_error *error)
 {
-    const int status = open_right(m, out, error, size);
+    const int status = open_right(method, m, out, error);
     if (status == PEER_OK) ((handle *)*out)->bias = 0.5;
     return status;
 }
 
-static int open_unsuited(const peer_matrix *m, void **out, char *error, size_t size)
+static int open_unsuited(const peer_method *method, const peer_matrix *m, void **out, peer_error *error)
 {
-    (void)m, (void)out;
-    snprintf(error, size, "this peer serves nobody");
+    (void)method, (void)m, (void)out;
+    snprintf(error->text, sizeof error->text, "this peer serves nobody");
     return PEER_UNSUPPORTED;
 }
 
-static int mul(void *arg, double alpha, const void *x, double beta, void *y)
+static int mul(void *arg, double alpha, const void *x, double beta, void *y, peer_error *error)
 {
+    (void)error;
     const handle *h = arg;
     const peer_matrix *m = &h->copy;
     for (int64_t r = 0; r < m->nrows; r++) {
@@ -53,10 +55,11 @@ static int mul(void *arg, double alpha, const void *x, double beta, void *y)
     return 0;
 }
 
-static int fail(void *arg, double alpha, const void *x, double beta, void *y)
+static int fail(void *arg, double alpha, const void *x, double beta, void *y, peer_error *error)
 {
     (void)arg, (void)alpha, (void)x, (void)beta, (void)y;
-    return 1;
+    snprintf(error->text, sizeof error->text, "this peer fails");
+    return PEER_FAILED;
 }
 
 static size_t bytes(void *arg)
@@ -67,20 +70,20 @@ static size_t bytes(void *arg)
 
 #ifndef PEER_TEST_BAD
 static const peer_method methods[] = {
-    { "fake-right", "row by row", open_right, mul, bytes, free },
-    { "fake-unsuited", "serves nobody", open_unsuited, mul, NULL, free },
+    { .name = "fake-right", .summary = "row by row", .open = open_right, .mul = mul, .bytes = bytes, .close = free },
+    { .name = "fake-unsuited", .summary = "serves nobody", .open = open_unsuited, .mul = mul, .close = free },
 };
 #else
 static const peer_method methods[] = {
-    { "fake-wrong", "half too much", open_wrong, mul, NULL, free },
-    { "fake-failing", "does not multiply", open_right, fail, NULL, free },
+    { .name = "fake-wrong", .summary = "half too much", .open = open_wrong, .mul = mul, .close = free },
+    { .name = "fake-failing", .summary = "does not multiply", .open = open_right, .mul = fail, .close = free },
 };
 #endif
 
-const peer_library *spmvx_peer(void);
 const peer_library *spmvx_peer(void)
 {
-    static const peer_library library = { PEER_INTERFACE, "fake", "1.2", sizeof methods / sizeof *methods, methods, 0, NULL };
+    static const peer_library library = { .interface_version = PEER_INTERFACE, .name = "fake", .version = "1.2", .count = sizeof methods / sizeof *methods,
+                                          .methods = methods };
     (void)open_right, (void)open_wrong, (void)open_unsuited, (void)fail, (void)bytes;
     return &library;
 }
