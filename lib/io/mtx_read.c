@@ -9,6 +9,7 @@
 
 #include "core/threads.h"
 #include "io/io.h"
+#include "io/mirror.h"
 #include "io/number.h"
 #include "io/source.h"
 
@@ -620,42 +621,24 @@ static void drop_zeros(reader *r)
     if (r->array) r->count = n;
 }
 
-/* ---- symmetry: every entry off the diagonal is followed by its mirror image ---- */
+/* ---- the result ---- */
+
+static spx_sparse coo_of(const reader *r)
+{
+    return (spx_sparse){ .format = SPMVX_COO, .val_type = r->options->val_type, .ptr_type = SPMVX_I32, .nrows = r->nrows, .ncols = r->ncols,
+                         .nnz = r->count, .stored = r->count, .slot = { [SPX_ROW] = r->row, [SPX_COL] = r->col, [SPX_VAL] = r->val } };
+}
 
 static spmvx_status expand(reader *r)
 {
     if (r->symmetry == GENERAL) return SPMVX_OK;
-    const int32_t *row = r->row->data, *col = r->col->data;
-    const void *val = r->val->data;
-    int64_t n = r->count;
-    for (int64_t i = 0; i < r->count; i++) n += row[i] != col[i];
+    spx_sparse coo = coo_of(r);
+    const int64_t n = spx_mirrored_nnz(&coo);
     SPX_TRY(check_memory(r, spx_plus(spx_bytes(r->capacity, entry_bytes(r)), spx_bytes(n, entry_bytes(r)))));
-    spx_array *out[3] = { 0 };
-    spmvx_status s = spx_array_new(r->ctx, n, sizeof(int32_t), "row", &out[0]);
-    if (s == SPMVX_OK) s = spx_array_new(r->ctx, n, sizeof(int32_t), "col", &out[1]);
-    if (s == SPMVX_OK) s = spx_array_new(r->ctx, n, r->each, "val", &out[2]);
-    if (s != SPMVX_OK) {
-        for (int i = 0; i < 3; i++) spx_array_drop(out[i]);
-        return s;
-    }
-    int32_t *row_out = out[0]->data, *col_out = out[1]->data;
-    const double sign = r->symmetry == SKEW ? -1.0 : 1.0;
-    int64_t to = 0;
-    for (int64_t i = 0; i < r->count; i++) {
-        const double v = r->each == 8 ? ((const double *)val)[i] : (double)((const float *)val)[i];
-        for (int mirror = 0; mirror <= (row[i] != col[i]); mirror++, to++) {
-            row_out[to] = mirror ? col[i] : row[i];
-            col_out[to] = mirror ? row[i] : col[i];
-            if (r->each == 8) ((double *)out[2]->data)[to] = mirror ? sign * v : v;
-            else ((float *)out[2]->data)[to] = (float)(mirror ? sign * v : v);
-        }
-    }
-    spx_array_drop(r->row);
-    spx_array_drop(r->col);
-    spx_array_drop(r->val);
-    r->row = out[0];
-    r->col = out[1];
-    r->val = out[2];
+    SPX_TRY(spx_mirror(r->ctx, r->symmetry == SKEW, n, &coo));
+    r->row = coo.slot[SPX_ROW];
+    r->col = coo.slot[SPX_COL];
+    r->val = coo.slot[SPX_VAL];
     r->count = r->capacity = n;
     return SPMVX_OK;
 }
@@ -700,7 +683,6 @@ spmvx_status spx_mtx_read(const spmvx_context *ctx, const char *path, const spmv
         spx_array_drop(r.val);
         return s;
     }
-    *out = (spx_sparse){ .format = SPMVX_COO, .val_type = options->val_type, .ptr_type = SPMVX_I32, .nrows = r.nrows, .ncols = r.ncols,
-                         .nnz = r.count, .stored = r.count, .slot = { [SPX_ROW] = r.row, [SPX_COL] = r.col, [SPX_VAL] = r.val } };
+    *out = coo_of(&r);
     return SPMVX_OK;
 }
