@@ -20,11 +20,11 @@ spmvx_status spmvx_matrix_read(spmvx_context *ctx, const char *path, const spmvx
     if (!o.val_type) o.val_type = SPMVX_F64;
     SPX_TRY(spx_check_value_type(ctx, "options.val_type", o.val_type));
     SPX_TRY(spx_check_flags(ctx, "options.flags", o.flags, 0));
-    spx_sparse coo = { 0 }, csr = { 0 };
-    SPX_TRY(spx_mtx_read(ctx, path, &o, beside_coo, &coo));
-    if (spx_rows_outnumber(coo.nrows, coo.nnz)) return spx_matrix_of(ctx, &coo, out);
-    const spmvx_status s = spx_format_coo.to_csr(ctx, &coo, &csr);
-    spx_sparse_drop(&coo);
+    spx_sparse a = { 0 }, csr = { 0 };
+    SPX_TRY(spx_read(ctx, path, &o, beside_coo, &a));
+    if (a.format == SPMVX_CSR || spx_rows_outnumber(a.nrows, a.nnz)) return spx_matrix_of(ctx, &a, out);
+    const spmvx_status s = spx_format_coo.to_csr(ctx, &a, &csr);
+    spx_sparse_drop(&a);
     return s == SPMVX_OK ? spx_matrix_of(ctx, &csr, out) : s;
 }
 
@@ -39,10 +39,10 @@ spmvx_status spmvx_matrix_write(spmvx_context *ctx, const spmvx_matrix *m, const
     SPX_TRY(spx_check_flags(ctx, "options.flags", o.flags, 0));
     SPX_TRY(spx_check_range(ctx, "options.reserved", o.reserved, 0, 0));
     const spx_sparse *A = &m->side[SPMVX_N].A;
-    if (A->format == SPMVX_COO) return spx_mtx_write(ctx, A, path, &o);
+    if (A->format == SPMVX_COO) return spx_write(ctx, A, path, &o);
     spx_sparse csr = { 0 };
     SPX_TRY(spx_format_find(A->format)->to_csr(ctx, A, &csr));
-    const spmvx_status s = spx_mtx_write(ctx, &csr, path, &o);
+    const spmvx_status s = spx_write(ctx, &csr, path, &o);
     spx_sparse_drop(&csr);
     return s;
 }

@@ -80,6 +80,9 @@ for end in mtx mtx.gz mtx.zst mtx.xz; do
     expect 0 "$spmvx" convert -o "$tmp/c.mtx" "$tmp/b.$end"
     cmp -s "$tmp/b.mtx" "$tmp/c.mtx" || { echo "convert to .$end and back differs"; bad=1; }
 done
+expect 0 "$spmvx" info "$data/hand5.rua" "$data/path6.psa"; has out '5 x 5'; has out '6 x 6'; has out 'nonzeros  *16'
+expect 0 "$spmvx" mul "$data/hand5.rua"; has out 'sum of y 15000000011\.58233'
+expect 1 "$spmvx" convert "$data/hand5.rua" "$tmp/b.rua"; has err 'read and not written'
 expect 2 "$spmvx" convert "$tmp/a.mtx"; has err '1 files given'
 expect 2 "$spmvx" convert --type f16 "$tmp/a.mtx" "$tmp/c.mtx"; has err "'f16'"
 printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 0.123456789012\n' >"$tmp/digits.mtx"

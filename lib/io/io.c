@@ -1,0 +1,76 @@
+/* Which reader or writer a file is for. */
+#include "io/io.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "io/source.h"
+
+typedef enum name_kind { OTHER, BOEING } name_kind;
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+static bool ends_in(const char *name, size_t n, const char *ending)
+{
+    const size_t e = strlen(ending);
+    return n >= e && !memcmp(name + n - e, ending, e);
+}
+
+/* Of the name without the ending of a compressed file: .rb .hb, or a type such as .rua; letters of either case. */
+static name_kind kind_of_name(const char *path, bool *compressed)
+{
+    size_t n = strlen(path);
+    *compressed = ends_in(path, n, ".gz") || ends_in(path, n, ".xz") || ends_in(path, n, ".zst");
+    if (*compressed) n -= path[n - 1] == 't' ? 4 : 3;
+    char end[5] = "";
+    for (size_t i = 0; i < 4 && i < n; i++) end[3 - i] = lower(path[n - 1 - i]);
+    if (!memcmp(end + 1, ".rb", 3) || !memcmp(end + 1, ".hb", 3)) return BOEING;
+    return n >= 4 && end[0] == '.' && strchr("rcpiq", end[1]) && strchr("urshz", end[2]) && strchr("ae", end[3]) ? BOEING : OTHER;
+}
+
+/* Whether the text, of a file that may be compressed, begins as a Matrix Market file does. */
+static spmvx_status is_matrix_market(const spmvx_context *ctx, const char *path, size_t max_bytes, bool *out)
+{
+    static const char banner[] = "%%matrixmarket";
+    enum { N = sizeof banner - 1 };
+    char head[N] = { 0 };
+    size_t n = 0, got = 1;
+    spx_source *source = NULL;
+    *out = false;
+    if (max_bytes && max_bytes < spx_source_least()) return SPMVX_OK;   /* which no reader takes */
+    SPX_TRY(spx_source_open(ctx, path, max_bytes ? max_bytes - spx_source_least() : SIZE_MAX, &source));
+    spmvx_status s = SPMVX_OK;
+    while (s == SPMVX_OK && n < N && got) {
+        s = spx_source_read(source, head + n, N - n, &got);
+        n += got;
+    }
+    spx_source_close(source);
+    for (size_t i = 0; i < N; i++) head[i] = lower(head[i]);
+    *out = !memcmp(head, banner, N);
+    return s;
+}
+
+static bool is_regular(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+spmvx_status spx_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options, spx_beside *beside, spx_sparse *out)
+{
+    bool compressed, market = false;
+    const name_kind kind = kind_of_name(path, &compressed);
+    if (kind == BOEING && is_regular(path)) SPX_TRY(is_matrix_market(ctx, path, options->max_bytes, &market));
+    return kind == BOEING && !market ? spx_rb_read(ctx, path, options, beside, out) : spx_mtx_read(ctx, path, options, beside, out);
+}
+
+spmvx_status spx_write(const spmvx_context *ctx, const spx_sparse *a, const char *path, const spmvx_write_options *options)
+{
+    bool compressed;
+    if (kind_of_name(path, &compressed) == BOEING)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s: the name is a Rutherford-Boeing file's, which are read and not written", spx_path_tail(path));
+    return spx_mtx_write(ctx, a, path, options);
+}
