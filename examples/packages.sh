@@ -13,12 +13,14 @@ missing_packages() {
     has_header zstd.h || echo libzstd-dev
     has_header lzma.h || echo liblzma-dev
     has_header jansson.h || echo libjansson-dev
+    has_header zip.h || echo libzip-dev
     [ "$1" = test ] || return 0
     printf '#include <stdarg.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <setjmp.h>\n#include <cmocka.h>\n' | cc -E - >/dev/null 2>&1 ||
         echo libcmocka-dev
     command -v c++ >/dev/null 2>&1 || echo g++
     command -v cmake >/dev/null 2>&1 || echo cmake
     command -v nm >/dev/null 2>&1 || echo binutils
+    command -v python3 >/dev/null 2>&1 && python3 -c 'import scipy.sparse' 2>/dev/null || echo python3-scipy
 }
 
 need_packages() {

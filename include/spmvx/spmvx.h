@@ -218,17 +218,20 @@ typedef struct spmvx_read_options {
 #define SPMVX_READ_OPTIONS_INIT { sizeof(spmvx_read_options), SPMVX_F64, 0, 0, NULL, NULL }
 
 /* Reads a matrix file. Its kind is told so:
+ *   - SciPy's .npz (scipy.sparse.save_npz), a file that begins as a ZIP archive does, or whose name ends in .npz: csr, csc, coo,
+ *     bsr (zeros of a block are entries) or dia (zeros are none); values real, integer or boolean; stored or deflated members,
+ *     either byte order. Not from a pipe.
  *   - Matrix Market (https://math.nist.gov/MatrixMarket/formats.html), a text that begins with %%MatrixMarket: coordinate, or
  *     array (whose zeros are no entries); real, integer or pattern (every value 1); general, symmetric or skew-symmetric.
  *   - Rutherford-Boeing, or Harwell-Boeing: any other text whose name ends in .rb, .hb or a matrix type such as .rua .rsa
  *     .pza, letters of either case, the ending of a compressed file aside. Real, integer or pattern; unsymmetric, symmetric,
  *     skew-symmetric or rectangular; assembled. Right-hand sides are passed over. (What cannot be read twice, a pipe, is told
  *     by its name alone.)
- * Both may be compressed by gzip, zstd or xz, which is told by content. Symmetric ones are expanded: each entry off the
+ * Texts may be compressed by gzip, zstd or xz, which is told by content. Symmetric ones are expanded: each entry off the
  * diagonal is followed by its image. The result is CSR, entries of a row in the order of the file; COO where rows far outnumber
  * entries, since memory is bounded by what the file holds and not by what its header claims.
- * Errors: ARGUMENT; IO (the operating system's reason); FILE (line and reason); UNSUPPORTED (complex, Hermitian, elemental,
- * a compression this build lacks); RANGE (2^31 rows or more); LIMIT; CANCELLED; MEMORY. */
+ * Errors: ARGUMENT; IO (the operating system's reason); FILE (line or member, and reason); UNSUPPORTED (complex, Hermitian,
+ * elemental, a compression or .npz that this build lacks); RANGE (2^31 rows or more); LIMIT; CANCELLED; MEMORY. */
 spmvx_status spmvx_matrix_read(spmvx_context *, const char *path, const spmvx_read_options *, spmvx_matrix **out);   /* CSR; COO where rows far outnumber entries */
 
 /* digits  significant decimal digits of values, 1 to 17; 0: enough to round-trip exactly.
@@ -238,9 +241,11 @@ typedef struct spmvx_write_options {
 } spmvx_write_options;
 #define SPMVX_WRITE_OPTIONS_INIT { sizeof(spmvx_write_options), 0, 0, 0, 0 }
 
-/* Writes a matrix as a Matrix Market coordinate file, real general, row by row (COO: in its own order); a name that ends in .gz .zst or .xz
- * is compressed; a name of a Rutherford-Boeing file is refused. Values that are read back with digits 0 have the same bits, NaN payloads
- * aside. The file appears whole or not at all: it is written beside its name and renamed. Errors: ARGUMENT, IO, UNSUPPORTED, MEMORY. */
+/* Writes a matrix, as the kind of file that its name says. A name that ends in .npz: SciPy's, csr (COO: coo), values and their
+ * type as they are, for which digits must be 0; not to a pipe. Any other: Matrix Market, coordinate, real general, row by row (COO: in
+ * its own order); compressed when the name ends in .gz .zst or .xz; values that are read back with digits 0 have the same bits, NaN
+ * payloads aside. Names of Rutherford-Boeing files are refused. The file appears whole or not at all: it is written beside its name
+ * and renamed. Errors: ARGUMENT, IO, UNSUPPORTED, MEMORY. */
 spmvx_status spmvx_matrix_write(spmvx_context *, const spmvx_matrix *, const char *path, const spmvx_write_options *);   /* .gz .zst .xz compress */
 
 /* ---- conversion ---- */

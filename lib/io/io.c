@@ -1,12 +1,14 @@
 /* Which reader or writer a file is for. */
 #include "io/io.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "io/source.h"
 
-typedef enum name_kind { OTHER, BOEING } name_kind;
+typedef enum name_kind { OTHER, BOEING, NPZ } name_kind;
 
 static char lower(char c)
 {
@@ -19,7 +21,7 @@ static bool ends_in(const char *name, size_t n, const char *ending)
     return n >= e && !memcmp(name + n - e, ending, e);
 }
 
-/* Of the name without the ending of a compressed file: .rb .hb, or a type such as .rua; letters of either case. */
+/* Of the name without the ending of a compressed file: .npz, .rb .hb, or a type such as .rua; letters of either case. */
 static name_kind kind_of_name(const char *path, bool *compressed)
 {
     size_t n = strlen(path);
@@ -27,6 +29,7 @@ static name_kind kind_of_name(const char *path, bool *compressed)
     if (*compressed) n -= path[n - 1] == 't' ? 4 : 3;
     char end[5] = "";
     for (size_t i = 0; i < 4 && i < n; i++) end[3 - i] = lower(path[n - 1 - i]);
+    if (!memcmp(end, ".npz", 4)) return NPZ;
     if (!memcmp(end + 1, ".rb", 3) || !memcmp(end + 1, ".hb", 3)) return BOEING;
     return n >= 4 && end[0] == '.' && strchr("rcpiq", end[1]) && strchr("urshz", end[2]) && strchr("ae", end[3]) ? BOEING : OTHER;
 }
@@ -59,18 +62,33 @@ static bool is_regular(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* Whether it begins as a ZIP archive does, with a member or with the end of an empty one. */
+static bool is_zip(const char *path)
+{
+    char head[4] = "";
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool zip = fd >= 0 && read(fd, head, sizeof head) == sizeof head && (!memcmp(head, "PK\3\4", 4) || !memcmp(head, "PK\5\6", 4));
+    if (fd >= 0) close(fd);
+    return zip;
+}
+
 spmvx_status spx_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options, spx_beside *beside, spx_sparse *out)
 {
     bool compressed, market = false;
     const name_kind kind = kind_of_name(path, &compressed);
-    if (kind == BOEING && is_regular(path)) SPX_TRY(is_matrix_market(ctx, path, options->max_bytes, &market));
+    const bool regular = is_regular(path);
+    if ((kind == NPZ && !compressed) || (regular && is_zip(path))) return spx_npz_read(ctx, path, options, beside, out);
+    if (kind == BOEING && regular) SPX_TRY(is_matrix_market(ctx, path, options->max_bytes, &market));
     return kind == BOEING && !market ? spx_rb_read(ctx, path, options, beside, out) : spx_mtx_read(ctx, path, options, beside, out);
 }
 
 spmvx_status spx_write(const spmvx_context *ctx, const spx_sparse *a, const char *path, const spmvx_write_options *options)
 {
     bool compressed;
-    if (kind_of_name(path, &compressed) == BOEING)
+    const name_kind kind = kind_of_name(path, &compressed);
+    if (kind == BOEING)
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s: the name is a Rutherford-Boeing file's, which are read and not written", spx_path_tail(path));
-    return spx_mtx_write(ctx, a, path, options);
+    if (kind == NPZ && compressed)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s: a .npz file has its members compressed, and not itself", spx_path_tail(path));
+    return kind == NPZ ? spx_npz_write(ctx, a, path, options) : spx_mtx_write(ctx, a, path, options);
 }

@@ -259,6 +259,11 @@ spmvx_status spx_sink_write(spx_sink *s, const char *buf, size_t bytes)
     return s->kind == PLAIN ? put(s, buf, bytes) : encoders[s->kind].push(s, buf, bytes, false);
 }
 
+spmvx_status spx_sink_seek(spx_sink *s, int64_t to)
+{
+    return lseek(s->fd, to, SEEK_SET) < 0 ? fail_io(s, "cannot go to another place") : SPMVX_OK;
+}
+
 spmvx_status spx_sink_close(spx_sink *s, bool keep)
 {
     spmvx_status status = SPMVX_OK;

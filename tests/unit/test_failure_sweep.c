@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char sentinel, folder[64], plain[96], packed[96];
+static char sentinel, folder[64], plain[96], packed[96], numpy[96];
 #define NOT_WRITTEN ((void *)&sentinel)
 enum { ROWS = 40, ENTRIES = 3 * ROWS, MOST = 400 };
 
@@ -427,13 +427,14 @@ static void test_convert_kernels(void **state)
 
 /* ---- files ---- */
 
-static bool has_gzip(void)
+/* Whether this build writes files of the path's kind. */
+static bool writes(const char *path)
 {
     world w;
     world_open(&w);
-    const spmvx_status s = spmvx_matrix_write(w.ctx, w.source[CSR], packed, NULL);
+    const spmvx_status s = spmvx_matrix_write(w.ctx, w.source[CSR], path, NULL);
     world_close(&w);
-    remove(packed);
+    remove(path);
     return s == SPMVX_OK;
 }
 
@@ -445,6 +446,8 @@ static void test_files(void **state)
         { .name = "write SELL", .call = write_file, .source = SELL, .path = plain },
         { .name = "read plain", .call = read_data, .path = plain },
         { .name = "read plain F32", .call = read_data, .path = plain, .flags = 1 },
+        { .name = "read Rutherford-Boeing", .call = read_data, .path = "hand5.rua" },
+        { .name = "read Rutherford-Boeing, symmetric pattern", .call = read_data, .path = "path6.psa" },
     };
     (void)state;
     RUN(list);
@@ -462,9 +465,24 @@ static void test_compressed_files(void **state)
         { .name = "read pattern", .call = read_data, .path = "jagmesh7.mtx.gz" },
     };
     (void)state;
-    if (!has_gzip()) skip();
+    if (!writes(packed)) skip();
     RUN(list);
     remove(packed);
+}
+
+static void test_npz_files(void **state)
+{
+    const sweep list[] = {
+        { .name = "write COO .npz", .call = write_file, .source = MIXED, .path = numpy },
+        { .name = "read COO .npz", .call = read_data, .path = numpy },
+        { .name = "write SELL .npz", .call = write_file, .source = SELL, .path = numpy },
+        { .name = "read CSR .npz", .call = read_data, .path = numpy },
+        { .name = "read CSR .npz F32", .call = read_data, .path = numpy, .flags = 1 },
+    };
+    (void)state;
+    if (!writes(numpy)) skip();
+    RUN(list);
+    remove(numpy);
 }
 
 /* ---- multiplication allocates nothing where the matrix was made ---- */
@@ -528,6 +546,7 @@ static int setup(void **state)
     if (!mkdtemp(folder)) return 1;
     snprintf(plain, sizeof plain, "%s/A.mtx", folder);
     snprintf(packed, sizeof packed, "%s/A.mtx.gz", folder);
+    snprintf(numpy, sizeof numpy, "%s/A.npz", folder);
     return 0;
 }
 
@@ -536,6 +555,7 @@ static int teardown(void **state)
     (void)state;
     remove(plain);
     remove(packed);
+    remove(numpy);
     return remove(folder);
 }
 
@@ -547,7 +567,8 @@ int main(void)
         cmocka_unit_test(test_convert_auto_timed),   cmocka_unit_test(test_convert_auto_all_timed),
         cmocka_unit_test(test_convert_formats),      cmocka_unit_test(test_convert_formats_timed),
         cmocka_unit_test(test_convert_kernels),      cmocka_unit_test(test_files),
-        cmocka_unit_test(test_compressed_files),     cmocka_unit_test(test_multiplication_allocates_nothing),
+        cmocka_unit_test(test_compressed_files),     cmocka_unit_test(test_npz_files),
+        cmocka_unit_test(test_multiplication_allocates_nothing),
     };
     return cmocka_run_group_tests_name("failure sweep", tests, setup, teardown);
 }

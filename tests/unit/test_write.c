@@ -425,7 +425,7 @@ static void test_threads(void **state)
 
 static const struct { const char *name, *magic; int32_t good[3], bad; } kinds[] = {
     { "a.mtx.gz", "\x1f\x8b", { 0, 1, 9 }, 10 }, { "a.mtx.zst", "\x28\xb5\x2f\xfd", { 0, 1, 9 }, 100 },
-    { "a.mtx.xz", "\xfd" "7zXZ", { 0, 1, 3 }, 10 },
+    { "a.mtx.xz", "\xfd" "7zXZ", { 0, 1, 3 }, 10 }, { "a.npz", "PK\3\4", { 0, 1, 9 }, 10 },
 };
 
 static bool offered(spmvx_context *ctx, const spmvx_matrix *A, const char *path)
@@ -543,7 +543,7 @@ static void test_file_too_large(void **state)
     low = old;
     low.rlim_cur = 10000;
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
-    static const char *const names[] = { "a.mtx", "a.mtx.gz", "a.mtx.zst", "a.mtx.xz" };
+    static const char *const names[] = { "a.mtx", "a.mtx.gz", "a.mtx.zst", "a.mtx.xz", "a.npz" };
     for (size_t i = 0; i < COUNT(names); i++) {
         const char *path = path_of(names[i]);
         if (!offered(ctx, before, path)) continue;
@@ -588,7 +588,7 @@ static void test_devices(void **state)
 static void test_memory_runs_out(void **state)
 {
     (void)state;
-    static const char *const names[] = { "a.mtx", "a.mtx.gz", "a.mtx.zst", "a.mtx.xz" };
+    static const char *const names[] = { "a.mtx", "a.mtx.gz", "a.mtx.zst", "a.mtx.xz", "a.npz" };
     for (size_t i = 0; i < COUNT(names); i++) {
         const char *path = path_of(names[i]);
         spmvx_status s = SPMVX_ERR_MEMORY;
