@@ -44,7 +44,7 @@ spmvx_status spx_lines_open(const spmvx_context *ctx, const char *path, const sp
     SPX_TRY(spx_lines_afford(l, 0));
     SPX_TRY(spx_source_open(ctx, path, decoder_budget(l), &l->source));
     SPX_TRY(spx_alloc(ctx, l->room + SPARE, "a block of text", &l->text));
-    memset(l->text, 0, l->room + SPARE);
+    memset(l->text + l->room, 0, SPARE);
     return SPMVX_OK;
 }
 

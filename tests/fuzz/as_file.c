@@ -21,12 +21,12 @@ static void give_up_unless(int ok)
     abort();
 }
 
-const char *as_file(const uint8_t *data, size_t size)
+const char *as_file(const char *ending, const uint8_t *data, size_t size)
 {
     if (!file) {
         const char *tmp = getenv("TMPDIR");
-        snprintf(path, sizeof path, "%s/spmvx-fuzz-XXXXXX", tmp && strlen(tmp) < 200 ? tmp : "/tmp");
-        const int fd = mkstemp(path);
+        snprintf(path, sizeof path, "%s/spmvx-fuzz-XXXXXX%s", tmp && strlen(tmp) < 200 ? tmp : "/tmp", ending);
+        const int fd = mkstemps(path, (int)strlen(ending));
         give_up_unless(fd >= 0);
         file = fdopen(fd, "wb");
         give_up_unless(file && atexit(remove_file) == 0);

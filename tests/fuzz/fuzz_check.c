@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!redirected && !freopen("/dev/null", "w", stdout)) give_up("/dev/null", "cannot be opened");
     redirected = true;
     char path[300];
-    snprintf(path, sizeof path, "%s", as_file(data, size));
+    snprintf(path, sizeof path, "%s", as_file(".mtx", data, size));
     spmvx_context *ctx = NULL;
     spmvx_matrix *A = NULL;
     spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;
