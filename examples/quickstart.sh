@@ -1,7 +1,7 @@
 #!/bin/sh
 # From a fresh clone to y = A*x: installs what is missing, builds into build/, and runs every kernel of this machine on a
 # matrix, yours if you name its file.
-#     sh examples/quickstart.sh [FILE.mtx[.gz|.zst|.xz] ...]
+#     sh examples/quickstart.sh [FILE.mtx[.gz|.zst|.xz] | FILE.npz | FILE.rb ...]
 set -eu
 case "${1:-}" in
 -h | --help)

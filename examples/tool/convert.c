@@ -39,5 +39,5 @@ static int run(int argc, char **argv)
 }
 
 const command command_convert = { "convert", "[options] IN OUT", "Read a matrix file and write another",
-    "The library tells what IN is, and makes OUT what the end of its name says: A.mtx is Matrix Market, A.mtx.gz, A.mtx.zst or\n"
-    "A.mtx.xz the same compressed. What OUT holds is real and general: symmetric input is expanded.", run };
+    "The library tells what IN is. OUT is SciPy's .npz where its name ends so, else Matrix Market, compressed where it ends in .gz,\n"
+    ".zst or .xz. What it holds is real and general: symmetric input is expanded.", run };

@@ -15,7 +15,7 @@ static void print_overview(FILE *out)
     fprintf(out, "usage: spmvx COMMAND [options] [files]\n\ncommands:\n");
     for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(out, "\n'spmvx COMMAND --help' tells more; 'spmvx --version' the version.\n"
-                 "Exit status: 0 success, 1 failure, 2 usage. Files are Matrix Market, plain or compressed.\n");
+                 "Exit status: 0 success, 1 failure, 2 usage. Files are Matrix Market, Rutherford-Boeing (.rb .rua ...) or .npz.\n");
 }
 
 int main(int argc, char **argv)

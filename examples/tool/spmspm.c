@@ -30,7 +30,7 @@ static int run(int argc, char **argv)
     int64_t threads = 0, workspace = 0;
     spmspm_options o = SPMSPM_OPTIONS_INIT;
     const option options[] = {
-        { "--output", 'o', TEXT, &out, "C", "write the product there (.gz .zst .xz compress)" },
+        { "--output", 'o', TEXT, &out, "C", "write the product there (.npz; .gz .zst .xz compress)" },
         { "--kernel", 0, TEXT, &o.kernel, "NAME", "force a kernel: csr-dense-row, coo-hash" },
         { "--max-workspace", 0, COUNT, &workspace, "N", "bytes beside the product (0: no limit)" },
         { "--type", 0, TEXT, &type, "T", "f64 (default) or f32" },

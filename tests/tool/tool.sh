@@ -80,6 +80,14 @@ for end in mtx mtx.gz mtx.zst mtx.xz; do
     expect 0 "$spmvx" convert -o "$tmp/c.mtx" "$tmp/b.$end"
     cmp -s "$tmp/b.mtx" "$tmp/c.mtx" || { echo "convert to .$end and back differs"; bad=1; }
 done
+if "$spmvx" convert "$data/lhr01.mtx.gz" "$tmp/b.npz" 2>"$tmp/err"; then
+    expect 0 "$spmvx" convert "$tmp/b.npz" "$tmp/c.mtx"
+    cmp -s "$tmp/b.mtx" "$tmp/c.mtx" || { echo 'convert to .npz and back differs'; bad=1; }
+    expect 1 "$spmvx" convert --digits 5 "$tmp/b.npz" "$tmp/d.npz"; has err 'options.digits is 5'
+    expect 1 "$spmvx" convert "$tmp/b.npz" "$tmp/d.npz.gz"; has err 'd.npz.gz'
+else
+    has err 'without libzip'
+fi
 expect 0 "$spmvx" info "$data/hand5.rua" "$data/path6.psa"; has out '5 x 5'; has out '6 x 6'; has out 'nonzeros  *16'
 expect 0 "$spmvx" mul "$data/hand5.rua"; has out 'sum of y 15000000011\.58233'
 expect 1 "$spmvx" convert "$data/hand5.rua" "$tmp/b.rua"; has err 'read and not written'
