@@ -34,7 +34,8 @@ static bool in_circle(point a, point b, point c, point d)
     const double ax = a.x - d.x, ay = a.y - d.y, bx = b.x - d.x, by = b.y - d.y, cx = c.x - d.x, cy = c.y - d.y;
     const double a2 = ax * ax + ay * ay, b2 = bx * bx + by * by, c2 = cx * cx + cy * cy;
     const double det = a2 * (bx * cy - cx * by) + b2 * (cx * ay - ax * cy) + c2 * (ax * by - bx * ay);
-    const double size = a2 * (fabs(bx * cy) + fabs(cx * by)) + b2 * (fabs(cx * ay) + fabs(ax * cy)) + c2 * (fabs(ax * by) + fabs(bx * ay));
+    const double size = a2 * (fabs(bx * cy) + fabs(cx * by)) + b2 * (fabs(cx * ay) + fabs(ax * cy))
+                        + c2 * (fabs(ax * by) + fabs(bx * ay));
     if (fabs(det) > 0x1p-49 * size) return det > 0;
     return exactly_in_circle(a.x - d.x, a.y - d.y, b.x - d.x, b.y - d.y, c.x - d.x, c.y - d.y);
 }
@@ -136,7 +137,8 @@ static bool above(const triangulation *t, int32_t e, int32_t base)
 
 static bool circle_holds(const triangulation *t, int32_t base, int32_t candidate, int32_t other)
 {
-    return in_circle(at(t, destination(t, base)), at(t, t->origin[base]), at(t, destination(t, candidate)), at(t, destination(t, other)));
+    return in_circle(at(t, destination(t, base)), at(t, t->origin[base]), at(t, destination(t, candidate)),
+                     at(t, destination(t, other)));
 }
 
 /* The lower common tangent of both hulls, as an edge from right to left; moves the hulls' ends that it replaces. */
@@ -177,7 +179,7 @@ static part merge(triangulation *t, part l, part r)
             }
         const bool left = above(t, a, base), right = above(t, b, base);
         if (!left && !right) break;
-        if (!left || (right && in_circle(at(t, destination(t, a)), at(t, t->origin[a]), at(t, t->origin[b]), at(t, destination(t, b)))))
+        if (!left || (right && circle_holds(t, a, b ^ 1, b)))
             base = join(t, &unused, b, base ^ 1);
         else
             base = join(t, &unused, base ^ 1, a ^ 1);

@@ -23,7 +23,8 @@ typedef struct family {
 } family;
 
 /* Each ends with a pattern of NULL. */
-extern const family stencil_families[], lattice_families[], graph_families[], mesh_families[], rectangular_families[], irregular_families[];
+extern const family stencil_families[], lattice_families[], graph_families[], mesh_families[], rectangular_families[],
+                    irregular_families[];
 
 /* A name taken apart. */
 typedef struct request {

@@ -178,7 +178,8 @@ static bool mawi_make(const int64_t *p, int threads, generated *g)
 }
 
 const family graph_families[] = {
-    { { "mycielskianK", "Mycielski graph of chromatic number K", "rows 3 2^(K-2) - 1; nonzeros z(2) = 2, z(K+1) = 3 z(K) + 2 rows(K)",
+    { { "mycielskianK", "Mycielski graph of chromatic number K",
+        "rows 3 2^(K-2) - 1; nonzeros z(2) = 2, z(K+1) = 3 z(K) + 2 rows(K)",
         "mycielskian17: 98303 rows, 100245742 nonzeros: the same" },
       .least = { 2 }, .most = { 29 }, .symmetric = true, .size = myciel_size, .make = myciel_make },
     { { "kron_gK[_eE]", "Kronecker graph of Graph500", "rows 2^K, nonzeros up to 2E 2^K less loops and repeats; E = 16",

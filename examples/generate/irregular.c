@@ -118,7 +118,7 @@ const family irregular_families[] = {
     { { "chem_X[_Y_Z]", "real-space quantum chemistry: 37-point stencil, and an atom's ball of 461 points in every 13^3",
         "about 117 nonzeros a row, 19 to 485",
         "Ga41As41H72: 268096 rows, 18488476 nonzeros" },
-      .least = { 1, 1, 1 }, .most = { 1 << 20, 1 << 20, 1 << 20 }, .defaults = { 0, SAME, SAME }, .values = RANDOM, .symmetric = true,
-      .size = chem_size, .make = chem_make },
+      .least = { 1, 1, 1 }, .most = { 1 << 20, 1 << 20, 1 << 20 }, .defaults = { 0, SAME, SAME },
+      .values = RANDOM, .symmetric = true, .size = chem_size, .make = chem_make },
     { .info = { 0 } },
 };

@@ -205,8 +205,8 @@ static void rgg_size(const int64_t *p, shape *s)
 }
 
 const family mesh_families[] = {
-    { { "delaunay_nK[_rR]", "Delaunay triangulation of 2^K points, in runs of R along a curve", "rows 2^K, nonzeros 6 rows - 6 - 2 hull; R = 10",
-        "delaunay_n20: 1048576 rows, 6291372 nonzeros" },
+    { { "delaunay_nK[_rR]", "Delaunay triangulation of 2^K points, in runs of R along a curve",
+        "rows 2^K, nonzeros 6 rows - 6 - 2 hull; R = 10", "delaunay_n20: 1048576 rows, 6291372 nonzeros" },
       .least = { 2, 1 }, .most = { 24 }, .defaults = { 0, 10 }, .symmetric = true, .size = delaunay_size, .make = delaunay_make },
     { { "rgg_nK", "geometric graph of 2^K points", "rows 2^K, about 0.66 K nonzeros a row",
         "rgg_n_2_20_s0: 1048576 rows, 13783240 nonzeros" },

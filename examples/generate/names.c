@@ -109,8 +109,8 @@ static bool in_limits(const char *name, const family *f, const int64_t *p, int c
         if (p[k] >= f->least[k] && p[k] <= most) continue;
         char value[32] = "too large";
         if (p[k] < INT64_MAX) snprintf(value, sizeof value, "%" PRId64, p[k]);
-        snprintf(error, error_size, "%s: %c of %s is %s, not %" PRId64 " to %" PRId64, name, letter(f->info.pattern, k), f->info.pattern,
-                 value, f->least[k], most);
+        snprintf(error, error_size, "%s: %c of %s is %s, not %" PRId64 " to %" PRId64, name, letter(f->info.pattern, k),
+                 f->info.pattern, value, f->least[k], most);
         return false;
     }
     return true;

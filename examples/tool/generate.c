@@ -51,11 +51,13 @@ static int write_file(const generated *g, const char *path, int64_t threads, int
     a.col = g->col;
     a.val = g->val;
     a.ptr_type = SPMVX_I64;
-    o.digits = digits > INT32_MAX ? INT32_MAX : (int32_t)digits;
+    o.digits = (int32_t)digits;
     int result = EXIT_FAILURE;
     if (!ctx) return result;
-    if (spmvx_matrix_create(ctx, &a, SPMVX_BORROW, &m) == SPMVX_OK && spmvx_matrix_write(ctx, m, path, &o) == SPMVX_OK) result = EXIT_SUCCESS;
-    else fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
+    if (spmvx_matrix_create(ctx, &a, SPMVX_BORROW, &m) == SPMVX_OK && spmvx_matrix_write(ctx, m, path, &o) == SPMVX_OK)
+        result = EXIT_SUCCESS;
+    else
+        fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
     spmvx_matrix_destroy(m);
     spmvx_context_destroy(ctx);
     return result;
@@ -75,14 +77,16 @@ static int run(int argc, char **argv)
     const int status = parse(&command_generate, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (listed && !count && !out) return list();
-    if (listed || count != 1) return usage_error(&command_generate, "%d names given%s", count, listed ? " beside --list" : ", one wanted");
+    if (listed || count != 1)
+        return usage_error(&command_generate, "%d names given%s", count, listed ? " beside --list" : ", one wanted");
+    if (digits > 17) return usage_error(&command_generate, "--digits is %" PRId64 ", not 0 to 17", digits);
     char error[4096];
     generated g;
     if (!generate(files[0], threads > INT32_MAX ? INT32_MAX : (int)threads, &g, error, sizeof error)) {
         fprintf(stderr, "spmvx generate: %s\n", error);
         return EXIT_USAGE;
     }
-    print_figures(files[0], &g);
+    if (!out || !quiet()) print_figures(files[0], &g);
     const int result = out ? write_file(&g, out, threads, digits) : EXIT_SUCCESS;
     generated_free(&g);
     return result;

@@ -93,8 +93,8 @@ static void test_known(void **state)
             const uint64_t sum = checksum(&g);
             const bool symmetric = is_symmetric(&g);
             if (g.nrows != k->nrows || g.ncols != k->ncols || g.nnz != k->nnz || symmetric != k->symmetric || sum != k->sum) {
-                print_error("with %d threads: { \"%s\", %" PRId64 ", %" PRId64 ", %" PRId64 ", %s, 0x%016" PRIx64 " },\n", threads, k->name,
-                            g.nrows, g.ncols, g.nnz, symmetric ? "true" : "false", sum);
+                print_error("with %d threads: { \"%s\", %" PRId64 ", %" PRId64 ", %" PRId64 ", %s, 0x%016" PRIx64 " },\n", threads,
+                            k->name, g.nrows, g.ncols, g.nnz, symmetric ? "true" : "false", sum);
                 same = false;
             }
             generated_free(&g);
@@ -143,7 +143,8 @@ static void check_size(const char *name, int64_t nrows, int64_t nnz)
 {
     generated g = make(name, 0);
     if (g.nrows != nrows || g.nnz != nnz)
-        fail_msg("%s has %" PRId64 " rows and %" PRId64 " nonzeros, not %" PRId64 " and %" PRId64, name, g.nrows, g.nnz, nrows, nnz);
+        fail_msg("%s has %" PRId64 " rows and %" PRId64 " nonzeros, not %" PRId64 " and %" PRId64, name, g.nrows, g.nnz, nrows,
+                 nnz);
     check_order(name, &g);
     generated_free(&g);
 }
@@ -171,8 +172,8 @@ static void test_stencil_formulas(void **state)
 
 static void test_mycielski_counts(void **state)
 {
-    static const int64_t published[][2] = { { 5, 10 }, { 11, 40 }, { 23, 142 }, { 47, 472 }, { 95, 1510 }, { 191, 4720 }, { 383, 14542 },
-                                            { 767, 44392 }, { 1535, 134710 }, { 3071, 407200 } };
+    static const int64_t published[][2] = { { 5, 10 }, { 11, 40 }, { 23, 142 }, { 47, 472 }, { 95, 1510 }, { 191, 4720 },
+                                            { 383, 14542 }, { 767, 44392 }, { 1535, 134710 }, { 3071, 407200 } };
     (void)state;
     for (int k = 0; k < (int)COUNT(published); k++) {
         char name[32];
@@ -218,8 +219,9 @@ static void test_measured_names(void **state)
         { "spal_like", 10203, 321696, 46140513 }, { "sls_like", 1748122, 62729, 6992488 },
     };
     static const struct { const char *name; int64_t nrows; } rows[] = {
-        { "circuit_1M", 1000000 }, { "circuit_like", 1500000 }, { "chem_like", 268096 }, { "delaunay_n18", 262144 }, { "delaunay_n20", 1048576 },
-        { "kron_18", 262144 }, { "kron_20", 1048576 }, { "mawi_like", 20000000 }, { "road_like", 2250000 }, { "web_like", 4000000 },
+        { "circuit_1M", 1000000 }, { "circuit_like", 1500000 }, { "chem_like", 268096 }, { "delaunay_n18", 262144 },
+        { "delaunay_n20", 1048576 }, { "kron_18", 262144 }, { "kron_20", 1048576 }, { "mawi_like", 20000000 },
+        { "road_like", 2250000 }, { "web_like", 4000000 },
     };
     (void)state;
     request r;
@@ -342,20 +344,24 @@ static void test_shuffled(void **state)
     }
 }
 
+static int64_t longest_row(const generated *g)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < g->nrows; i++) longest = g->ptr[i + 1] - g->ptr[i] > longest ? g->ptr[i + 1] - g->ptr[i] : longest;
+    return longest;
+}
+
 static void test_shapes(void **state)
 {
     (void)state;
-    generated thin = make("thin_5000_64_4_90", 1), web = make("web_20000", 2), traffic = make("mawi_50000", 2), circuit = make("circuit_20000", 1);
-    int64_t empty = 0, longest = 0;
+    generated thin = make("thin_5000_64_4_90", 1), web = make("web_20000", 2), traffic = make("mawi_50000", 2);
+    generated circuit = make("circuit_20000", 1);
+    int64_t empty = 0;
     for (int64_t i = 0; i < thin.nrows; i++) empty += thin.ptr[i] == thin.ptr[i + 1];
     assert_in_range(empty, 4300, 4700);
-    for (int64_t i = 0; i < web.nrows; i++) longest = web.ptr[i + 1] - web.ptr[i] > longest ? web.ptr[i + 1] - web.ptr[i] : longest;
-    assert_true(longest > 100 * web.nnz / web.nrows);
+    assert_true(longest_row(&web) > 100 * web.nnz / web.nrows);
     assert_in_range(100 * traffic.ptr[1] / traffic.nnz, 23, 26);
-    longest = 0;
-    for (int64_t i = 0; i < circuit.nrows; i++)
-        longest = circuit.ptr[i + 1] - circuit.ptr[i] > longest ? circuit.ptr[i + 1] - circuit.ptr[i] : longest;
-    assert_in_range(100 * longest / circuit.nrows, 21, 25);
+    assert_in_range(100 * longest_row(&circuit) / circuit.nrows, 21, 25);
     generated *const all[] = { &thin, &web, &traffic, &circuit };
     for (size_t k = 0; k < COUNT(all); k++) generated_free(all[k]);
 }
@@ -373,7 +379,8 @@ __extension__ typedef __int128 wide;
 static bool within(point a, point b, point c, point d)
 {
     const wide ax = a.x - d.x, ay = a.y - d.y, bx = b.x - d.x, by = b.y - d.y, cx = c.x - d.x, cy = c.y - d.y;
-    return (ax * ax + ay * ay) * (bx * cy - cx * by) + (bx * bx + by * by) * (cx * ay - ax * cy) + (cx * cx + cy * cy) * (ax * by - bx * ay) > 0;
+    const wide a2 = ax * ax + ay * ay, b2 = bx * bx + by * by, c2 = cx * cx + cy * cy;
+    return a2 * (bx * cy - cx * by) + b2 * (cx * ay - ax * cy) + c2 * (ax * by - bx * ay) > 0;
 }
 
 /* Points on the border of the hull, those on its edges among them. */
@@ -519,7 +526,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known), cmocka_unit_test(test_all_families_known), cmocka_unit_test(test_declared),
-        cmocka_unit_test(test_stencil_formulas), cmocka_unit_test(test_mycielski_counts), cmocka_unit_test(test_mycielski_no_triangles),
+        cmocka_unit_test(test_stencil_formulas), cmocka_unit_test(test_mycielski_counts),
+        cmocka_unit_test(test_mycielski_no_triangles),
         cmocka_unit_test(test_full_sizes), cmocka_unit_test(test_measured_names), cmocka_unit_test(test_chains_sum_to_zero),
         cmocka_unit_test(test_no_loops), cmocka_unit_test(test_endings_of_values), cmocka_unit_test(test_shuffled),
         cmocka_unit_test(test_shapes), cmocka_unit_test(test_triangulation), cmocka_unit_test(test_triangulation_exact),

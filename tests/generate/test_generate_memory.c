@@ -29,8 +29,8 @@ void __wrap_free(void *p)
 }
 
 /* One name for each way to build. */
-static const char *const names[] = { "lap2d_20", "kron_g6", "delaunay_n6", "rgg_n6", "random_20_30_100", "rail_20_60_200", "circuit_200",
-                                     "web_100", "mc2depi_10_shuffled" };
+static const char *const names[] = { "lap2d_20", "kron_g6", "delaunay_n6", "rgg_n6", "random_20_30_100", "rail_20_60_200",
+                                     "circuit_200", "web_100", "mc2depi_10_shuffled" };
 
 static void test_memory(void **state)
 {

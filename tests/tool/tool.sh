@@ -114,7 +114,9 @@ expect 2 "$spmvx" generate lap2d_50k; has err '2500000000 rows'
 expect 2 "$spmvx" generate --list lap2d_5; has err 'beside --list'
 expect 2 "$spmvx" generate lap2d_5 lap2d_6; has err '2 names given, one wanted'
 expect 1 "$spmvx" generate lap2d_5 -o "$tmp/no/such/folder.mtx"; has err 'no/such'
-expect 1 "$spmvx" generate lap2d_5 --digits 40 -o "$tmp/g.mtx"; has err 'digits'
+expect 2 "$spmvx" generate lap2d_5 --digits 40 -o "$tmp/g.mtx"; has err 'digits is 40'
+expect 0 "$spmvx" generate lap2d_5 --quiet -o "$tmp/g.mtx"; silent out
+expect 0 "$spmvx" generate lap2d_5 --quiet; has out '25 x 25'
 
 expect 0 "$spmvx" bench --flush 4 --repeat 3 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
 has out '^.. *csr-scalar '; has out '^.. *sell'; has out 'AUTO, by its model took'; has out 'AUTO, by timing took'; has out '^fastest: \|^no winner'
