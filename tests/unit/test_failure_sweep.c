@@ -9,7 +9,7 @@
 
 static char sentinel, folder[64], plain[96], packed[96], numpy[96];
 #define NOT_WRITTEN ((void *)&sentinel)
-enum { ROWS = 40, ENTRIES = 3 * ROWS, MOST = 400 };
+enum { ROWS = 40, ENTRIES = 3 * ROWS, MOST = 800 };
 
 static int32_t csr_ptr[ROWS + 1], csr_col[ENTRIES], coo_row[ENTRIES], sell_ptr[ROWS / 4 + 1], sell_row[ROWS], sell_col[ENTRIES];
 static int64_t csr_ptr64[ROWS + 1], csr_col64[ENTRIES], coo_row64[ENTRIES], sell_ptr64[ROWS / 4 + 1], sell_row64[ROWS], sell_col64[ENTRIES];
