@@ -2,20 +2,8 @@
 # spmvx bench and spmvx compare, from outside; nothing here depends on how long anything takes: bench.sh SPMVX DATA PEERS BAD-PEERS
 set -u
 spmvx=$1 peers=$3 bad_peers=$4
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-bad=0
-
-expect() {
-    want=$1
-    shift
-    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    [ "$got" = "$want" ] || { echo "exit status $got, not $want: $*"; cat "$tmp/out" "$tmp/err"; bad=1; }
-}
-has() { grep -q "$2" "$tmp/$1" || { echo "no '$2' on $1:"; cat "$tmp/$1"; bad=1; }; }
-hasnt() { ! grep -q "$2" "$tmp/$1" || { echo "'$2' on $1:"; cat "$tmp/$1"; bad=1; }; }
-silent() { [ ! -s "$tmp/$1" ] || { echo "$1 should be empty:"; cat "$tmp/$1"; bad=1; }; }
+# shellcheck source=expect.sh
+. "$(dirname "$0")/expect.sh"
 
 for choice in '--types f16,f16' '--states hot,states' '--beta x,beta' '--beta inf,beta' '--min-time -1,min-time' '--repeat 0,repeat' '--flush 0,flush' '--warmup 10001,warmup'; do
     # shellcheck disable=SC2086
@@ -59,7 +47,7 @@ expect 1 "$spmvx" info --wisdom "$tmp/none" "$tmp/suite/a.mtx"; has err 'none'
 expect 0 "$spmvx" bench --flush 4 --repeat 2 --min-time 0 --types f64,f32 --kernels csr-vector --peers "$peers" lap2d_9
 has out 'peer: fake 1.2'; has out 'fake-right'; has out 'fake-unsuited  *this peer serves nobody'
 expect 1 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels csr-vector --peers "$peers,$bad_peers" lap2d_9
-has err 'fake-wrong is wrong'; has err 'fake-failing did not run'; hasnt err 'fake-right'
+has err 'fake-wrong is wrong'; has err 'fake-failing did not run'; hasnot err 'fake-right'
 expect 1 "$spmvx" bench --peers "$tmp/none.so" lap2d_9; has err 'none.so'; silent out
 expect 1 "$spmvx" bench --peers "$tmp/empty" lap2d_9; has err 'no peer_\*.so'
 

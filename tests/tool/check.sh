@@ -2,22 +2,8 @@
 # spmvx check: every kind of error is planted and must be told with its line: check.sh SPMVX DATA
 set -u
 spmvx=$1 data=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-bad=0
-
-# expect STATUS COMMAND...: runs it, keeps stdout and stderr
-expect() {
-    want=$1
-    shift
-    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    [ "$got" = "$want" ] || { echo "exit $got, not $want: $*"; cat "$tmp/out" "$tmp/err"; bad=1; }
-}
-# has FILE TEXT: a line of it holds the text
-has() { grep -qe "$2" "$tmp/$1" || { echo "no '$2' in $1:"; head -n 40 "$tmp/$1"; bad=1; }; }
-hasnot() { ! grep -qe "$2" "$tmp/$1" || { echo "'$2' in $1:"; head -n 40 "$tmp/$1"; bad=1; }; }
-silent() { [ ! -s "$tmp/$1" ] || { echo "$1 is not empty:"; cat "$tmp/$1"; bad=1; }; }
+# shellcheck source=expect.sh
+. "$(dirname "$0")/expect.sh"
 lines() { [ "$(wc -l <"$tmp/out")" -eq "$1" ] || { echo "not $1 lines:"; cat "$tmp/out"; bad=1; }; }
 # told STATUS TEXT LINE...: of a file with this text (as printf takes it) exactly these lines are told, behind its name
 told() {

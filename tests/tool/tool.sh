@@ -2,21 +2,8 @@
 # The tool's commands, options, output and exit statuses: tool.sh SPMVX DATA
 set -u
 spmvx=$1 data=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-bad=0
-
-# expect STATUS COMMAND...: runs it, keeps stdout and stderr
-expect() {
-    want=$1
-    shift
-    "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-    got=$?
-    [ "$got" = "$want" ] || { echo "exit $got, not $want: $*"; cat "$tmp/err"; bad=1; }
-}
-# has FILE TEXT: a line of it holds the text
-has() { grep -qe "$2" "$tmp/$1" || { echo "no '$2' in $1:"; cat "$tmp/$1"; bad=1; }; }
-silent() { [ ! -s "$tmp/$1" ] || { echo "$1 is not empty:"; cat "$tmp/$1"; bad=1; }; }
+# shellcheck source=expect.sh
+. "$(dirname "$0")/expect.sh"
 
 expect 2 "$spmvx"; has err '^usage'; silent out
 expect 0 "$spmvx" --help; has out '^usage'; silent err
