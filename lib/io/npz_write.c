@@ -118,7 +118,7 @@ static member member_of(const char *name, const char *type, size_t each, int dim
     return m;
 }
 
-/* In SciPy's order; the dates are those of nothing, so that the same matrix gives the same bytes. */
+/* All of the same date, the earliest that there is, so that the same matrix gives the same bytes. */
 static bool add_member(zip_t *archive, member *m, int level)
 {
     enum { JANUARY_1980 = 1 << 5 | 1 };

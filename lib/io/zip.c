@@ -14,7 +14,7 @@
 
 enum {
     OPENING = 192 << 10,    /* bytes of the file that opening may read: the end record, and a directory of some members */
-    HOLDS = 1 << 20,        /* what libzip and zlib may take: below six times OPENING */
+    HOLDS = 1 << 20,        /* what libzip and zlib may take; with a directory as large as OPENING lets through, 0.9 MB */
     SKIP = 4096,
 };
 static const int64_t DEFLATE_MOST = 1032;   /* bytes that one compressed byte can stand for */

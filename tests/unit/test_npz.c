@@ -579,7 +579,7 @@ static void test_written_members(void **state)
         for (int again = 0; again < 2; again++) {
             assert_ok(ctx, spmvx_matrix_write(ctx, A, path_of("out.npz"), NULL));
             unsigned char *bytes = get_file(path_of("out.npz"), &n);
-            if (first) assert_memory_equal(bytes, first, n);   /* no date, no name of a machine */
+            if (first) assert_memory_equal(bytes, first, n);
             free(first);
             first = bytes;
         }
@@ -590,6 +590,7 @@ static void test_written_members(void **state)
             assert_int_equal(name, strlen(written[i].members[m]));
             assert_memory_equal(first + at + 30, written[i].members[m], name);
             assert_int_equal(first[at + 8], 8);
+            assert_memory_equal(first + at + 10, "\0\0\x21\0", 4);   /* the first of January 1980, the earliest date there is */
             at += 30 + name + extra + size;
         }
         assert_memory_equal(first + at, "PK\1\2", 4);
@@ -680,18 +681,22 @@ static void test_options_refused(void **state)
 
 /* ---- large files ---- */
 
-/* One row of n zeros: its file is small. */
-static const char *put_zeros(const char *name, int32_t n)
+/* n zeros, as CSR in one row, or as COO in two rows by turns: files that are small. */
+static const char *put_zeros(const char *name, spmvx_format format, int32_t n)
 {
     spmvx_context *ctx = test_context(NULL, 2);
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
-    const int32_t ptr[] = { 0, n };
-    int32_t *col = calloc((size_t)n, sizeof *col);
+    const int32_t ptr[] = { 0, n, n };
+    int32_t *row = calloc((size_t)n, sizeof *row), *col = calloc((size_t)n, sizeof *col);
     double *val = calloc((size_t)n, sizeof *val);
-    assert_true(col && val);
-    a.nrows = a.ncols = 1;
+    assert_true(row && col && val);
+    for (int32_t i = 0; i < n; i++) row[i] = i % 2;
+    a.format = format;
+    a.nrows = 2;
+    a.ncols = 1;
     a.nnz = n;
     a.ptr = ptr;
+    a.row = row;
     a.col = col;
     a.val = val;
     spmvx_matrix *A = NULL;
@@ -699,6 +704,7 @@ static const char *put_zeros(const char *name, int32_t n)
     assert_ok(ctx, spmvx_matrix_write(ctx, A, path_of(name), NULL));
     spmvx_matrix_destroy(A);
     spmvx_context_destroy(ctx);
+    free(row);
     free(col);
     free(val);
     return path_of(name);
@@ -708,7 +714,8 @@ static void test_memory(void **state)
 {
     (void)state;
     if (!has_npz()) skip();
-    const char *path = put_zeros("zeros.npz", 2000000);   /* a bomb: 24 MB in 24 KB */
+    check_bounded(put_zeros("coo.npz", SPMVX_COO, 1000000), 2);   /* which takes CSR's arrays beside its own */
+    const char *path = put_zeros("zeros.npz", SPMVX_CSR, 2000000);   /* a bomb: 24 MB in 24 KB */
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     assert_true(st.st_size < 40000);
@@ -749,7 +756,7 @@ static void test_progress(void **state)
 {
     (void)state;
     if (!has_npz()) skip();
-    const char *path = put_zeros("zeros.npz", 100000);
+    const char *path = put_zeros("zeros.npz", SPMVX_CSR, 100000);
     struct stat st;
     assert_int_equal(stat(path, &st), 0);
     calls c = { 0 };

@@ -208,7 +208,7 @@ static const struct { const char *name, *text; spmvx_status status; int line; co
     { "absurd width", TITLE "3 1 1 1\nrua 3 3 4 0\n(1I257) (16I5) (4E8.1)\n", SPMVX_ERR_FILE, 4, "'(1I257)'" },
     { "absurd count", TITLE "3 1 1 1\nrua 3 3 4 0\n(99999I5) (16I5) (4E8.1)\n", SPMVX_ERR_FILE, 4, "'(99999I5)'" },
     { "width of many digits", TITLE "3 1 1 1\nrua 3 3 4 0\n(1I4294967301) (16I5) (4E8.1)\n", SPMVX_ERR_FILE, 4, "'(1I4294967301)'" },
-    { "counts that multiply", TITLE "3 1 1 1\nrua 3 3 4 0\n(9999(9999(9999(9999I1)))) (16I5) (4E8.1)\n", SPMVX_ERR_FILE, 4, "'(9999(9999" },
+    { "counts that multiply", TITLE "3 1 1 1\nrua 3 3 4 0\n(999999(999999(999999(999999I1)))) (16I5) (4E8.1)\n", SPMVX_ERR_FILE, 4, "'(999999(999999" },
     { "deep parentheses", TITLE "3 1 1 1\nrua 3 3 4 0\n(((((((((1I5))))))))) (16I5) (4E8.1)\n", SPMVX_ERR_FILE, 4, "'(((((((((1I5)))))))))'" },
     { "scale factor without a count", TITLE "3 1 1 1\nrua 3 3 4 0\n(16I5) (16I5) (P4E8.1)\n", SPMVX_ERR_FILE, 4, "'(P4E8.1)'" },
     { "half an exponent in a format", TITLE "3 1 1 1\nrua 3 3 4 0\n(16I5) (16I5) (4E8.1E)\n", SPMVX_ERR_FILE, 4, "'(4E8.1E)'" },
