@@ -153,7 +153,8 @@ bool spx_fortran_value(const spx_fortran *f, const char *p, const char *end, dou
     if (end - p > SPX_FORTRAN_WIDTH) return false;
     if (!f->real) return is_whole(p, end) && spx_scan_double(&p, end, out);
     const char *exponent = exponent_of(p, end);
-    const bool letter = exponent < end && is_exponent_letter(*exponent), sign = exponent < end && (*exponent == '+' || *exponent == '-');
+    const bool letter = exponent < end && is_exponent_letter(*exponent);
+    const bool sign = exponent < end && (*exponent == '+' || *exponent == '-');
     const bool number = exponent == end || letter || sign;   /* else a word such as NaN, or no number */
     int shift = 0;
     if (number && !memchr(p, '.', (size_t)(exponent - p))) shift += f->decimals;

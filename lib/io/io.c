@@ -67,12 +67,13 @@ static bool is_zip(const char *path)
 {
     char head[4] = "";
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const bool zip = fd >= 0 && read(fd, head, sizeof head) == sizeof head && (!memcmp(head, "PK\3\4", 4) || !memcmp(head, "PK\5\6", 4));
+    const bool whole = fd >= 0 && read(fd, head, sizeof head) == sizeof head;
     if (fd >= 0) close(fd);
-    return zip;
+    return whole && (!memcmp(head, "PK\3\4", 4) || !memcmp(head, "PK\5\6", 4));
 }
 
-spmvx_status spx_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options, spx_beside *beside, spx_sparse *out)
+spmvx_status spx_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options, spx_beside *beside,
+                      spx_sparse *out)
 {
     bool compressed, market = false;
     const name_kind kind = kind_of_name(path, &compressed);
@@ -87,7 +88,8 @@ spmvx_status spx_write(const spmvx_context *ctx, const spx_sparse *a, const char
     bool compressed;
     const name_kind kind = kind_of_name(path, &compressed);
     if (kind == BOEING)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s: the name is a Rutherford-Boeing file's, which are read and not written", spx_path_tail(path));
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s: the name is a Rutherford-Boeing file's, which are read and not written",
+                        spx_path_tail(path));
     if (kind == NPZ && compressed)
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s: a .npz file has its members compressed, and not itself", spx_path_tail(path));
     return kind == NPZ ? spx_npz_write(ctx, a, path, options) : spx_mtx_write(ctx, a, path, options);

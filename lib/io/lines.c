@@ -61,7 +61,8 @@ static spmvx_status report(const spx_lines *l)
     int64_t done, total;
     spx_source_progress(l->source, &done, &total);
     if (!l->options->progress(l->options->user, done, total)) return SPMVX_OK;
-    return spx_fail(l->ctx, SPMVX_ERR_CANCELLED, "%s: the progress callback stopped the reading at byte %" PRId64, spx_path_tail(l->path), done);
+    return spx_fail(l->ctx, SPMVX_ERR_CANCELLED, "%s: the progress callback stopped the reading at byte %" PRId64,
+                    spx_path_tail(l->path), done);
 }
 
 /* Moves what is left to the front and fills the rest. */

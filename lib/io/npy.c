@@ -101,7 +101,8 @@ static spmvx_status take_type(cursor *c, spx_npy *a, char why[SPX_NPY_WHY])
     a->swapped = order == foreign;
     const char *end = t + strlen(t);
     int64_t bytes;
-    if (a->kind == 'c') return refuse(why, SPMVX_ERR_UNSUPPORTED, "the type is '%s', complex; real, integer and boolean values are read", a->type);
+    if (a->kind == 'c')
+        return refuse(why, SPMVX_ERR_UNSUPPORTED, "the type is '%s', complex; real, integer and boolean values are read", a->type);
     if (!spx_scan_int(&t, end, &bytes) || t != end || bytes < 0 || bytes > 1000)
         return refuse(why, SPMVX_ERR_UNSUPPORTED, "the type is '%s', which is no number's", a->type);
     a->bytes = (int)bytes;
@@ -133,7 +134,8 @@ static spmvx_status take_shape(cursor *c, spx_npy *a, char why[SPX_NPY_WHY])
         if (!take(c, ',') && (skip_blanks(c), c->p == c->end || *c->p != ')')) return bad(why, "has a shape that is not of whole numbers");
     }
     for (int i = 0; i < a->dims; i++)
-        if (__builtin_mul_overflow(a->count, a->dim[i], &a->count)) return refuse(why, SPMVX_ERR_FILE, "its shape has more than 2^63 elements");
+        if (__builtin_mul_overflow(a->count, a->dim[i], &a->count))
+            return refuse(why, SPMVX_ERR_FILE, "its shape has more than 2^63 elements");
     return SPMVX_OK;
 }
 

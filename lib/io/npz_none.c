@@ -6,7 +6,8 @@ static spmvx_status missing(const spmvx_context *ctx, const char *path)
     return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s is a .npz file, and this libspmvx was built without libzip", spx_path_tail(path));
 }
 
-spmvx_status spx_npz_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options, spx_beside *beside, spx_sparse *out)
+spmvx_status spx_npz_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options, spx_beside *beside,
+                          spx_sparse *out)
 {
     (void)options, (void)beside, (void)out;
     return missing(ctx, path);

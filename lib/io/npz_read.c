@@ -61,11 +61,12 @@ static spmvx_status open_array(reader *r, const char *name, const char *kinds, i
     s = spx_npy_parse((const char *)r->raw, length, a, why);
     if (s != SPMVX_OK) return spx_zip_fail(r->zip, s, "%s", why);
     if (!strchr(kinds, a->kind))
-        return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "the type is '%s', %s wanted", a->type, kinds == index_kinds ? "whole numbers" : kinds == text_kinds ? "text" : "numbers");
+        return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "the type is '%s', %s wanted", a->type,
+                            kinds == index_kinds ? "whole numbers" : kinds == text_kinds ? "text" : "numbers");
     if (a->dims != dims) return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "it has %d dimensions, not %d", a->dims, dims);
     const size_t all = spx_plus(spx_bytes(a->count, (size_t)a->bytes), skip + length);
-    if (all != (size_t)bytes) return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "its array takes %zu bytes with the header, and it has %" PRId64, all, bytes);
-    return SPMVX_OK;
+    if (all == (size_t)bytes) return SPMVX_OK;
+    return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "its array takes %zu bytes with the header, and it has %" PRId64, all, bytes);
 }
 
 /* The next n elements, at most STEP, as whole numbers or reals in r->step. */
@@ -123,7 +124,8 @@ static spmvx_status read_pointers(reader *r, int64_t major, int64_t most, spmvx_
         for (int64_t i = 0; i < n; i++) {
             const int64_t v = r->step.whole[i];
             if (v < last || v > most || (!at && !i && v))
-                return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "element %" PRId64 " is %" PRId64 ", not in %" PRId64 " ... %" PRId64, at + i, v, last, at + i ? most : 0);
+                return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "element %" PRId64 " is %" PRId64 ", not in %" PRId64 " ... %" PRId64,
+                                    at + i, v, last, at + i ? most : 0);
             spx_index_put(out, type, at + i, v);
             last = v;
         }
@@ -234,7 +236,8 @@ static spmvx_status look_at_blocks(reader *r, blocks *b)
     b->cols = b->data.dim[2];
     if (b->data.dim[0] != indices.count) return too_few(r, b->data.dim[0], indices.count);
     if (b->rows < 1 || b->cols < 1 || r->nrows % b->rows || r->ncols % b->cols)
-        return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "blocks of %" PRId64 " x %" PRId64 ", in a matrix of %" PRId64 " x %" PRId64, b->rows, b->cols, r->nrows, r->ncols);
+        return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "blocks of %" PRId64 " x %" PRId64 ", in a matrix of %" PRId64 " x %" PRId64,
+                            b->rows, b->cols, r->nrows, r->ncols);
     return SPMVX_OK;
 }
 
@@ -351,7 +354,8 @@ static spmvx_status read_diagonal_values(reader *r, const diagonals *d, spx_spar
         const int64_t n = spx_min(STEP, a.count - at);
         SPX_TRY(next_reals(r, &a, n));
         for (int64_t i = 0; i < n; i++) {
-            const int64_t e = at + i, k = a.columns_first ? e % d->count : e / d->length, j = a.columns_first ? e / d->count : e % d->length;
+            const int64_t e = at + i, k = a.columns_first ? e % d->count : e / d->length;
+            const int64_t j = a.columns_first ? e / d->count : e % d->length;
             int64_t first, end;
             diagonal_span(r, d, k, &first, &end);
             if (j < first || j >= end || r->step.real[i] == 0.0) continue;
@@ -443,7 +447,8 @@ static spmvx_status read_all(reader *r, spx_sparse *out)
     return spx_zip_afford(r->zip, spx_plus(r->held, r->beside(r->ctx, r->nrows, out->nnz, spx_type_bytes(r->val_type))));
 }
 
-spmvx_status spx_npz_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options, spx_beside *beside, spx_sparse *out)
+spmvx_status spx_npz_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options, spx_beside *beside,
+                          spx_sparse *out)
 {
     reader *r;
     spx_sparse a = { .format = SPMVX_COO, .val_type = options->val_type, .ptr_type = SPMVX_I32 };

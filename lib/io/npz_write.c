@@ -140,7 +140,8 @@ static void describe(const spx_sparse *a, const int64_t shape[2], member m[MEMBE
 {
     const bool coo = a->format == SPMVX_COO;
     const size_t each = spx_type_bytes(a->val_type), ptr_each = spx_type_bytes(a->ptr_type);
-    m[0] = coo ? member_of("row.npy", "i4", 4, 1, a->nnz, spx_data(a, SPX_ROW)) : member_of("indices.npy", "i4", 4, 1, a->nnz, spx_data(a, SPX_COL));
+    m[0] = coo ? member_of("row.npy", "i4", 4, 1, a->nnz, spx_data(a, SPX_ROW))
+               : member_of("indices.npy", "i4", 4, 1, a->nnz, spx_data(a, SPX_COL));
     m[1] = coo ? member_of("col.npy", "i4", 4, 1, a->nnz, spx_data(a, SPX_COL))
                : member_of("indptr.npy", ptr_each == 8 ? "i8" : "i4", ptr_each, 1, a->nrows + 1, spx_data(a, SPX_PTR));
     m[2] = member_of("format.npy", "S3", 3, 0, 1, coo ? "coo" : "csr");
@@ -178,9 +179,11 @@ spmvx_status spx_npz_write(const spmvx_context *ctx, const spx_sparse *a, const 
 {
     enum { MOST_LEVEL = 9 };
     if (options->digits)
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.digits is %d; a .npz file holds values as they are, and takes 0", (int)options->digits);
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.digits is %d; a .npz file holds values as they are, and takes 0",
+                        (int)options->digits);
     if (options->level > MOST_LEVEL)
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.level is %d; .npz takes 1 to %d, or 0 for its default", (int)options->level, MOST_LEVEL);
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.level is %d; .npz takes 1 to %d, or 0 for its default", (int)options->level,
+                        MOST_LEVEL);
     const int64_t shape[2] = { a->nrows, a->ncols };
     member m[MEMBERS];
     output o = { 0 };

@@ -51,13 +51,18 @@ static const char *word_end(const char *p, const char *end)
     return p;
 }
 
+static char printable(char c)
+{
+    return c >= ' ' && c < 127 ? c : '?';
+}
+
 /* What stands there, for a message: printable, not too long. */
 static const char *excerpt(const char *p, const char *end, char out[40])
 {
     int n = 0;
     p = skip_blanks(p, end);
     while (p < end && end[-1] == ' ') end--;
-    for (; p < end && n < 36; p++) out[n++] = *p >= ' ' && *p < 127 ? *p : '?';
+    for (; p < end && n < 36; p++) out[n++] = printable(*p);
     out[n] = 0;
     return out;
 }
@@ -77,7 +82,8 @@ static spmvx_status next_line(reader *r, const char *what, const char **p, const
 /* ---- header ---- */
 
 /* Counts between blanks; those from `needed` on may be missing and are 0. */
-static spmvx_status take_counts(const reader *r, const char *p, const char *end, const char *const *names, int count, int needed, int64_t *const *out)
+static spmvx_status take_counts(const reader *r, const char *p, const char *end, const char *const *names, int count, int needed,
+                                int64_t *const *out)
 {
     char what[40];
     for (int i = 0; i < count; i++) {
@@ -94,19 +100,22 @@ static spmvx_status take_counts(const reader *r, const char *p, const char *end,
 
 static spmvx_status read_line_counts(reader *r)
 {
-    static const char *const names[] = { "lines", "lines of pointers", "lines of indices", "lines of values", "lines of right-hand sides" };
+    static const char *const names[] = { "lines", "lines of pointers", "lines of indices", "lines of values",
+                                         "lines of right-hand sides" };
     int64_t *const out[] = { &r->lines[0], &r->lines[1], &r->lines[2], &r->lines[3], &r->rhs_lines };
     const char *p, *end;
     SPX_TRY(next_line(r, "counts of lines", &p, &end));
     SPX_TRY(take_counts(r, p, end, names, 5, 3, out));
     const int64_t sum = r->lines[1] + r->lines[2] + r->lines[3] + r->rhs_lines;
     if (sum == r->lines[0]) return SPMVX_OK;
-    return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "%" PRId64 " lines in total, and %" PRId64 " as the sum of their kinds", r->lines[0], sum);
+    return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "%" PRId64 " lines in total, and %" PRId64 " as the sum of their kinds",
+                          r->lines[0], sum);
 }
 
 static spmvx_status unsupported(const reader *r, const char *what)
 {
-    return spx_lines_fail(&r->text, SPMVX_ERR_UNSUPPORTED, "the type is '%s': %s; assembled matrices that are real, integer or pattern are read", r->type, what);
+    return spx_lines_fail(&r->text, SPMVX_ERR_UNSUPPORTED,
+                          "the type is '%s': %s; assembled matrices that are real, integer or pattern are read", r->type, what);
 }
 
 static spmvx_status check_type(const reader *r)
@@ -129,9 +138,10 @@ static spmvx_status read_sizes(reader *r)
     const char *p, *end;
     SPX_TRY(next_line(r, "type and sizes", &p, &end));
     p = skip_blanks(p, end);
-    for (int i = 0; i < TYPE && p < end && *p != ' '; i++, p++) r->type[i] = *p >= 'A' && *p <= 'Z' ? (char)(*p + 32) : *p > ' ' && *p < 127 ? *p : '?';
+    for (int i = 0; i < TYPE && p < end && *p != ' '; i++, p++) r->type[i] = *p >= 'A' && *p <= 'Z' ? (char)(*p + 32) : printable(*p);
     SPX_TRY(check_type(r));
-    if (p < end && *p != ' ') return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "the type '%s' goes on with '%c'", r->type, *p > ' ' && *p < 127 ? *p : '?');
+    if (p < end && *p != ' ')
+        return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "the type '%s' goes on with '%c'", r->type, printable(*p));
     SPX_TRY(take_counts(r, p, end, names, 4, 3, out));
     for (int i = 0; i < 2; i++)
         if (*out[i] > INT32_MAX)
@@ -162,15 +172,15 @@ static spmvx_status read_formats(reader *r)
         p = skip_blanks(p, end);
         const char *stop = format_end(p, end);
         if (!spx_fortran_parse(p, stop, &r->format[i]) || (i < 2 && r->format[i].real))
-            return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "the format of the %s is '%s', not one such as %s", names[i], excerpt(p, stop, what),
-                                  i < 2 ? "(16I5)" : "(3E26.16) or (1P,5D16.8)");
+            return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "the format of the %s is '%s', not one such as %s", names[i],
+                                  excerpt(p, stop, what), i < 2 ? "(16I5)" : "(3E26.16) or (1P,5D16.8)");
         p = stop;
     }
     for (int i = 0; i < 3; i++) {
         const int64_t needed = counts[i] ? spx_ceil_div(counts[i], r->format[i].fields) : 0;
         if (r->lines[1 + i] != needed)
-            return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "%" PRId64 " %s take %" PRId64 " lines, and the header says %" PRId64, counts[i], names[i], needed,
-                                  r->lines[1 + i]);
+            return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "%" PRId64 " %s take %" PRId64 " lines, and the header says %" PRId64,
+                                  counts[i], names[i], needed, r->lines[1 + i]);
     }
     return SPMVX_OK;
 }
@@ -190,7 +200,8 @@ static spmvx_status read_header(reader *r)
 static size_t held(const reader *r)
 {
     const size_t values = r->coo.slot[SPX_VAL] ? spx_bytes(r->nnz, r->each) : 0;   /* which come when indices are complete */
-    return spx_plus(spx_plus(spx_bytes(r->ptr ? r->ptr_room : 0, sizeof(int64_t)), spx_bytes(r->nnz_room, 2 * sizeof(int32_t))), values);
+    const size_t pointers = spx_bytes(r->ptr ? r->ptr_room : 0, sizeof(int64_t)), indices = spx_bytes(r->nnz_room, 2 * sizeof(int32_t));
+    return spx_plus(spx_plus(pointers, indices), values);
 }
 
 /* Room for `need` of `count` elements: all where the file is long enough for them, else at least doubled. */
@@ -245,9 +256,11 @@ static spmvx_status put_ptr(reader *r, int64_t i, const char *p, const char *end
     if (!spx_fortran_int(p, end, &v)) return no_number(r, "pointer", i, p, end, "whole number");
     const int64_t least = i ? ptr[i - 1] + 1 : 1, most = i ? r->nnz + 1 : 1;
     if (v < least || v > most)
-        return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "pointer %" PRId64 " is %" PRId64 ", not in %" PRId64 " ... %" PRId64, i + 1, v, least, most);
+        return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "pointer %" PRId64 " is %" PRId64 ", not in %" PRId64 " ... %" PRId64, i + 1, v,
+                              least, most);
     if (i == r->ncols && v != r->nnz + 1)
-        return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "the last pointer is %" PRId64 ", and %" PRId64 " entries are announced", v, r->nnz);
+        return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "the last pointer is %" PRId64 ", and %" PRId64 " entries are announced", v,
+                              r->nnz);
     ptr[i] = v - 1;
     return SPMVX_OK;
 }
@@ -259,9 +272,11 @@ static spmvx_status put_index(reader *r, int64_t i, const char *p, const char *e
     if (!spx_fortran_int(p, end, &v)) return no_number(r, "row", i, p, end, "whole number");
     while (ptr[r->column + 1] <= i) r->column++;
     if (v < 1 || v > r->nrows)
-        return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "row %" PRId64 " in column %" PRId64 " is not in 1 ... %" PRId64, v, r->column + 1, r->nrows);
+        return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "row %" PRId64 " in column %" PRId64 " is not in 1 ... %" PRId64, v,
+                              r->column + 1, r->nrows);
     if (r->type[1] == 'z' && v == r->column + 1)
-        return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "row %" PRId64 ", column %" PRId64 " is on the diagonal of a skew-symmetric matrix", v, v);
+        return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "row %" PRId64 ", column %" PRId64 " is on the diagonal of a skew-symmetric matrix",
+                              v, v);
     ((int32_t *)r->coo.slot[SPX_ROW]->data)[i] = (int32_t)(v - 1);
     ((int32_t *)r->coo.slot[SPX_COL]->data)[i] = (int32_t)r->column;
     return SPMVX_OK;
@@ -320,7 +335,9 @@ static spmvx_status read_section(reader *r, const section *s)
     const char *p, *end;
     for (int64_t i = 0, to; i < s->count; i = to) {
         SPX_TRY(spx_lines_next(&r->text, &p, &end));
-        if (!p) return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "the file ends after %" PRId64 " of the %" PRId64 " %s announced", i, s->count, s->name);
+        if (!p)
+            return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "the file ends after %" PRId64 " of the %" PRId64 " %s announced", i,
+                                  s->count, s->name);
         to = spx_min(s->count, i + s->format->fields);
         if (r->text.cut && end - p < (to - i) * s->format->width)
             return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "the file ends within its last line of %s", s->name);
@@ -338,7 +355,8 @@ static spmvx_status read_rest(reader *r)
     for (;;) {
         SPX_TRY(spx_lines_next(&r->text, &p, &end));
         if (!p) return SPMVX_OK;
-        if (!r->rhs_lines && !blank(p, end)) return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "after the matrix comes '%s'", excerpt(p, end, what));
+        if (!r->rhs_lines && !blank(p, end))
+            return spx_lines_fail(&r->text, SPMVX_ERR_FILE, "after the matrix comes '%s'", excerpt(p, end, what));
     }
 }
 
@@ -381,7 +399,8 @@ static spmvx_status read_all(reader *r, const char *path, const spmvx_read_optio
     return spx_lines_afford(&r->text, spx_plus(spx_bytes(r->coo.nnz, entry), beside(ctx, r->nrows, r->coo.nnz, r->each)));
 }
 
-spmvx_status spx_rb_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options, spx_beside *beside, spx_sparse *out)
+spmvx_status spx_rb_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options, spx_beside *beside,
+                         spx_sparse *out)
 {
     reader r = { .text = { .ctx = ctx }, .each = spx_type_bytes(options->val_type),
                  .coo = { .format = SPMVX_COO, .val_type = options->val_type, .ptr_type = SPMVX_I32 } };

@@ -58,8 +58,8 @@ static spmvx_status fail_by(const spx_zip *z, zip_error_t *e)
 {
     if (z->status != SPMVX_OK) return z->status;
     const int code = zip_error_code_zip(e);
-    const spmvx_status s = code == ZIP_ER_MEMORY ? SPMVX_ERR_MEMORY
-                         : code == ZIP_ER_COMPNOTSUPP || code == ZIP_ER_ENCRNOTSUPP || code == ZIP_ER_NOPASSWD ? SPMVX_ERR_UNSUPPORTED : SPMVX_ERR_FILE;
+    const bool unsupported = code == ZIP_ER_COMPNOTSUPP || code == ZIP_ER_ENCRNOTSUPP || code == ZIP_ER_NOPASSWD;
+    const spmvx_status s = code == ZIP_ER_MEMORY ? SPMVX_ERR_MEMORY : unsupported ? SPMVX_ERR_UNSUPPORTED : SPMVX_ERR_FILE;
     return spx_zip_fail(z, s, "the ZIP archive is damaged or ends early (%s)", zip_error_strerror(e));
 }
 
@@ -170,14 +170,16 @@ void spx_zip_close(spx_zip *z)
 static spmvx_status check_member(const spx_zip *z, const zip_stat_t *st)
 {
     const zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
-    if ((st->valid & needed) != needed || st->size > INT64_MAX) return spx_zip_fail(z, SPMVX_ERR_FILE, "the archive does not tell its length");
+    if ((st->valid & needed) != needed || st->size > INT64_MAX)
+        return spx_zip_fail(z, SPMVX_ERR_FILE, "the archive does not tell its length");
     if (st->encryption_method != ZIP_EM_NONE) return spx_zip_fail(z, SPMVX_ERR_UNSUPPORTED, "it is encrypted");
     if (st->comp_method != ZIP_CM_STORE && st->comp_method != ZIP_CM_DEFLATE)
-        return spx_zip_fail(z, SPMVX_ERR_UNSUPPORTED, "it is compressed by method %d; stored (0) and deflated (8) ones are read", (int)st->comp_method);
+        return spx_zip_fail(z, SPMVX_ERR_UNSUPPORTED, "it is compressed by method %d; stored (0) and deflated (8) ones are read",
+                            (int)st->comp_method);
     const int64_t most = st->comp_method == ZIP_CM_STORE ? 1 : DEFLATE_MOST;
     if (st->comp_size > (zip_uint64_t)z->total || (int64_t)st->size / most > (int64_t)st->comp_size)
-        return spx_zip_fail(z, SPMVX_ERR_FILE, "%" PRIu64 " bytes cannot come of %" PRIu64 " compressed ones in a file of %" PRId64, (uint64_t)st->size,
-                            (uint64_t)st->comp_size, z->total);
+        return spx_zip_fail(z, SPMVX_ERR_FILE, "%" PRIu64 " bytes cannot come of %" PRIu64 " compressed ones in a file of %" PRId64,
+                            (uint64_t)st->size, (uint64_t)st->comp_size, z->total);
     return SPMVX_OK;
 }
 

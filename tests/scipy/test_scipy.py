@@ -132,8 +132,8 @@ def test_indices():
     A = random(50, 70)
     for index in ("<i4", "<i8", ">i4", ">i8"):
         for value in ("<f8", ">f8", "<f4", ">f4"):
-            np.savez("a.npz", indices=A.indices.astype(index), indptr=A.indptr.astype(index), format=np.array("csr"), shape=np.array(A.shape),
-                     data=A.data.astype(value))
+            np.savez("a.npz", indices=A.indices.astype(index), indptr=A.indptr.astype(index), format=np.array("csr"),
+                     shape=np.array(A.shape), data=A.data.astype(value))
             C = read_npz("a.npz", f"{index} and {value}")
             check(same(sp.csr_matrix((A.data.astype(value).astype("f8"), A.indices, A.indptr), A.shape), C), f"{index} and {value}")
 
@@ -156,9 +156,13 @@ def test_sparse_arrays():
 def test_refused():
     A = random(20, 30)
     parts = dict(indices=A.indices, indptr=A.indptr, format=np.array("csr"), shape=np.array(A.shape), data=A.data)
-    for name, change, word in (("lil", {"format": np.array("lil")}, "'lil'"), ("falling indptr", {"indptr": A.indptr[::-1]}, "indptr.npy"),
-                               ("indices", {"indices": A.indices + 30}, "indices.npy"), ("objects", {"data": np.array([None] * A.nnz)}, "data.npy"),
-                               ("half", {"data": A.data.astype("f2")}, "'<f2'"), ("records", {"data": np.zeros(A.nnz, dtype=[("x", "f8")])}, "records")):
+    changes = (("lil", {"format": np.array("lil")}, "'lil'"),
+               ("falling indptr", {"indptr": A.indptr[::-1]}, "indptr.npy"),
+               ("indices", {"indices": A.indices + 30}, "indices.npy"),
+               ("objects", {"data": np.array([None] * A.nnz)}, "data.npy"),
+               ("half", {"data": A.data.astype("f2")}, "'<f2'"),
+               ("records", {"data": np.zeros(A.nnz, dtype=[("x", "f8")])}, "records"))
+    for name, change, word in changes:
         np.savez("bad.npz", **{**parts, **change})
         code, _, err = run("info", "bad.npz")
         check(code == 1 and word in err, f"{name}: exit {code}, {err}")
@@ -217,7 +221,8 @@ def check_product(A, B, kernels, name):
         if code:
             continue
         C = sp.csr_matrix(sp.load_npz("C.npz"))
-        check(C.shape == pattern.shape and np.array_equal(C.indptr, pattern.indptr) and np.array_equal(C.indices, pattern.indices), what + ": the pattern")
+        same_pattern = np.array_equal(C.indptr, pattern.indptr) and np.array_equal(C.indices, pattern.indices)
+        check(C.shape == pattern.shape and same_pattern, what + ": the pattern")
         zeros = sp.csr_matrix((np.full(C.nnz, 1e-300), C.indices, C.indptr), C.shape)
         terms = pattern.data.max(initial=1)
         error = abs(sp.csr_matrix(C - values) + zeros).tocsr()
@@ -228,7 +233,8 @@ def check_product(A, B, kernels, name):
 def test_products():
     kernels = spmspm_kernels()
     check(len(kernels) > 0, "no kernel for sparse products")
-    for m, k, n, density in ((30, 40, 50, 0.1), (200, 10, 200, 0.2), (5, 300, 7, 0.1), (1, 50, 1, 0.5), (50, 1, 50, 0.5), (300, 300, 300, 0.01), (40, 40, 40, 0.9)):
+    for m, k, n, density in ((30, 40, 50, 0.1), (200, 10, 200, 0.2), (5, 300, 7, 0.1), (1, 50, 1, 0.5), (50, 1, 50, 0.5),
+                             (300, 300, 300, 0.01), (40, 40, 40, 0.9)):
         check_product(random(m, k, density), random(k, n, density), kernels, f"{m} x {k} x {n}")
     A = random(40, 30, 0.2)
     check_product(A, sp.csr_matrix((30, 20)), kernels, "times nothing")
