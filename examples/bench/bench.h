@@ -57,6 +57,7 @@ typedef struct bench {
     double csr_bytes;           /* CSR's arrays with 32-bit indices, x and y once */
     int64_t shortest, longest;
     double mean, deviation;     /* of row lengths */
+    bool strict;                /* columns of every row rise strictly, as peers want them */
     void *x, *y, *y0;
     enum { ROTATION = 8 } rotation;
     void *xs[ROTATION], *ys[ROTATION];

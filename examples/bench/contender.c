@@ -188,6 +188,11 @@ static bool set_up(bench *b, contender *c)
         const peer_matrix m = { .nrows = b->csr.nrows, .ncols = b->csr.ncols, .nnz = b->csr.nnz, .ptr = b->csr.ptr,
                                 .ptr_bits = b->csr.ptr_type == SPMVX_I64 ? 64 : 32, .col = b->csr.col, .val = b->csr.val,
                                 .val_bits = b->type == SPMVX_F64 ? 64 : 32, .threads = b->set->threads, .expected_muls = 1000 };
+        if (!b->strict) {
+            c->unsuited = true;
+            snprintf(c->note, sizeof c->note, "peers want the columns of a row to rise strictly");
+            return false;
+        }
         peer_error e = { "" };
         const int status = c->method->open(c->method, &m, &c->handle, &e);
         c->unsuited = status == PEER_UNSUPPORTED;

@@ -10,9 +10,12 @@
 static void describe_rows(bench *b)
 {
     double squares = 0;
+    const int32_t *col = b->csr.col;
     b->shortest = INT64_MAX;
+    b->strict = true;
     for (int64_t r = 0; r < b->csr.nrows; r++) {
-        const int64_t n = index_at(b->csr.ptr, b->csr.ptr_type, r + 1) - index_at(b->csr.ptr, b->csr.ptr_type, r);
+        const int64_t from = index_at(b->csr.ptr, b->csr.ptr_type, r), to = index_at(b->csr.ptr, b->csr.ptr_type, r + 1), n = to - from;
+        for (int64_t k = from + 1; k < to; k++) b->strict = b->strict && col[k - 1] < col[k];
         b->shortest = n < b->shortest ? n : b->shortest;
         b->longest = n > b->longest ? n : b->longest;
         squares += (double)n * (double)n;
