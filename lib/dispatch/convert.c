@@ -78,6 +78,23 @@ static spmvx_status side_by_timing(const job *j, const spx_sparse *csr, const sp
     return s;
 }
 
+/* Brings the few that are worth timing to the front, by merit: of one kernel no more than two variants, since what makes the
+ * model err is the format more often than the instruction set. */
+static int few_best(spx_candidate *c, int count)
+{
+    enum { FEW = 4, VARIANTS = 2 };
+    int few = 0;
+    for (int i = 0; i < count && few < FEW; i++) {
+        int same = 0;
+        for (int k = 0; k < few; k++) same += spx_kernel_same_base(c[k].choice.kernel, c[i].choice.kernel);
+        if (same >= VARIANTS) continue;
+        const spx_candidate next = c[i];
+        memmove(&c[few + 1], &c[few], (size_t)(i - few) * sizeof *c);
+        c[few++] = next;
+    }
+    return few;
+}
+
 /* Vectors to time with: x of ones, so that no value is a special case; y is written only. */
 static spmvx_status side_timed(const job *j, const spx_sparse *csr, const spx_candidate *c, int count, spx_candidate *best, int *timed,
                                spx_side *side)
@@ -209,7 +226,7 @@ static spmvx_status side_make(job *j, const spx_sparse *A, spx_side *side, char 
         } else {
             char how[48];
             int timed = 0;
-            s = side_timed(j, &csr, c, j->effort > 1 ? count : (int)spx_min(count, 3), &best, &timed, side);
+            s = side_timed(j, &csr, c, j->effort > 1 ? count : few_best(c, count), &best, &timed, side);
             snprintf(how, sizeof how, "fastest of %d timed", timed);
             if (s == SPMVX_OK) tell(reason, &f, &best, NULL, how);
             if (s == SPMVX_OK && any) s = spx_wisdom_learn(j->ctx, &j->learned, key, &best);

@@ -6,6 +6,8 @@
 #include "kernel/isa_name.h"
 #include "kernel/packed.h"
 
+#include <stdbool.h>
+
 enum { LANES = SPX_PACKED_LANES };
 
 #define SPX_TEMPLATE "kernel/mul_packed_simd.h"
@@ -22,8 +24,12 @@ static spmvx_status run(const spx_mul *m)
 
 static double cost(const spx_features *f)
 {
-    static const spx_rates loads = { 0.37, 0.65, 0.0, 0.3, 1.2 }, gathers = { 0.48, 0.5, 0.0, 0.15, 0.5 };
-    return spx_packed_cost(f, SPX_ISA_BIT == SPX_ISA_AVX512 ? &gathers : &loads, 0.15);
+    static const spx_rates loads[] = { { 0.28, 0.65, 0.0, 0.22, 1.2 }, { 0.37, 0.65, 0.0, 0.28, 1.2 } };   /* f32, f64 */
+    static const spx_rates gathers[] = { { 0.42, 0.6, 0.0, 0.15, 0.45 }, { 0.46, 0.7, 0.0, 0.13, 0.5 } };
+    const bool wide = f->value_bytes == 8;
+    if (SPX_ISA_BIT == SPX_ISA_AVX512) return spx_packed_cost(f, &gathers[wide], 0.15);
+    const bool gaps = (double)f->packed_stored > 1.1 * (double)f->nnz;   /* masks that are not full cost AVX2 much */
+    return spx_packed_cost(f, &loads[wide], gaps ? 0.7 : 0.15);
 }
 
 const spx_kernel SPX_ISA_NAME(spx_mul_packed) = {
