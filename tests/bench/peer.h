@@ -54,7 +54,7 @@ typedef struct peer_method {
      * nothing, and ask again to read y: vectors may move with each product. mul takes the caller's pointers too, and copies. */
     int (*vectors)(void *handle, void **x, void **y, peer_error *);
     /* Optional. So many products one after the other, and the seconds that they took by the peer's own clock: for one that
-     * works in other processes, where the caller's clock would count waking them, too. A mul is a run of one. */
+     * works in other processes, where the caller's clock would count waking them, too. */
     int (*run)(void *handle, int64_t times, double alpha, const void *x, double beta, void *y, double *seconds, peer_error *);
     /* Bytes of the matrix that mul reads, the caller's arrays included where it reads them; 0: not known. */
     size_t (*bytes)(void *handle);
