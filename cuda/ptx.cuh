@@ -1,0 +1,67 @@
+/* What kernels need beyond plain CUDA C++: loads with a cache policy, dynamic shared memory, and the ticket by which the last
+ * block of a launch is known. On the GPU this is PTX (NVIDIA, "Parallel Thread Execution ISA", ld.global.nc); in the emulator
+ * of tests/simt, plain C++. */
+#ifndef SPX_PTX_CUH
+#define SPX_PTX_CUH
+#include <cuda_runtime.h>
+
+#include <string.h>
+
+/* Reads 4, 8 or 16 aligned bytes once, past L1, so that what is streamed does not push out what is gathered. Only for memory
+ * that nothing writes during the kernel. */
+template <class T> __device__ __forceinline__ T spx_load_stream(const T *p)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "4, 8 or 16 bytes");
+#ifdef SPX_SIMT
+    return *p;
+#else
+    T value;
+    const size_t from = __cvta_generic_to_global(p);
+    if constexpr (sizeof(T) == 16) {
+        uint4 bits;
+        asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+            : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w)
+            : "l"(from));
+        memcpy(&value, &bits, sizeof value);
+    } else if constexpr (sizeof(T) == 8) {
+        unsigned long long bits;
+        asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(bits) : "l"(from));
+        memcpy(&value, &bits, sizeof value);
+    } else {
+        unsigned bits;
+        asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(bits) : "l"(from));
+        memcpy(&value, &bits, sizeof value);
+    }
+    return value;
+#endif
+}
+
+/* Reads what is read again, kept in L1. Only for memory that nothing writes during the kernel. */
+template <class T> __device__ __forceinline__ T spx_load_cached(const T *p)
+{
+    return __ldg(p);
+}
+
+/* The dynamic shared memory of the launch, aligned to 16 bytes. */
+template <class T> __device__ __forceinline__ T *spx_dynamic_shared()
+{
+#ifdef SPX_SIMT
+    return static_cast<T *>(simt::dynamic_shared());
+#else
+    extern __shared__ __align__(16) unsigned char spx_dynamic_shared_bytes[];
+    return reinterpret_cast<T *>(spx_dynamic_shared_bytes);
+#endif
+}
+
+/* True in all threads of the last of so many blocks to come here, and there everything is visible that the blocks wrote
+ * before. The ticket is 0 before the launch, and again after it: atomicInc wraps around. For blocks of one dimension; every
+ * thread has to call. Read what other blocks wrote with plain loads, not by the functions above. */
+__device__ __forceinline__ bool spx_last_block(unsigned *ticket, unsigned blocks)
+{
+    __threadfence();
+    __syncthreads();
+    const bool last = __syncthreads_or(threadIdx.x == 0 && atomicInc(ticket, blocks - 1) == blocks - 1);
+    if (last) __threadfence();
+    return last;
+}
+#endif
