@@ -1,0 +1,335 @@
+/* The scheduler. Blocks of a launch are admitted as others end, as many as fit on the device. Of the resident blocks one
+ * goes on for a while, one of its ready threads at a time, to its next barrier, warp operation, atomic or fence. All choices
+ * follow from the seed: which block, for how long, which thread; and for each launch how the choices are weighted, since
+ * some mistakes show when everybody goes at the same pace and some when one runs ahead. */
+#include "engine.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+
+#include "shared.h"
+#include "symbols.h"
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+namespace simt {
+
+Thread *current;
+
+namespace {
+
+/* Thrown through device code to end it after a fault. */
+struct Abandon {};
+
+/* Turns that did nothing but wait, in a row, until the launch counts as one that never ends. */
+constexpr unsigned long longest_wait = 1ul << 22;
+
+class Launch {
+public:
+    Launch(const Grid &, std::uint64_t seed);
+    Launch(const Launch &) = delete;
+    ~Launch();
+    bool run();
+    void start(Thread &);
+    void abandon() { abandoned_ = true; }
+    bool abandoned() const { return abandoned_; }
+    const Grid &grid() const { return grid_; }
+    Random &random() { return random_; }
+    unsigned long idle = 0;
+
+private:
+    void admit();
+    void enter(Block &);
+    void go_on(Block &);
+    void step(Block &, std::size_t chosen);
+    void retire(std::size_t chosen);
+    void unwind(Block &);
+
+    const Grid &grid_;
+    Random random_;
+    StaticShared shared_;
+    std::vector<char> of_the_host_;   /* what the kernels' variables held before */
+    std::uint32_t salt_;
+    std::uint64_t blocks_, admitted_ = 0, stride_ = 1, offset_ = 0;
+    unsigned same_pace_, stay_;   /* one in so many choices is of any thread, of another block */
+    std::vector<std::unique_ptr<Block>> resident_, spare_;
+    Block *in_place_ = nullptr;
+    bool abandoned_ = false;
+};
+
+Launch *launch;
+long long turns;
+
+std::uint64_t volume(dim3 d) { return std::uint64_t{d.x} * d.y * d.z; }
+
+uint3 position(std::uint64_t i, dim3 d)
+{
+    return {static_cast<unsigned>(i % d.x), static_cast<unsigned>(i / d.x % d.y), static_cast<unsigned>(i / d.x / d.y)};
+}
+
+/* A fibre's work: one thread, from beginning to end. */
+void run_thread(void *argument)
+{
+    Thread &t = *static_cast<Thread *>(argument);
+    try {
+        launch->grid().body();
+        t.state = Thread::State::exited;
+        check_exit(t);
+    } catch (const Abandon &) {
+        t.state = Thread::State::exited;
+    }
+}
+
+Launch::Launch(const Grid &grid, std::uint64_t seed)
+    : grid_(grid), random_(seed), shared_(grid.kernel), salt_(static_cast<std::uint32_t>(random_.next() >> 32)),
+      blocks_(volume(grid.blocks))
+{
+    of_the_host_.resize(shared_.bytes());
+    shared_.save(of_the_host_.data());
+    static constexpr unsigned paces[] = {1, 1, 2, 16}, stays[] = {2, 8, 32, 128};
+    same_pace_ = paces[random_.below(4)];
+    stay_ = stays[random_.below(4)];
+    if (random_.one_in(2)) {
+        stride_ = random_.below(std::min<std::uint64_t>(blocks_, 1 << 20)) + 1;
+        while (std::gcd(stride_, blocks_) != 1) stride_++;
+        offset_ = random_.below(std::min<std::uint64_t>(blocks_, 1 << 20));
+    }
+}
+
+Launch::~Launch()
+{
+    shared_.load(of_the_host_.data());
+    for (const auto &b : spare_) free(b->dynamic_shared);
+}
+
+void Launch::admit()
+{
+    if (spare_.empty()) {
+        spare_.push_back(std::make_unique<Block>());
+        Block &made = *spare_.back();
+        made.threads.resize(volume(grid_.threads));
+        made.static_shared.resize(shared_.bytes());
+        void *p = nullptr;
+        if (posix_memalign(&p, 1024, grid_.dynamic_shared) != 0) abort();
+        made.dynamic_shared = static_cast<char *>(p);
+    }
+    Block &b = *spare_.back();
+    b.index = position((admitted_++ * stride_ + offset_) % blocks_, grid_.blocks);
+    b.alive = static_cast<int>(b.threads.size());
+    b.waiting = b.predicates = 0;
+    for (unsigned i = 0; i < b.threads.size(); i++) {
+        b.threads[i] = {};
+        b.threads[i].block = &b;
+        b.threads[i].index = position(i, grid_.threads);
+        b.threads[i].number = i;
+        b.ready.push_back(&b.threads[i]);
+    }
+    fill_poison(b.static_shared.data(), b.static_shared.size(), salt_);
+    fill_poison(b.dynamic_shared, grid_.dynamic_shared, salt_);
+    resident_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+}
+
+void Launch::enter(Block &b)
+{
+    if (in_place_ == &b) return;
+    if (in_place_) shared_.save(in_place_->static_shared.data());
+    shared_.load(b.static_shared.data());
+    in_place_ = &b;
+}
+
+void Launch::step(Block &b, std::size_t chosen)
+{
+    Thread &t = *b.ready[chosen];
+    b.ready[chosen] = b.ready.back();
+    b.ready.pop_back();
+    if (!t.fibre) t.fibre = take_fibre(run_thread, &t);
+    threadIdx = t.index;
+    blockIdx = b.index;
+    current = &t;
+    turns++;
+    resume(*t.fibre);
+    current = nullptr;
+    if (t.state != Thread::State::exited) return;
+    give_fibre(t.fibre);
+    t.fibre = nullptr;
+    b.alive--;
+    idle = 0;
+}
+
+bool same_place(Site a, Site b) { return a.line == b.line && a.file == b.file; }
+bool same_wait(const Thread &a, const Thread &b) { return a.state == b.state && a.mask == b.mask && same_place(a.site, b.site); }
+
+/* Says who waits for what in a block that cannot go on. */
+std::string stuck(const Block &b)
+{
+    std::string text = "deadlock: no thread of the block can go on";
+    std::vector<const Thread *> kinds;
+    for (const Thread &t : b.threads) {
+        bool known = t.state == Thread::State::exited;
+        for (const Thread *k : kinds) known = known || same_wait(*k, t);
+        if (!known) kinds.push_back(&t);
+    }
+    for (const Thread *k : kinds) {
+        const bool barrier = k->state == Thread::State::at_barrier;
+        text += "; thread " + to_string(k->index) + (barrier ? " waits at the barrier at " : " waits in a warp operation at ") +
+                to_string(k->site);
+        if (!barrier) text += to_string(" with mask 0x%08x", k->mask);
+    }
+    return text;
+}
+
+bool complete_barrier(Block &);
+
+void Launch::go_on(Block &b)
+{
+    enter(b);
+    do {
+        if (b.ready.empty() && !complete_barrier(b)) {
+            if (b.alive > 0) fault(&b.threads[0], stuck(b));
+            return;
+        }
+        if (idle > longest_wait) {
+            fault(b.ready.back(),
+                  "no progress: every thread that can run only waits for another, by atomics that change nothing and fences");
+            return;
+        }
+        const bool any = random_.one_in(same_pace_);
+        step(b, any ? random_.below(b.ready.size()) : b.ready.size() - 1);
+    } while (!abandoned_ && !random_.one_in(stay_));
+}
+
+void Launch::retire(std::size_t chosen)
+{
+    if (in_place_ == resident_[chosen].get()) in_place_ = nullptr;
+    std::swap(resident_[chosen], resident_.back());
+    spare_.push_back(std::move(resident_.back()));
+    resident_.pop_back();
+}
+
+/* Ends the threads that have begun, by an exception in each; the others never begin. */
+void Launch::unwind(Block &b)
+{
+    b.ready.clear();
+    for (Thread &t : b.threads) {
+        if (!t.fibre) continue;
+        b.ready.push_back(&t);
+        step(b, 0);
+    }
+    b.ready.clear();
+}
+
+bool Launch::run()
+{
+    blockDim = grid_.threads;
+    gridDim = grid_.blocks;
+    while (!abandoned_ && (admitted_ < blocks_ || !resident_.empty())) {
+        while (admitted_ < blocks_ && resident_.size() < grid_.resident) admit();
+        const std::size_t chosen = random_.below(resident_.size());
+        go_on(*resident_[chosen]);
+        if (resident_[chosen]->alive == 0) retire(chosen);
+    }
+    while (!resident_.empty()) {
+        unwind(*resident_.back());
+        retire(resident_.size() - 1);
+    }
+    return !abandoned_;
+}
+
+/* When all who are alive have come, they go on. */
+bool complete_barrier(Block &b)
+{
+    if (b.waiting == 0 || b.waiting < b.alive) return false;
+    for (Thread &t : b.threads) {
+        if (t.state != Thread::State::at_barrier) continue;
+        const Barrier kind = static_cast<Barrier>(t.barrier_result);
+        if (kind == Barrier::any) t.barrier_result = b.predicates > 0;
+        else if (kind == Barrier::all) t.barrier_result = b.predicates == b.waiting;
+        else t.barrier_result = b.predicates;
+        make_ready(t);
+    }
+    b.waiting = b.predicates = 0;
+    launch->idle = 0;
+    return true;
+}
+
+}
+
+void make_ready(Thread &t)
+{
+    t.state = Thread::State::ready;
+    t.block->ready.push_back(&t);
+}
+
+void wait_for_turn()
+{
+    Thread &t = *current;
+    suspend(*t.fibre);
+    if (launch->abandoned()) throw Abandon{};
+}
+
+Thread *warp_of(Thread &t, unsigned *lanes)
+{
+    const unsigned first = t.number / warp_size * warp_size;
+    *lanes = std::min(warp_size, static_cast<unsigned>(t.block->threads.size()) - first);
+    return &t.block->threads[first];
+}
+
+int block_barrier(Barrier kind, int predicate, Site site)
+{
+    Thread &t = *current;
+    Block &b = *t.block;
+    if (b.waiting == 0) {
+        b.first_waiting = &t;
+    } else if (!same_place(b.first_waiting->site, site)) {
+        fault("divergent barrier: comes to the barrier at " + to_string(site) + " while thread " +
+              to_string(b.first_waiting->index) + " waits at the one at " + to_string(b.first_waiting->site));
+    }
+    t.state = Thread::State::at_barrier;
+    t.site = site;
+    t.barrier_result = static_cast<int>(kind);
+    b.waiting++;
+    b.predicates += predicate != 0;
+    wait_for_turn();
+    return t.barrier_result;
+}
+
+void interleave(bool progress)
+{
+    launch->idle = progress ? 0 : launch->idle + 1;
+    if (launch->random().one_in(2)) return;
+    make_ready(*current);
+    wait_for_turn();
+}
+
+long long steps() { return turns; }
+void *dynamic_shared() { return current->block->dynamic_shared; }
+int lane() { return static_cast<int>(current->number % warp_size); }
+
+std::string where(const Thread *t)
+{
+    if (!t || !launch) return "";
+    return " in kernel " + readable_name(launch->grid().kernel) + ", block " + to_string(t->block->index) + ", thread " +
+           to_string(t->index);
+}
+
+bool run_grid(const Grid &grid, std::uint64_t seed)
+{
+    Launch l(grid, seed);
+    launch = &l;
+    const bool done = l.run();
+    launch = nullptr;
+    return done;
+}
+
+/* Called by fault() when faults are kept. */
+void abandon_launch()
+{
+    if (launch) launch->abandon();
+    if (current) throw Abandon{};
+}
+
+}
