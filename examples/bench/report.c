@@ -70,7 +70,7 @@ static void write_table(const bench *b, FILE *f)
     for (int i = 0; i < b->count; i++) {
         const contender *c = &b->who[i];
         if (!c->ready) {
-            fprintf(f, "%-30s %s\n", c->name, c->note);
+            fprintf(f, "  %-28s %s\n", c->name, c->note);
             continue;
         }
         char quartiles[32], pays[16] = "never", own[16] = "";
