@@ -112,6 +112,15 @@ typedef struct count_job {
     int64_t *count;             /* blocks a block row */
 } count_job;
 
+/* Where the entries from k on leave the block column of the first: those of one block mostly follow each other. */
+static inline int64_t past_block(const int32_t *col, int64_t k, int64_t last, spx_divisor bc)
+{
+    const int64_t begin = spx_divide(col[k], bc) * bc.by;
+    do k++;
+    while (k < last && (uint64_t)(col[k] - begin) < (uint64_t)bc.by);
+    return k;
+}
+
 /* Block rows are dealt out in runs; marks of one thread serve all of its rows. */
 static void count_body(void *arg, int thread, int64_t begin, int64_t end)
 {
@@ -123,7 +132,7 @@ static void count_body(void *arg, int thread, int64_t begin, int64_t end)
     for (int64_t R = begin; R < end; R++) {
         const int64_t first = spx_ptr_at(j->csr, R * j->br), last = spx_ptr_at(j->csr, spx_min((R + 1) * j->br, j->csr->nrows));
         int64_t n = 0;
-        for (int64_t k = first; k < last; k++) {
+        for (int64_t k = first; k < last; k = past_block(col, k, last, bc)) {
             const int64_t C = spx_divide(col[k], bc);
             n += mark[C] != R + 1;
             mark[C] = (int32_t)(R + 1);
@@ -241,7 +250,7 @@ static void place_blocks(const fill_job *j, int64_t R, spx_divisor bc, int32_t *
     int32_t *out = (int32_t *)a->slot[SPX_COL]->data + spx_ptr_at(a, R);
     const int64_t last = spx_ptr_at(csr, spx_min((R + 1) * a->block_rows, a->nrows));
     int32_t n = 0;
-    for (int64_t k = spx_ptr_at(csr, R * a->block_rows); k < last; k++) {
+    for (int64_t k = spx_ptr_at(csr, R * a->block_rows); k < last; k = past_block(col, k, last, bc)) {
         const int64_t C = spx_divide(col[k], bc);
         if (mark[C]) continue;
         out[n++] = (int32_t)C;
@@ -251,7 +260,14 @@ static void place_blocks(const fill_job *j, int64_t R, spx_divisor bc, int32_t *
     for (int32_t b = 0; b < n; b++) mark[out[b]] = b + 1;
 }
 
-/* Row i of block row R; answers how many slots it takes. Entries of one block mostly follow each other. */
+static bool rises(const int32_t *col, int64_t first, int64_t last)
+{
+    int falls = 0;
+    for (int64_t k = first + 1; k < last; k++) falls |= col[k - 1] >= col[k];
+    return !falls;
+}
+
+/* Row i of block row R; answers how many slots it takes. In a row that rises no slot is met twice. */
 static int64_t fill_row(const fill_job *j, int64_t R, int64_t i, spx_divisor bc, const int32_t *mark)
 {
     const spx_sparse *csr = j->csr, *a = j->bsr;
@@ -259,20 +275,27 @@ static int64_t fill_row(const fill_job *j, int64_t R, int64_t i, spx_divisor bc,
     const void *val_in = spx_data(csr, SPX_VAL);
     void *val = a->slot[SPX_VAL]->data;
     const bool wide = spx_type_bytes(a->val_type) == 8;
-    const int64_t size = block_size(a), w = words(a), r = R * a->block_rows + i, first = spx_ptr_at(a, R), last = spx_ptr_at(csr, r + 1);
+    const int64_t size = block_size(a), r = R * a->block_rows + i, first = spx_ptr_at(csr, r), last = spx_ptr_at(csr, r + 1);
+    const bool once = rises(col, first, last);
     int64_t distinct = 0;
-    for (int64_t k = spx_ptr_at(csr, r); k < last;) {
-        const int64_t C = spx_divide(col[k], bc), b = first + mark[C] - 1, begin = C * bc.by, base = b * size;
-        uint64_t *bits = (uint64_t *)a->slot[SPX_BITS]->data + b * w;
-        do {
-            const int64_t at = i * bc.by + col[k] - begin;
+    for (int64_t k = first, next; k < last; k = next) {
+        const int64_t C = spx_divide(col[k], bc), b = spx_ptr_at(a, R) + mark[C] - 1, to = i * bc.by - C * bc.by;
+        uint64_t *bits = (uint64_t *)a->slot[SPX_BITS]->data + b * words(a);
+        next = past_block(col, k, last, bc);
+        for (int64_t e = k; once && e < next; e++) {
+            spx_value_copy(val, b * size + to + col[e], val_in, e, wide);
+            bits[(to + col[e]) / 64] |= 1ull << (to + col[e]) % 64;
+        }
+        distinct += once ? next - k : 0;
+        for (int64_t e = k; !once && e < next; e++) {
+            const int64_t at = to + col[e];
             uint64_t *word = &bits[at / 64], bit = 1ull << at % 64;
-            if (*word & bit) spx_value_add(val, base + at, val_in, k, a->val_type);
-            else spx_value_copy(val, base + at, val_in, k, wide);
-            distinct += !(*word & bit);
+            const bool there = *word & bit;
+            if (there) spx_value_add(val, b * size + at, val_in, e, a->val_type);
+            else spx_value_copy(val, b * size + at, val_in, e, wide);
+            distinct += !there;
             *word |= bit;
-            k++;
-        } while (k < last && (uint64_t)(col[k] - begin) < (uint64_t)bc.by);
+        }
     }
     return distinct;
 }
