@@ -393,7 +393,7 @@ static spmvx_status request_of(const spmvx_context *ctx, const spmvx_convert_opt
         if (o->format != SPMVX_AUTO && o->format != q->forced.kernel->format)
             return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel is \"%.64s\", of format %s, and options.format is %s", o->kernel,
                             spx_format_name(q->forced.kernel->format), spx_format_name(o->format));
-    } else if (o->format != SPMVX_AUTO && !spx_format_find(o->format)) return spx_format_missing(ctx, "options.format", o->format);
+    }
     return SPMVX_OK;
 }
 

@@ -1,7 +1,6 @@
 /* The table of formats, conversion by way of CSR, and the transpose. */
 #include "format/format.h"
 
-#include <string.h>
 
 static const spx_format *const formats[] = { &spx_format_coo, &spx_format_csr, &spx_format_csc, &spx_format_ell, &spx_format_sell,
                                             &spx_format_hyb, &spx_format_dia, &spx_format_bsr, &spx_format_csr5, &spx_format_tiled,
@@ -18,17 +17,6 @@ const char *spx_format_name(spmvx_format f)
 {
     static const char *const names[] = { "AUTO", "COO", "CSR", "CSC", "ELL", "SELL", "CSR5", "HYB", "DIA", "BSR", "TILED", "PACKED" };
     return (unsigned)f < sizeof names / sizeof *names ? names[f] : NULL;
-}
-
-spmvx_status spx_format_missing(const spmvx_context *ctx, const char *argument, spmvx_format f)
-{
-    char offered[64] = "";
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        strcat(offered, i ? ", " : "");
-        strcat(offered, formats[i]->name);
-    }
-    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s is SPMVX_%s, which this version does not have; it has %s", argument,
-                    spx_format_name(f), offered);
 }
 
 bool spx_rows_outnumber(int64_t nrows, int64_t nnz)

@@ -37,11 +37,10 @@ typedef struct spx_format {
     int64_t (*place)(const spx_sparse *, int64_t row, int64_t col);
 } spx_format;
 
-/* NULL for a format that this version lacks. */
+/* NULL for AUTO and what is no format. */
 const spx_format *spx_format_find(spmvx_format);
 /* The name of any format of the contract ("CSR5"); NULL for an unknown value. */
 const char *spx_format_name(spmvx_format);
-spmvx_status spx_format_missing(const spmvx_context *, const char *argument, spmvx_format);
 
 extern const spx_format spx_format_coo, spx_format_csr, spx_format_csc, spx_format_ell, spx_format_sell, spx_format_hyb, spx_format_dia,
     spx_format_bsr, spx_format_csr5, spx_format_tiled, spx_format_packed;
