@@ -64,7 +64,9 @@ double spx_cost(const spx_features *f, const spx_rates *rate, double entries, do
 {
     const spx_machine *m = f->machine;
     const double reach = f->span * (double)f->value_bytes, irregular = f->deviation / (f->mean + 1.0);
-    const double entry = m->compute * rate->entry + (reach < m->near ? 0.0 : reach < m->mid ? m->compute * rate->mid : m->far * rate->far);
+    const double part = reach / m->mid, beyond = part < 1.0 ? part * part : 1.0;   /* of x that the second cache does not hold */
+    const double gather = reach < m->near ? 0.0 : (1.0 - beyond) * m->compute * rate->mid + beyond * m->far * rate->far;
+    const double entry = m->compute * rate->entry + gather;
     const double row = m->compute * (rate->row + rate->irregular * (irregular < 1.0 ? irregular : 1.0));
     const double threads = f->threads;
     double compute = (entry * entries + row * (double)f->nrows) / threads;
