@@ -14,7 +14,7 @@ extern const spx_kernel spx_mul_coo_scalar, spx_mul_csr_scalar, spx_mul_csr_vect
     spx_mul_csr5, spx_mul_tiled, spx_mul_packed, spx_spmspm_csr_dense_row, spx_spmspm_coo_hash,
     spx_mul_multi_csr_vector, spx_mul_multi_sell, spx_mul_multi_bsr;
 #ifdef SPX_X86
-extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_mul_sell_avx2, spx_mul_sell_avx512,
+extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_mul_dia_avx2, spx_mul_dia_avx512, spx_mul_sell_avx2, spx_mul_sell_avx512,
     spx_mul_packed_avx2, spx_mul_packed_avx512, spx_mul_bsr_avx512;
 #endif
 
@@ -38,6 +38,10 @@ static const spx_kernel *const kernels[] = {
 #endif
     &spx_mul_hyb,
     &spx_mul_dia,
+#ifdef SPX_X86
+    &spx_mul_dia_avx2,
+    &spx_mul_dia_avx512,
+#endif
     &spx_mul_bsr,
 #ifdef SPX_X86
     &spx_mul_bsr_avx512,

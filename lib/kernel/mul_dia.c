@@ -2,15 +2,15 @@
  * word of presence bits is full (or there are none) the rows of the block that the diagonal crosses are one plain loop.
  * Source: Bell & Garland, SC 2009 */
 #ifndef SPX_V
+#include "kernel/dia.h"
 #include "kernel/dot.h"
-#include "kernel/kernel.h"
 
-enum { ROWS = 64, BLOCKS = 16 };   /* rows of a block: one word of bits; blocks of a chunk */
+enum { ROWS = SPX_DIA_ROWS, BLOCKS = SPX_DIA_BLOCKS };
 
 #define SPX_TEMPLATE "kernel/mul_dia.c"
 #include "kernel/each_type.h"
 
-static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+spmvx_status spx_dia_partition(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     (void)ctx;
     p->chunks = spx_ceil_div(a->nrows, ROWS * BLOCKS);
@@ -25,18 +25,23 @@ static spmvx_status run(const spx_mul *m)
     return SPMVX_OK;
 }
 
-static double cost(const spx_features *f)
+double spx_dia_cost(const spx_features *f, double entry, double row)
 {
-    static const spx_rates rates = { 0.25, 1.0, 0.0, 0.0, 0.0 };
+    const spx_rates rates = { entry, row, 0.0, 0.0, 0.0 };
     if (!f->diagonals) return (double)INT64_MAX;
     const double n = (double)f->diagonals * (double)f->nrows;
     return spx_cost(f, &rates, n, n * (0.125 + (double)f->value_bytes), 0.0);
 }
 
+static double cost(const spx_features *f)
+{
+    return spx_dia_cost(f, 0.25, 1.0);
+}
+
 const spx_kernel spx_mul_dia = {
     .name = "dia", .operation = SPMVX_MUL, .format = SPMVX_DIA, .place = SPMVX_HOST, .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "whole diagonals, no indices",
-    .source = "Bell & Garland 2009", .cost = cost, .prepare = prepare, .run = run,
+    .source = "Bell & Garland 2009", .cost = cost, .prepare = spx_dia_partition, .run = run,
 };
 
 #else

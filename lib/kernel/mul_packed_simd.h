@@ -48,9 +48,12 @@ static inline const unsigned char *SPX_NAME(step)(SPX_VNAME(vec) *a, int32_t bas
     if (base < 0) {
         const int32_t *c = (const void *)stream;
         for (int i = 0; i < LANES; i += W) {
-            const SPX_VNAME(idx) some = SPX_VNAME(load_col)(SPX_VNAME(first)(W), c + i);
-            const SPX_VNAME(msk) entries = SPX_VNAME(entries)(some);
-            a[i / W] = SPX_VNAME(all)(entries) ? SPX_VNAME(add)(a[i / W], val + i, c + i, x) : SPX_VNAME(add_masked)(a[i / W], entries, val + i, some, x);
+            if (SPX_VNAME(full)(c + i)) {
+                a[i / W] = SPX_VNAME(add)(a[i / W], val + i, c + i, x);
+            } else {
+                const SPX_VNAME(idx) some = SPX_VNAME(load_col)(SPX_VNAME(first)(W), c + i);
+                a[i / W] = SPX_VNAME(add_masked)(a[i / W], SPX_VNAME(entries)(some), val + i, some, x);
+            }
         }
         return stream + LANES * sizeof *c;
     }

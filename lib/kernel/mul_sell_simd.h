@@ -19,7 +19,7 @@ static spmvx_status run(const spx_mul *m)
 
 static double cost(const spx_features *f)
 {
-    static const spx_rates loads = { 0.37, 0.65, 1.1, 0.3, 1.2 }, gathers = { 0.48, 0.5, 0.6, 0.15, 0.5 };
+    static const spx_rates loads = { 0.33, 0.6, 1.1, 0.27, 1.1 }, gathers = { 0.48, 0.5, 0.6, 0.15, 0.5 };
     return spx_sell_cost(f, SPX_ISA_BIT == SPX_ISA_AVX512 ? &gathers : &loads);
 }
 
@@ -31,6 +31,13 @@ const spx_kernel SPX_ISA_NAME(spx_mul_sell) = {
 };
 
 #else
+/* The first `lanes` of a register (W if there are more), padding left out. */
+static inline SPX_VNAME(vec) SPX_NAME(part)(SPX_VNAME(vec) a, int64_t lanes, const SPX_V *val, const int32_t *col, const SPX_V *x)
+{
+    const SPX_VNAME(idx) c = SPX_VNAME(load_col)(SPX_VNAME(first)(lanes), col);
+    return SPX_VNAME(add_masked)(a, SPX_VNAME(entries)(c), val, c, x);
+}
+
 static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
@@ -41,18 +48,28 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     const int32_t *col = spx_data(m->A, SPX_COL), *row = spx_data(m->A, SPX_ROW);
     const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
     const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
-    SPX_V *y = m->y, sum[W];
+    SPX_V *y = m->y, sum[2 * W];
     for (int64_t s = bound[begin]; s < bound[end]; s++)
-        for (int64_t i = 0; i < C; i += W) {
-            SPX_VNAME(vec) a = SPX_VNAME(zero)();
-            const SPX_VNAME(msk) lanes = SPX_VNAME(first)(C - i);
-            for (int64_t k = ptr[s] + i; k < ptr[s + 1]; k += C) {
-                const SPX_VNAME(idx) c = SPX_VNAME(load_col)(lanes, col + k);
-                const SPX_VNAME(msk) entries = SPX_VNAME(entries)(c);
-                a = SPX_VNAME(all)(entries) ? SPX_VNAME(add)(a, val + k, col + k, x) : SPX_VNAME(add_masked)(a, entries, val + k, c, x);
-            }
+        for (int64_t i = 0; i < C; i += 2 * W) {   /* two registers at a time: their loads do not wait for each other */
+            SPX_VNAME(vec) a = SPX_VNAME(zero)(), b = a;
+            const int64_t left = C - i;
+            if (left >= 2 * W)
+                for (int64_t k = ptr[s] + i; k < ptr[s + 1]; k += C)
+                    if (SPX_VNAME(full)(col + k) & SPX_VNAME(full)(col + k + W)) {
+                        a = SPX_VNAME(add)(a, val + k, col + k, x);
+                        b = SPX_VNAME(add)(b, val + k + W, col + k + W, x);
+                    } else {
+                        a = SPX_NAME(part)(a, W, val + k, col + k, x);
+                        b = SPX_NAME(part)(b, W, val + k + W, col + k + W, x);
+                    }
+            else
+                for (int64_t k = ptr[s] + i; k < ptr[s + 1]; k += C) {
+                    a = left >= W && SPX_VNAME(full)(col + k) ? SPX_VNAME(add)(a, val + k, col + k, x) : SPX_NAME(part)(a, left, val + k, col + k, x);
+                    if (left > W) b = SPX_NAME(part)(b, left - W, val + k + W, col + k + W, x);
+                }
             SPX_VNAME(store)(sum, a);
-            const int64_t at = s * C + i, rows = spx_min(spx_min(W, C - i), m->A->nrows - at);
+            SPX_VNAME(store)(sum + W, b);
+            const int64_t at = s * C + i, rows = spx_min(spx_min(2 * W, left), m->A->nrows - at);
             for (int64_t j = 0; j < rows; j++) {
                 const int64_t r = row ? row[at + j] : at + j;
                 y[r] = SPX_VNAME(axpby)(alpha, sum[j], beta, &y[r]);

@@ -43,7 +43,7 @@ static inline idx_f32 load_col_f32(msk_f32 m, const int32_t *p)
     return _mm256_or_si256(_mm256_maskload_epi32(p, m32), _mm256_andnot_si256(m32, _mm256_set1_epi32(-1)));
 }
 
-/* Lanes with an entry, not padding; are they all? */
+/* Lanes with an entry, not padding. */
 static inline msk_f64 entries_f64(idx_f64 c)
 {
     return _mm256_castsi256_pd(_mm256_cvtepi32_epi64(_mm_cmpgt_epi32(c, _mm_set1_epi32(-1))));
@@ -51,8 +51,10 @@ static inline msk_f64 entries_f64(idx_f64 c)
 
 static inline msk_f32 entries_f32(idx_f32 c) { return _mm256_castsi256_ps(_mm256_cmpgt_epi32(c, _mm256_set1_epi32(-1))); }
 
-static inline bool all_f64(msk_f64 m) { return _mm256_movemask_pd(m) == 0xf; }
-static inline bool all_f32(msk_f32 m) { return _mm256_movemask_ps(m) == 0xff; }
+
+/* Are the next W columns all entries? */
+static inline bool full_f64(const int32_t *c) { return _mm_movemask_ps(_mm_castsi128_ps(_mm_loadu_si128((const void *)c))) == 0; }
+static inline bool full_f32(const int32_t *c) { return _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_loadu_si256((const void *)c))) == 0; }
 
 /* acc + val * x[col], all lanes. */
 static inline vec_f64 add_f64(vec_f64 acc, const double *val, const int32_t *c, const double *x)

@@ -23,11 +23,13 @@ static inline vec_f32 zero_f32(void) { return _mm512_setzero_ps(); }
 /* Columns, and -1 in the lanes left out. */
 static inline idx_f64 load_col_f64(msk_f64 m, const int32_t *p) { return _mm256_mask_loadu_epi32(_mm256_set1_epi32(-1), m, p); }
 static inline idx_f32 load_col_f32(msk_f32 m, const int32_t *p) { return _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), m, p); }
-/* Lanes with an entry, not padding; are they all? */
+/* Lanes with an entry, not padding. */
 static inline msk_f64 entries_f64(idx_f64 c) { return (msk_f64)~_mm256_movepi32_mask(c); }
 static inline msk_f32 entries_f32(idx_f32 c) { return (msk_f32)~_mm512_movepi32_mask(c); }
-static inline bool all_f64(msk_f64 m) { return m == 0xff; }
-static inline bool all_f32(msk_f32 m) { return m == 0xffff; }
+
+/* Are the next W columns all entries? */
+static inline bool full_f64(const int32_t *c) { return _mm256_movepi32_mask(_mm256_loadu_si256((const void *)c)) == 0; }
+static inline bool full_f32(const int32_t *c) { return _mm512_movepi32_mask(_mm512_loadu_si512(c)) == 0; }
 
 /* acc + val * x[col], all lanes. */
 static inline vec_f64 add_f64(vec_f64 acc, const double *val, const int32_t *c, const double *x)
