@@ -78,19 +78,34 @@ static spmvx_status side_by_timing(const job *j, const spx_sparse *csr, const sp
     return s;
 }
 
+static void to_front(spx_candidate *c, int *few, int i)
+{
+    const spx_candidate next = c[i];
+    memmove(&c[*few + 1], &c[*few], (size_t)(i - *few) * sizeof *c);
+    c[(*few)++] = next;
+}
+
+static int same_base_among(const spx_candidate *c, int few, const spx_candidate *of)
+{
+    int same = 0;
+    for (int k = 0; k < few; k++) same += spx_kernel_same_base(c[k].choice.kernel, of->choice.kernel);
+    return same;
+}
+
 /* Brings the few that are worth timing to the front, by merit: of one kernel no more than two variants, since what makes the
- * model err is the format more often than the instruction set. */
+ * model err is the format more often than the instruction set. Then CSR's kernels, one variant of each, which cost nothing to
+ * build: what is taken is never slower than they are. */
 static int few_best(spx_candidate *c, int count)
 {
-    enum { FEW = 4, VARIANTS = 2 };
-    int few = 0;
-    for (int i = 0; i < count && few < FEW; i++) {
-        int same = 0;
-        for (int k = 0; k < few; k++) same += spx_kernel_same_base(c[k].choice.kernel, c[i].choice.kernel);
-        if (same >= VARIANTS) continue;
-        const spx_candidate next = c[i];
-        memmove(&c[few + 1], &c[few], (size_t)(i - few) * sizeof *c);
-        c[few++] = next;
+    enum { FEW = 4, VARIANTS = 2, OF_CSR = 2 };
+    int few = 0, of_csr = 0;
+    for (int i = 0; i < count && few < FEW; i++)
+        if (same_base_among(c, few, &c[i]) < VARIANTS) to_front(c, &few, i);
+    for (int k = 0; k < few; k++) of_csr += c[k].choice.kernel->format == SPMVX_CSR;
+    for (int i = few; i < count && of_csr < OF_CSR; i++) {
+        if (c[i].choice.kernel->format != SPMVX_CSR || same_base_among(c, few, &c[i])) continue;
+        to_front(c, &few, i);
+        of_csr++;
     }
     return few;
 }

@@ -19,7 +19,7 @@ static spmvx_status run(const spx_mul *m)
 
 static double cost(const spx_features *f)
 {
-    static const spx_rates loads = { 0.21, 2.0, 5.0, 0.17, 1.2 }, gathers = { 0.49, 5.0, 0.9, 0.02, 0.6 };
+    static const spx_rates loads = { 0.21, 4.0, 3.5, 0.17, 1.2 }, gathers = { 0.49, 7.5, 0.9, 0.02, 0.6 };
     return spx_cost(f, SPX_ISA_BIT == SPX_ISA_AVX512 ? &gathers : &loads, (double)f->nnz, spx_csr_bytes(f), (double)f->longest);
 }
 

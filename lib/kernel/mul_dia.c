@@ -29,8 +29,9 @@ double spx_dia_cost(const spx_features *f, double entry, double row)
 {
     const spx_rates rates = { entry, row, 0.0, 0.0, 0.0 };
     if (!f->diagonals) return (double)INT64_MAX;
-    const double n = (double)f->diagonals * (double)f->nrows;
-    return spx_cost(f, &rates, n, n * (0.125 + (double)f->value_bytes), 0.0);
+    enum { STREAMS = 24 };   /* that the processor fetches ahead; short runs of more of them come at half the bandwidth */
+    const double n = (double)f->diagonals * (double)f->nrows, bytes = n * (0.125 + (double)f->value_bytes);
+    return spx_cost(f, &rates, n, f->diagonals > STREAMS && bytes > f->machine->cached ? 2.0 * bytes : bytes, 0.0);
 }
 
 static double cost(const spx_features *f)

@@ -24,8 +24,8 @@ static spmvx_status run(const spx_mul *m)
 
 static double cost(const spx_features *f)
 {
-    static const spx_rates loads[] = { { 0.28, 0.65, 0.0, 0.22, 1.2 }, { 0.37, 0.65, 0.0, 0.28, 1.2 } };   /* f32, f64 */
-    static const spx_rates gathers[] = { { 0.42, 0.6, 0.0, 0.15, 0.45 }, { 0.46, 0.7, 0.0, 0.13, 0.5 } };
+    static const spx_rates loads[] = { { 0.33, 0.8, 0.0, 0.2, 1.1 }, { 0.4, 0.8, 0.0, 0.24, 1.2 } };   /* f32, f64 */
+    static const spx_rates gathers[] = { { 0.48, 0.8, 0.0, 0.2, 0.5 }, { 0.53, 0.8, 0.0, 0.22, 0.52 } };
     const bool wide = f->value_bytes == 8;
     if (SPX_ISA_BIT == SPX_ISA_AVX512) return spx_packed_cost(f, &gathers[wide], 0.15);
     const bool gaps = (double)f->packed_stored > 1.1 * (double)f->nnz;   /* masks that are not full cost AVX2 much */

@@ -19,7 +19,7 @@ static spmvx_status run(const spx_mul *m)
 
 static double cost(const spx_features *f)
 {
-    static const spx_rates loads = { 0.33, 0.6, 1.1, 0.27, 1.1 }, gathers = { 0.48, 0.5, 0.6, 0.15, 0.5 };
+    static const spx_rates loads = { 0.36, 0.6, 1.1, 0.2, 1.1 }, gathers = { 0.55, 0.6, 0.6, 0.2, 0.55 };
     return spx_sell_cost(f, SPX_ISA_BIT == SPX_ISA_AVX512 ? &gathers : &loads);
 }
 
