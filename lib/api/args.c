@@ -67,10 +67,15 @@ spmvx_status spx_check_index_type(const spmvx_context *ctx, const char *name, sp
     return check_type(ctx, name, t, t == SPMVX_I32 || t == SPMVX_I64, "SPMVX_I32 (1) or SPMVX_I64 (2)");
 }
 
-spmvx_status spx_check_matrix(const spmvx_context *ctx, const char *name, const spmvx_matrix *m)
+spmvx_status spx_check_source(const spmvx_context *ctx, const char *name, const spmvx_matrix *m)
 {
     if (!ctx) return spx_fail_null(NULL, "context");
-    if (!m) return spx_fail_null(ctx, name);
+    return m ? SPMVX_OK : spx_fail_null(ctx, name);
+}
+
+spmvx_status spx_check_matrix(const spmvx_context *ctx, const char *name, const spmvx_matrix *m)
+{
+    SPX_TRY(spx_check_source(ctx, name, m));
     if (m->place == ctx->backend->place && m->device == ctx->device) return SPMVX_OK;
     return spx_fail(ctx, SPMVX_ERR_PLACE, "%s lives in place %d, device %" PRId32 ", and the context computes in place %d, device %" PRId32, name,
                     (int)m->place, m->device, (int)ctx->backend->place, ctx->device);

@@ -18,6 +18,8 @@ spmvx_status spx_check_range(const spmvx_context *, const char *name, int64_t va
 
 spmvx_status spx_check_value_type(const spmvx_context *, const char *name, spmvx_type);
 spmvx_status spx_check_index_type(const spmvx_context *, const char *name, spmvx_type);
-/* The context is there, and the matrix is there and where the context computes. */
+/* The context and the matrix are there. */
+spmvx_status spx_check_source(const spmvx_context *, const char *name, const spmvx_matrix *);
+/* And the matrix is where the context computes. */
 spmvx_status spx_check_matrix(const spmvx_context *, const char *name, const spmvx_matrix *);
 #endif

@@ -18,7 +18,7 @@ static spmvx_status check_options(const spmvx_context *ctx, const spmvx_convert_
 spmvx_status spmvx_matrix_convert(spmvx_context *ctx, const spmvx_matrix *m, const spmvx_convert_options *options, spmvx_matrix **out)
 {
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
-    SPX_TRY(spx_check_matrix(ctx, "matrix", m));
+    SPX_TRY(spx_check_source(ctx, "matrix", m));
     if (!out) return spx_fail_null(ctx, "out");
     SPX_TRY(SPX_TAKE(ctx, "options", options, &o));
     SPX_TRY(check_options(ctx, &o));

@@ -3,6 +3,7 @@
 
 #include "api/args.h"
 #include "dispatch/matrix.h"
+#include "dispatch/place.h"
 
 static size_t beside_coo(const spmvx_context *ctx, int64_t nrows, int64_t nnz, size_t val_bytes)
 {
@@ -31,18 +32,19 @@ spmvx_status spmvx_matrix_read(spmvx_context *ctx, const char *path, const spmvx
 spmvx_status spmvx_matrix_write(spmvx_context *ctx, const spmvx_matrix *m, const char *path, const spmvx_write_options *options)
 {
     spmvx_write_options o = SPMVX_WRITE_OPTIONS_INIT;
-    SPX_TRY(spx_check_matrix(ctx, "matrix", m));
+    SPX_TRY(spx_check_source(ctx, "matrix", m));
     if (!path) return spx_fail_null(ctx, "path");
     SPX_TRY(SPX_TAKE(ctx, "options", options, &o));
     SPX_TRY(spx_check_range(ctx, "options.digits", o.digits, 0, 17));
     SPX_TRY(spx_check_range(ctx, "options.level", o.level, 0, INT32_MAX));
     SPX_TRY(spx_check_flags(ctx, "options.flags", o.flags, 0));
     SPX_TRY(spx_check_range(ctx, "options.reserved", o.reserved, 0, 0));
-    const spx_sparse *A = &m->side[SPMVX_N].A;
-    if (A->format == SPMVX_COO) return spx_write(ctx, A, path, &o);
-    spx_sparse csr = { 0 };
-    SPX_TRY(spx_format_find(A->format)->to_csr(ctx, A, &csr));
-    const spmvx_status s = spx_write(ctx, &csr, path, &o);
+    spx_sparse A = { 0 }, csr = { 0 };
+    SPX_TRY(spx_to_host(ctx, &m->side[SPMVX_N].A, &A));
+    const bool coo = A.format == SPMVX_COO;
+    spmvx_status s = coo ? SPMVX_OK : spx_format_find(A.format)->to_csr(ctx, &A, &csr);
+    if (s == SPMVX_OK) s = spx_write(ctx, coo ? &A : &csr, path, &o);
+    spx_sparse_drop(&A);
     spx_sparse_drop(&csr);
     return s;
 }

@@ -3,6 +3,7 @@
 
 #include "api/args.h"
 #include "dispatch/matrix.h"
+#include "dispatch/place.h"
 
 static spmvx_status check_types(const spmvx_context *ctx, const spmvx_arrays *a)
 {
@@ -50,9 +51,9 @@ spmvx_status spmvx_matrix_create(spmvx_context *ctx, const spmvx_arrays *arrays,
     SPX_TRY(check_counts(ctx, &a));
     if (flags & SPMVX_BORROW && a.idx_type != SPMVX_I32)
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "flags has SPMVX_BORROW, and arrays.idx_type is SPMVX_I64; borrowing needs SPMVX_I32");
-    spx_sparse taken = { 0 };
-    SPX_TRY(spx_format_find(a.format)->take(ctx, &a, flags & SPMVX_BORROW, flags & SPMVX_TRUST, &taken));
-    return spx_matrix_of(ctx, &taken, out);
+    spx_sparse here = { 0 }, host = { 0 };
+    SPX_TRY(spx_take_arrays(ctx, &a, flags & SPMVX_BORROW, flags & SPMVX_TRUST, &here, &host));
+    return spx_matrix_taken(ctx, &here, &host, out);
 }
 
 spmvx_status spmvx_matrix_arrays(const spmvx_matrix *m, spmvx_arrays *view)
@@ -67,10 +68,13 @@ spmvx_status spmvx_matrix_arrays(const spmvx_matrix *m, spmvx_arrays *view)
 
 spmvx_status spmvx_matrix_transpose(spmvx_context *ctx, const spmvx_matrix *m, spmvx_matrix **out)
 {
-    SPX_TRY(spx_check_matrix(ctx, "matrix", m));
+    SPX_TRY(spx_check_source(ctx, "matrix", m));
     if (!out) return spx_fail_null(ctx, "out");
-    spx_sparse at = { 0 };
-    SPX_TRY(spx_transpose(ctx, &m->side[SPMVX_N].A, &at));
+    spx_sparse A = { 0 }, at = { 0 };
+    SPX_TRY(spx_to_host(ctx, &m->side[SPMVX_N].A, &A));
+    const spmvx_status turned = spx_transpose(ctx, &A, &at);
+    spx_sparse_drop(&A);
+    if (turned != SPMVX_OK) return turned;
     if (m->updatable && at.slot[SPX_VAL] == m->side[SPMVX_N].A.slot[SPX_VAL]) {   /* what may be written is shared with nobody */
         const spmvx_status s = spx_own_values(ctx, &at);
         if (s != SPMVX_OK) {
@@ -99,7 +103,7 @@ spmvx_status spmvx_matrix_get_info(const spmvx_matrix *m, spmvx_matrix_info *inf
     i.bytes_held = sizeof *m + spx_matrix_bytes(m);
     if (spx_sparse_borrowed(&n->A) || spx_sparse_borrowed(&t->A)) i.flags |= SPMVX_IS_BORROWED;
     if (m->updatable) i.flags |= SPMVX_IS_UPDATABLE;
-    if (n->choice.kernel->flags & SPMVX_KERNEL_DETERMINISTIC && (!t->choice.kernel || t->choice.kernel->flags & SPMVX_KERNEL_DETERMINISTIC))
+    if (n->choice.kernel && n->choice.kernel->flags & SPMVX_KERNEL_DETERMINISTIC && (!t->choice.kernel || t->choice.kernel->flags & SPMVX_KERNEL_DETERMINISTIC))
         i.flags |= SPMVX_IS_DETERMINISTIC;
     return SPX_GIVE(NULL, "info", info, &i);
 }

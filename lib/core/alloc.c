@@ -68,14 +68,12 @@ void spx_free(const spmvx_context *ctx, void *ptr)
     spx_raw_free(&ctx->allocator, ptr);
 }
 
-static spmvx_status record_new(const spmvx_context *ctx, spx_array **out)
+spx_array *spx_array_record(const spmvx_context *ctx)
 {
-    spx_array *a;
-    SPX_TRY(spx_calloc(ctx, sizeof *a, "an array's record", &a));
-    atomic_init(&a->refs, 1);
-    a->allocator = ctx->allocator;
-    *out = a;
-    return SPMVX_OK;
+    spx_array *a = spx_raw_alloc(&ctx->allocator, sizeof *a);
+    if (a) *a = (spx_array){ .refs = 1, .place = SPMVX_HOST, .allocator = ctx->allocator };
+    else spx_fail_memory(ctx, sizeof *a, "an array's record");
+    return a;
 }
 
 static void release_host(spx_array *a)
@@ -85,8 +83,8 @@ static void release_host(spx_array *a)
 
 spmvx_status spx_array_new(const spmvx_context *ctx, int64_t count, size_t each, const char *what, spx_array **out)
 {
-    spx_array *a;
-    SPX_TRY(record_new(ctx, &a));
+    spx_array *a = spx_array_record(ctx);
+    if (!a) return SPMVX_ERR_MEMORY;
     a->bytes = spx_bytes(count, each);
     const spmvx_status s = spx_alloc(ctx, a->bytes, what, &a->data);
     if (s != SPMVX_OK) {
@@ -100,8 +98,8 @@ spmvx_status spx_array_new(const spmvx_context *ctx, int64_t count, size_t each,
 
 spmvx_status spx_array_borrow(const spmvx_context *ctx, const void *data, size_t bytes, spx_array **out)
 {
-    spx_array *a;
-    SPX_TRY(record_new(ctx, &a));
+    spx_array *a = spx_array_record(ctx);
+    if (!a) return SPMVX_ERR_MEMORY;
     union { const void *in; void *out; } cast = { data };   /* never written: what is borrowed is read only */
     a->data = cast.out;
     a->bytes = bytes;
@@ -112,13 +110,18 @@ spmvx_status spx_array_borrow(const spmvx_context *ctx, const void *data, size_t
 
 spx_array *spx_array_share(spx_array *a)
 {
-    if (a) atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
+    if (a) __atomic_fetch_add(&a->refs, 1, __ATOMIC_RELAXED);
     return a;
+}
+
+bool spx_array_shared(const spx_array *a)
+{
+    return __atomic_load_n(&a->refs, __ATOMIC_ACQUIRE) > 1;
 }
 
 void spx_array_drop(spx_array *a)
 {
-    if (!a || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!a || __atomic_fetch_sub(&a->refs, 1, __ATOMIC_ACQ_REL) != 1) return;
     if (a->release) a->release(a);
     const spx_allocator allocator = a->allocator;
     spx_raw_free(&allocator, a);

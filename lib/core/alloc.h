@@ -3,7 +3,6 @@
  * All memory that a user could miss comes through here, so that the failure sweep of the tests reaches it. */
 #ifndef SPX_ALLOC_H
 #define SPX_ALLOC_H
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "core/error.h"
@@ -32,18 +31,23 @@ void spx_free(const spmvx_context *, void *);
 /* An array that matrices share. The memory belongs to it (and is released by the backend that made it), or is the
  * caller's when borrowed. */
 typedef struct spx_array {
-    atomic_int refs;
+    int refs;                                      /* counted by spx_array_share and spx_array_drop alone, atomically */
     bool borrowed;
+    spmvx_place place;                             /* of data, */
+    int32_t device;                                /* and its number where that is CUDA */
     void *data;
     size_t bytes;
     spx_allocator allocator;                       /* of this record */
     void (*release)(struct spx_array *);           /* of data; NULL when borrowed */
-    void *owner;                                   /* for release */
 } spx_array;
+
+/* A record without memory yet, with one owner; NULL after a message when memory is out. */
+spx_array *spx_array_record(const spmvx_context *);
 
 /* Host memory for count elements. */
 spmvx_status spx_array_new(const spmvx_context *, int64_t count, size_t each, const char *what, spx_array **out);
 spmvx_status spx_array_borrow(const spmvx_context *, const void *data, size_t bytes, spx_array **out);
 spx_array *spx_array_share(spx_array *);           /* NULL gives NULL */
+bool spx_array_shared(const spx_array *);          /* by more than one owner */
 void spx_array_drop(spx_array *);
 #endif

@@ -14,14 +14,26 @@ typedef struct spx_backend {
     spmvx_status (*open)(spmvx_context *, const spmvx_context_options *);
     void (*close)(spmvx_context *);
     spmvx_status (*set_stream)(spmvx_context *, void *stream);
-    spmvx_status (*synchronize)(spmvx_context *);
+    spmvx_status (*synchronize)(const spmvx_context *);
     /* Memory where the context computes. */
-    spmvx_status (*allocate)(spmvx_context *, size_t bytes, const char *what, void **out);
-    void (*release)(spmvx_context *, void *);
-    spmvx_status (*upload)(spmvx_context *, void *dst, const void *host_src, size_t bytes);
-    spmvx_status (*download)(spmvx_context *, void *host_dst, const void *src, size_t bytes);
+    spmvx_status (*allocate)(const spmvx_context *, size_t bytes, const char *what, void **out);
+    void (*release)(const spmvx_context *, void *);
+    /* After the work queued so far; complete on return. */
+    spmvx_status (*upload)(const spmvx_context *, void *dst, const void *host_src, size_t bytes);
+    spmvx_status (*download)(const spmvx_context *, void *host_dst, const void *src, size_t bytes);
+    /* Fills with zero bytes; complete on return. */
+    spmvx_status (*clear)(const spmvx_context *, void *dst, size_t bytes);
     /* Optional (NULL: every pointer is right): can work of this context read and write here? */
-    spmvx_status (*check_pointer)(spmvx_context *, const char *argument, const void *);
+    spmvx_status (*check_pointer)(const spmvx_context *, const char *argument, const void *);
+    /* The next four are a device's; NULL for the host, whose arrays are spx_array_new's.
+     * An array where the context computes, uninitialised. */
+    spmvx_status (*array_new)(const spmvx_context *, size_t bytes, const char *what, spx_array **out);
+    /* Copies between arrays where the context computes; complete on return. */
+    spmvx_status (*copy)(const spmvx_context *, void *dst, const void *src, size_t bytes);
+    /* Copies to host memory from any device, in a context of any place; complete on return. */
+    spmvx_status (*fetch)(const spmvx_context *, int32_t device, void *host_dst, const void *src, size_t bytes);
+    /* Where memory is that a caller names. Pinned host memory and managed memory are where the context computes. */
+    spmvx_status (*place_of)(const spmvx_context *, const void *, spmvx_place *, int32_t *device);
     /* y = beta*y over n elements for each of nvec columns; beta 0 never reads y. Queued. */
     spmvx_status (*scale)(spmvx_context *, spmvx_type, int64_t n, int64_t nvec, double beta, void *y, int64_t ldy);
     /* dst[i] = src[map[i] - 1] where map[i] is not 0; map NULL: a copy of n values. With ptr (n + 1): dst[i] is the sum of

@@ -50,26 +50,33 @@ static spmvx_status set_stream(spmvx_context *ctx, void *stream)
     return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "stream is %p, and a host context has no streams", stream);
 }
 
-static spmvx_status synchronize(spmvx_context *ctx)
+static spmvx_status synchronize(const spmvx_context *ctx)
 {
     (void)ctx;
     return SPMVX_OK;
 }
 
-static spmvx_status allocate(spmvx_context *ctx, size_t bytes, const char *what, void **out)
+static spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
 {
     return spx_alloc(ctx, bytes, what, out);
 }
 
-static void release(spmvx_context *ctx, void *ptr)
+static void release(const spmvx_context *ctx, void *ptr)
 {
     spx_free(ctx, ptr);
 }
 
-static spmvx_status copy(spmvx_context *ctx, void *dst, const void *src, size_t bytes)
+static spmvx_status copy(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
 {
     (void)ctx;
     memcpy(dst, src, bytes);
+    return SPMVX_OK;
+}
+
+static spmvx_status clear(const spmvx_context *ctx, void *dst, size_t bytes)
+{
+    (void)ctx;
+    memset(dst, 0, bytes);
     return SPMVX_OK;
 }
 
@@ -144,5 +151,5 @@ static spmvx_status gather(spmvx_context *ctx, int64_t n, spmvx_type type, void 
 const spx_backend spx_backend_host = {
     .place = SPMVX_HOST, .name = "host", .probe = probe, .open = open_context, .close = close_context,
     .set_stream = set_stream, .synchronize = synchronize, .allocate = allocate, .release = release,
-    .upload = copy, .download = copy, .scale = scale, .gather = gather,
+    .upload = copy, .download = copy, .clear = clear, .scale = scale, .gather = gather,
 };

@@ -54,6 +54,14 @@ void spx_context_free(spmvx_context *ctx)
     spx_raw_free(&allocator, ctx);
 }
 
+spmvx_status spx_workspace_alone(const spmvx_context *ctx, size_t bytes, void **out)
+{
+    SPX_TRY(ctx->backend->allocate(ctx, bytes, "workspace", out));
+    const spmvx_status s = ctx->backend->clear(ctx, *out, bytes);
+    if (s != SPMVX_OK) ctx->backend->release(ctx, *out);
+    return s;
+}
+
 spmvx_status spx_workspace(spmvx_context *ctx, size_t bytes, void **out)
 {
     *out = NULL;
@@ -66,7 +74,7 @@ spmvx_status spx_workspace(spmvx_context *ctx, size_t bytes, void **out)
     spx_block *b;
     SPX_TRY(spx_alloc(ctx, sizeof *b, "a workspace block's record", &b));
     b->bytes = bytes;
-    const spmvx_status s = ctx->backend->allocate(ctx, bytes, "workspace", &b->data);
+    const spmvx_status s = spx_workspace_alone(ctx, bytes, &b->data);
     if (s != SPMVX_OK) {
         spx_free(ctx, b);
         return s;

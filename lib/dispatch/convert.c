@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/order.h"
+#include "dispatch/place.h"
 #include "dispatch/tune.h"
 #include "dispatch/wisdom.h"
 #include "format/take.h"
@@ -16,6 +17,7 @@ typedef struct job {
     spx_request request;
     int effort;
     size_t max_bytes, used;     /* what the result holds already */
+    const spx_sparse *there;    /* what a side is made from, if its arrays lie where the context computes */
     spx_wisdom *learned;        /* the context's when all has gone well */
 } job;
 
@@ -24,13 +26,22 @@ static spx_build build_for(const job *j, const spx_candidate *c)
     return (spx_build){ c->layout, j->used < j->max_bytes ? j->max_bytes - j->used : 0, j->max_bytes };
 }
 
-/* Builds the candidate's format from CSR and prepares its kernel. */
+/* Builds the candidate's format from CSR in host memory, brings it to where the context computes, and prepares its kernel. */
 static spmvx_status side_build(const job *j, const spx_sparse *csr, const spx_candidate *c, spx_side *side)
 {
     const spx_build build = build_for(j, c);
+    const spx_sparse *there = j->there;
     spx_side s = { 0 };
     SPX_TRY(spx_format_find(c->choice.kernel->format)->from_csr(j->ctx, csr, &build, &s.A));
-    const spmvx_status status = spx_side_prepare(j->ctx, &s, &c->choice);
+    spmvx_status status = SPMVX_OK;
+    if (!spx_is_here(j->ctx, &s.A)) {
+        s.host = spx_sparse_share(&s.A);
+        if (there && there->format == SPMVX_CSR && s.A.format == SPMVX_CSR) {   /* it is there already */
+            spx_sparse_drop(&s.A);
+            s.A = spx_sparse_share(there);
+        } else status = spx_to_place(j->ctx, &s.A);
+    }
+    if (status == SPMVX_OK) status = spx_side_prepare(j->ctx, &s, &c->choice);
     if (status == SPMVX_OK) *side = s;
     else spx_side_drop(&s);
     return status;
@@ -156,24 +167,40 @@ static spmvx_status side_shared(const job *j, const spx_sparse *A, spx_side *sid
 {
     const spx_request *q = &j->request;
     spx_choice choice = q->forced;
+    spx_side s = { 0 };
     if (!choice.kernel) SPX_TRY(spx_select_any(j->ctx, A->format, A->val_type, &choice));
     snprintf(reason, SPX_REASON, "%s", q->forced.kernel ? "kernel asked for by name" : q->format != SPMVX_AUTO ? "format asked for" :
              "rows far outnumber entries, so that CSR's row pointers would cost more than the entries");
-    spx_side s = { .A = spx_sparse_share(A) };
-    const spmvx_status status = spx_side_prepare(j->ctx, &s, &choice);
+    spmvx_status status = SPMVX_OK;
+    s.A = spx_sparse_share(A);
+    if (!spx_is_here(j->ctx, A)) {
+        spx_sparse_drop(&s.A);
+        status = spx_to_host(j->ctx, A, &s.A);
+        if (status == SPMVX_OK && j->ctx->backend->place != SPMVX_HOST) s.host = spx_sparse_share(&s.A);
+        if (status == SPMVX_OK) status = spx_to_place(j->ctx, &s.A);
+    }
+    if (status == SPMVX_OK) status = spx_side_prepare(j->ctx, &s, &choice);
     if (status == SPMVX_OK) *side = s;
     else spx_side_drop(&s);
     return status;
 }
 
-static bool stays(const spx_request *q, const spx_sparse *A)
+/* Is A in the format asked for already, in the shape asked for? */
+static bool stays(const job *j, const spx_sparse *A)
 {
+    const spx_request *q = &j->request;
     const spmvx_format format = q->forced.kernel ? q->forced.kernel->format : q->format;
-    if (format == SPMVX_AUTO) return A->format == SPMVX_COO && spx_rows_outnumber(A->nrows, A->nnz);
-    if (format != A->format || format == SPMVX_CSR) return false;
     const spx_layout *l = &q->layout;
-    if (format == SPMVX_CSR5 || format == SPMVX_TILED) return false;   /* their parameters are the kernel's: built anew */
-    if (format == SPMVX_SELL) return (!l->slice || l->slice == A->slice) && (!l->sigma || l->sigma == A->sigma);
+    if (format == SPMVX_AUTO)
+        return A->format == SPMVX_COO && spx_rows_outnumber(A->nrows, A->nnz) && spx_kernel_serves(j->ctx, SPMVX_COO);
+    if (format != A->format) return false;
+    switch (format) {
+    case SPMVX_CSR: return q->forced.kernel && !q->forced.any_variant && j->there == A && j->ctx->backend->place == SPMVX_CUDA;   /* without looking at it */
+    case SPMVX_CSR5: case SPMVX_TILED: return false;   /* their parameters are the kernel's: built anew */
+    case SPMVX_SELL:
+        return (l->slice ? l->slice == A->slice : spx_slice_serves(j->ctx, A->slice)) && (!l->sigma || l->sigma == A->sigma);
+    default: break;
+    }
     if (format == SPMVX_PACKED) return !l->slice && (!l->sigma || l->sigma == A->sigma);
     if (format == SPMVX_BSR) return (!l->block_rows || l->block_rows == A->block_rows) && (!l->block_cols || l->block_cols == A->block_cols);
     return true;
@@ -193,7 +220,7 @@ static bool side_by_wisdom(const job *j, const spx_sparse *csr, const char *key,
 /* The transpose that the side for op T is made from: of COO that stays COO, the same arrays. */
 static spmvx_status turn(const job *j, const spx_sparse *a, spx_sparse *out)
 {
-    if (a->format != SPMVX_COO || !stays(&j->request, a)) return spx_transpose(j->ctx, a, out);
+    if (a->format != SPMVX_COO || !stays(j, a)) return spx_transpose(j->ctx, a, out);
     *out = spx_transpose_coo(a);
     return SPMVX_OK;
 }
@@ -214,14 +241,25 @@ static spmvx_status check_csr_size(const job *j, const spx_sparse *A)
                     bytes, A->nrows, A->nnz, j->max_bytes, left);
 }
 
-/* Chooses and builds one side from A. */
+/* CSR in host memory of what lies anywhere. */
+static spmvx_status host_csr(const job *j, const spx_sparse *A, spx_sparse *csr)
+{
+    spx_sparse host = { 0 };
+    SPX_TRY(check_csr_size(j, A));
+    SPX_TRY(spx_to_host(j->ctx, A, &host));
+    const spmvx_status s = spx_format_find(A->format)->to_csr(j->ctx, &host, csr);
+    spx_sparse_drop(&host);
+    return s;
+}
+
+/* Chooses and builds one side from A, which may lie anywhere. */
 static spmvx_status side_make(job *j, const spx_sparse *A, spx_side *side, char *reason)
 {
     const spx_request *q = &j->request;
-    if (stays(q, A)) return side_shared(j, A, side, reason);
+    j->there = spx_is_here(j->ctx, A) ? A : NULL;
+    if (stays(j, A)) return side_shared(j, A, side, reason);
     spx_sparse csr = { 0 };
-    SPX_TRY(check_csr_size(j, A));
-    SPX_TRY(spx_format_find(A->format)->to_csr(j->ctx, A, &csr));
+    SPX_TRY(host_csr(j, A, &csr));
     spx_candidate c[SPX_CANDIDATES], best = { 0 };
     spx_features f;
     int count, taken = 0;
@@ -256,10 +294,9 @@ static spmvx_status side_make(job *j, const spx_sparse *A, spx_side *side, char 
 
 static spmvx_status own_slot(const spmvx_context *ctx, spx_sparse *A, int slot)
 {
-    spx_array *own, *old = A->slot[slot];
-    SPX_TRY(spx_array_new(ctx, (int64_t)old->bytes, 1, "a copy of an array", &own));
-    if (old->bytes) spx_copy(ctx, own->data, old->data, (int64_t)(old->bytes / 4), 4);   /* elements are of 4 or 8 bytes */
-    spx_array_drop(old);
+    spx_array *own;
+    SPX_TRY(spx_array_copy(ctx, A->slot[slot], &own));
+    spx_array_drop(A->slot[slot]);
     A->slot[slot] = own;
     return SPMVX_OK;
 }
@@ -268,7 +305,7 @@ static spmvx_status own_slot(const spmvx_context *ctx, spx_sparse *A, int slot)
 spmvx_status spx_own_values(const spmvx_context *ctx, spx_sparse *A)
 {
     for (int i = 0; i < SPX_SLOTS; i++)
-        if (A->slot[i] && (A->slot[i]->borrowed || (i == SPX_VAL && atomic_load(&A->slot[i]->refs) > 1))) SPX_TRY(own_slot(ctx, A, i));
+        if (A->slot[i] && (A->slot[i]->borrowed || (i == SPX_VAL && spx_array_shared(A->slot[i])))) SPX_TRY(own_slot(ctx, A, i));
     return SPMVX_OK;
 }
 
@@ -280,28 +317,26 @@ static spmvx_status positions(const spmvx_context *ctx, const spmvx_matrix *src,
     if (side->map_ptr)
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.flags has SPMVX_UPDATABLE, and A is %s whose repeated entries were added up; convert from the first "
                         "matrix", spx_format_name(side->A.format));
-    if (side->map || src->stored_is_input) a = spx_sparse_share(&side->A);
-    else if (src->csr_is_input) SPX_TRY(spx_format_find(side->A.format)->to_csr(ctx, &side->A, &a));
-    else
+    if (side->map || src->stored_is_input) SPX_TRY(spx_to_host(ctx, &side->A, &a));
+    else if (src->csr_is_input) {
+        spx_sparse host = { 0 };
+        SPX_TRY(spx_to_host(ctx, &side->A, &host));
+        const spmvx_status s = spx_format_find(side->A.format)->to_csr(ctx, &host, &a);
+        spx_sparse_drop(&host);
+        if (s != SPMVX_OK) return s;
+    } else
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.flags has SPMVX_UPDATABLE, and A was itself converted without it to %s in a way that "
                         "lost the order of the first input; convert from the first matrix, or make that one updatable", spx_format_name(side->A.format));
     spx_array_drop(a.slot[SPX_VAL]);
     a.slot[SPX_VAL] = NULL;
-    if (side->map) {
-        a.slot[SPX_VAL] = spx_array_share(side->map);
-        a.val_type = side->map_type;
-        *out = a;
-        return SPMVX_OK;
-    }
-    a.val_type = spx_count_type(a.stored + 1);
-    const spmvx_status s = spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "an update map", &a.slot[SPX_VAL]);
+    a.val_type = side->map ? side->map_type : spx_count_type(a.stored + 1);
+    const spmvx_status s = side->map ? spx_array_to_host(ctx, side->map, &a.slot[SPX_VAL])
+                                     : spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "an update map", &a.slot[SPX_VAL]);
     if (s != SPMVX_OK) {
         spx_sparse_drop(&a);
         return s;
     }
-    for (int64_t i = 0; i < a.stored; i++)
-        if (a.val_type == SPMVX_I64) ((int64_t *)a.slot[SPX_VAL]->data)[i] = i + 1;
-        else ((int32_t *)a.slot[SPX_VAL]->data)[i] = (int32_t)(i + 1);
+    for (int64_t i = 0; !side->map && i < a.stored; i++) spx_index_put(a.slot[SPX_VAL]->data, a.val_type, i, i + 1);
     *out = a;
     return SPMVX_OK;
 }
@@ -322,7 +357,7 @@ static spx_layout layout_of(const spx_sparse *a)
 /* Where repeats were added up: for every stored place the list of 1 + input position, in input order. */
 static spmvx_status side_lists(const job *j, const spx_sparse *pos, spx_side *side)
 {
-    const spx_sparse *a = &side->A;
+    const spx_sparse *a = side->host.format ? &side->host : &side->A;
     const spx_format *format = spx_format_find(a->format);
     spx_sparse csr = { 0 };
     spx_array *ptr = NULL, *list = NULL;
@@ -361,7 +396,7 @@ static spmvx_status side_map(const job *j, const spx_sparse *pos, spx_side *side
                         build.budget);
     build.budget = SIZE_MAX;
     spx_sparse a = { 0 };
-    if (stays(&j->request, pos)) a = spx_sparse_share(pos);   /* as the values did */
+    if (stays(j, pos)) a = spx_sparse_share(pos);   /* as the values did */
     else SPX_TRY(spx_format_convert(j->ctx, pos, side->A.format, &build, &a));
     const bool added_up = spx_format_find(a.format)->place && a.nnz != pos->nnz;
     spmvx_status s = SPMVX_OK;
@@ -377,6 +412,7 @@ static spmvx_status side_map(const job *j, const spx_sparse *pos, spx_side *side
 static spmvx_status make_maps(job *j, const spmvx_matrix *src, spmvx_matrix *m)
 {
     spx_sparse pos = { 0 }, pos_t = { 0 };
+    j->there = NULL;
     SPX_TRY(positions(j->ctx, src, &pos));
     spmvx_status s = side_map(j, &pos, &m->side[SPMVX_N]);
     if (s == SPMVX_OK && m->ops & SPMVX_OPS_T) {
@@ -386,6 +422,10 @@ static spmvx_status make_maps(job *j, const spmvx_matrix *src, spmvx_matrix *m)
         spx_sparse_drop(&pos_t);
     }
     spx_sparse_drop(&pos);
+    for (int op = 0; op < 2; op++) {
+        if (s == SPMVX_OK) s = spx_array_to_place(j->ctx, &m->side[op].map);
+        if (s == SPMVX_OK) s = spx_array_to_place(j->ctx, &m->side[op].map_ptr);
+    }
     return s;
 }
 
@@ -415,9 +455,11 @@ static spmvx_status request_of(const spmvx_context *ctx, const spmvx_convert_opt
 static spmvx_status transpose_side(job *j, const spmvx_matrix *src, spmvx_matrix *m)
 {
     char reason[SPX_REASON];
-    spx_sparse at = { 0 };
-    SPX_TRY(turn(j, &src->side[SPMVX_N].A, &at));
-    const spmvx_status s = side_make(j, &at, &m->side[SPMVX_T], reason);
+    spx_sparse host = { 0 }, at = { 0 };
+    SPX_TRY(spx_to_host(j->ctx, &src->side[SPMVX_N].A, &host));
+    spmvx_status s = turn(j, &host, &at);
+    if (s == SPMVX_OK) s = side_make(j, &at, &m->side[SPMVX_T], reason);
+    spx_sparse_drop(&host);
     spx_sparse_drop(&at);
     if (s == SPMVX_OK) m->ops |= SPMVX_OPS_T;
     return s;
@@ -448,6 +490,8 @@ static spmvx_status convert_into(job *j, const spmvx_matrix *src, const spmvx_co
         SPX_TRY(make_maps(j, src, m));
         m->stored_is_input |= !n->map;
     }
+    spx_sparse_drop(&n->host);
+    spx_sparse_drop(&t->host);
     const size_t held = spx_matrix_bytes(m);
     if (held > j->max_bytes)
         return spx_fail(ctx, SPMVX_ERR_LIMIT, "the result would hold %zu bytes with its partition and transpose; max_bytes is %zu", held, j->max_bytes);
@@ -476,38 +520,71 @@ spmvx_status spx_matrix_convert(spmvx_context *ctx, const spmvx_matrix *src, con
     return s;
 }
 
-spmvx_status spx_matrix_of(spmvx_context *ctx, spx_sparse *a, spmvx_matrix **out)
+/* The kernel of arrays that were given: CSR's best by the model where they may be read, else what no row length can hurt. */
+static spmvx_status choose_given(spmvx_context *ctx, const spx_sparse *here, const spx_sparse *host, spx_choice *choice, const char **why)
 {
-    spmvx_matrix *m = NULL;
-    spx_choice choice;
-    spmvx_status s = SPMVX_OK;
-    const char *why = "the only kernel of the format given, or its best variant";
-    if (a->format == SPMVX_CSR) {
+    *why = "the only kernel of the format given, or its best variant";
+    *choice = (spx_choice){ 0 };
+    if (here->format != SPMVX_CSR) {
+        if (ctx->backend->place == SPMVX_HOST || spx_kernel_serves(ctx, here->format)) return spx_select_any(ctx, here->format, here->val_type, choice);
+        *why = "no kernel of this place takes the format; convert it";
+        return SPMVX_OK;
+    }
+    *why = "the best kernel of the format given, by the model";
+    if (host->format) {
         const spx_request q = { .format = SPMVX_CSR, .expected_muls = 1000 };
         spx_candidate c[SPX_CANDIDATES];
         spx_features f;
         int count;
-        s = spx_select(ctx, a, &q, c, &count, &f);
-        if (s == SPMVX_OK) choice = c[0].choice;
-        why = "the best kernel of the format given, by the model";
-    } else s = spx_select_any(ctx, a->format, a->val_type, &choice);
+        SPX_TRY(spx_select(ctx, host, &q, c, &count, &f));
+        *choice = c[0].choice;
+        return SPMVX_OK;
+    }
+    *why = "lent and trusted, so that its rows were not looked at";
+    return spx_kernel_parse(ctx, SPMVX_MUL, "csr-merge-path", choice);
+}
+
+/* A SELL in slices that no kernel here takes is a source of conversions only. */
+static bool takes(const spmvx_context *ctx, const spx_sparse *here)
+{
+    return here->format != SPMVX_SELL || spx_slice_serves(ctx, here->slice);
+}
+
+spmvx_status spx_matrix_taken(spmvx_context *ctx, spx_sparse *here, spx_sparse *host, spmvx_matrix **out)
+{
+    spmvx_matrix *m = NULL;
+    spx_choice choice;
+    const char *why;
+    spmvx_status s = choose_given(ctx, here, host, &choice, &why);
+    const bool in_order = s == SPMVX_OK && (here->format == SPMVX_CSR || (here->format == SPMVX_COO && spx_ascending(ctx, spx_data(host, SPX_ROW), host->nnz)));
     if (s == SPMVX_OK) s = spx_matrix_new(ctx, &m);
+    spx_sparse_drop(host);
     if (s != SPMVX_OK) {
-        spx_sparse_drop(a);
+        spx_sparse_drop(here);
         return s;
     }
-    m->side[SPMVX_N].A = *a;
-    *a = (spx_sparse){ 0 };
-    const spx_sparse *A = &m->side[SPMVX_N].A;
+    m->side[SPMVX_N].A = *here;
+    *here = (spx_sparse){ 0 };
     m->stored_is_input = true;
-    m->csr_is_input = A->format == SPMVX_CSR || (A->format == SPMVX_COO && spx_ascending(ctx, spx_data(A, SPX_ROW), A->nnz));
+    m->csr_is_input = in_order;
     snprintf(m->reason, SPX_REASON, "%s", why);
-    s = spx_side_prepare(ctx, &m->side[SPMVX_N], &choice);
-    if (s == SPMVX_OK) {
-        spx_kernel_spec(&choice, m->kernel);
-        s = spx_mul_reserve(ctx, m, SPMVX_N, 1);
+    if (choice.kernel && takes(ctx, &m->side[SPMVX_N].A)) {
+        s = spx_side_prepare(ctx, &m->side[SPMVX_N], &choice);
+        if (s == SPMVX_OK) spx_kernel_spec(&m->side[SPMVX_N].choice, m->kernel);
+        if (s == SPMVX_OK) s = spx_mul_reserve(ctx, m, SPMVX_N, 1);
     }
     if (s == SPMVX_OK) *out = m;
     else spx_matrix_free(m);
+    return s;
+}
+
+spmvx_status spx_matrix_of(spmvx_context *ctx, spx_sparse *a, spmvx_matrix **out)
+{
+    spx_sparse here = *a, host = spx_sparse_share(a);
+    *a = (spx_sparse){ 0 };
+    const spmvx_status s = spx_to_place(ctx, &here);
+    if (s == SPMVX_OK) return spx_matrix_taken(ctx, &here, &host, out);
+    spx_sparse_drop(&here);
+    spx_sparse_drop(&host);
     return s;
 }

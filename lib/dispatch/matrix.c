@@ -16,6 +16,7 @@ spmvx_status spx_matrix_new(const spmvx_context *ctx, spmvx_matrix **out)
 void spx_side_drop(spx_side *s)
 {
     spx_sparse_drop(&s->A);
+    spx_sparse_drop(&s->host);
     spx_partition_drop(&s->part);
     spx_partition_drop(&s->multi_part);
     spx_array_drop(s->map);
@@ -101,6 +102,8 @@ spmvx_status spx_mul_run(spmvx_context *ctx, spmvx_op op, double alpha, const sp
                          int64_t ldx, double beta, void *Y, int64_t ldy)
 {
     const spx_side *side = &m->side[op];
+    if (!side->choice.kernel)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "A is %s, which no kernel of %s takes; convert it", spx_format_name(side->A.format), ctx->backend->name);
     if (side->A.nrows == 0 || nvec == 0) return SPMVX_OK;
     alpha = factor_in(side->A.val_type, alpha);
     beta = factor_in(side->A.val_type, beta);

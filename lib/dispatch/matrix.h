@@ -7,8 +7,9 @@
 enum { SPX_REASON = 320 };
 
 typedef struct spx_side {
-    spx_sparse A;               /* op(A) */
-    spx_choice choice;
+    spx_sparse A;               /* op(A), where the context computes */
+    spx_sparse host;            /* the same in host memory, while the matrix is being converted; else empty */
+    spx_choice choice;          /* kernel NULL: none of this place takes the format; convert */
     spx_partition part;
     const spx_kernel *multi;    /* for several columns, with its partition; NULL: column by column */
     spx_partition multi_part;
@@ -46,6 +47,8 @@ size_t spx_matrix_bytes(const spmvx_matrix *);
 /* A matrix of arrays that were taken over (owned by the result, or dropped on failure), with the best kernel of their
  * format, told that its arrays are the first input. */
 spmvx_status spx_matrix_of(spmvx_context *, spx_sparse *, spmvx_matrix **out);
+/* The same of arrays where the context computes, and in host memory (empty: not to be read). */
+spmvx_status spx_matrix_taken(spmvx_context *, spx_sparse *here, spx_sparse *host, spmvx_matrix **out);
 /* spmvx_matrix_convert with checked options. */
 spmvx_status spx_matrix_convert(spmvx_context *, const spmvx_matrix *, const spmvx_convert_options *, spmvx_matrix **out);
 

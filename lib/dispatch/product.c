@@ -40,6 +40,8 @@ static spmvx_status multiply(spmvx_context *ctx, const spx_sparse *A, const spx_
 
 spmvx_status spx_product_make(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *o, spmvx_matrix **C)
 {
+    if (ctx->backend->place != SPMVX_HOST)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "products of sparse matrices are on the host only in this version; convert A and B in a host context");
     const spx_sparse *a = &A->side[SPMVX_N].A, *b = &B->side[SPMVX_N].A;
     spx_sparse left = { 0 }, right = { 0 };
     spmvx_status s = spx_format_find(a->format)->to_csr(ctx, a, &left);

@@ -17,6 +17,9 @@ extern const spx_kernel spx_mul_coo_scalar, spx_mul_csr_scalar, spx_mul_csr_vect
 extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_mul_dia_avx2, spx_mul_dia_avx512, spx_mul_sell_avx2, spx_mul_sell_avx512,
     spx_mul_packed_avx2, spx_mul_packed_avx512, spx_mul_bsr_avx512;
 #endif
+#ifdef SPX_CUDA
+extern const spx_kernel spx_cuda_mul_csr_vector, spx_cuda_mul_csr_merge_path, spx_cuda_mul_sell, spx_cuda_mul_multi_csr_vector, spx_cuda_mul_multi_sell;
+#endif
 
 /* Variants stand below their portable kernel, the usually better one last. */
 static const spx_kernel *const kernels[] = {
@@ -58,6 +61,13 @@ static const spx_kernel *const kernels[] = {
     &spx_mul_multi_bsr,
     &spx_spmspm_csr_dense_row,
     &spx_spmspm_coo_hash,
+#ifdef SPX_CUDA
+    &spx_cuda_mul_csr_vector,
+    &spx_cuda_mul_csr_merge_path,
+    &spx_cuda_mul_sell,
+    &spx_cuda_mul_multi_csr_vector,
+    &spx_cuda_mul_multi_sell,
+#endif
 };
 
 static const struct { const char *name; uint32_t bit; } isas[] = { { "avx2", SPX_ISA_AVX2 }, { "avx512", SPX_ISA_AVX512 } };
@@ -113,6 +123,18 @@ bool spx_kernel_available(const spx_kernel *k)
         if (n && masked_by(k, word, n)) return false;
     }
     return true;
+}
+
+bool spx_kernel_serves(const spmvx_context *ctx, spmvx_format format)
+{
+    for (int32_t i = 0; i < spx_kernel_total(); i++)
+        if (kernels[i]->operation == SPMVX_MUL && kernels[i]->place == ctx->backend->place && kernels[i]->format == format) return true;
+    return false;
+}
+
+bool spx_slice_serves(const spmvx_context *ctx, int64_t slice)
+{
+    return ctx->backend->place == SPMVX_HOST || slice % 32 == 0;
 }
 
 spx_choice spx_kernel_preset(const spx_kernel *k)

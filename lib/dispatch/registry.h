@@ -11,6 +11,11 @@ const spx_kernel *spx_kernel_at(int32_t i);
 /* Can this machine run it, and does SPMVX_DISABLE (read at every call) leave it? */
 bool spx_kernel_available(const spx_kernel *);
 
+/* Is there any kernel for one column, in the place where the context computes, that takes the format, or SELL in slices of so
+ * many rows? */
+bool spx_kernel_serves(const spmvx_context *, spmvx_format);
+bool spx_slice_serves(const spmvx_context *, int64_t slice);
+
 /* A kernel with its parameters. */
 typedef struct spx_choice {
     const spx_kernel *kernel;

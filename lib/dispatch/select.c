@@ -36,6 +36,7 @@ static spmvx_status none_fits(const spmvx_context *ctx, spmvx_format format)
 static double setup_ns(const spx_kernel *k, const spx_features *f)
 {
     const double threads = f->threads;
+    if (k->place == SPMVX_CUDA) return k->format == SPMVX_CSR ? 0.0 : 10.0 * k->cost(f);   /* as a builder on the device will take */
     switch (k->format) {
     case SPMVX_COO: return 1.0 * (double)f->nnz / threads;
     case SPMVX_SELL: return (3.0 * (double)f->sell_stored + 20.0 * (double)f->nrows) / threads;
@@ -54,17 +55,18 @@ static double setup_ns(const spx_kernel *k, const spx_features *f)
 /* What SELL, DIA and BSR would take, as far as the format asked for leaves them in question. */
 static spmvx_status look_at_formats(const spmvx_context *ctx, const spx_sparse *csr, spmvx_format format, spx_layout *layout, spx_features *f)
 {
-    if (format == SPMVX_AUTO || format == SPMVX_SELL) {
+    if ((format == SPMVX_AUTO || format == SPMVX_SELL) && spx_kernel_serves(ctx, SPMVX_SELL)) {
+        if (!layout->slice && ctx->backend->place == SPMVX_CUDA) layout->slice = 32;
         SPX_TRY(spx_sell_choose(ctx, csr, &layout->slice, &layout->sigma, &f->sell_stored));
         f->slice = layout->slice;
         f->sigma = layout->sigma;
     }
-    if (format == SPMVX_AUTO || format == SPMVX_PACKED) {
+    if ((format == SPMVX_AUTO || format == SPMVX_PACKED) && spx_kernel_serves(ctx, SPMVX_PACKED)) {
         f->packed_sigma = format == SPMVX_PACKED ? layout->sigma : 0;
         SPX_TRY(spx_packed_choose(ctx, csr, &f->packed_sigma, &f->packed_stored, &f->packed_index_bytes, &f->packed_diagonal));
     }
-    if (format == SPMVX_AUTO) SPX_TRY(spx_dia_count(ctx, csr, &f->diagonals));
-    if (format == SPMVX_AUTO && f->mean >= 4.0) {   /* shorter rows leave nothing for blocks */
+    if (format == SPMVX_AUTO && spx_kernel_serves(ctx, SPMVX_DIA)) SPX_TRY(spx_dia_count(ctx, csr, &f->diagonals));
+    if (format == SPMVX_AUTO && f->mean >= 4.0 && spx_kernel_serves(ctx, SPMVX_BSR)) {   /* shorter rows leave nothing for blocks */
         SPX_TRY(spx_bsr_choose(ctx, csr, &layout->block_rows, &layout->block_cols, &f->bsr_stored));
         f->block_rows = layout->block_rows;
         f->block_cols = layout->block_cols;
