@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void *counter_alloc(void *user, size_t bytes)
 {
@@ -20,10 +21,44 @@ void counter_release(void *user, void *ptr)
     free(ptr);
 }
 
+spmvx_place test_place(void)
+{
+    const char *place = getenv("TEST_PLACE");
+    return place && !strcmp(place, "cuda") ? SPMVX_CUDA : SPMVX_HOST;
+}
+
+void *test_up(spmvx_context *ctx, const void *host, size_t bytes)
+{
+    void *there = NULL;
+    assert_ok(ctx, spmvx_buffer_alloc(ctx, bytes, &there));
+    assert_ok(ctx, spmvx_buffer_upload(ctx, there, host, bytes));
+    return there;
+}
+
+void *test_down(spmvx_context *ctx, const void *there, size_t bytes)
+{
+    void *host = malloc(bytes + 1);
+    assert_non_null(host);
+    assert_ok(ctx, spmvx_buffer_download(ctx, host, there, bytes));
+    return host;
+}
+
+spmvx_status mul_there(spmvx_context *ctx, spmvx_op op, double alpha, const spmvx_matrix *A, const void *x, double beta, void *y, int64_t rows, int64_t cols, size_t each)
+{
+    if (test_place() == SPMVX_HOST) return spmvx_mul(ctx, op, alpha, A, x, beta, y);
+    void *there_x = test_up(ctx, x, (size_t)cols * each), *there_y = test_up(ctx, y, (size_t)rows * each);
+    const spmvx_status s = spmvx_mul(ctx, op, alpha, A, there_x, beta, there_y);
+    if (s == SPMVX_OK && rows) assert_ok(ctx, spmvx_buffer_download(ctx, y, there_y, (size_t)rows * each));
+    spmvx_buffer_free(ctx, there_x);
+    spmvx_buffer_free(ctx, there_y);
+    return s;
+}
+
 spmvx_context *test_context(counter *c, int32_t threads)
 {
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     spmvx_context *ctx = NULL;
+    o.place = test_place();
     o.threads = threads;
     if (c) {
         o.alloc = counter_alloc;

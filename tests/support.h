@@ -19,8 +19,17 @@ typedef struct counter {
 
 void *counter_alloc(void *counter, size_t bytes);
 void counter_release(void *counter, void *ptr);
-/* A host context over the counter (NULL: the C library's allocator) with so many threads. */
+/* Where tests compute: the host, or with TEST_PLACE=cuda in the environment device 0. */
+spmvx_place test_place(void);
+/* A context there over the counter (NULL: the C library's allocator) with so many threads. */
 spmvx_context *test_context(counter *, int32_t threads);
+
+/* spmvx_mul with x and y in host memory, which are taken to where the context computes and y back. op(A) has so many rows and
+ * columns of `each` bytes. */
+spmvx_status mul_there(spmvx_context *, spmvx_op, double alpha, const spmvx_matrix *A, const void *x, double beta, void *y, int64_t rows, int64_t cols, size_t each);
+/* Copies to where the context computes (ends by spmvx_buffer_free) and back (by free). */
+void *test_up(spmvx_context *, const void *host, size_t bytes);
+void *test_down(spmvx_context *, const void *there, size_t bytes);
 
 #define assert_ok(ctx, call) do { const spmvx_status s_ = (call); \
     if (s_ != SPMVX_OK) fail_msg("%s: %d %s", #call, (int)s_, spmvx_last_error(ctx)); } while (0)

@@ -16,7 +16,7 @@ static bool cuda_disabled(void)
     return false;
 }
 
-static bool cuda_answers(int32_t device, char *why, size_t room)
+bool spx_cuda_answers(int32_t device, char *why, size_t room)
 {
     if (!cuda_disabled()) return spx_backend_cuda.probe(device, why, room);
     snprintf(why, room, "SPMVX_DISABLE rules it out");
@@ -26,7 +26,7 @@ static bool cuda_answers(int32_t device, char *why, size_t room)
 spmvx_status spx_backend_find(spmvx_place place, int32_t device, const spx_backend **out)
 {
     char why[SPX_MESSAGE / 2];
-    if (place != SPMVX_HOST && cuda_answers(device, why, sizeof why)) *out = &spx_backend_cuda;
+    if (place != SPMVX_HOST && spx_cuda_answers(device, why, sizeof why)) *out = &spx_backend_cuda;
     else if (place == SPMVX_CUDA) return spx_fail(NULL, SPMVX_ERR_DEVICE, "place is SPMVX_CUDA, and %s", why);
     else *out = &spx_backend_host;
     return SPMVX_OK;

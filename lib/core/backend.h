@@ -44,6 +44,9 @@ typedef struct spx_backend {
 extern const spx_backend spx_backend_host;
 extern const spx_backend spx_backend_cuda;   /* without CUDA in the build: a table whose probe and open say so */
 
+/* Does device `device` answer, with code for it, and SPMVX_DISABLE leave it? If not, `why` (room bytes) says what is missing. */
+bool spx_cuda_answers(int32_t device, char *why, size_t room);
+
 /* The backend that serves a requested place (HOST, CUDA, ANY). */
 spmvx_status spx_backend_find(spmvx_place, int32_t device, const spx_backend **out);
 #endif

@@ -43,7 +43,12 @@ static inline int64_t spx_ceil_div(int64_t a, int64_t b) { return a / b + (a % b
  * Source: Granlund & Montgomery, Division by invariant integers using multiplication, PLDI 1994. */
 typedef struct spx_divisor { uint64_t factor; int64_t by; } spx_divisor;
 __extension__ typedef unsigned __int128 spx_u128;
-static inline spx_divisor spx_divisor_of(int64_t d) { return (spx_divisor){ (((uint64_t)1 << 63) + (uint64_t)d - 1) / (uint64_t)d, d }; }
+static inline spx_divisor spx_divisor_of(int64_t d)
+{
+    const spx_divisor divisor = { (((uint64_t)1 << 63) + (uint64_t)d - 1) / (uint64_t)d, d };
+    return divisor;
+}
+
 static inline int64_t spx_divide(int64_t n, spx_divisor d) { return (int64_t)((spx_u128)(uint64_t)n * d.factor >> 63); }
 
 /* Part i of n items cut into `parts` near-equal runs begins here; i = parts gives n. */

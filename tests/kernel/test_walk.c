@@ -19,7 +19,7 @@ static bool has_variant(const char *name)
     for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
         spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
         assert_ok(NULL, spmvx_kernel_get_info(i, &k));
-        if (!strncmp(k.name, name, strlen(name)) && k.name[strlen(name)] == '@') return true;
+        if (k.place == test_place() && !strncmp(k.name, name, strlen(name)) && k.name[strlen(name)] == '@') return true;
     }
     return false;
 }
@@ -29,7 +29,7 @@ static void list_kernels(void)
     for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
         spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
         assert_ok(NULL, spmvx_kernel_get_info(i, &k));
-        if (k.operation != SPMVX_MUL || k.place != SPMVX_HOST || !(k.flags & SPMVX_KERNEL_AVAILABLE)) continue;
+        if (k.operation != SPMVX_MUL || k.place != test_place() || !(k.flags & SPMVX_KERNEL_AVAILABLE)) continue;
         assert_true(count < NAMES);
         snprintf(names[count], sizeof names[count], "%s%s", k.name, has_variant(k.name) ? "@c" : "");
         types[count++] = k.types;
@@ -124,7 +124,7 @@ static void check_product(spmvx_context *ctx, const product *p, const void *x, c
     if (poison)
         for (int64_t i = 0; i < rows; i++) value_put(before, p->type, i, NAN);
     memcpy(y, before, (size_t)rows * each);
-    assert_ok(ctx, spmvx_mul(ctx, p->op, alpha, p->m, x, beta, y));
+    assert_ok(ctx, mul_there(ctx, p->op, alpha, p->m, x, beta, y, rows, p->op == SPMVX_N ? p->t->ncols : p->t->nrows, each));
     check_rows(what, r, p->type, rows, alpha, beta, before, y);
     for (size_t b = 0; b < GUARD * each; b++)
         if (((unsigned char *)block)[b] != 0x5a || ((unsigned char *)y)[(size_t)rows * each + b] != 0x5a) fail_msg("%s: wrote outside y", what);
@@ -255,15 +255,24 @@ static void walk_wide_pointers(void **state)
             spmvx_context *ctx = test_context(NULL, 2);
             csr_arrays c = case_csr(&t, SPMVX_F64);
             spmvx_matrix *csr = NULL, *m, *wide = NULL;
-            assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, SPMVX_BORROW, &csr));
+            spmvx_arrays lent = c.arrays;
+            void *const there[] = { test_up(ctx, c.ptr, (size_t)(t.nrows + 1) * 8), test_up(ctx, c.col, (size_t)t.nnz * 4), test_up(ctx, c.val, (size_t)t.nnz * 8) };
+            lent.ptr = there[0];
+            lent.col = there[1];
+            lent.val = there[2];
+            assert_ok(ctx, spmvx_matrix_create(ctx, &lent, SPMVX_BORROW, &csr));
             m = convert(ctx, csr, k);
             spmvx_arrays v = SPMVX_ARRAYS_INIT;
             int64_t *ptr = NULL;
             if (m && spmvx_matrix_arrays(m, &v) == SPMVX_OK && v.ptr && v.ptr_type == SPMVX_I32) {
                 const int64_t n = v.format == SPMVX_SELL ? (v.nrows + v.slice - 1) / v.slice : v.format == SPMVX_CSC ? v.ncols :
                                   v.format == SPMVX_BSR ? (v.nrows + v.block_rows - 1) / v.block_rows : v.nrows;
-                ptr = malloc((size_t)(n + 1) * sizeof *ptr);
-                for (int64_t s = 0; s <= n; s++) ptr[s] = ((const int32_t *)v.ptr)[s];
+                int64_t *wider = malloc((size_t)(n + 1) * sizeof *wider);
+                int32_t *narrow = test_down(ctx, v.ptr, (size_t)(n + 1) * sizeof *narrow);
+                for (int64_t s = 0; s <= n; s++) wider[s] = narrow[s];
+                ptr = test_up(ctx, wider, (size_t)(n + 1) * sizeof *wider);
+                free(narrow);
+                free(wider);
                 v.ptr = ptr;
                 v.ptr_type = SPMVX_I64;
                 spmvx_matrix *given = NULL;
@@ -278,9 +287,10 @@ static void walk_wide_pointers(void **state)
             spmvx_matrix_destroy(wide);
             spmvx_matrix_destroy(m);
             spmvx_matrix_destroy(csr);
+            spmvx_buffer_free(ctx, ptr);
+            for (int n = 0; n < 3; n++) spmvx_buffer_free(ctx, there[n]);
             spmvx_context_destroy(ctx);
             csr_free(&c);
-            free(ptr);
             free_x(x, SPMVX_F64);
         }
         triples_free(&t);
@@ -302,7 +312,7 @@ static void walk_threads(void **state)
                 spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *m = convert(ctx, coo, k);
                 for (int again = 0; m && again < 2; again++) {
                     for (int64_t r = 0; r < t.nrows; r++) y[r] = 0.5;
-                    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.25, m, x, 0.75, y));
+                    assert_ok(ctx, mul_there(ctx, SPMVX_N, 1.25, m, x, 0.75, y, t.nrows, t.ncols, sizeof *y));
                     if (!n && !again) memcpy(first, y, (size_t)t.nrows * sizeof *y);
                     if (memcmp(first, y, (size_t)t.nrows * sizeof *y)) fail_msg("%s on %s: other bits with %d threads", names[k], t.name, (int)threads[n]);
                 }

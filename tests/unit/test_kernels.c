@@ -217,7 +217,7 @@ static void check_masked(const fixture *f, const char *disable, const char *cons
     setenv("SPMVX_DISABLE", disable, 1);
     for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
         const spmvx_kernel_info k = kernel_at(i);
-        bool masked = false;
+        bool masked = k.place == SPMVX_CUDA && strstr(disable, "cuda");
         for (size_t g = 0; g < count; g++) {
             const bool variant = gone[g][0] == '@';
             const char *at = strchr(k.name, '@');

@@ -1,0 +1,338 @@
+/* The CUDA backend: a context is a device and the caller's stream. Memory comes from a stream-ordered pool of the context's own,
+ * so that other users of the device (PyTorch, PETSc) neither see nor starve it, and goes back by cudaFree after the device is
+ * idle: work of any context and stream may have used it. Source: CUDA C++ Programming Guide, "Stream Ordered Memory
+ * Allocator". */
+#include "device.cuh"
+
+#include <cstdio>
+#include <cstring>
+
+namespace {
+
+constexpr uint64_t KEEP = 64u << 20;   /* bytes that the pool keeps when they are free, so that a small matrix costs no mapping */
+
+spx_cuda *state(const spmvx_context *ctx)
+{
+    return static_cast<spx_cuda *>(ctx->backend_state);
+}
+
+__global__ void nothing() {}
+
+/* ---- contexts ---- */
+
+bool probe(int32_t device, char *why, size_t room)
+{
+    int count = 0;
+    const cudaError_t pending = cudaPeekAtLastError();
+    cudaError_t e = cudaGetDeviceCount(&count);
+    if (e == cudaErrorInsufficientDriver) snprintf(why, room, "no NVIDIA driver new enough for it was found (%s)", cudaGetErrorString(e));
+    else if (e != cudaSuccess) snprintf(why, room, "no CUDA device answers: %s", cudaGetErrorString(e));
+    else if (device >= count) snprintf(why, room, "options.device is %d, and the machine has %d", static_cast<int>(device), count);
+    if (pending == cudaSuccess) cudaGetLastError();
+    if (e != cudaSuccess || device >= count) return false;
+    const spx_on_device here(device);
+    cudaFuncAttributes attributes;
+    e = here.error() != cudaSuccess ? here.error() : cudaFuncGetAttributes(&attributes, nothing);
+    if (e == cudaErrorNoKernelImageForDevice || e == cudaErrorInvalidDeviceFunction)
+        snprintf(why, room, "this libspmvx has no code for device %d (%s); build it with its architecture in the option gpu_archs",
+                 static_cast<int>(device), cudaGetErrorString(e));
+    else if (e != cudaSuccess) snprintf(why, room, "device %d does not answer: %s", static_cast<int>(device), cudaGetErrorString(e));
+    return e == cudaSuccess;
+}
+
+cudaError_t make_pool(int device, cudaMemPool_t *pool)
+{
+    cudaMemPoolProps p;
+    memset(&p, 0, sizeof p);
+    p.allocType = cudaMemAllocationTypePinned;
+    p.location.type = cudaMemLocationTypeDevice;
+    p.location.id = device;
+    cudaError_t e = cudaMemPoolCreate(pool, &p);
+    uint64_t keep = KEEP;
+    if (e == cudaSuccess) e = cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep);
+    return e;
+}
+
+/* The first allocation maps memory, which takes longer than a small matrix's set-up may. */
+cudaError_t warm_pool(const spx_cuda *c)
+{
+    void *p = nullptr;
+    cudaError_t e = cudaMallocFromPoolAsync(&p, 1 << 20, c->pool, c->own);
+    if (e == cudaSuccess) e = cudaFreeAsync(p, c->own);
+    if (e == cudaSuccess) e = cudaStreamSynchronize(c->own);
+    return e;
+}
+
+void drop_state(spx_cuda *c)
+{
+    if (c->own) cudaStreamDestroy(c->own);
+    if (c->pool) cudaMemPoolDestroy(c->pool);
+    c->own = nullptr;
+    c->pool = nullptr;
+}
+
+spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
+{
+    spx_cuda *c = static_cast<spx_cuda *>(spx_raw_alloc(&ctx->allocator, sizeof(spx_cuda)));
+    if (!c) return spx_fail_memory(nullptr, sizeof(spx_cuda), "a context of a device");
+    *c = spx_cuda{};
+    c->stream = static_cast<cudaStream_t>(o->stream);
+    int l2 = 0;
+    cudaDeviceProp properties;
+    cudaError_t e;
+    {
+        const spx_on_device here(ctx->device);
+        e = here.error();
+        if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->own, cudaStreamNonBlocking);
+        if (e == cudaSuccess) e = make_pool(ctx->device, &c->pool);
+        if (e == cudaSuccess) e = warm_pool(c);
+        if (e == cudaSuccess) e = cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, ctx->device);
+        if (e == cudaSuccess) e = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, ctx->device);
+        if (e == cudaSuccess) e = cudaGetDeviceProperties(&properties, ctx->device);
+        if (e != cudaSuccess) drop_state(c);
+    }
+    if (e != cudaSuccess) {
+        spx_raw_free(&ctx->allocator, c);
+        return spx_cuda_fail(nullptr, e, "opening the device");
+    }
+    c->l2_bytes = static_cast<size_t>(l2);
+    snprintf(ctx->name, sizeof ctx->name, "%.95s", properties.name);
+    if (!ctx->threads) ctx->threads = spx_default_threads();
+    /* Measured on an H200 (docs/performance-notes.md); `spmvx tune` measures again. */
+    ctx->machine = spx_machine{ 4300.0, 0.0, 6000.0, 2e5, 3e7, 0.7 * l2, 1.0, 1.0 };
+    ctx->backend_state = c;
+    return SPMVX_OK;
+}
+
+void close_context(spmvx_context *ctx)
+{
+    {
+        const spx_on_device here(ctx->device);
+        drop_state(state(ctx));
+    }
+    spx_raw_free(&ctx->allocator, state(ctx));
+}
+
+spmvx_status set_stream(spmvx_context *ctx, void *stream)
+{
+    state(ctx)->stream = static_cast<cudaStream_t>(stream);
+    return SPMVX_OK;
+}
+
+/* Ends a call of the runtime: OK, or its message. */
+spmvx_status done(const spmvx_context *ctx, const spx_on_device &here, cudaError_t e, const char *what)
+{
+    if (here.error() != cudaSuccess) e = here.error();
+    return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, what);
+}
+
+spmvx_status synchronize(const spmvx_context *ctx)
+{
+    const spx_on_device here(ctx->device);
+    return done(ctx, here, cudaStreamSynchronize(state(ctx)->stream), "waiting for the stream");
+}
+
+/* ---- memory ---- */
+
+spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
+{
+    const spx_cuda *c = state(ctx);
+    void *p = nullptr;
+    const spx_on_device here(ctx->device);
+    cudaError_t e = here.error();
+    if (e == cudaSuccess) e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation : cudaMallocFromPoolAsync(&p, bytes ? bytes : 1, c->pool, c->own);
+    if (e == cudaSuccess) {
+        e = cudaStreamSynchronize(c->own);   /* then it may be used on any stream */
+        if (e != cudaSuccess) cudaFree(p);
+    }
+    if (e == cudaErrorMemoryAllocation) return spx_fail(ctx, SPMVX_ERR_MEMORY, "no memory on device %d for %s: %zu bytes", static_cast<int>(ctx->device), what, bytes);
+    if (e != cudaSuccess) return spx_cuda_fail(ctx, e, what);
+    *out = p;
+    return SPMVX_OK;
+}
+
+/* Whoever used it may still be at work. */
+void free_on(int device, void *p)
+{
+    const spx_on_device here(device);
+    if (here.error() != cudaSuccess) return;
+    cudaDeviceSynchronize();
+    cudaFree(p);
+}
+
+void release(const spmvx_context *ctx, void *p)
+{
+    free_on(ctx->device, p);
+}
+
+void release_array(spx_array *a)
+{
+    free_on(a->device, a->data);
+}
+
+spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
+{
+    spx_array *a = spx_array_record(ctx);
+    if (!a) return SPMVX_ERR_MEMORY;
+    const spmvx_status s = allocate(ctx, bytes, what, &a->data);
+    if (s != SPMVX_OK) {
+        spx_array_drop(a);
+        return s;
+    }
+    a->place = SPMVX_CUDA;
+    a->device = ctx->device;
+    a->bytes = bytes;
+    a->release = release_array;
+    *out = a;
+    return SPMVX_OK;
+}
+
+cudaError_t copy_on(cudaStream_t stream, void *dst, const void *src, size_t bytes, cudaMemcpyKind kind)
+{
+    if (!bytes) return cudaSuccess;
+    const cudaError_t e = cudaMemcpyAsync(dst, src, bytes, kind, stream);
+    return e == cudaSuccess ? cudaStreamSynchronize(stream) : e;
+}
+
+spmvx_status upload(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
+{
+    const spx_on_device here(ctx->device);
+    return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyHostToDevice), "a copy to the device");
+}
+
+spmvx_status download(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
+{
+    const spx_on_device here(ctx->device);
+    return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToHost), "a copy from the device");
+}
+
+spmvx_status copy(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
+{
+    const spx_on_device here(ctx->device);
+    return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToDevice), "a copy on the device");
+}
+
+/* On the default stream: the caller's arrays may be the result of work there, and he has waited for any other. */
+spmvx_status fetch(const spmvx_context *ctx, int32_t device, void *dst, const void *src, size_t bytes)
+{
+    const spx_on_device here(device);
+    const bool mine = ctx->backend->place == SPMVX_CUDA && ctx->device == device;
+    return done(ctx, here, copy_on(mine ? state(ctx)->stream : nullptr, dst, src, bytes, cudaMemcpyDeviceToHost), "a copy from the device");
+}
+
+spmvx_status clear(const spmvx_context *ctx, void *dst, size_t bytes)
+{
+    const spx_on_device here(ctx->device);
+    const cudaStream_t own = state(ctx)->own;
+    cudaError_t e = bytes ? cudaMemsetAsync(dst, 0, bytes, own) : cudaSuccess;
+    if (e == cudaSuccess) e = cudaStreamSynchronize(own);
+    return done(ctx, here, e, "clearing workspace");
+}
+
+spmvx_status place_of(const spmvx_context *ctx, const void *p, spmvx_place *place, int32_t *device)
+{
+    cudaPointerAttributes a;
+    const spx_on_device here(ctx->device);
+    const spmvx_status s = done(ctx, here, cudaPointerGetAttributes(&a, p), "asking where a pointer lives");
+    if (s != SPMVX_OK) return s;
+    *place = a.type == cudaMemoryTypeUnregistered ? SPMVX_HOST : SPMVX_CUDA;
+    *device = a.type == cudaMemoryTypeDevice ? a.device : ctx->device;   /* pinned and managed memory is everywhere */
+    return SPMVX_OK;
+}
+
+spmvx_status check_pointer(const spmvx_context *ctx, const char *argument, const void *p)
+{
+    spmvx_place place = SPMVX_HOST;
+    int32_t device = 0;
+    const spmvx_status s = place_of(ctx, p, &place, &device);
+    if (s != SPMVX_OK) return s;
+    if (place == SPMVX_HOST)
+        return spx_fail(ctx, SPMVX_ERR_PLACE, "%s is %p, host memory that device %d does not reach; take it from spmvx_buffer_alloc, cudaMalloc or cudaMallocHost", argument, p,
+                        static_cast<int>(ctx->device));
+    if (device != ctx->device)
+        return spx_fail(ctx, SPMVX_ERR_PLACE, "%s is %p, memory of device %d, and the context computes on device %d", argument, p, static_cast<int>(device),
+                        static_cast<int>(ctx->device));
+    return SPMVX_OK;
+}
+
+/* ---- vectors ---- */
+
+constexpr unsigned THREADS = 256;
+
+int64_t blocks_for(int64_t n)
+{
+    return spx_ceil_div(n, THREADS);
+}
+
+template <class V> __global__ void scale_columns(int64_t n, V beta, V *y, int64_t ldy)
+{
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+    V *at = y + blockIdx.y * ldy + i;
+    if (i < n) *at = beta == V(0) ? V(0) : beta * *at;
+}
+
+template <class V> spmvx_status scale_as(spmvx_context *ctx, int64_t n, int64_t nvec, V beta, V *y, int64_t ldy)
+{
+    constexpr int64_t MOST = 65535;   /* blocks along y */
+    const spx_on_device here(ctx->device);
+    cudaError_t e = here.error();
+    for (int64_t j = 0; j < nvec && e == cudaSuccess; j += MOST) {
+        cudaLaunchConfig_t config = spx_launch_config(static_cast<unsigned>(blocks_for(n)), THREADS, 0, state(ctx)->stream);
+        config.gridDim.y = static_cast<unsigned>(spx_min(MOST, nvec - j));
+        e = spx_launch(config, scale_columns<V>, n, beta, y + j * ldy, ldy);
+    }
+    return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, "scaling y");
+}
+
+spmvx_status scale(spmvx_context *ctx, spmvx_type type, int64_t n, int64_t nvec, double beta, void *y, int64_t ldy)
+{
+    if (beta == 1.0 || n == 0) return SPMVX_OK;
+    return type == SPMVX_F64 ? scale_as<double>(ctx, n, nvec, beta, static_cast<double *>(y), ldy)
+                             : scale_as<float>(ctx, n, nvec, static_cast<float>(beta), static_cast<float *>(y), ldy);
+}
+
+template <class V, class M> __global__ void gather_values(int64_t n, V *dst, const V *src, const M *map, const int64_t *ptr)
+{
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
+    if (i >= n) return;
+    if (!ptr) {
+        const int64_t from = map ? static_cast<int64_t>(map[i]) : i + 1;
+        if (from) dst[i] = src[from - 1];
+        return;
+    }
+    if (ptr[i] == ptr[i + 1]) return;
+    V sum = src[map[ptr[i]] - 1];
+    for (int64_t k = ptr[i] + 1; k < ptr[i + 1]; k++) sum += src[map[k] - 1];
+    dst[i] = sum;
+}
+
+template <class V>
+spmvx_status gather_as(spmvx_context *ctx, int64_t n, void *dst, const void *src, const void *map, size_t map_each, const int64_t *ptr)
+{
+    V *to = static_cast<V *>(dst);
+    const V *from = static_cast<const V *>(src);
+    if (map_each == 8)
+        return spx_cuda_launch(ctx, "new values", gather_values<V, int64_t>, blocks_for(n), THREADS, 0, n, to, from, static_cast<const int64_t *>(map), ptr);
+    return spx_cuda_launch(ctx, "new values", gather_values<V, int32_t>, blocks_for(n), THREADS, 0, n, to, from, static_cast<const int32_t *>(map), ptr);
+}
+
+spmvx_status gather(spmvx_context *ctx, int64_t n, spmvx_type type, void *dst, const void *src, const void *map, size_t map_each, const int64_t *ptr)
+{
+    if (n == 0) return SPMVX_OK;
+    return type == SPMVX_F64 ? gather_as<double>(ctx, n, dst, src, map, map_each, ptr) : gather_as<float>(ctx, n, dst, src, map, map_each, ptr);
+}
+
+}
+
+spmvx_status spx_cuda_fail(const spmvx_context *ctx, cudaError_t e, const char *what)
+{
+    const spmvx_status s = e == cudaErrorMemoryAllocation ? SPMVX_ERR_MEMORY : SPMVX_ERR_DEVICE;
+    return spx_fail(ctx, s, "%s: %s (%s)", what, cudaGetErrorString(e), cudaGetErrorName(e));
+}
+
+extern "C" const spx_backend spx_backend_cuda = {
+    .place = SPMVX_CUDA, .name = "cuda", .probe = probe, .open = open_context, .close = close_context,
+    .set_stream = set_stream, .synchronize = synchronize, .allocate = allocate, .release = release,
+    .upload = upload, .download = download, .clear = clear, .check_pointer = check_pointer,
+    .array_new = array_new, .copy = copy, .fetch = fetch, .place_of = place_of, .scale = scale, .gather = gather,
+};

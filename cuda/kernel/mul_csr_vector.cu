@@ -1,0 +1,125 @@
+/* y = alpha*A*x + beta*y for CSR on a GPU: 2 to 64 lanes a row, whose partial sums are added by shuffles. Each group of lanes
+ * works on ROWS rows at once, so that so many loads are in flight before the first is used; matrix entries pass by L1, which is
+ * left to x.
+ * Source: Bell & Garland, SC 2009 (CSR-vector); Tsai, Cojean & Anzt, ISC 2020. */
+#include "device.cuh"
+#include "ptx.cuh"
+#include "reduce.cuh"
+
+namespace {
+
+constexpr int64_t THREADS = 256;
+
+template <int LANES> constexpr int rows_at_once = LANES <= 32 ? 2 : 1;
+
+/* A row of 64 lanes is two neighbouring warps; the first adds what the second leaves in shared memory. */
+template <int LANES, class V> __device__ __forceinline__ V sum_group(V v)
+{
+    if constexpr (LANES <= 32) return spx_sum_lanes<LANES>(v);
+    __shared__ V of_second[32];
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    v = spx_sum_lanes<32>(v);
+    __syncthreads();
+    if (lane == 0 && warp % 2 == 1) of_second[warp] = v;
+    __syncthreads();
+    return warp % 2 == 0 ? v + of_second[warp + 1] : v;
+}
+
+template <class V, class P, int LANES>
+__global__ void __launch_bounds__(1024)
+csr_vector(int nrows, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const V *__restrict__ x, V alpha, V beta, V *y)
+{
+    constexpr int ROWS = rows_at_once<LANES>;
+    const int groups = static_cast<int>(blockDim.x) / LANES, group = static_cast<int>(threadIdx.x) / LANES, lane = static_cast<int>(threadIdx.x) % LANES;
+    const int64_t first = static_cast<int64_t>(blockIdx.x) * groups * ROWS + group;
+    P at[ROWS], end[ROWS];
+    V sum[ROWS];
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        const int64_t row = first + static_cast<int64_t>(i) * groups;
+        at[i] = row < nrows ? ptr[row] + lane : 0;
+        end[i] = row < nrows ? ptr[row + 1] : 0;
+        sum[i] = 0;
+    }
+    for (bool more = true; more;) {
+        int c[ROWS];
+        V v[ROWS];
+        more = false;
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            const bool in = at[i] < end[i];
+            c[i] = in ? spx_load_stream(col + at[i]) : -1;
+            v[i] = in ? spx_load_stream(val + at[i]) : V(0);
+        }
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            if (c[i] >= 0) sum[i] += v[i] * spx_load_cached(x + c[i]);
+            at[i] += LANES;
+            more = more || at[i] < end[i];
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        const int64_t row = first + static_cast<int64_t>(i) * groups;
+        const V total = sum_group<LANES>(sum[i]);
+        if (lane == 0 && row < nrows) y[row] = spx_axpby(alpha, total, beta, y + row);
+    }
+}
+
+template <class V, class P, int LANES> spmvx_status launch(const spx_mul *m, V, P)
+{
+    const spx_sparse *a = m->A;
+    const int64_t threads = m->part->param[1], rows = threads / LANES * rows_at_once<LANES>;
+    return spx_cuda_launch(m->ctx, "csr-vector", csr_vector<V, P, LANES>, spx_ceil_div(a->nrows, rows), static_cast<unsigned>(threads), 0,
+                           static_cast<int>(a->nrows), static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
+                           static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const V *>(m->x), static_cast<V>(m->alpha), static_cast<V>(m->beta),
+                           static_cast<V *>(m->y));
+}
+
+int64_t lanes_for(double mean)
+{
+    int64_t lanes = 2;
+    while (lanes < 32 && static_cast<double>(lanes) * 2.5 < mean) lanes *= 2;
+    return lanes;
+}
+
+spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    int64_t *lanes = &p->param[0], *threads = &p->param[1];
+    if (!*lanes) *lanes = lanes_for(static_cast<double>(a->nnz) / static_cast<double>(spx_max(a->nrows, 1)));
+    if (*lanes & (*lanes - 1)) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has lanes=%lld; csr-vector takes powers of two", static_cast<long long>(*lanes));
+    if (*threads % 64) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has threads=%lld; csr-vector takes multiples of 64", static_cast<long long>(*threads));
+    return SPMVX_OK;
+}
+
+spmvx_status run(const spx_mul *m)
+{
+    return spx_by_type(m->A, [m](auto v, auto p) {
+        switch (m->part->param[0]) {
+        case 2: return launch<decltype(v), decltype(p), 2>(m, v, p);
+        case 4: return launch<decltype(v), decltype(p), 4>(m, v, p);
+        case 8: return launch<decltype(v), decltype(p), 8>(m, v, p);
+        case 16: return launch<decltype(v), decltype(p), 16>(m, v, p);
+        case 32: return launch<decltype(v), decltype(p), 32>(m, v, p);
+        default: return launch<decltype(v), decltype(p), 64>(m, v, p);
+        }
+    });
+}
+
+/* A long row is one group's alone: about 300 ns for each step of its lanes. */
+double cost(const spx_features *f)
+{
+    const double bytes = static_cast<double>(f->nnz) * (4.0 + static_cast<double>(f->value_bytes)) + static_cast<double>(f->nrows) * static_cast<double>(f->ptr_bytes);
+    const double all = spx_cuda_cost(f, bytes, 0.72), alone = 300.0 * static_cast<double>(f->longest) / static_cast<double>(lanes_for(f->mean));
+    return all > alone ? all : alone;
+}
+
+const spx_param params[] = { { "lanes", 2, 64, 0 }, { "threads", 64, 1024, THREADS }, { nullptr, 0, 0, 0 } };
+
+}
+
+extern "C" const spx_kernel spx_cuda_mul_csr_vector = {
+    .name = "csr-vector", .operation = SPMVX_MUL, .format = SPMVX_CSR, .place = SPMVX_CUDA, .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "2 to 64 lanes a row, added by shuffles", .source = "Bell & Garland 2009",
+    .params = params, .cost = cost, .prepare = prepare, .run = run,
+};

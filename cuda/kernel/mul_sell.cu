@@ -1,0 +1,109 @@
+/* y = alpha*A*x + beta*y for SELL-C-sigma on a GPU, C a multiple of 32: a warp takes 32 rows of a slice, a lane a row. Where
+ * slices are few, T warps of a block split the rows of a slice, and their sums are added in the warps' order. Up to UNROLL
+ * entries of a row are loaded before the first is used; the matrix passes by L1, which is left to x.
+ * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014; Anzt, Tomov & Dongarra, SpMV on GPUs by SELL-P, 2014. */
+#include "device.cuh"
+#include "ptx.cuh"
+
+namespace {
+
+constexpr int UNROLL = 8;
+
+template <class V, class P>
+__global__ void __launch_bounds__(1024)
+sell(int nrows, int slice, int split, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const int *__restrict__ row,
+     const V *__restrict__ x, V alpha, V beta, V *y)
+{
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32, parts = slice / 32;
+    const int64_t unit = static_cast<int64_t>(blockIdx.x) * (static_cast<int>(blockDim.x) / 32 / split) + warp / split;   /* of 32 rows */
+    const int64_t s = unit / parts, at = unit * 32 + lane;
+    const bool there = unit * 32 < nrows;
+    V sum = 0;
+    if (there) {
+        const P first = ptr[s];
+        const int width = static_cast<int>((ptr[s + 1] - first) / slice);
+        const P from = first + static_cast<P>(unit % parts * 32 + lane);
+        for (int k = warp % split; k < width; k += UNROLL * split) {
+            int c[UNROLL];
+            V v[UNROLL], g[UNROLL];
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) {
+                const bool in = k + u * split < width;
+                const P place = from + static_cast<P>(k + u * split) * slice;
+                c[u] = in ? spx_load_stream(col + place) : -1;
+                v[u] = in ? spx_load_stream(val + place) : V(0);
+            }
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++) g[u] = c[u] >= 0 ? spx_load_cached(x + c[u]) : V(0);
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++)
+                if (c[u] >= 0) sum += v[u] * g[u];
+        }
+    }
+    if (split > 1) {
+        V *partial = spx_dynamic_shared<V>();
+        partial[threadIdx.x] = sum;
+        __syncthreads();
+        if (warp % split) return;
+        for (int t = 1; t < split; t++) sum += partial[threadIdx.x + static_cast<unsigned>(t) * 32];
+    }
+    if (!there || at >= nrows) return;
+    const int64_t r = row ? row[at] : at;
+    y[r] = spx_axpby(alpha, sum, beta, y + r);
+}
+
+template <class V, class P> spmvx_status launch(const spx_mul *m)
+{
+    const spx_sparse *a = m->A;
+    const int64_t split = m->part->param[0], threads = m->part->param[1], units = spx_ceil_div(a->nrows, 32);
+    return spx_cuda_launch(m->ctx, "sell", sell<V, P>, spx_ceil_div(units, threads / 32 / split), static_cast<unsigned>(threads),
+                           split > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0, static_cast<int>(a->nrows), static_cast<int>(a->slice),
+                           static_cast<int>(split), static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
+                           static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const int *>(spx_data(a, SPX_ROW)), static_cast<const V *>(m->x),
+                           static_cast<V>(m->alpha), static_cast<V>(m->beta), static_cast<V *>(m->y));
+}
+
+/* So that a multiprocessor has 32 warps and more, while each still has entries to load. */
+int64_t split_for(const spmvx_context *ctx, const spx_sparse *a)
+{
+    const int64_t units = spx_max(spx_ceil_div(a->nrows, 32), 1), width = a->stored / spx_max(a->nrows, 1), wanted = 40 * spx_cuda_of(ctx)->multiprocessors;
+    int64_t split = 1;
+    while (split < 32 && units * split < wanted && split * 2 * UNROLL / 2 <= width) split *= 2;
+    return split;
+}
+
+spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    int64_t *split = &p->param[0], *threads = &p->param[1];
+    if (a->slice % 32)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "slices of %lld rows; sell takes multiples of 32 on CUDA", static_cast<long long>(a->slice));
+    if (!*split) *split = split_for(ctx, a);
+    if (*split & (*split - 1)) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has split=%lld; sell takes powers of two", static_cast<long long>(*split));
+    if (*threads % 32 || (*threads / 32 & (*threads / 32 - 1)))
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has threads=%lld; sell takes 32 times a power of two", static_cast<long long>(*threads));
+    *threads = spx_max(*threads, *split * 32);
+    return SPMVX_OK;
+}
+
+spmvx_status run(const spx_mul *m)
+{
+    return spx_by_type(m->A, [m](auto v, auto p) { return launch<decltype(v), decltype(p)>(m); });
+}
+
+double cost(const spx_features *f)
+{
+    const double n = static_cast<double>(f->sell_stored), slices = static_cast<double>(f->nrows) / static_cast<double>(spx_max(f->slice, 1));
+    const double moved = f->sigma > 1 ? 4.0 * static_cast<double>(f->nrows) : 0.0;
+    const double all = spx_cuda_cost(f, n * (4.0 + static_cast<double>(f->value_bytes)) + slices * 4.0 + moved, 0.95), alone = 100.0 * static_cast<double>(f->longest) / 32.0;
+    return all > alone ? all : alone;
+}
+
+const spx_param params[] = { { "split", 1, 32, 0 }, { "threads", 32, 1024, 128 }, { nullptr, 0, 0, 0 } };
+
+}
+
+extern "C" const spx_kernel spx_cuda_mul_sell = {
+    .name = "sell", .operation = SPMVX_MUL, .format = SPMVX_SELL, .place = SPMVX_CUDA, .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "a lane a row of a slice, rows split over warps where slices are few", .source = "Kreutzer et al. 2014; Anzt et al. 2014",
+    .params = params, .cost = cost, .prepare = prepare, .run = run,
+};
