@@ -4,13 +4,15 @@
 #define BENCH_H
 #include <stdio.h>
 
+#include "device.h"
 #include "peer.h"
 #include "tool.h"
 
 enum { MOST_CONTENDERS = 256, MOST_PEERS = 64, NAME = 96, NOTE = 240 };
 
-/* What x, y and the matrix find in the caches: what the last multiplication left there; nothing; x and y new each time. */
-typedef enum state { WARM, COLD, ROTATED, STATES } state;
+/* What x, y and the matrix find in the caches: what the last multiplication left there; nothing; x and y new each time. GRAPH is
+ * WARM on a device, many multiplications in one graph. */
+typedef enum state { WARM, COLD, ROTATED, GRAPH, STATES } state;
 extern const char *const state_names[STATES];
 
 typedef enum contender_kind { KERNEL, AUTO_MODEL, AUTO_TIMED, PEER } contender_kind;
@@ -25,6 +27,7 @@ typedef struct contender {
     spmvx_matrix_info info;
     const peer_method *method;  /* of peers */
     void *handle;
+    void *graph;                /* of GRAPH, made when first wanted */
     double setup;               /* seconds */
     size_t peak, held;          /* bytes during set-up, beside what was there; and after it; 0: not known */
     double error;               /* largest error of a row over its |A||x| + |beta||y| */
@@ -41,6 +44,7 @@ typedef struct settings {
     double min_time;            /* seconds of a sample */
     double beta;
     bool state[STATES], type[2];   /* f64, f32 */
+    bool on_device;
     uint64_t *flush;            /* a buffer, read to empty the caches and to measure the bandwidth */
     size_t flush_bytes;
     const char *kernels;        /* names apart by ';', or NULL: all */
@@ -49,7 +53,7 @@ typedef struct settings {
 /* One matrix of one type, its vectors, and those who multiply it. */
 typedef struct bench {
     const settings *set;
-    spmvx_context *ctx;
+    spmvx_context *ctx, *host;  /* where multiplications run; where the matrix is made and the reference is computed */
     const char *name;
     spmvx_type type;
     spmvx_matrix *m, *csr_holder;
@@ -60,13 +64,16 @@ typedef struct bench {
     bool strict;                /* columns of every row rise strictly, as peers want them */
     void *x, *y, *y0;
     enum { ROTATION = 8 } rotation;
-    void *xs[ROTATION], *ys[ROTATION];
+    /* Of multiplications: on a device copies there, else the above; more of them for ROTATED. */
+    void *mx, *my, *xs[ROTATION], *ys[ROTATION];
+    void *ptr, *col, *val;      /* CSR on the device, */
+    spmvx_matrix *lent;         /* and as a matrix that borrows it */
     long double *reference, *weight;
     contender who[MOST_CONTENDERS];
     int count;
     /* of the state measured last */
     state state;
-    double *bandwidth;          /* bytes a second read from memory, round by round */
+    double *bandwidth, *clock;  /* bytes a second read from memory, and MHz of a device, round by round */
     double median_bandwidth;
     int best;                   /* the fastest, or -1 */
     bool won;                   /* and it alone */
@@ -89,7 +96,7 @@ spmvx_matrix *matrix_of(spmvx_context *, const char *name, spmvx_type);
 /* ---- contenders ---- */
 
 /* Loads the modules of a comma-separated list of files and directories; false after a message. */
-bool load_peers(const char *paths);
+bool load_peers(const char *paths, bool on_device);
 int peer_count(void);
 const char *peer_version(int i, const char **library);
 void unload_peers(void);
@@ -107,8 +114,11 @@ bool make_reference(bench *);
 double error_of(const bench *, const void *y);
 void measure(bench *, state);
 uint64_t *flush_buffer(size_t bytes);
-/* Reads the buffer with all threads; bytes a second. */
+/* Reads the buffer with all threads, or the device's; bytes a second. */
 double read_memory(const settings *);
+/* y0, or NaN where nothing is to be read, into the y of multiplications; and that y into b->y. */
+bool reset_y(bench *, bool poison);
+bool fetch_y(bench *);
 double bound_of(const bench *);
 
 /* ---- reports ---- */

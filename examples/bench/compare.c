@@ -3,6 +3,7 @@
  * taken relative to the bandwidth at which its run read memory. JSON is parsed by Jansson. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -14,6 +14,7 @@
 static struct {
     const peer_library *library[MOST_PEERS];
     int count;
+    bool on_device;
 } peers;
 
 static bool load_module(const char *path)
@@ -31,8 +32,9 @@ static bool load_module(const char *path)
         return false;
     }
     peer_error e = { "" };
-    const int status = l->on_device ? PEER_UNSUPPORTED : l->start ? l->start(&e) : PEER_OK;
-    if (status != PEER_OK) fprintf(stderr, "spmvx: %s: %s\n", l->name, l->on_device ? "serves CUDA alone" : e.text);
+    const bool elsewhere = !l->on_device != !peers.on_device;
+    const int status = elsewhere ? PEER_UNSUPPORTED : l->start ? l->start(&e) : PEER_OK;
+    if (status != PEER_OK) fprintf(stderr, "spmvx: %s: %s\n", l->name, !elsewhere ? e.text : l->on_device ? "serves CUDA alone" : "serves the host alone");
     else peers.library[peers.count++] = l;
     return status != PEER_FAILED;
 }
@@ -67,9 +69,10 @@ static bool load_directory(const char *path)
     return ok && loaded;
 }
 
-bool load_peers(const char *paths)
+bool load_peers(const char *paths, bool on_device)
 {
     bool ok = true;
+    peers.on_device = on_device;
     while (paths && *paths) {
         char path[4096];
         const size_t n = strcspn(paths, ",");
@@ -138,7 +141,7 @@ static bool has_variant(const char *name)
     const size_t n = strlen(name);
     for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
         spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
-        if (spmvx_kernel_get_info(i, &k) == SPMVX_OK && k.operation == SPMVX_MUL && !strncmp(k.name, name, n) && k.name[n] == '@') return true;
+        if (spmvx_kernel_get_info(i, &k) == SPMVX_OK && k.operation == SPMVX_MUL && k.place == SPMVX_HOST && !strncmp(k.name, name, n) && k.name[n] == '@') return true;
     }
     return false;
 }
@@ -161,10 +164,10 @@ static void add_all(bench *b)
 {
     for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
         spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
-        if (spmvx_kernel_get_info(i, &k) != SPMVX_OK || k.operation != SPMVX_MUL || k.place != SPMVX_HOST) continue;
+        if (spmvx_kernel_get_info(i, &k) != SPMVX_OK || k.operation != SPMVX_MUL || (k.place == SPMVX_CUDA) != b->set->on_device) continue;
         if (!(k.flags & SPMVX_KERNEL_AVAILABLE) || !(k.types & 1u << b->type)) continue;
         char name[NAME];
-        snprintf(name, sizeof name, "%s%s", k.name, has_variant(k.name) ? "@c" : "");
+        snprintf(name, sizeof name, "%s%s", k.name, !b->set->on_device && has_variant(k.name) ? "@c" : "");
         add(b, KERNEL, name);
     }
     add_named(b, "auto");
@@ -185,9 +188,10 @@ static void add_peers(bench *b)
 static bool set_up(bench *b, contender *c)
 {
     if (c->kind == PEER) {
-        const peer_matrix m = { .nrows = b->csr.nrows, .ncols = b->csr.ncols, .nnz = b->csr.nnz, .ptr = b->csr.ptr,
-                                .ptr_bits = b->csr.ptr_type == SPMVX_I64 ? 64 : 32, .col = b->csr.col, .val = b->csr.val,
-                                .val_bits = b->type == SPMVX_F64 ? 64 : 32, .threads = b->set->threads, .expected_muls = 1000 };
+        const bool there = b->set->on_device;
+        const peer_matrix m = { .nrows = b->csr.nrows, .ncols = b->csr.ncols, .nnz = b->csr.nnz, .ptr = there ? b->ptr : b->csr.ptr,
+                                .ptr_bits = b->csr.ptr_type == SPMVX_I64 ? 64 : 32, .col = there ? b->col : b->csr.col, .val = there ? b->val : b->csr.val,
+                                .val_bits = b->type == SPMVX_F64 ? 64 : 32, .threads = b->set->threads, .expected_muls = 1000, .stream = there ? device_stream() : NULL };
         if (!b->strict) {
             c->unsuited = true;
             snprintf(c->note, sizeof c->note, "peers want the columns of a row to rise strictly");
@@ -205,7 +209,8 @@ static bool set_up(bench *b, contender *c)
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     if (c->kind == KERNEL) o.kernel = c->name;
     else o.effort = c->kind == AUTO_TIMED;
-    const spmvx_status status = spmvx_matrix_convert(b->ctx, b->csr_holder, &o, &c->A);
+    const bool as_lent = b->lent && c->kind == KERNEL && !strncmp(c->name, "csr-", 4);   /* set-up on the device's CSR */
+    const spmvx_status status = spmvx_matrix_convert(b->ctx, as_lent ? b->lent : b->csr_holder, &o, &c->A);
     if (status == SPMVX_OK) {
         spmvx_matrix_get_info(c->A, &c->info);
         return true;
@@ -219,6 +224,8 @@ static void drop(contender *c)
 {
     if (c->handle) c->method->close(c->handle);
     spmvx_matrix_destroy(c->A);
+    device_drop_graph(c->graph);
+    c->graph = NULL;
     c->handle = NULL;
     c->A = NULL;
     c->info = (spmvx_matrix_info)SPMVX_MATRIX_INFO_INIT;
@@ -239,20 +246,43 @@ bool multiply(bench *b, contender *c, const void *x, void *y)
     return false;
 }
 
+/* A graph of so many multiplications as a sample has. */
+static bool replay(bench *b, contender *c, double *seconds)
+{
+    if (!c->graph) {
+        if (!device_capture()) return false;
+        for (int k = 0; k < c->inner; k++)
+            if (!multiply(b, c, b->mx, b->my)) return device_captured(&c->graph), false;
+        if (!device_captured(&c->graph)) return false;
+    }
+    return device_start() && device_replay(c->graph) && device_stop(seconds);
+}
+
+static bool multiply_there(bench *b, contender *c, int times, double *seconds)
+{
+    if (b->state == GRAPH) return replay(b, c, seconds);
+    const bool rotate = b->state == ROTATED;
+    if (!device_start()) return false;
+    for (int k = 0; k < times; k++)
+        if (!multiply(b, c, rotate ? b->xs[k % ROTATION] : b->mx, rotate ? b->ys[k % ROTATION] : b->my)) return false;
+    return device_stop(seconds);
+}
+
 bool multiply_often(bench *b, contender *c, int times, double *seconds)
 {
+    if (b->set->on_device) return multiply_there(b, c, times, seconds);
     const bool own = c->kind == PEER && c->method->vectors, rotate = b->state == ROTATED && !own;
     *seconds = 0;
     if (c->kind == PEER && c->method->run) {
         peer_error e = { "" };
-        if (c->method->run(c->handle, times, 1.0, own ? NULL : b->x, b->set->beta, own ? NULL : b->y, seconds, &e) == PEER_OK) return true;
+        if (c->method->run(c->handle, times, 1.0, own ? NULL : b->mx, b->set->beta, own ? NULL : b->my, seconds, &e) == PEER_OK) return true;
         snprintf(c->note, sizeof c->note, "%s", e.text);
         drop(c);
         return false;
     }
     const double begin = now();
     for (int k = 0; k < times; k++)
-        if (!multiply(b, c, own ? NULL : rotate ? b->xs[k % ROTATION] : b->x, own ? NULL : rotate ? b->ys[k % ROTATION] : b->y)) return false;
+        if (!multiply(b, c, own ? NULL : rotate ? b->xs[k % ROTATION] : b->mx, own ? NULL : rotate ? b->ys[k % ROTATION] : b->my)) return false;
     *seconds = now() - begin;
     return true;
 }
@@ -275,8 +305,8 @@ static void fill_vectors(bench *b, contender *c)
 /* Set up, checked, warmed, and how many multiplications a sample takes. */
 static void prepare(bench *b, contender *c)
 {
-    const bool counted = reset_peak();
-    const size_t before = status_kilobytes("VmRSS:");
+    const bool there = b->set->on_device, counted = !there && reset_peak();
+    const size_t before = there ? device_used() / 1024 : status_kilobytes("VmRSS:");
     const double begin = now();
     c->ready = set_up(b, c);
     c->setup = now() - begin;
@@ -284,16 +314,17 @@ static void prepare(bench *b, contender *c)
         drop(c);
         return;
     }
-    const size_t peak = status_kilobytes("VmHWM:"), after = status_kilobytes("VmRSS:");
+    const size_t peak = status_kilobytes("VmHWM:"), after = there ? device_used() / 1024 : status_kilobytes("VmRSS:");
     c->peak = counted && peak > before ? (peak - before) * 1024 : 0;
     c->held = c->kind != PEER ? c->info.bytes_held : c->method->bytes ? c->method->bytes(c->handle) : after > before ? (after - before) * 1024 : 0;
-    const size_t bytes = (size_t)b->csr.nrows * type_bytes(b->type);
-    memcpy(b->y, b->y0, bytes);
-    if (b->set->beta == 0)
-        for (int64_t r = 0; r < b->csr.nrows; r++) vector_set(b->y, b->type, r, NAN);   /* which it must overwrite */
-    if (!multiply(b, c, b->x, b->y)) return;
+    if (!reset_y(b, b->set->beta == 0) || !multiply(b, c, b->mx, b->my)) return;   /* NaN, which it must overwrite */
+    if (!fetch_y(b)) {
+        snprintf(c->note, sizeof c->note, "%s", spmvx_last_error(b->ctx));
+        drop(c);
+        return;
+    }
     c->error = error_of(b, b->y);
-    memcpy(b->y, b->y0, bytes);
+    if (!reset_y(b, false)) return;
     fill_vectors(b, c);
     c->first = INFINITY;
     b->state = WARM;
@@ -302,7 +333,7 @@ static void prepare(bench *b, contender *c)
         if (!multiply_often(b, c, 1, &seconds)) return;
         c->first = fmin(c->first, seconds);
     }
-    c->inner = c->first > 0 ? (int)fmin(10000.0, fmax(1.0, ceil(b->set->min_time / c->first))) : 10000;
+    c->inner = c->first > 0 ? (int)fmin(there ? 200.0 : 10000.0, fmax(1.0, ceil(b->set->min_time / c->first))) : 10000;
     c->samples = checked_alloc((size_t)b->set->rounds * sizeof *c->samples);
 }
 

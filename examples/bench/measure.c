@@ -9,7 +9,7 @@
 
 enum { HOPELESS = 20 };   /* times the best that are timed once */
 
-const char *const state_names[STATES] = { "warm", "cold", "rotated" };
+const char *const state_names[STATES] = { "warm", "cold", "rotated", "graph" };
 
 /* ---- the reference: y and |A||x| + |beta||y0| in long double ---- */
 
@@ -59,8 +59,22 @@ uint64_t *flush_buffer(size_t bytes)
     return buffer;
 }
 
+bool reset_y(bench *b, bool poison)
+{
+    const size_t bytes = (size_t)b->csr.nrows * type_bytes(b->type);
+    memcpy(b->y, b->y0, bytes);
+    for (int64_t r = 0; poison && r < b->csr.nrows; r++) vector_set(b->y, b->type, r, NAN);
+    return !b->set->on_device || spmvx_buffer_upload(b->ctx, b->my, b->y, bytes) == SPMVX_OK;
+}
+
+bool fetch_y(bench *b)
+{
+    return !b->set->on_device || spmvx_buffer_download(b->ctx, b->y, b->my, (size_t)b->csr.nrows * type_bytes(b->type)) == SPMVX_OK;
+}
+
 double read_memory(const settings *set)
 {
+    if (set->on_device) return device_read();
     const uint64_t *p = set->flush;
     const size_t count = set->flush_bytes / sizeof *p;
     uint64_t sum = 0;
@@ -84,7 +98,8 @@ static bool settle(bench *b, contender *c)
     enum { PASSES = 3 };
     static const double brief = 2e-3;   /* seconds */
     double seconds;
-    return b->state == COLD || multiply_often(b, c, c->first > brief ? 1 : PASSES, &seconds);
+    if (b->set->on_device && b->state != COLD) read_memory(b->set);   /* L2 holds other data for every contender alike */
+    return b->state == COLD || multiply_often(b, c, b->set->on_device || c->first > brief ? 1 : PASSES, &seconds);
 }
 
 /* One sample: seconds of a multiplication; negative when it failed. */
@@ -147,7 +162,8 @@ void measure(bench *b, state s)
     }
     for (int round = 0; round < rounds; round++) {
         b->bandwidth[round] = read_memory(b->set);
-        memcpy(b->y, b->y0, (size_t)b->csr.nrows * type_bytes(b->type));   /* or with a beta it would grow without end */
+        if (b->set->on_device) b->clock[round] = device_clock();
+        if (!reset_y(b, false)) break;   /* or with a beta it would grow without end */
         for (int i = 0; i < b->count; i++) {
             contender *c = &b->who[i];
             if (!c->ready || (round && c->first > HOPELESS * best)) continue;

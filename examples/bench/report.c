@@ -196,6 +196,10 @@ static void write_json(const bench *b, FILE *f)
     else fprintf(f, "null");
     fprintf(f, ", \"read_bytes_s\": ");
     json_numbers(f, b->bandwidth, b->set->rounds);
+    if (b->set->on_device) {
+        fprintf(f, ", \"clock_mhz\": ");
+        json_numbers(f, b->clock, b->set->rounds);
+    }
     fprintf(f, ", \"results\": [");
     for (int i = 0; i < b->count; i++) {
         fprintf(f, "%s\n      ", i ? "," : "");
@@ -214,7 +218,7 @@ void report_begin(report *r, const spmvx_context *ctx, const settings *set)
         fprintf(r->out, "matrix,rows,cols,nnz,type,state,beta,threads,kind,name,kernel,setup_s,time_s,low_s,high_s,gflops,gbytes,own_gbytes,read_gbytes,"
                         "bytes_held,peak_bytes,error,note\n");
     else if (r->kind == JSON) {
-        fprintf(r->out, "{\"spmvx\": \"%s\", \"place\": \"host\", \"device\": ", spmvx_version_string());
+        fprintf(r->out, "{\"spmvx\": \"%s\", \"place\": \"%s\", \"device\": ", spmvx_version_string(), set->on_device ? "cuda" : "host");
         json_text(r->out, i.name);
         fprintf(r->out, ", \"threads\": %d, \"rounds\": %d, \"min_time_s\": %g, \"peers\": {", i.threads, set->rounds, set->min_time);
         for (int k = 0; k < peer_count(); k++) {

@@ -34,7 +34,9 @@ static void make_vectors(bench *b)
     b->y0 = checked_alloc(ny * each);
     for (int64_t k = 0; k < b->csr.ncols; k++) vector_set(b->x, b->type, k, sample(k));
     for (int64_t k = 0; k < b->csr.nrows; k++) vector_set(b->y0, b->type, k, sample(-1 - k));
-    for (int i = 0; b->set->state[ROTATED] && i < ROTATION; i++) {
+    b->mx = b->x;
+    b->my = b->y;
+    for (int i = 0; b->set->state[ROTATED] && !b->set->on_device && i < ROTATION; i++) {
         b->xs[i] = checked_alloc(nx * each);
         b->ys[i] = checked_alloc(ny * each);
         memcpy(b->xs[i], b->x, nx * each);
@@ -42,14 +44,47 @@ static void make_vectors(bench *b)
     }
 }
 
+static bool send(bench *b, const void *host, size_t bytes, void **there)
+{
+    return spmvx_buffer_alloc(b->ctx, bytes, there) == SPMVX_OK && spmvx_buffer_upload(b->ctx, *there, host, bytes) == SPMVX_OK;
+}
+
+/* Vectors and CSR on the device, and a matrix that borrows it. */
+static bool send_all(bench *b)
+{
+    const size_t each = type_bytes(b->type), nx = (size_t)b->csr.ncols * each, ny = (size_t)b->csr.nrows * each;
+    bool ok = send(b, b->x, nx, &b->mx) && send(b, b->y0, ny, &b->my);
+    for (int i = 0; b->set->state[ROTATED] && i < ROTATION; i++) ok = ok && send(b, b->x, nx, &b->xs[i]) && send(b, b->y0, ny, &b->ys[i]);
+    spmvx_arrays a = b->csr;
+    a.size = sizeof a;
+    ok = ok && send(b, b->csr.ptr, (size_t)(b->csr.nrows + 1) * (b->csr.ptr_type == SPMVX_I64 ? 8 : 4), &b->ptr) &&
+         send(b, b->csr.col, (size_t)b->csr.nnz * 4, &b->col) && send(b, b->csr.val, (size_t)b->csr.nnz * each, &b->val);
+    a.ptr = b->ptr;
+    a.col = b->col;
+    a.val = b->val;
+    ok = ok && spmvx_matrix_create(b->ctx, &a, SPMVX_BORROW | SPMVX_TRUST, &b->lent) == SPMVX_OK;
+    if (!ok) fail(b->ctx, base_name(b->name));
+    return ok;
+}
+
 static void clear(bench *b)
 {
     drop_contenders(b);
+    spmvx_matrix_destroy(b->lent);
+    if (b->set->on_device) {
+        void *const there[] = { b->ptr, b->col, b->val, b->mx, b->my };
+        for (size_t i = 0; i < sizeof there / sizeof *there; i++) spmvx_buffer_free(b->ctx, there[i]);
+    }
     spmvx_matrix_destroy(b->csr_holder);
     spmvx_matrix_destroy(b->m);
     for (int i = 0; i < ROTATION; i++) {
-        free(b->xs[i]);
-        free(b->ys[i]);
+        if (b->set->on_device) {
+            spmvx_buffer_free(b->ctx, b->xs[i]);
+            spmvx_buffer_free(b->ctx, b->ys[i]);
+        } else {
+            free(b->xs[i]);
+            free(b->ys[i]);
+        }
     }
     free(b->x);
     free(b->y);
@@ -57,6 +92,7 @@ static void clear(bench *b)
     free(b->reference);
     free(b->weight);
     free(b->bandwidth);
+    free(b->clock);
     free(b);
 }
 
@@ -74,22 +110,28 @@ static int verdict(const bench *b)
     return result;
 }
 
-static int bench_matrix(const settings *set, spmvx_context *ctx, const char *name, spmvx_type type, report *out, summary *total)
+static int bench_matrix(const settings *set, spmvx_context *ctx, spmvx_context *host, const char *name, spmvx_type type, report *out, summary *total)
 {
     bench *b = checked_alloc(sizeof *b);
     b->set = set;
     b->ctx = ctx;
+    b->host = host;
     b->name = name;
     b->type = type;
     int result = EXIT_FAILURE;
-    b->m = matrix_of(ctx, name, type);
-    if (b->m && as_csr(ctx, b->m, &b->csr_holder, &b->csr)) {
+    b->m = matrix_of(host, name, type);
+    if (b->m && as_csr(host, b->m, &b->csr_holder, &b->csr)) {
         const double each = (double)type_bytes(type);
         b->csr_bytes = (double)b->csr.nnz * (4 + each) + 4.0 * (double)(b->csr.nrows + 1) + each * (double)(b->csr.nrows + b->csr.ncols);
         b->bandwidth = checked_alloc((size_t)set->rounds * sizeof *b->bandwidth);
         describe_rows(b);
+        b->clock = checked_alloc((size_t)set->rounds * sizeof *b->clock);
         make_vectors(b);
         make_reference(b);
+        if (set->on_device && !send_all(b)) {
+            clear(b);
+            return EXIT_FAILURE;
+        }
         prepare_contenders(b);
         for (state s = WARM; s < STATES; s++) {
             if (!set->state[s]) continue;
@@ -125,8 +167,8 @@ static bool parse_number(const char *text, double *out)
 }
 
 typedef struct wishes {
-    const char *wisdom, *types, *states, *suite, *peers, *beta, *min_time, *output;
-    int64_t threads, rounds, warmup, flush;
+    const char *place, *wisdom, *types, *states, *suite, *peers, *beta, *min_time, *output;
+    int64_t threads, rounds, warmup, flush, device;
     bool json, csv, markdown;
 } wishes;
 
@@ -136,7 +178,7 @@ static int check(const wishes *w, settings *set, report *out)
     const command *c = &command_bench;
     double milliseconds;
     if (!choose(w->types, types, 2, set->type)) return usage_error(c, "--types is '%s', not f64, f32 or f64,f32", w->types);
-    if (!choose(w->states, state_names, STATES, set->state)) return usage_error(c, "--states is '%s', not a list of warm, cold, rotated", w->states);
+    if (!choose(w->states, state_names, STATES, set->state)) return usage_error(c, "--states is '%s', not a list of warm, cold, rotated, graph", w->states);
     if (w->rounds < 1 || w->rounds > 10000) return usage_error(c, "--repeat is %" PRId64 ", not 1 to 10000", w->rounds);
     if (w->warmup > 10000) return usage_error(c, "--warmup is %" PRId64 ", above 10000", w->warmup);
     if (w->flush < 1 || w->flush > 65536) return usage_error(c, "--flush is %" PRId64 ", not 1 to 65536", w->flush);
@@ -151,33 +193,71 @@ static int check(const wishes *w, settings *set, report *out)
     return -1;
 }
 
-static int bench_all(const settings *set, spmvx_context *ctx, const inputs *in, report *out)
+static int bench_all(const settings *set, spmvx_context *ctx, spmvx_context *host, const inputs *in, report *out)
 {
     int result = in->failed ? EXIT_FAILURE : EXIT_SUCCESS;
     summary *total = summary_new();
     report_begin(out, ctx, set);
     for (int i = 0; i < in->count; i++)
         for (int t = 0; t < 2; t++)
-            if (set->type[t] && bench_matrix(set, ctx, in->names[i], t ? SPMVX_F32 : SPMVX_F64, out, total) != EXIT_SUCCESS) result = EXIT_FAILURE;
+            if (set->type[t] && bench_matrix(set, ctx, host, in->names[i], t ? SPMVX_F32 : SPMVX_F64, out, total) != EXIT_SUCCESS) result = EXIT_FAILURE;
     report_end(out);
     if (out->kind == TEXT_TABLE) summary_print(total, out->out);
     summary_free(total);
     return result;
 }
 
+/* The context in which to multiply: the host's own, or a device's, on the benchmark's stream. */
+static bool open_place(const wishes *w, settings *set, spmvx_context *host, spmvx_context **ctx)
+{
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
+    if (!place_named(w->place, &o.place)) {
+        usage_error(&command_bench, "--place is '%s', not host, cuda or any", w->place);
+        return false;
+    }
+    *ctx = host;
+    o.device = (int32_t)(w->device > INT32_MAX ? INT32_MAX : w->device);
+    o.threads = (int32_t)w->threads;
+    spmvx_context *tried = NULL;
+    if (o.place != SPMVX_HOST && spmvx_context_create(&o, &tried) != SPMVX_OK) return fail(NULL, "context"), false;
+    if (tried) spmvx_context_get_info(tried, &i);
+    if (!tried || i.place == SPMVX_HOST) {
+        spmvx_context_destroy(tried);
+        if (set->state[GRAPH]) usage_error(&command_bench, "--states has graph, which is a device's");
+        return !set->state[GRAPH];
+    }
+    set->on_device = true;
+    if (!device_open(o.device, set->flush_bytes)) {
+        spmvx_context_destroy(tried);
+        return false;
+    }
+    *ctx = tried;
+    return spmvx_context_set_stream(tried, device_stream()) == SPMVX_OK;
+}
+
+static void close_place(const settings *set, spmvx_context *host, spmvx_context *ctx)
+{
+    if (ctx != host) spmvx_context_destroy(ctx);
+    if (set->on_device) device_close();
+    spmvx_context_destroy(host);
+}
+
 static int run(int argc, char **argv)
 {
     const char *files[MOST_FILES];
     int count;
-    wishes w = { .types = "f64", .states = "warm", .beta = "0", .min_time = "0.2", .rounds = 15, .warmup = 3, .flush = 256 };
+    wishes w = { .place = "any", .types = "f64", .states = "warm", .beta = "0", .min_time = "0.2", .rounds = 15, .warmup = 3, .flush = 256 };
     settings set = { 0 };
     report out = { .out = stdout };
     const option options[] = {
-        { "--suite", 0, TEXT, &w.suite, "NAME", "matrices of a suite: quick, host; or a directory's files" },
+        { "--suite", 0, TEXT, &w.suite, "NAME", "matrices of a suite: quick, host, gpu, small; or a directory's files" },
         { "--kernels", 0, TEXT, &set.kernels, "LIST", "only these, apart by ';' (parameters have commas), 'auto' among them; default: all" },
         { "--peers", 0, TEXT, &w.peers, "LIST", "peers' modules, or directories of them, apart by ','" },
         { "--types", 0, TEXT, &w.types, "T", "f64 (default), f32, or f64,f32" },
-        { "--states", 0, TEXT, &w.states, "LIST", "of warm (default), cold (caches emptied), rotated (other x and y each time)" },
+        { "--states", 0, TEXT, &w.states, "LIST", "of warm (default), cold (caches emptied), rotated (other x and y each time), graph" },
+        { "--place", 0, TEXT, &w.place, "P", "host, cuda or any (default): where to multiply" },
+        { "--device", 0, COUNT, &w.device, "N", "number of the GPU (default 0)" },
         { "--beta", 0, TEXT, &w.beta, "V", "y = A x + V y (default 0)" },
         { "--repeat", 0, COUNT, &w.rounds, "N", "rounds, 1 to 10000 (default 15)" },
         { "--warmup", 0, COUNT, &w.warmup, "N", "multiplications before the first round (default 3)" },
@@ -193,16 +273,17 @@ static int run(int argc, char **argv)
     if (status < 0 && !count && !w.suite) status = usage_error(&command_bench, "no file, name or suite given");
     if (status < 0) status = check(&w, &set, &out);
     if (status >= 0) return status;
-    spmvx_context *ctx = open_context(w.threads);
-    if (!ctx || !import_wisdom(ctx, w.wisdom) || !load_peers(w.peers)) {
-        spmvx_context_destroy(ctx);
+    spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
+    spmvx_context *host = open_context(w.threads), *ctx = NULL;
+    set.flush_bytes = (size_t)w.flush << 20;
+    const bool ready = host && open_place(&w, &set, host, &ctx) && import_wisdom(ctx, w.wisdom) && load_peers(w.peers, set.on_device);
+    if (!ready) {
+        close_place(&set, host, ctx);
         return EXIT_FAILURE;
     }
-    spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
     spmvx_context_get_info(ctx, &i);
     set.threads = i.threads;
-    set.flush_bytes = (size_t)w.flush << 20;
-    set.flush = flush_buffer(set.flush_bytes);
+    if (!set.on_device) set.flush = flush_buffer(set.flush_bytes);
     out.to_file = w.output != NULL;
     if (w.output && !(out.out = fopen(w.output, "w"))) {
         fprintf(stderr, "spmvx: %s: %s\n", w.output, strerror(errno));
@@ -211,7 +292,7 @@ static int run(int argc, char **argv)
         inputs in = { 0 };
         if (w.suite) inputs_add(&in, w.suite);
         for (int k = 0; k < count; k++) inputs_add(&in, files[k]);
-        status = bench_all(&set, ctx, &in, &out);
+        status = bench_all(&set, ctx, host, &in, &out);
         inputs_clear(&in);
         if (w.output && fclose(out.out)) {
             fprintf(stderr, "spmvx: %s: %s\n", w.output, strerror(errno));
@@ -220,7 +301,7 @@ static int run(int argc, char **argv)
     }
     unload_peers();
     free(set.flush);
-    spmvx_context_destroy(ctx);
+    close_place(&set, host, ctx);
     return status;
 }
 

@@ -199,6 +199,17 @@ int64_t index_at(const void *p, spmvx_type t, int64_t i)
     return t == SPMVX_I64 ? ((const int64_t *)p)[i] : ((const int32_t *)p)[i];
 }
 
+bool place_named(const char *name, spmvx_place *out)
+{
+    static const char *const names[] = { "host", "cuda", "any" };
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(name, names[i])) {
+            *out = (spmvx_place)i;
+            return true;
+        }
+    return false;
+}
+
 spmvx_context *open_context(int64_t threads)
 {
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;

@@ -51,6 +51,9 @@ spmvx_type type_named(const char *);
 const char *format_text(spmvx_format);
 const char *base_name(const char *path);
 
+/* HOST, CUDA or ANY of "host", "cuda", "any"; false for anything else. */
+bool place_named(const char *, spmvx_place *out);
+
 /* A host context; NULL after a message. */
 spmvx_context *open_context(int64_t threads);
 /* Gives a file's wisdom to the context; NULL: none. False after a message. */

@@ -195,7 +195,7 @@ static bool stays(const job *j, const spx_sparse *A)
         return A->format == SPMVX_COO && spx_rows_outnumber(A->nrows, A->nnz) && spx_kernel_serves(j->ctx, SPMVX_COO);
     if (format != A->format) return false;
     switch (format) {
-    case SPMVX_CSR: return q->forced.kernel && !q->forced.any_variant && j->there == A && j->ctx->backend->place == SPMVX_CUDA;   /* without looking at it */
+    case SPMVX_CSR: return q->forced.kernel && j->there == A && j->ctx->backend->place == SPMVX_CUDA;   /* without looking at it */
     case SPMVX_CSR5: case SPMVX_TILED: return false;   /* their parameters are the kernel's: built anew */
     case SPMVX_SELL:
         return (l->slice ? l->slice == A->slice : spx_slice_serves(j->ctx, A->slice)) && (!l->sigma || l->sigma == A->sigma);

@@ -1,0 +1,138 @@
+/* The benchmark's view of a CUDA device. The clock of the multiprocessors is asked of the driver's management library, where
+ * there is one. */
+#include "device.h"
+
+#include <cstdio>
+
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+
+namespace {
+
+struct {
+    cudaStream_t stream;
+    cudaEvent_t begin, end;
+    uint4 *flush;
+    unsigned *sum;
+    size_t flush_bytes;
+    void *management;           /* the library, and the device in it */
+    void *handle;
+    int (*clock)(void *, int, unsigned *);
+} dev;
+
+bool good(cudaError_t e, const char *what)
+{
+    if (e != cudaSuccess) fprintf(stderr, "spmvx: %s: %s\n", what, cudaGetErrorString(e));
+    return e == cudaSuccess;
+}
+
+__global__ void __launch_bounds__(512) read_all(size_t n, const uint4 *p, unsigned *sum)
+{
+    const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    unsigned s = 0;
+    for (; i + 3 * step < n; i += 4 * step) {
+        const uint4 a = p[i], b = p[i + step], c = p[i + 2 * step], d = p[i + 3 * step];
+        s += (a.x ^ a.w) + (b.x ^ b.w) + (c.x ^ c.w) + (d.x ^ d.w);
+    }
+    for (; i < n; i += step) s += p[i].x;
+    if (s == 0x12345678u) *sum = s;   /* never, and the compiler does not know */
+}
+
+void open_management(int32_t number)
+{
+    char bus[32];
+    dev.management = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!dev.management || cudaDeviceGetPCIBusId(bus, sizeof bus, number) != cudaSuccess) return;
+    const auto init = reinterpret_cast<int (*)()>(dlsym(dev.management, "nvmlInit_v2"));
+    const auto find = reinterpret_cast<int (*)(const char *, void **)>(dlsym(dev.management, "nvmlDeviceGetHandleByPciBusId_v2"));
+    const auto clock = reinterpret_cast<int (*)(void *, int, unsigned *)>(dlsym(dev.management, "nvmlDeviceGetClockInfo"));
+    if (init && find && clock && init() == 0 && find(bus, &dev.handle) == 0) dev.clock = clock;
+}
+
+}
+
+bool device_open(int32_t number, size_t flush_bytes)
+{
+    dev.flush_bytes = flush_bytes;
+    if (!good(cudaSetDevice(number), "device") || !good(cudaStreamCreate(&dev.stream), "stream") || !good(cudaEventCreate(&dev.begin), "event") ||
+        !good(cudaEventCreate(&dev.end), "event") || !good(cudaMalloc(&dev.flush, flush_bytes), "a buffer to read") ||
+        !good(cudaMemset(dev.flush, 1, flush_bytes), "a buffer to read") || !good(cudaMalloc(&dev.sum, sizeof *dev.sum), "a buffer to read"))
+        return false;
+    open_management(number);
+    return true;
+}
+
+void device_close(void)
+{
+    cudaFree(dev.flush);
+    cudaFree(dev.sum);
+    if (dev.begin) cudaEventDestroy(dev.begin);
+    if (dev.end) cudaEventDestroy(dev.end);
+    if (dev.stream) cudaStreamDestroy(dev.stream);
+    dev = {};
+}
+
+void *device_stream(void)
+{
+    return dev.stream;
+}
+
+bool device_start(void)
+{
+    return good(cudaEventRecord(dev.begin, dev.stream), "event");
+}
+
+bool device_stop(double *seconds)
+{
+    float ms = 0;
+    const bool ok = good(cudaEventRecord(dev.end, dev.stream), "event") && good(cudaEventSynchronize(dev.end), "waiting for the device") &&
+                    good(cudaEventElapsedTime(&ms, dev.begin, dev.end), "event");
+    *seconds = 1e-3 * static_cast<double>(ms);
+    return ok;
+}
+
+double device_read(void)
+{
+    double seconds = 0;
+    if (!device_start()) return 0;
+    read_all<<<1056, 512, 0, dev.stream>>>(dev.flush_bytes / sizeof(uint4), dev.flush, dev.sum);
+    return good(cudaGetLastError(), "reading memory") && device_stop(&seconds) ? static_cast<double>(dev.flush_bytes) / seconds : 0;
+}
+
+bool device_capture(void)
+{
+    return good(cudaStreamBeginCapture(dev.stream, cudaStreamCaptureModeThreadLocal), "capture");
+}
+
+bool device_captured(void **graph)
+{
+    cudaGraph_t made = nullptr;
+    cudaGraphExec_t ready = nullptr;
+    const bool ok = good(cudaStreamEndCapture(dev.stream, &made), "capture") && good(cudaGraphInstantiate(&ready, made, 0), "graph");
+    if (made) cudaGraphDestroy(made);
+    *graph = ready;
+    return ok;
+}
+
+bool device_replay(void *graph)
+{
+    return good(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), dev.stream), "graph");
+}
+
+void device_drop_graph(void *graph)
+{
+    if (graph) cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph));
+}
+
+size_t device_used(void)
+{
+    size_t free_bytes = 0, all = 0;
+    return cudaMemGetInfo(&free_bytes, &all) == cudaSuccess ? all - free_bytes : 0;
+}
+
+double device_clock(void)
+{
+    unsigned mhz = 0;
+    return dev.clock && dev.clock(dev.handle, 1, &mhz) == 0 ? mhz : 0;   /* 1: of the multiprocessors */
+}
