@@ -58,6 +58,7 @@ cudaError_t warm_pool(const spx_cuda *c)
 {
     void *p = nullptr;
     cudaError_t e = cudaMallocFromPoolAsync(&p, 1 << 20, c->pool, c->own);
+    if (e == cudaErrorMemoryAllocation) return cudaSuccess;   /* whoever wants memory will hear of it */
     if (e == cudaSuccess) e = cudaFreeAsync(p, c->own);
     if (e == cudaSuccess) e = cudaStreamSynchronize(c->own);
     return e;
@@ -155,9 +156,8 @@ spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, 
 void free_on(int device, void *p)
 {
     const spx_on_device here(device);
-    if (here.error() != cudaSuccess) return;
     cudaDeviceSynchronize();
-    cudaFree(p);
+    cudaFree(p);   /* also of a device that no longer answers */
 }
 
 void release(const spmvx_context *ctx, void *p)

@@ -7,10 +7,12 @@
  * Source: Merrill & Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016. */
 #include "device.cuh"
 #include "ptx.cuh"
+#include "reduce.cuh"
 
 namespace {
 
-constexpr int THREADS = 256, ITEMS = 8, TILE = THREADS * ITEMS, WARPS = THREADS / 32;
+/* ITEMS is odd, so that threads that read ITEMS apart meet in few banks. */
+constexpr int THREADS = 128, ITEMS = 9, RESIDENT = 7, TILE = THREADS * ITEMS, WARPS = THREADS / 32;
 constexpr unsigned FULL = 0xffffffffu;
 
 /* ---- where tiles begin ---- */
@@ -85,30 +87,40 @@ template <class V> struct carries {
     unsigned *ticket;
 };
 
-/* Adds the carries of all blocks to their rows: those of one row, from neighbouring blocks, in the blocks' order if they are
- * few, by a warp if they are many. */
+/* Adds the carries of all blocks to their rows: a row's only carry by the thread that finds it, those of a long row, from
+ * neighbouring blocks, by a warp in fixed order. MOST of them a thread are loaded before the first is used. */
 template <class V> __device__ void settle(int blocks, int nrows, carries<V> c, V alpha, V *y)
 {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    for (int first = static_cast<int>(threadIdx.x) - lane; first < blocks; first += THREADS) {   /* the same in all lanes of a warp */
-        const int b = first + lane;
-        const int row = b < blocks ? c.row[b] : nrows;
-        const bool head = row < nrows && (b == 0 || c.row[b - 1] != row);
-        const bool alone = head && (b + 1 == blocks || c.row[b + 1] != row);
-        if (alone && c.sum[b] != V(0)) y[row] += alpha * c.sum[b];
-        for (unsigned left = __ballot_sync(FULL, head && !alone); left; left &= left - 1) {
-            const int from = first + __ffs(static_cast<int>(left)) - 1, of = c.row[from];
-            int low = from + 1, high = blocks;   /* rows rise: where this one's carries end */
-            while (low < high) {
-                const int mid = (low + high) / 2;
-                if (c.row[mid] <= of) low = mid + 1;
-                else high = mid;
-            }
-            V sum = 0;
-            for (int k = from + lane; k < low; k += 32) sum += c.sum[k];
+    constexpr int MOST = 8;
+    const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
+    for (int first = 0; first < blocks; first += MOST * THREADS) {
+        int row[MOST], before[MOST], after[MOST];
+        V sum[MOST];
 #pragma unroll
-            for (unsigned d = 16; d; d /= 2) sum += __shfl_down_sync(FULL, sum, d);
-            if (lane == 0) y[of] += alpha * sum;
+        for (int i = 0; i < MOST; i++) {
+            const int b = first + i * THREADS + thread;
+            row[i] = b < blocks ? c.row[b] : nrows;
+            before[i] = b > 0 && b < blocks ? c.row[b - 1] : -1;
+            after[i] = b + 1 < blocks ? c.row[b + 1] : -1;
+            sum[i] = b < blocks ? c.sum[b] : V(0);
+        }
+#pragma unroll
+        for (int i = 0; i < MOST; i++) {
+            const bool head = row[i] < nrows && before[i] != row[i], alone = head && after[i] != row[i];
+            if (alone && sum[i] != V(0)) y[row[i]] += alpha * sum[i];
+            for (unsigned left = __ballot_sync(FULL, head && !alone); left; left &= left - 1) {
+                const int from = first + i * THREADS + thread - lane + __ffs(static_cast<int>(left)) - 1, of = c.row[from];
+                int low = from + 1, high = blocks;   /* rows rise: where this one's carries end */
+                while (low < high) {
+                    const int mid = (low + high) / 2;
+                    if (c.row[mid] <= of) low = mid + 1;
+                    else high = mid;
+                }
+                V total = 0;
+                for (int k = from + lane; k < low; k += 32) total += c.sum[k];
+                total = spx_sum_lanes<32>(total);
+                if (lane == 0) y[of] += alpha * total;
+            }
         }
     }
 }
@@ -117,7 +129,7 @@ template <class V> __device__ void settle(int blocks, int nrows, carries<V> c, V
 template <class V> constexpr size_t shared_bytes() { return TILE * sizeof(V) + (TILE + 1) * sizeof(int); }
 
 template <class V, class P>
-__global__ void __launch_bounds__(THREADS, 4)
+__global__ void __launch_bounds__(THREADS, RESIDENT)
 merge_path(int nrows, int64_t nnz, int tiles, const int *__restrict__ bounds, const P *__restrict__ ptr, const int *__restrict__ col,
            const V *__restrict__ val, const V *__restrict__ x, V alpha, V beta, V *y, carries<V> c)
 {
@@ -136,14 +148,17 @@ merge_path(int nrows, int64_t nnz, int tiles, const int *__restrict__ bounds, co
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) {
             const int k = thread + i * THREADS;
-            at[i] = k < count ? spx_load_stream(col + from + k) : -1;
-            v[i] = k < count ? spx_load_stream(val + from + k) : V(0);
+            at[i] = spx_load_if<SPX_PAST>(k < count, col + from + k, -1);
+            v[i] = spx_load_if<SPX_PAST>(k < count, val + from + k, V(0));
         }
         for (int i = thread; i < rows; i += THREADS) row_end[i] = static_cast<int>(static_cast<int64_t>(ptr[row + i + 1]) - from);
         if (thread == 0) row_end[rows] = TILE + 1;
+        V g[ITEMS];
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) g[i] = spx_load_if<SPX_KEPT>(at[i] >= 0, x + at[i], V(0));
 #pragma unroll
         for (int i = 0; i < ITEMS; i++)
-            if (at[i] >= 0) product[thread + i * THREADS] = v[i] * spx_load_cached(x + at[i]);
+            if (at[i] >= 0) product[thread + i * THREADS] = v[i] * g[i];
         __syncthreads();
         const int diagonal = thread * ITEMS < items ? thread * ITEMS : static_cast<int>(items);
         int r, low = diagonal > count ? diagonal - count : 0, high = diagonal < rows ? diagonal : rows;
@@ -208,7 +223,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 {
     const int64_t tiles = tiles_of(a);
     if (tiles >= INT32_MAX) return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld entries; csr-merge-path takes 2^42 on CUDA", static_cast<long long>(a->nnz));
-    p->chunks = spx_max(1, spx_min(tiles, 8 * spx_cuda_of(ctx)->multiprocessors));
+    p->chunks = spx_max(1, spx_min(tiles, RESIDENT * spx_cuda_of(ctx)->multiprocessors));
     p->work_bytes = SPX_TICKET + static_cast<size_t>(p->chunks) * (sizeof(double) + sizeof(int));
     spmvx_status s = ctx->backend->array_new(ctx, static_cast<size_t>(tiles + 1) * sizeof(int), "a partition", &p->bounds);
     if (s != SPMVX_OK) return s;
@@ -238,7 +253,7 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f)
 {
     const double bytes = static_cast<double>(f->nnz) * (4.0 + static_cast<double>(f->value_bytes)) + static_cast<double>(f->nrows) * static_cast<double>(f->ptr_bytes);
-    return 1500.0 + spx_cuda_cost(f, bytes, 0.65);
+    return 1500.0 + spx_cuda_cost(f, bytes, 0.62);
 }
 
 }

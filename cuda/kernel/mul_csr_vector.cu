@@ -1,6 +1,6 @@
-/* y = alpha*A*x + beta*y for CSR on a GPU: 2 to 64 lanes a row, whose partial sums are added by shuffles. Each group of lanes
- * works on ROWS rows at once, so that so many loads are in flight before the first is used; matrix entries pass by L1, which is
- * left to x.
+/* y = alpha*A*x + beta*y for CSR on a GPU: 2 to 64 lanes a row, whose partial sums are added by shuffles. A group of lanes loads
+ * STEPS entries a lane of each of ROWS rows before it uses the first. Neighbouring lanes of a short row take a part of a sector
+ * each, so L1 has to keep it until the next step; in a matrix that fits in L2 plain loads keep it there, too.
  * Source: Bell & Garland, SC 2009 (CSR-vector); Tsai, Cojean & Anzt, ISC 2020. */
 #include "device.cuh"
 #include "ptx.cuh"
@@ -10,7 +10,8 @@ namespace {
 
 constexpr int64_t THREADS = 256;
 
-template <int LANES> constexpr int rows_at_once = LANES <= 32 ? 2 : 1;
+template <int LANES> constexpr int rows_at_once = LANES == 16 || LANES == 32 ? 2 : 1;
+template <int LANES> constexpr int steps_at_once = LANES <= 8 ? 4 : 3;
 
 /* A row of 64 lanes is two neighbouring warps; the first adds what the second leaves in shared memory. */
 template <int LANES, class V> __device__ __forceinline__ V sum_group(V v)
@@ -25,37 +26,45 @@ template <int LANES, class V> __device__ __forceinline__ V sum_group(V v)
     return warp % 2 == 0 ? v + of_second[warp + 1] : v;
 }
 
-template <class V, class P, int LANES>
+template <class V, class P, int LANES, spx_policy POLICY>
 __global__ void __launch_bounds__(1024)
 csr_vector(int nrows, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const V *__restrict__ x, V alpha, V beta, V *y)
 {
-    constexpr int ROWS = rows_at_once<LANES>;
+    constexpr int ROWS = rows_at_once<LANES>, STEPS = steps_at_once<LANES>;
     const int groups = static_cast<int>(blockDim.x) / LANES, group = static_cast<int>(threadIdx.x) / LANES, lane = static_cast<int>(threadIdx.x) % LANES;
     const int64_t first = static_cast<int64_t>(blockIdx.x) * groups * ROWS + group;
-    P at[ROWS], end[ROWS];
+    P at[ROWS], left[ROWS];   /* the next entry of this lane, and how many there are from it on */
     V sum[ROWS];
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
         const int64_t row = first + static_cast<int64_t>(i) * groups;
-        at[i] = row < nrows ? ptr[row] + lane : 0;
-        end[i] = row < nrows ? ptr[row + 1] : 0;
+        at[i] = spx_load_if<SPX_KEPT>(row < nrows, ptr + row, P(0)) + lane;
+        left[i] = spx_load_if<SPX_KEPT>(row < nrows, ptr + row + 1, P(0)) - at[i];
         sum[i] = 0;
     }
     for (bool more = true; more;) {
-        int c[ROWS];
-        V v[ROWS];
+        int c[ROWS][STEPS];
+        V v[ROWS][STEPS];
         more = false;
 #pragma unroll
-        for (int i = 0; i < ROWS; i++) {
-            const bool in = at[i] < end[i];
-            c[i] = in ? spx_load_stream(col + at[i]) : -1;
-            v[i] = in ? spx_load_stream(val + at[i]) : V(0);
-        }
+        for (int i = 0; i < ROWS; i++)
+#pragma unroll
+            for (int s = 0; s < STEPS; s++) {
+                const bool in = s * LANES < left[i];
+                c[i][s] = spx_load_if<POLICY>(in, col + at[i] + s * LANES, -1);
+                v[i][s] = spx_load_if<POLICY>(in, val + at[i] + s * LANES, V(0));
+            }
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            if (c[i] >= 0) sum[i] += v[i] * spx_load_cached(x + c[i]);
-            at[i] += LANES;
-            more = more || at[i] < end[i];
+            V g[STEPS];
+#pragma unroll
+            for (int s = 0; s < STEPS; s++) g[s] = spx_load_if<SPX_KEPT>(c[i][s] >= 0, x + c[i][s], V(0));
+#pragma unroll
+            for (int s = 0; s < STEPS; s++)
+                if (c[i][s] >= 0) sum[i] += v[i][s] * g[s];
+            left[i] -= STEPS * LANES;
+            at[i] += left[i] > 0 ? STEPS * LANES : 0;
+            more = more || left[i] > 0;
         }
     }
 #pragma unroll
@@ -70,7 +79,8 @@ template <class V, class P, int LANES> spmvx_status launch(const spx_mul *m, V, 
 {
     const spx_sparse *a = m->A;
     const int64_t threads = m->part->param[1], rows = threads / LANES * rows_at_once<LANES>;
-    return spx_cuda_launch(m->ctx, "csr-vector", csr_vector<V, P, LANES>, spx_ceil_div(a->nrows, rows), static_cast<unsigned>(threads), 0,
+    const auto kernel = spx_cuda_fits_l2(m->ctx, a) ? csr_vector<V, P, LANES, SPX_KEPT> : csr_vector<V, P, LANES, SPX_PASSING>;
+    return spx_cuda_launch(m->ctx, "csr-vector", kernel, spx_ceil_div(a->nrows, rows), static_cast<unsigned>(threads), 0,
                            static_cast<int>(a->nrows), static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
                            static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const V *>(m->x), static_cast<V>(m->alpha), static_cast<V>(m->beta),
                            static_cast<V *>(m->y));
@@ -79,7 +89,7 @@ template <class V, class P, int LANES> spmvx_status launch(const spx_mul *m, V, 
 int64_t lanes_for(double mean)
 {
     int64_t lanes = 2;
-    while (lanes < 32 && static_cast<double>(lanes) * 2.5 < mean) lanes *= 2;
+    while (lanes < 32 && static_cast<double>(lanes) * 5.0 < mean) lanes *= 2;
     return lanes;
 }
 
@@ -110,7 +120,7 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f)
 {
     const double bytes = static_cast<double>(f->nnz) * (4.0 + static_cast<double>(f->value_bytes)) + static_cast<double>(f->nrows) * static_cast<double>(f->ptr_bytes);
-    const double all = spx_cuda_cost(f, bytes, 0.72), alone = 300.0 * static_cast<double>(f->longest) / static_cast<double>(lanes_for(f->mean));
+    const double all = spx_cuda_cost(f, bytes, 0.88), alone = 300.0 * static_cast<double>(f->longest) / static_cast<double>(lanes_for(f->mean));
     return all > alone ? all : alone;
 }
 

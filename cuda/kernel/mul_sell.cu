@@ -1,6 +1,7 @@
 /* y = alpha*A*x + beta*y for SELL-C-sigma on a GPU, C a multiple of 32: a warp takes 32 rows of a slice, a lane a row. Where
  * slices are few, T warps of a block split the rows of a slice, and their sums are added in the warps' order. Up to UNROLL
- * entries of a row are loaded before the first is used; the matrix passes by L1, which is left to x.
+ * entries of a row are loaded before the first is used; the matrix passes by L1, which is left to x, unless it fits in L2, where plain
+ * loads keep it.
  * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014; Anzt, Tomov & Dongarra, SpMV on GPUs by SELL-P, 2014. */
 #include "device.cuh"
 #include "ptx.cuh"
@@ -9,56 +10,63 @@ namespace {
 
 constexpr int UNROLL = 8;
 
-template <class V, class P>
+/* Slices are of 32 << wide rows, and 1 << split warps share one. */
+template <class V, class P, spx_policy POLICY>
 __global__ void __launch_bounds__(1024)
-sell(int nrows, int slice, int split, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const int *__restrict__ row,
+sell(int nrows, int wide, int split, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const int *__restrict__ row,
      const V *__restrict__ x, V alpha, V beta, V *y)
 {
-    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32, parts = slice / 32;
-    const int64_t unit = static_cast<int64_t>(blockIdx.x) * (static_cast<int>(blockDim.x) / 32 / split) + warp / split;   /* of 32 rows */
-    const int64_t s = unit / parts, at = unit * 32 + lane;
-    const bool there = unit * 32 < nrows;
+    const int warp = static_cast<int>(threadIdx.x) >> 5, lane = static_cast<int>(threadIdx.x) & 31, part = warp & ((1 << split) - 1);
+    const int unit = static_cast<int>(blockIdx.x) * (static_cast<int>(blockDim.x) >> 5 >> split) + (warp >> split);   /* of 32 rows */
+    const int64_t at = static_cast<int64_t>(unit) * 32 + lane;
+    const bool there = at - lane < nrows;
     V sum = 0;
     if (there) {
-        const P first = ptr[s];
-        const int width = static_cast<int>((ptr[s + 1] - first) / slice);
-        const P from = first + static_cast<P>(unit % parts * 32 + lane);
-        for (int k = warp % split; k < width; k += UNROLL * split) {
+        const P first = ptr[unit >> wide], slice = P(32) << wide;
+        const int width = static_cast<int>((ptr[(unit >> wide) + 1] - first) >> (5 + wide));
+        P place = first + ((unit & ((1 << wide) - 1)) << 5) + lane + part * slice;
+        for (int k = part; k < width; k += UNROLL << split) {
             int c[UNROLL];
             V v[UNROLL], g[UNROLL];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
-                const bool in = k + u * split < width;
-                const P place = from + static_cast<P>(k + u * split) * slice;
-                c[u] = in ? spx_load_stream(col + place) : -1;
-                v[u] = in ? spx_load_stream(val + place) : V(0);
+                const bool in = k + (u << split) < width;
+                c[u] = spx_load_if<POLICY>(in, col + place, -1);
+                v[u] = spx_load_if<POLICY>(in, val + place, V(0));
+                place += in ? slice << split : 0;
             }
 #pragma unroll
-            for (int u = 0; u < UNROLL; u++) g[u] = c[u] >= 0 ? spx_load_cached(x + c[u]) : V(0);
+            for (int u = 0; u < UNROLL; u++) g[u] = spx_load_if<SPX_KEPT>(c[u] >= 0, x + c[u], V(0));
 #pragma unroll
             for (int u = 0; u < UNROLL; u++)
                 if (c[u] >= 0) sum += v[u] * g[u];
         }
     }
-    if (split > 1) {
+    if (split > 0) {
         V *partial = spx_dynamic_shared<V>();
         partial[threadIdx.x] = sum;
         __syncthreads();
-        if (warp % split) return;
-        for (int t = 1; t < split; t++) sum += partial[threadIdx.x + static_cast<unsigned>(t) * 32];
+        if (part) return;
+        for (int t = 1; t < 1 << split; t++) sum += partial[static_cast<int>(threadIdx.x) + t * 32];
     }
     if (!there || at >= nrows) return;
     const int64_t r = row ? row[at] : at;
     y[r] = spx_axpby(alpha, sum, beta, y + r);
 }
 
+int log_of(int64_t power)
+{
+    return __builtin_ctzll(static_cast<unsigned long long>(power));
+}
+
 template <class V, class P> spmvx_status launch(const spx_mul *m)
 {
     const spx_sparse *a = m->A;
     const int64_t split = m->part->param[0], threads = m->part->param[1], units = spx_ceil_div(a->nrows, 32);
-    return spx_cuda_launch(m->ctx, "sell", sell<V, P>, spx_ceil_div(units, threads / 32 / split), static_cast<unsigned>(threads),
-                           split > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0, static_cast<int>(a->nrows), static_cast<int>(a->slice),
-                           static_cast<int>(split), static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
+    const auto kernel = spx_cuda_fits_l2(m->ctx, a) ? sell<V, P, SPX_KEPT> : sell<V, P, SPX_PAST>;
+    return spx_cuda_launch(m->ctx, "sell", kernel, spx_ceil_div(units, threads / 32 / split), static_cast<unsigned>(threads),
+                           split > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0, static_cast<int>(a->nrows), log_of(a->slice / 32),
+                           log_of(split), static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
                            static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const int *>(spx_data(a, SPX_ROW)), static_cast<const V *>(m->x),
                            static_cast<V>(m->alpha), static_cast<V>(m->beta), static_cast<V *>(m->y));
 }
@@ -75,8 +83,8 @@ int64_t split_for(const spmvx_context *ctx, const spx_sparse *a)
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     int64_t *split = &p->param[0], *threads = &p->param[1];
-    if (a->slice % 32)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "slices of %lld rows; sell takes multiples of 32 on CUDA", static_cast<long long>(a->slice));
+    if (a->slice != 32 && a->slice != 64)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "slices of %lld rows; sell takes 32 and 64 on CUDA", static_cast<long long>(a->slice));
     if (!*split) *split = split_for(ctx, a);
     if (*split & (*split - 1)) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has split=%lld; sell takes powers of two", static_cast<long long>(*split));
     if (*threads % 32 || (*threads / 32 & (*threads / 32 - 1)))

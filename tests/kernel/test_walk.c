@@ -336,6 +336,11 @@ static void every_kernel_was_tried(void **state)
 
 int main(void)
 {
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context *ctx = NULL;
+    o.place = test_place();
+    if (spmvx_context_create(&o, &ctx) == SPMVX_ERR_DEVICE) return 77;
+    spmvx_context_destroy(ctx);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walk_cases), cmocka_unit_test(walk_real_matrices), cmocka_unit_test(walk_bad_values),
         cmocka_unit_test(walk_wide_pointers), cmocka_unit_test(walk_threads), cmocka_unit_test(every_kernel_was_tried),

@@ -1,0 +1,117 @@
+/* Shared by the tests of a device. */
+#include "device.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const device_kernels[] = { "csr-vector", "csr-merge-path", "sell" };
+
+spmvx_context *device_context(int32_t device, void *stream, uint32_t flags)
+{
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context *ctx = NULL;
+    o.place = SPMVX_CUDA;
+    o.device = device;
+    o.stream = stream;
+    o.flags = flags;
+    assert_ok(NULL, spmvx_context_create(&o, &ctx));
+    return ctx;
+}
+
+int device_count(void)
+{
+    int n = 0;
+    assert_cuda(cudaGetDeviceCount(&n));
+    return n;
+}
+
+problem problem_new(void)
+{
+    enum { ROWS = 700, COLS = 800, LONG = 333, LONG_ENTRIES = 6000, MOST = ROWS * 9 + LONG_ENTRIES };
+    problem p = { .t = { .name = "problem", .nrows = ROWS, .ncols = COLS } };
+    uint64_t seed = 5;
+    p.t.row = malloc(MOST * sizeof *p.t.row);
+    p.t.col = malloc(MOST * sizeof *p.t.col);
+    p.t.val = malloc(MOST * sizeof *p.t.val);
+    for (int32_t r = 0; r < ROWS; r++)
+        for (int n = r == LONG ? LONG_ENTRIES : (int)(case_random(&seed) % 9); n > 0; n--) {
+            p.t.row[p.t.nnz] = r;
+            p.t.col[p.t.nnz] = (int32_t)(case_random(&seed) % COLS);
+            p.t.val[p.t.nnz++] = case_value(&seed);
+        }
+    p.csr = case_csr(&p.t, SPMVX_F64);
+    p.x = malloc(COLS * sizeof *p.x);
+    p.y = calloc(ROWS, sizeof *p.y);
+    p.want = calloc(ROWS, sizeof *p.want);
+    for (int i = 0; i < COLS; i++) p.x[i] = case_value(&seed);
+    for (int64_t k = 0; k < p.t.nnz; k++) p.want[p.t.row[k]] += p.t.val[k] * p.x[p.t.col[k]];
+    return p;
+}
+
+void problem_free(problem *p)
+{
+    triples_free(&p->t);
+    csr_free(&p->csr);
+    free(p->x);
+    free(p->y);
+    free(p->want);
+}
+
+void problem_check(const problem *p, const double *y)
+{
+    for (int64_t r = 0; r < p->t.nrows; r++)
+        if (!(fabs(y[r] - p->want[r]) < 1e-10)) fail_msg("row %d is %g, not %g", (int)r, y[r], p->want[r]);
+}
+
+void problem_run(spmvx_context *ctx, const problem *p, const spmvx_matrix *A)
+{
+    double *y = malloc((size_t)p->t.nrows * sizeof *y);
+    for (int64_t r = 0; r < p->t.nrows; r++) y[r] = NAN;
+    void *dx = test_up(ctx, p->x, (size_t)p->t.ncols * 8), *dy = test_up(ctx, y, (size_t)p->t.nrows * 8);
+    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, A, dx, 0.0, dy));
+    assert_ok(ctx, spmvx_buffer_download(ctx, y, dy, (size_t)p->t.nrows * 8));
+    problem_check(p, y);
+    spmvx_buffer_free(ctx, dx);
+    spmvx_buffer_free(ctx, dy);
+    free(y);
+}
+
+lent_arrays lent_new(const problem *p)
+{
+    const size_t nnz = (size_t)p->t.nnz, rows = (size_t)p->t.nrows;
+    lent_arrays l = { .arrays = p->csr.arrays };
+    int32_t *ptr = malloc((rows + 1) * sizeof *ptr);
+    for (size_t r = 0; r <= rows; r++) ptr[r] = (int32_t)p->csr.ptr[r];
+    assert_cuda(cudaMalloc(&l.ptr, (rows + 1) * 4));
+    assert_cuda(cudaMalloc(&l.col, nnz * 4));
+    assert_cuda(cudaMalloc(&l.val, nnz * 8));
+    assert_cuda(cudaMemcpy(l.ptr, ptr, (rows + 1) * 4, cudaMemcpyHostToDevice));
+    assert_cuda(cudaMemcpy(l.col, p->csr.col, nnz * 4, cudaMemcpyHostToDevice));
+    assert_cuda(cudaMemcpy(l.val, p->csr.val, nnz * 8, cudaMemcpyHostToDevice));
+    free(ptr);
+    l.arrays.ptr_type = SPMVX_I32;
+    l.arrays.ptr = l.ptr;
+    l.arrays.col = l.col;
+    l.arrays.val = l.val;
+    return l;
+}
+
+void lent_free(lent_arrays *l)
+{
+    cudaFree(l->ptr);
+    cudaFree(l->col);
+    cudaFree(l->val);
+}
+
+spmvx_matrix *convert_by(spmvx_context *ctx, const spmvx_matrix *m, const char *kernel, uint32_t ops, uint32_t flags, int64_t nvec)
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    spmvx_matrix *A = NULL;
+    o.kernel = kernel;
+    o.ops = ops;
+    o.flags = flags;
+    o.nvec = nvec;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &A));
+    return A;
+}

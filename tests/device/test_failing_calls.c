@@ -1,0 +1,241 @@
+/* On the emulator: the N-th call of the runtime fails, for every N, in every public function that reaches it. Each time there is a
+ * status with a message, nothing leaks, handles work on or can be destroyed, and no error stays pending. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "simt.h"
+
+typedef struct scene {
+    problem p;
+    lent_arrays lent;
+    spmvx_context *ctx;
+    spmvx_matrix *csr, *sell, *merge, *made;
+    void *x, *y, *val;
+} scene;
+
+static scene scene_new(void)
+{
+    scene s = { .p = problem_new() };
+    s.lent = lent_new(&s.p);
+    s.ctx = device_context(0, NULL, SPMVX_CONTEXT_CHECK);
+    assert_ok(s.ctx, spmvx_matrix_create(s.ctx, &s.p.csr.arrays, 0, &s.csr));
+    s.sell = convert_by(s.ctx, s.csr, "sell", SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE, 3);
+    s.merge = convert_by(s.ctx, s.csr, "csr-merge-path", 0, 0, 0);
+    s.x = test_up(s.ctx, s.p.x, 800 * 8);
+    s.y = test_up(s.ctx, s.p.y, 700 * 8);
+    s.val = test_up(s.ctx, s.p.csr.val, (size_t)s.p.t.nnz * 8);
+    return s;
+}
+
+static void scene_free(scene *s)
+{
+    spmvx_buffer_free(s->ctx, s->x);
+    spmvx_buffer_free(s->ctx, s->y);
+    spmvx_buffer_free(s->ctx, s->val);
+    spmvx_matrix_destroy(s->csr);
+    spmvx_matrix_destroy(s->sell);
+    spmvx_matrix_destroy(s->merge);
+    spmvx_context_destroy(s->ctx);
+    lent_free(&s->lent);
+    problem_free(&s->p);
+}
+
+static spmvx_status open_another(scene *s)
+{
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context *ctx = NULL;
+    (void)s;
+    o.place = SPMVX_CUDA;
+    const spmvx_status status = spmvx_context_create(&o, &ctx);
+    spmvx_context_destroy(ctx);
+    return status;
+}
+
+static spmvx_status give(scene *s) { return spmvx_matrix_create(s->ctx, &s->p.csr.arrays, 0, &s->made); }
+static spmvx_status give_device(scene *s) { return spmvx_matrix_create(s->ctx, &s->lent.arrays, 0, &s->made); }
+static spmvx_status lend(scene *s) { return spmvx_matrix_create(s->ctx, &s->lent.arrays, SPMVX_BORROW, &s->made); }
+static spmvx_status lend_trusted(scene *s) { return spmvx_matrix_create(s->ctx, &s->lent.arrays, SPMVX_BORROW | SPMVX_TRUST, &s->made); }
+
+static spmvx_status convert_with(scene *s, const char *kernel, int32_t effort, uint32_t ops, uint32_t flags)
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.kernel = kernel;
+    o.effort = effort;
+    o.ops = ops;
+    o.flags = flags;
+    return spmvx_matrix_convert(s->ctx, s->csr, &o, &s->made);
+}
+
+static spmvx_status to_sell(scene *s) { return convert_with(s, "sell", 0, SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE); }
+static spmvx_status to_merge(scene *s) { return convert_with(s, "csr-merge-path", 0, 0, 0); }
+static spmvx_status to_vector(scene *s) { return convert_with(s, "csr-vector", 0, SPMVX_OPS_N | SPMVX_OPS_T, 0); }
+static spmvx_status by_model(scene *s) { return convert_with(s, NULL, 0, 0, 0); }
+static spmvx_status by_timing(scene *s) { return convert_with(s, NULL, 1, 0, 0); }
+static spmvx_status turn(scene *s) { return spmvx_matrix_transpose(s->ctx, s->sell, &s->made); }
+static spmvx_status multiply(scene *s) { return spmvx_mul(s->ctx, SPMVX_N, 1.0, s->sell, s->x, 0.0, s->y); }
+static spmvx_status multiply_merge(scene *s) { return spmvx_mul(s->ctx, SPMVX_N, 1.0, s->merge, s->x, 0.0, s->y); }
+static spmvx_status multiply_turned(scene *s) { return spmvx_mul(s->ctx, SPMVX_T, 1.0, s->sell, s->y, 0.0, s->x); }
+static spmvx_status multiply_columns(scene *s) { return spmvx_mul_multi(s->ctx, SPMVX_N, 1.0, s->sell, 1, s->x, 800, 0.0, s->y, 700); }
+static spmvx_status scale(scene *s) { return spmvx_mul(s->ctx, SPMVX_N, 0.0, s->sell, s->x, 0.5, s->y); }
+static spmvx_status renew(scene *s) { return spmvx_matrix_update_values(s->ctx, s->sell, s->val); }
+static spmvx_status wait(scene *s) { return spmvx_context_synchronize(s->ctx); }
+static spmvx_status trim(scene *s) { return spmvx_context_trim(s->ctx); }
+static spmvx_status upload(scene *s) { return spmvx_buffer_upload(s->ctx, s->x, s->p.x, 800 * 8); }
+static spmvx_status download(scene *s) { return spmvx_buffer_download(s->ctx, s->p.y, s->y, 700 * 8); }
+static spmvx_status write_file(scene *s) { return spmvx_matrix_write(s->ctx, s->sell, "/dev/null", NULL); }
+
+static spmvx_status allocate(scene *s)
+{
+    void *p = NULL;
+    const spmvx_status status = spmvx_buffer_alloc(s->ctx, 1000, &p);
+    spmvx_buffer_free(s->ctx, p);
+    return status;
+}
+
+static spmvx_status multiply_elsewhere(scene *s)
+{
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    const spmvx_status status = spmvx_mul(ctx, SPMVX_N, 1.0, s->merge, s->x, 0.0, s->y);
+    spmvx_context_destroy(ctx);
+    return status;
+}
+
+static spmvx_status to_host(scene *s)
+{
+    spmvx_context *host = NULL;
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    const spmvx_status status = spmvx_matrix_convert(host, s->sell, NULL, &s->made);
+    spmvx_matrix_destroy(s->made);
+    s->made = NULL;
+    spmvx_context_destroy(host);
+    return status;
+}
+
+static void sweep(const char *name, spmvx_status (*call)(scene *), cudaError_t error)
+{
+    scene s = scene_new();
+    spmvx_context_trim(s.ctx);
+    if (call != multiply_elsewhere && call != trim) assert_ok(s.ctx, spmvx_mul_prepare(s.ctx, s.merge, SPMVX_N, 1));
+    long n = 1;
+    for (int done = 0; !done; n++) {
+        if (n > 2000) fail_msg("%s: no end of calls", name);
+        const simt_live before = simt_live_now();
+        simt_fail_call(n, error, 0);
+        const spmvx_status status = call(&s);
+        done = simt_calls() < n;   /* it ended before the n-th */
+        simt_fail_call(0, cudaSuccess, 0);
+        if (done && status != SPMVX_OK) fail_msg("%s failed by itself: %s", name, spmvx_last_error(NULL));
+        if (status != SPMVX_OK) {
+            if (status != SPMVX_ERR_DEVICE && status != SPMVX_ERR_MEMORY) fail_msg("%s, call %ld: status %d, %s", name, n, (int)status, spmvx_last_error(NULL));
+            if (strlen(spmvx_last_error(NULL)) < 10) fail_msg("%s, call %ld: no message", name, n);
+            if (s.made) fail_msg("%s, call %ld: failed, and gave a matrix", name, n);
+        }
+        if (cudaPeekAtLastError() != cudaSuccess) fail_msg("%s, call %ld: left %s pending", name, n, cudaGetErrorName(cudaPeekAtLastError()));
+        spmvx_matrix_destroy(s.made);
+        s.made = NULL;
+        const simt_live after = simt_live_now();
+        if (after.allocations > before.allocations + (status == SPMVX_OK && call == multiply_elsewhere) || after.streams != before.streams || after.pools != before.pools)
+            fail_msg("%s, call %ld: %zu allocations, %zu before", name, n, after.allocations, before.allocations);
+    }
+    problem_run(s.ctx, &s.p, s.merge);
+    scene_free(&s);
+    if (n < 4) fail_msg("%s made %ld calls", name, n - 2);
+}
+
+static void test_sweep(void **state)
+{
+    (void)state;
+    const simt_live before = simt_live_now();
+#define SWEEP(f) sweep(#f, f, cudaErrorUnknown)
+    SWEEP(open_another);
+    SWEEP(give);
+    SWEEP(give_device);
+    SWEEP(lend);
+    SWEEP(lend_trusted);
+    SWEEP(to_sell);
+    SWEEP(to_merge);
+    SWEEP(to_vector);
+    SWEEP(by_model);
+    SWEEP(turn);
+    SWEEP(multiply);
+    SWEEP(multiply_merge);
+    SWEEP(multiply_turned);
+    SWEEP(multiply_columns);
+    SWEEP(scale);
+    SWEEP(renew);
+    SWEEP(wait);
+    SWEEP(trim);
+    SWEEP(upload);
+    SWEEP(download);
+    SWEEP(allocate);
+    SWEEP(write_file);
+    SWEEP(to_host);
+    sweep("to_sell without memory", to_sell, cudaErrorMemoryAllocation);
+    const simt_live after = simt_live_now();
+    assert_int_equal(after.allocations, before.allocations);
+    assert_int_equal(after.pools, before.pools);
+    assert_int_equal(after.streams, before.streams);
+}
+
+/* Every later call fails, too: a broken device. Calls answer, and what there is can be destroyed. */
+static void test_broken_device(void **state)
+{
+    (void)state;
+    scene s = scene_new();
+    simt_fail_call(1, cudaErrorIllegalAddress, 1);
+    assert_int_equal(multiply(&s), SPMVX_ERR_DEVICE);
+    assert_int_equal(give(&s), SPMVX_ERR_DEVICE);
+    assert_int_equal(by_timing(&s), SPMVX_ERR_DEVICE);
+    assert_int_equal(multiply_merge(&s), SPMVX_ERR_DEVICE);
+    assert_null(s.made);
+    scene_free(&s);
+    simt_fail_call(0, cudaSuccess, 0);
+    scene again = scene_new();
+    problem_run(again.ctx, &again.p, again.sell);
+    scene_free(&again);
+}
+
+static void test_no_device(void **state)
+{
+    (void)state;
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
+    spmvx_context *ctx = NULL;
+    simt_machine(0, 0, 0);
+    o.place = SPMVX_CUDA;
+    assert_fails(SPMVX_ERR_DEVICE, "no CUDA device answers", spmvx_context_create(&o, &ctx));
+    o.place = SPMVX_ANY;
+    assert_ok(NULL, spmvx_context_create(&o, &ctx));
+    assert_ok(ctx, spmvx_context_get_info(ctx, &i));
+    assert_int_equal(i.place, SPMVX_HOST);
+    spmvx_context_destroy(ctx);
+    simt_machine(2, 2, (size_t)1 << 30);
+}
+
+/* Little memory: a status, and all works on when there is enough. */
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    simt_machine(2, 2, 100000);
+    problem p = problem_new();
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_matrix *m = NULL;
+    assert_fails(SPMVX_ERR_MEMORY, "device 0", spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    assert_null(m);
+    spmvx_context_destroy(ctx);
+    simt_machine(2, 2, (size_t)1 << 30);
+    ctx = device_context(0, NULL, 0);
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    problem_run(ctx, &p, m);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
+int main(void)
+{
+    (void)multiply_elsewhere;
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sweep), cmocka_unit_test(test_broken_device), cmocka_unit_test(test_no_device), cmocka_unit_test(test_out_of_memory) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
