@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* More slots than this for a nonzero are refused, but for small matrices. */
-enum { MOST_FILL = 16, SMALL = 1 << 20 };
+enum { MOST_FILL = 4, SMALL = 1 << 20 };
 
 void blocks_free(blocks *b)
 {
@@ -73,6 +73,9 @@ int sliced_ell_make(const peer_matrix *A, int64_t slice, blocks *b, peer_error *
         blocks_free(b);
         return result;
     }
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static)
+#endif
     for (int64_t s = 0; s < b->count; s++) fill_slice(A, s, slice, b);
     return PEER_OK;
 }
