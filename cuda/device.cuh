@@ -80,11 +80,11 @@ template <class F> spmvx_status spx_by_type(const spx_sparse *a, F f)
     return a->ptr_type == SPMVX_I64 ? f(float(), int64_t()) : f(float(), int32_t());
 }
 
-/* May all of the matrix stay in L2 from one multiplication to the next, with x and y? */
-inline bool spx_cuda_fits_l2(const spmvx_context *ctx, const spx_sparse *a)
+/* What a multiplication touches, against the size of L2: below 1, all may stay there from one multiplication to the next. */
+inline double spx_cuda_of_l2(const spmvx_context *ctx, const spx_sparse *a)
 {
     const size_t each = spx_type_bytes(a->val_type), bytes = static_cast<size_t>(a->stored) * (4 + each) + static_cast<size_t>(a->nrows + a->ncols) * each;
-    return bytes < spx_cuda_of(ctx)->l2_bytes;
+    return static_cast<double>(bytes) / static_cast<double>(spx_cuda_of(ctx)->l2_bytes);
 }
 
 /* alpha*sum + beta*y, which reads y only if beta is not 0. */

@@ -78,6 +78,19 @@ template <class V> __device__ run_of<V> scan_block(run_of<V> mine, V open, V *ou
     return lane ? join(into, left) : into;
 }
 
+/* The sum over the block, the same bits in every thread; scratch of WARPS elements, free again on return. */
+template <class V> __device__ __forceinline__ V sum_to_all(V v, V *scratch)
+{
+    v = spx_sum_lanes<32>(v);
+    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
+    __syncthreads();
+    V sum = scratch[0];
+#pragma unroll
+    for (int w = 1; w < WARPS; w++) sum += scratch[w];
+    __syncthreads();
+    return sum;
+}
+
 /* ---- the multiplication ---- */
 
 /* What a block leaves of the row that it did not end. */
@@ -152,10 +165,18 @@ merge_path(int nrows, int64_t nnz, int tiles, const int *__restrict__ bounds, co
             v[i] = spx_load_if<SPX_PAST>(k < count, val + from + k, V(0));
         }
         for (int i = thread; i < rows; i += THREADS) row_end[i] = static_cast<int>(static_cast<int64_t>(ptr[row + i + 1]) - from);
-        if (thread == 0) row_end[rows] = TILE + 1;
+        if (thread == 0 && rows) row_end[rows] = TILE + 1;
         V g[ITEMS];
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) g[i] = spx_load_if<SPX_KEPT>(at[i] >= 0, x + at[i], V(0));
+        if (rows == 0) {   /* all of one row, which goes on: no merge */
+            V sum = 0;
+#pragma unroll
+            for (int i = 0; i < ITEMS; i++)
+                if (at[i] >= 0) sum += v[i] * g[i];
+            open += sum_to_all(sum, product);
+            continue;
+        }
 #pragma unroll
         for (int i = 0; i < ITEMS; i++)
             if (at[i] >= 0) product[thread + i * THREADS] = v[i] * g[i];

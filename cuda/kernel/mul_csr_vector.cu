@@ -1,6 +1,7 @@
 /* y = alpha*A*x + beta*y for CSR on a GPU: 2 to 64 lanes a row, whose partial sums are added by shuffles. A group of lanes loads
  * STEPS entries a lane of each of ROWS rows before it uses the first. Neighbouring lanes of a short row take a part of a sector
- * each, so L1 has to keep it until the next step; in a matrix that fits in L2 plain loads keep it there, too.
+ * each, so L1 has to keep it until the next step; plain loads are best where the matrix stays in L2, and where it is far larger; in
+ * between they drive x out of it.
  * Source: Bell & Garland, SC 2009 (CSR-vector); Tsai, Cojean & Anzt, ISC 2020. */
 #include "device.cuh"
 #include "ptx.cuh"
@@ -79,7 +80,8 @@ template <class V, class P, int LANES> spmvx_status launch(const spx_mul *m, V, 
 {
     const spx_sparse *a = m->A;
     const int64_t threads = m->part->param[1], rows = threads / LANES * rows_at_once<LANES>;
-    const auto kernel = spx_cuda_fits_l2(m->ctx, a) ? csr_vector<V, P, LANES, SPX_KEPT> : csr_vector<V, P, LANES, SPX_PASSING>;
+    const double of_l2 = spx_cuda_of_l2(m->ctx, a);
+    const auto kernel = of_l2 < 1.0 || of_l2 > 4.0 ? csr_vector<V, P, LANES, SPX_KEPT> : csr_vector<V, P, LANES, SPX_PASSING>;
     return spx_cuda_launch(m->ctx, "csr-vector", kernel, spx_ceil_div(a->nrows, rows), static_cast<unsigned>(threads), 0,
                            static_cast<int>(a->nrows), static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
                            static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const V *>(m->x), static_cast<V>(m->alpha), static_cast<V>(m->beta),

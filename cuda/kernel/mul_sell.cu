@@ -8,32 +8,33 @@
 
 namespace {
 
-constexpr int UNROLL = 8;
+constexpr int UNROLL = 8, MOST_SPLIT = 1024, MOST_WHOLE = 256;   /* threads a block */
 
-/* Slices are of 32 << wide rows, and 1 << split warps share one. */
-template <class V, class P, spx_policy POLICY>
-__global__ void __launch_bounds__(1024)
-sell(int nrows, int wide, int split, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const int *__restrict__ row,
+/* Slices are of SLICE rows, 32 or 64; with SPLIT, 1 << split warps share 32 of them. */
+template <class V, class P, int SLICE, bool SPLIT, spx_policy POLICY>
+__global__ void __launch_bounds__(SPLIT ? MOST_SPLIT : MOST_WHOLE, SPLIT ? 1 : 6)
+sell(int nrows, int split, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const int *__restrict__ row,
      const V *__restrict__ x, V alpha, V beta, V *y)
 {
-    const int warp = static_cast<int>(threadIdx.x) >> 5, lane = static_cast<int>(threadIdx.x) & 31, part = warp & ((1 << split) - 1);
+    constexpr int PARTS = SLICE / 32;
+    if constexpr (!SPLIT) split = 0;
+    const int warp = static_cast<int>(threadIdx.x) >> 5, lane = static_cast<int>(threadIdx.x) & 31, part = SPLIT ? warp & ((1 << split) - 1) : 0;
     const int unit = static_cast<int>(blockIdx.x) * (static_cast<int>(blockDim.x) >> 5 >> split) + (warp >> split);   /* of 32 rows */
-    const int64_t at = static_cast<int64_t>(unit) * 32 + lane;
-    const bool there = at - lane < nrows;
+    const bool there = static_cast<int64_t>(unit) * 32 < nrows;
     V sum = 0;
     if (there) {
-        const P first = ptr[unit >> wide], slice = P(32) << wide;
-        const int width = static_cast<int>((ptr[(unit >> wide) + 1] - first) >> (5 + wide));
-        P place = first + ((unit & ((1 << wide) - 1)) << 5) + lane + part * slice;
+        const P first = ptr[unit / PARTS];
+        const int width = static_cast<int>((ptr[unit / PARTS + 1] - first) / SLICE), offset = unit % PARTS * 32 + lane;
+        const int *c0 = col + first + offset;
+        const V *v0 = val + first + offset;
         for (int k = part; k < width; k += UNROLL << split) {
             int c[UNROLL];
             V v[UNROLL], g[UNROLL];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
-                const bool in = k + (u << split) < width;
-                c[u] = spx_load_if<POLICY>(in, col + place, -1);
-                v[u] = spx_load_if<POLICY>(in, val + place, V(0));
-                place += in ? slice << split : 0;
+                const int at = k + (u << split);
+                c[u] = spx_load_if<POLICY>(at < width, c0 + static_cast<int64_t>(at) * SLICE, -1);
+                v[u] = spx_load_if<POLICY>(at < width, v0 + static_cast<int64_t>(at) * SLICE, V(0));
             }
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) g[u] = spx_load_if<SPX_KEPT>(c[u] >= 0, x + c[u], V(0));
@@ -42,13 +43,14 @@ sell(int nrows, int wide, int split, const P *__restrict__ ptr, const int *__res
                 if (c[u] >= 0) sum += v[u] * g[u];
         }
     }
-    if (split > 0) {
+    if constexpr (SPLIT) {
         V *partial = spx_dynamic_shared<V>();
         partial[threadIdx.x] = sum;
         __syncthreads();
         if (part) return;
         for (int t = 1; t < 1 << split; t++) sum += partial[static_cast<int>(threadIdx.x) + t * 32];
     }
+    const int64_t at = static_cast<int64_t>(unit) * 32 + lane;
     if (!there || at >= nrows) return;
     const int64_t r = row ? row[at] : at;
     y[r] = spx_axpby(alpha, sum, beta, y + r);
@@ -59,16 +61,21 @@ int log_of(int64_t power)
     return __builtin_ctzll(static_cast<unsigned long long>(power));
 }
 
-template <class V, class P> spmvx_status launch(const spx_mul *m)
+template <class V, class P, int SLICE, bool SPLIT> spmvx_status launch(const spx_mul *m)
 {
     const spx_sparse *a = m->A;
     const int64_t split = m->part->param[0], threads = m->part->param[1], units = spx_ceil_div(a->nrows, 32);
-    const auto kernel = spx_cuda_fits_l2(m->ctx, a) ? sell<V, P, SPX_KEPT> : sell<V, P, SPX_PAST>;
+    const auto kernel = spx_cuda_of_l2(m->ctx, a) < 1.0 ? sell<V, P, SLICE, SPLIT, SPX_KEPT> : sell<V, P, SLICE, SPLIT, SPX_PAST>;
     return spx_cuda_launch(m->ctx, "sell", kernel, spx_ceil_div(units, threads / 32 / split), static_cast<unsigned>(threads),
-                           split > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0, static_cast<int>(a->nrows), log_of(a->slice / 32),
-                           log_of(split), static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
+                           SPLIT ? static_cast<size_t>(threads) * sizeof(V) : 0, static_cast<int>(a->nrows), log_of(split),
+                           static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
                            static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const int *>(spx_data(a, SPX_ROW)), static_cast<const V *>(m->x),
                            static_cast<V>(m->alpha), static_cast<V>(m->beta), static_cast<V *>(m->y));
+}
+
+template <class V, class P, int SLICE> spmvx_status launch_slices(const spx_mul *m)
+{
+    return m->part->param[0] > 1 ? launch<V, P, SLICE, true>(m) : launch<V, P, SLICE, false>(m);
 }
 
 /* So that a multiprocessor has 32 warps and more, while each still has entries to load. */
@@ -89,20 +96,22 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     if (*split & (*split - 1)) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has split=%lld; sell takes powers of two", static_cast<long long>(*split));
     if (*threads % 32 || (*threads / 32 & (*threads / 32 - 1)))
         return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has threads=%lld; sell takes 32 times a power of two", static_cast<long long>(*threads));
-    *threads = spx_max(*threads, *split * 32);
+    *threads = *split > 1 ? spx_max(*threads, *split * 32) : spx_min(*threads, MOST_WHOLE);
     return SPMVX_OK;
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return spx_by_type(m->A, [m](auto v, auto p) { return launch<decltype(v), decltype(p)>(m); });
+    return spx_by_type(m->A, [m](auto v, auto p) {
+        return m->A->slice == 32 ? launch_slices<decltype(v), decltype(p), 32>(m) : launch_slices<decltype(v), decltype(p), 64>(m);
+    });
 }
 
 double cost(const spx_features *f)
 {
     const double n = static_cast<double>(f->sell_stored), slices = static_cast<double>(f->nrows) / static_cast<double>(spx_max(f->slice, 1));
     const double moved = f->sigma > 1 ? 4.0 * static_cast<double>(f->nrows) : 0.0;
-    const double all = spx_cuda_cost(f, n * (4.0 + static_cast<double>(f->value_bytes)) + slices * 4.0 + moved, 0.95), alone = 100.0 * static_cast<double>(f->longest) / 32.0;
+    const double all = spx_cuda_cost(f, n * (4.0 + static_cast<double>(f->value_bytes)) + slices * 4.0 + moved, 0.95), alone = 450.0 * static_cast<double>(f->longest);
     return all > alone ? all : alone;
 }
 

@@ -23,6 +23,8 @@ bool device_replay(void *graph);
 void device_drop_graph(void *graph);    /* NULL is fine */
 size_t device_used(void);               /* bytes of the device's memory, of all programs */
 double device_clock(void);              /* MHz of the multiprocessors; 0: not known */
+/* What launching an empty kernel takes, one after the other on the stream and in a graph, in seconds. */
+bool device_launch(double *stream, double *graph);
 
 #ifdef __cplusplus
 }

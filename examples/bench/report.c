@@ -228,7 +228,10 @@ void report_begin(report *r, const spmvx_context *ctx, const settings *set)
             fprintf(r->out, ": ");
             json_text(r->out, version);
         }
-        fprintf(r->out, "}, \"cases\": [");
+        double stream = 0, graph = 0;
+        fprintf(r->out, "}, ");
+        if (set->on_device && device_launch(&stream, &graph)) fprintf(r->out, "\"empty_launch_s\": {\"stream\": %.4e, \"graph\": %.4e}, ", stream, graph);
+        fprintf(r->out, "\"cases\": [");
     } else {
         fprintf(r->out, "%sspmvx %s on %s\n", r->kind == MARKDOWN ? "## " : "", spmvx_version_string(), i.name);
         for (int k = 0; k < peer_count(); k++) {

@@ -13,48 +13,48 @@ expect 2 "$spmvx" bench --json --csv lap2d_9; has err 'exclude'
 expect 2 "$spmvx" bench; has err 'no file, name or suite'
 
 # Every kernel, AUTO both ways, two types, three states: a row each, and none wrong.
-expect 0 "$spmvx" bench --flush 4 --repeat 2 --warmup 1 --min-time 0 --types f64,f32 --states warm,cold,rotated --csv lap2d_9; silent err
+expect 0 "$spmvx" bench --place host --flush 4 --repeat 2 --warmup 1 --min-time 0 --types f64,f32 --states warm,cold,rotated --csv lap2d_9; silent err
 kernels=$("$spmvx" kernels --available | grep -c '^host/mul/')
 lines=$(wc -l <"$tmp/out")
 [ "$lines" = $((1 + 6 * (kernels + 2))) ] || { echo "$lines lines of CSV, for $kernels kernels"; cat "$tmp/out"; bad=1; }
 columns=$(sed 's/"[^"]*"/text/g' "$tmp/out" | awk -F, '{ print NF }' | sort -u)
 [ "$columns" = 23 ] || { echo "lines of $columns columns"; bad=1; }
-expect 0 "$spmvx" bench --flush 4 --repeat 2 --min-time 0 --beta 0.5 --kernels 'csr-vector;packed;auto' lap2d_9 random_50_7_100
+expect 0 "$spmvx" bench --place host --flush 4 --repeat 2 --min-time 0 --beta 0.5 --kernels 'csr-vector;packed;auto' lap2d_9 random_50_7_100
 has out 'lap2d_9: 81 x 81, 369 nonzeros, f64, warm, beta 0.5'; has out 'random_50_7_100: 50 x 7'; has out 'AUTO, by timing took'
 has out '^fastest: \|^no winner'; has out 'against the better of csr-vector'
-expect 0 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels 'csr-vector' --markdown lap2d_9; has out '^### lap2d_9'; has out '^| .*csr-vector'
+expect 0 "$spmvx" bench --place host --flush 4 --repeat 1 --min-time 0 --kernels 'csr-vector' --markdown lap2d_9; has out '^### lap2d_9'; has out '^| .*csr-vector'
 
 # What cannot be read or made is told, and the rest goes on.
-expect 1 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels csr-scalar lap2d_9 nonsense "$tmp/none" lap2d_8
+expect 1 "$spmvx" bench --place host --flush 4 --repeat 1 --min-time 0 --kernels csr-scalar lap2d_9 nonsense "$tmp/none" lap2d_8
 has err 'nonsense: no such file, and as a matrix.s name'; has err 'known are lap2d'; has out '^lap2d_9'; has out '^lap2d_8'
-expect 1 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels 'csr-scalar;nonsense' lap2d_9; has err 'nonsense did not run'; has out '^..csr-scalar'
+expect 1 "$spmvx" bench --place host --flush 4 --repeat 1 --min-time 0 --kernels 'csr-scalar;nonsense' lap2d_9; has err 'nonsense did not run'; has out '^..csr-scalar'
 mkdir "$tmp/suite" "$tmp/empty"
 "$spmvx" generate lap2d_5 -o "$tmp/suite/a.mtx" >/dev/null && "$spmvx" generate lap2d_6 -o "$tmp/suite/b.mtx.gz" >/dev/null
 echo nonsense >"$tmp/suite/c.mtx"
-expect 1 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels csr-scalar --suite "$tmp/suite"; has out '^a.mtx: 25 x 25'; has out '^b.mtx.gz: 36 x 36'; has err 'c.mtx'
-expect 1 "$spmvx" bench --flush 4 --repeat 1 --suite "$tmp/empty"; has err 'no matrix files'
+expect 1 "$spmvx" bench --place host --flush 4 --repeat 1 --min-time 0 --kernels csr-scalar --suite "$tmp/suite"; has out '^a.mtx: 25 x 25'; has out '^b.mtx.gz: 36 x 36'; has err 'c.mtx'
+expect 1 "$spmvx" bench --place host --flush 4 --repeat 1 --suite "$tmp/empty"; has err 'no matrix files'
 
 # Wisdom: what tune measures is taken, by bench and info.
 expect 2 "$spmvx" tune x; has err "'x' given"
 expect 0 "$spmvx" tune -o "$tmp/wisdom"; has out 'memory [0-9]'
-expect 0 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels auto --wisdom "$tmp/wisdom" lap2d_9; silent err
+expect 0 "$spmvx" bench --place host --flush 4 --repeat 1 --min-time 0 --kernels auto --wisdom "$tmp/wisdom" lap2d_9; silent err
 expect 0 "$spmvx" info --wisdom "$tmp/wisdom" "$tmp/suite/a.mtx"; silent err
 echo nonsense >"$tmp/nonsense"
 expect 1 "$spmvx" bench --wisdom "$tmp/nonsense" lap2d_9; has err 'no wisdom: line 1'
 expect 1 "$spmvx" info --wisdom "$tmp/none" "$tmp/suite/a.mtx"; has err 'none'
 
 # Peers: right, unsuited, wrong, failing, not there.
-expect 0 "$spmvx" bench --flush 4 --repeat 2 --min-time 0 --types f64,f32 --kernels csr-vector --peers "$peers" lap2d_9
+expect 0 "$spmvx" bench --place host --flush 4 --repeat 2 --min-time 0 --types f64,f32 --kernels csr-vector --peers "$peers" lap2d_9
 has out 'peer: fake 1.2'; has out 'fake-right'; has out 'fake-unsuited  *this peer serves nobody'
-expect 1 "$spmvx" bench --flush 4 --repeat 1 --min-time 0 --kernels csr-vector --peers "$peers,$bad_peers" lap2d_9
+expect 1 "$spmvx" bench --place host --flush 4 --repeat 1 --min-time 0 --kernels csr-vector --peers "$peers,$bad_peers" lap2d_9
 has err 'fake-wrong is wrong'; has err 'fake-failing did not run'; hasnot err 'fake-right'
 expect 1 "$spmvx" bench --peers "$tmp/none.so" lap2d_9; has err 'none.so'; silent out
 expect 1 "$spmvx" bench --peers "$tmp/empty" lap2d_9; has err 'no peer_\*.so'
 
 # JSON: on stdout as in a file, which stands whole after every matrix; compare reads it.
-expect 0 "$spmvx" bench --flush 4 --repeat 3 --min-time 0 --kernels 'csr-vector;auto' --json lap2d_9 lap2d_8; silent err
+expect 0 "$spmvx" bench --place host --flush 4 --repeat 3 --min-time 0 --kernels 'csr-vector;auto' --json lap2d_9 lap2d_8; silent err
 cp "$tmp/out" "$tmp/old.json"
-expect 0 "$spmvx" bench --flush 4 --repeat 3 --min-time 0 --kernels 'csr-vector;auto' --json -o "$tmp/new.json" lap2d_9 lap2d_8; silent out
+expect 0 "$spmvx" bench --place host --flush 4 --repeat 3 --min-time 0 --kernels 'csr-vector;auto' --json -o "$tmp/new.json" lap2d_9 lap2d_8; silent out
 if command -v python3 >/dev/null; then
     for f in old new; do
         python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert [c["matrix"] for c in r["cases"]] == ["lap2d_9", "lap2d_8"]; \

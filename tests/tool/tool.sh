@@ -105,11 +105,11 @@ expect 2 "$spmvx" generate lap2d_5 --digits 40 -o "$tmp/g.mtx"; has err 'digits 
 expect 0 "$spmvx" generate lap2d_5 --quiet -o "$tmp/g.mtx"; silent out
 expect 0 "$spmvx" generate lap2d_5 --quiet; has out '25 x 25'
 
-expect 0 "$spmvx" bench --flush 4 --repeat 3 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
+expect 0 "$spmvx" bench --place host --flush 4 --repeat 3 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
 has out '^.. *csr-scalar '; has out '^.. *sell'; has out 'AUTO, by its model took'; has out 'AUTO, by timing took'; has out '^fastest: \|^no winner'
-expect 0 "$spmvx" bench --flush 4 --kernels 'sell;csr-merge-path:chunk=128' --repeat 2 "$data/arc130.mtx.gz"; has out 'csr-merge-path:chunk=128'
-expect 1 "$spmvx" bench --flush 4 --kernels 'sell;nonsense' --repeat 2 "$data/arc130.mtx.gz"; has err 'nonsense did not run'
-expect 0 "$spmvx" bench --flush 4 --json --repeat 2 --types f32 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
+expect 0 "$spmvx" bench --place host --flush 4 --kernels 'sell;csr-merge-path:chunk=128' --repeat 2 "$data/arc130.mtx.gz"; has out 'csr-merge-path:chunk=128'
+expect 1 "$spmvx" bench --place host --flush 4 --kernels 'sell;nonsense' --repeat 2 "$data/arc130.mtx.gz"; has err 'nonsense did not run'
+expect 0 "$spmvx" bench --place host --flush 4 --json --repeat 2 --types f32 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
 if command -v python3 >/dev/null; then
     python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert len(d["cases"]) == 2 and len(d["cases"][0]["results"]) > 8' "$tmp/out" || bad=1
 fi

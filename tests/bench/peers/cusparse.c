@@ -175,9 +175,56 @@ static int describe_blocks(matrix *h, const peer_matrix *A, const blocks *b, pee
     return result;
 }
 
+/* About how many slots a nonzero BSR would have: from rows of blocks in the middle, whose columns alone are brought here. */
+static int sample_fill(const peer_matrix *A, const int32_t *ptr, int64_t size, double *fill, peer_error *e)
+{
+    enum { SAMPLE = 20000 };
+    const int64_t rows = A->nrows / size, first = rows > SAMPLE ? (rows - SAMPLE) / 2 : 0, last = rows > SAMPLE ? first + SAMPLE : rows;
+    const int64_t from = ptr[first * size], count = ptr[last * size] - from;
+    int32_t *col = download(A->col + from, (size_t)count * 4, e), *met = calloc((size_t)(A->ncols / size) + 1, sizeof *met);
+    int64_t blocks = 0;
+    for (int64_t row = first; col && met && row < last; row++)
+        for (int64_t k = ptr[row * size] - from; k < ptr[(row + 1) * size] - from; k++) {
+            blocks += met[col[k] / size] != (int32_t)(row + 1);
+            met[col[k] / size] = (int32_t)(row + 1);
+        }
+    const int result = col && met ? PEER_OK : PEER_FAILED;
+    *fill = count ? (double)(blocks * size * size) / (double)count : 1.0;
+    free(col);
+    free(met);
+    return result;
+}
+
+/* Refuses what would store several times the matrix, before all of that is brought here. */
+static int check_fill(const variant *v, const peer_matrix *A, peer_error *e)
+{
+    enum { MOST_BSR = 2, MOST_SELL = 4 };
+    const int64_t size = v->size;
+    int32_t *ptr = NULL;
+    double fill = 0;
+    if (v->format != SELL && (A->nrows % size || A->ncols % size))
+        return peer_fail(e, PEER_UNSUPPORTED, "%lld x %lld is not in blocks of %lld", (long long)A->nrows, (long long)A->ncols, (long long)size);
+    int result = download_ptr(A, &ptr, e);
+    if (result) return result;
+    if (v->format == SELL) {
+        int64_t slots = 0;
+        for (int64_t s = 0; s < A->nrows; s += size) {
+            int64_t widest = 0;
+            for (int64_t r = s; r < s + size && r < A->nrows; r++) widest = ptr[r + 1] - ptr[r] > widest ? ptr[r + 1] - ptr[r] : widest;
+            slots += widest * size;
+        }
+        fill = A->nnz ? (double)slots / (double)A->nnz : 1.0;
+    } else result = sample_fill(A, ptr, size, &fill, e);
+    free(ptr);
+    if (!result && fill > (v->format == SELL ? MOST_SELL : MOST_BSR)) return peer_fail(e, PEER_UNSUPPORTED, "would store %.1f times the nonzeros", fill);
+    return result;
+}
+
 static int make_blocks(matrix *h, const peer_matrix *A, peer_error *e)
 {
     const variant *v = h->v;
+    const int worth = check_fill(v, A, e);
+    if (worth) return worth;
     peer_matrix host;
     int32_t *ptr = NULL, *col = NULL;
     void *val = NULL;
