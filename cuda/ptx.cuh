@@ -46,32 +46,27 @@ template <class T> __device__ __forceinline__ T spx_load_cached(const T *p)
  * sector one step after the other need it kept that long. */
 enum spx_policy { SPX_PAST, SPX_PASSING, SPX_KEPT };
 
-/* Reads 4 or 8 bytes if `in`, without a branch; else gives `other`. Only for memory that nothing writes during the kernel. */
+template <class A, class B> constexpr bool spx_is = false;
+template <class A> constexpr bool spx_is<A, A> = true;
+
+/* Reads 4 or 8 bytes of global memory if `in`, without a branch; else gives `other`. Only for memory that nothing writes during the kernel. */
 template <spx_policy POLICY, class T> __device__ __forceinline__ T spx_load_if(bool in, const T *p, T other)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
 #ifdef SPX_SIMT
     return in ? *p : other;
 #else
-    const size_t from = __cvta_generic_to_global(p);
     const int there = in;
-    T value;
-    if constexpr (sizeof(T) == 8) {
-        unsigned long long bits;
-        memcpy(&bits, &other, sizeof bits);
-        if constexpr (POLICY == SPX_PAST) asm("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.nc.L1::no_allocate.u64 %0, [%1];}" : "+l"(bits) : "l"(from), "r"(there));
-        else if constexpr (POLICY == SPX_PASSING) asm("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.nc.L1::evict_first.u64 %0, [%1];}" : "+l"(bits) : "l"(from), "r"(there));
-        else asm("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.nc.u64 %0, [%1];}" : "+l"(bits) : "l"(from), "r"(there));
-        memcpy(&value, &bits, sizeof value);
-    } else {
-        unsigned bits;
-        memcpy(&bits, &other, sizeof bits);
-        if constexpr (POLICY == SPX_PAST) asm("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.nc.L1::no_allocate.u32 %0, [%1];}" : "+r"(bits) : "l"(from), "r"(there));
-        else if constexpr (POLICY == SPX_PASSING) asm("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.nc.L1::evict_first.u32 %0, [%1];}" : "+r"(bits) : "l"(from), "r"(there));
-        else asm("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.nc.u32 %0, [%1];}" : "+r"(bits) : "l"(from), "r"(there));
-        memcpy(&value, &bits, sizeof value);
-    }
-    return value;
+#define SPX_LOAD_IF(type, register) \
+    if constexpr (POLICY == SPX_PAST) asm("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.nc.L1::no_allocate." type " %0, [%1];}" : register(other) : "l"(p), "r"(there)); \
+    else if constexpr (POLICY == SPX_PASSING) asm("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.nc.L1::evict_first." type " %0, [%1];}" : register(other) : "l"(p), "r"(there)); \
+    else asm("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.nc." type " %0, [%1];}" : register(other) : "l"(p), "r"(there))
+    if constexpr (spx_is<T, double>) { SPX_LOAD_IF("f64", "+d"); }
+    else if constexpr (spx_is<T, float>) { SPX_LOAD_IF("f32", "+f"); }
+    else if constexpr (sizeof(T) == 8) { SPX_LOAD_IF("u64", "+l"); }
+    else { SPX_LOAD_IF("u32", "+r"); }
+#undef SPX_LOAD_IF
+    return other;
 #endif
 }
 

@@ -12,7 +12,7 @@
 namespace {
 
 /* ITEMS is odd, so that threads that read ITEMS apart meet in few banks. */
-constexpr int THREADS = 128, ITEMS = 9, RESIDENT = 7, TILE = THREADS * ITEMS, WARPS = THREADS / 32;
+constexpr int THREADS = 128, ITEMS = 9, RESIDENT = 8, TILE = THREADS * ITEMS, WARPS = THREADS / 32;
 constexpr unsigned FULL = 0xffffffffu;
 
 /* ---- where tiles begin ---- */
@@ -161,8 +161,8 @@ merge_path(int nrows, int64_t nnz, int tiles, const int *__restrict__ bounds, co
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) {
             const int k = thread + i * THREADS;
-            at[i] = spx_load_if<SPX_PAST>(k < count, col + from + k, -1);
-            v[i] = spx_load_if<SPX_PAST>(k < count, val + from + k, V(0));
+            at[i] = spx_load_if<SPX_PASSING>(k < count, col + from + k, -1);
+            v[i] = spx_load_if<SPX_PASSING>(k < count, val + from + k, V(0));
         }
         for (int i = thread; i < rows; i += THREADS) row_end[i] = static_cast<int>(static_cast<int64_t>(ptr[row + i + 1]) - from);
         if (thread == 0 && rows) row_end[rows] = TILE + 1;
@@ -244,7 +244,8 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 {
     const int64_t tiles = tiles_of(a);
     if (tiles >= INT32_MAX) return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld entries; csr-merge-path takes 2^42 on CUDA", static_cast<long long>(a->nnz));
-    p->chunks = spx_max(1, spx_min(tiles, RESIDENT * spx_cuda_of(ctx)->multiprocessors));
+    const int64_t resident = RESIDENT * spx_cuda_of(ctx)->multiprocessors;
+    p->chunks = spx_max(1, spx_min(tiles, tiles < 16 * resident ? resident : 4 * resident));   /* more of them even out, and leave more carries */
     p->work_bytes = SPX_TICKET + static_cast<size_t>(p->chunks) * (sizeof(double) + sizeof(int));
     spmvx_status s = ctx->backend->array_new(ctx, static_cast<size_t>(tiles + 1) * sizeof(int), "a partition", &p->bounds);
     if (s != SPMVX_OK) return s;

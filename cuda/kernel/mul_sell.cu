@@ -1,7 +1,7 @@
-/* y = alpha*A*x + beta*y for SELL-C-sigma on a GPU, C a multiple of 32: a warp takes 32 rows of a slice, a lane a row. Where
- * slices are few, T warps of a block split the rows of a slice, and their sums are added in the warps' order. Up to UNROLL
- * entries of a row are loaded before the first is used; the matrix passes by L1, which is left to x, unless it fits in L2, where plain
- * loads keep it.
+/* y = alpha*A*x + beta*y for SELL-C-sigma on a GPU, C 32 or 64: a warp takes 32 rows of a slice, a lane a row. Where slices are
+ * few, T warps of a block split the rows of a slice, and their sums are added in the warps' order. Up to UNROLL entries of a row
+ * are loaded before the first is used, in 32 registers, so that a multiprocessor is full of warps. The matrix passes by L1, which
+ * is left to x, unless all fits in L2, where plain loads keep it.
  * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014; Anzt, Tomov & Dongarra, SpMV on GPUs by SELL-P, 2014. */
 #include "device.cuh"
 #include "ptx.cuh"
@@ -12,7 +12,7 @@ constexpr int UNROLL = 8, MOST_SPLIT = 1024, MOST_WHOLE = 256;   /* threads a bl
 
 /* Slices are of SLICE rows, 32 or 64; with SPLIT, 1 << split warps share 32 of them. */
 template <class V, class P, int SLICE, bool SPLIT, spx_policy POLICY>
-__global__ void __launch_bounds__(SPLIT ? MOST_SPLIT : MOST_WHOLE, SPLIT ? 1 : 6)
+__global__ void __launch_bounds__(SPLIT ? MOST_SPLIT : MOST_WHOLE, SPLIT ? 2 : 8)
 sell(int nrows, int split, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const int *__restrict__ row,
      const V *__restrict__ x, V alpha, V beta, V *y)
 {
@@ -24,23 +24,22 @@ sell(int nrows, int split, const P *__restrict__ ptr, const int *__restrict__ co
     V sum = 0;
     if (there) {
         const P first = ptr[unit / PARTS];
-        const int width = static_cast<int>((ptr[unit / PARTS + 1] - first) / SLICE), offset = unit % PARTS * 32 + lane;
-        const int *c0 = col + first + offset;
-        const V *v0 = val + first + offset;
+        const int width = static_cast<int>((ptr[unit / PARTS + 1] - first) / SLICE);
+        const P from = first + unit % PARTS * 32 + lane;
         for (int k = part; k < width; k += UNROLL << split) {
             int c[UNROLL];
-            V v[UNROLL], g[UNROLL];
+            V v[UNROLL];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
                 const int at = k + (u << split);
-                c[u] = spx_load_if<POLICY>(at < width, c0 + static_cast<int64_t>(at) * SLICE, -1);
-                v[u] = spx_load_if<POLICY>(at < width, v0 + static_cast<int64_t>(at) * SLICE, V(0));
+                c[u] = spx_load_if<POLICY>(at < width, col + from + static_cast<int64_t>(at) * SLICE, -1);
+                v[u] = spx_load_if<POLICY>(at < width, val + from + static_cast<int64_t>(at) * SLICE, V(0));
             }
 #pragma unroll
-            for (int u = 0; u < UNROLL; u++) g[u] = spx_load_if<SPX_KEPT>(c[u] >= 0, x + c[u], V(0));
-#pragma unroll
-            for (int u = 0; u < UNROLL; u++)
-                if (c[u] >= 0) sum += v[u] * g[u];
+            for (int u = 0; u < UNROLL; u++) {
+                const V g = spx_load_if<SPX_KEPT>(c[u] >= 0, x + c[u], V(0));
+                if (c[u] >= 0) sum += v[u] * g;
+            }
         }
     }
     if constexpr (SPLIT) {
@@ -79,9 +78,9 @@ template <class V, class P, int SLICE> spmvx_status launch_slices(const spx_mul 
 }
 
 /* So that a multiprocessor has 32 warps and more, while each still has entries to load. */
-int64_t split_for(const spmvx_context *ctx, const spx_sparse *a)
+int64_t split_for(int64_t multiprocessors, int64_t nrows, int64_t stored)
 {
-    const int64_t units = spx_max(spx_ceil_div(a->nrows, 32), 1), width = a->stored / spx_max(a->nrows, 1), wanted = 40 * spx_cuda_of(ctx)->multiprocessors;
+    const int64_t units = spx_max(spx_ceil_div(nrows, 32), 1), width = stored / spx_max(nrows, 1), wanted = 40 * multiprocessors;
     int64_t split = 1;
     while (split < 32 && units * split < wanted && split * 2 * UNROLL / 2 <= width) split *= 2;
     return split;
@@ -92,7 +91,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     int64_t *split = &p->param[0], *threads = &p->param[1];
     if (a->slice != 32 && a->slice != 64)
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "slices of %lld rows; sell takes 32 and 64 on CUDA", static_cast<long long>(a->slice));
-    if (!*split) *split = split_for(ctx, a);
+    if (!*split) *split = split_for(spx_cuda_of(ctx)->multiprocessors, a->nrows, a->stored);
     if (*split & (*split - 1)) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has split=%lld; sell takes powers of two", static_cast<long long>(*split));
     if (*threads % 32 || (*threads / 32 & (*threads / 32 - 1)))
         return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has threads=%lld; sell takes 32 times a power of two", static_cast<long long>(*threads));
@@ -107,11 +106,13 @@ spmvx_status run(const spx_mul *m)
     });
 }
 
+/* A long row is few warps' alone: measured, 450 ns an entry. */
 double cost(const spx_features *f)
 {
+    constexpr int64_t MULTIPROCESSORS = 132;
     const double n = static_cast<double>(f->sell_stored), slices = static_cast<double>(f->nrows) / static_cast<double>(spx_max(f->slice, 1));
     const double moved = f->sigma > 1 ? 4.0 * static_cast<double>(f->nrows) : 0.0;
-    const double all = spx_cuda_cost(f, n * (4.0 + static_cast<double>(f->value_bytes)) + slices * 4.0 + moved, 0.95), alone = 450.0 * static_cast<double>(f->longest);
+    const double all = spx_cuda_cost(f, n * (4.0 + static_cast<double>(f->value_bytes)) + slices * 4.0 + moved, 1.0), alone = 450.0 * static_cast<double>(f->longest) / static_cast<double>(split_for(MULTIPROCESSORS, f->nrows, f->sell_stored));
     return all > alone ? all : alone;
 }
 

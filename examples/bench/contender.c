@@ -332,6 +332,7 @@ static void prepare(bench *b, contender *c)
         double seconds;
         if (!multiply_often(b, c, 1, &seconds)) return;
         c->first = fmin(c->first, seconds);
+        if (seconds > 0.1) break;   /* warm enough */
     }
     c->inner = c->first > 0 ? (int)fmin(there ? 200.0 : 10000.0, fmax(1.0, ceil(b->set->min_time / c->first))) : 10000;
     c->samples = checked_alloc((size_t)b->set->rounds * sizeof *c->samples);

@@ -109,12 +109,14 @@ static int same_base_among(const spx_candidate *c, int few, const spx_candidate 
 static int few_best(spx_candidate *c, int count)
 {
     enum { FEW = 4, VARIANTS = 2, OF_CSR = 2 };
+    static const double hopeless = 20.0;   /* times the best; the model does not err by that much */
+    const double most = hopeless * c[0].mul_ns;
     int few = 0, of_csr = 0;
     for (int i = 0; i < count && few < FEW; i++)
-        if (same_base_among(c, few, &c[i]) < VARIANTS) to_front(c, &few, i);
+        if (c[i].mul_ns <= most && same_base_among(c, few, &c[i]) < VARIANTS) to_front(c, &few, i);
     for (int k = 0; k < few; k++) of_csr += c[k].choice.kernel->format == SPMVX_CSR;
     for (int i = few; i < count && of_csr < OF_CSR; i++) {
-        if (c[i].choice.kernel->format != SPMVX_CSR || same_base_among(c, few, &c[i])) continue;
+        if (c[i].mul_ns > most || c[i].choice.kernel->format != SPMVX_CSR || same_base_among(c, few, &c[i])) continue;
         to_front(c, &few, i);
         of_csr++;
     }

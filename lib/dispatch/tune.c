@@ -21,11 +21,14 @@ static int by_value(const void *a, const void *b)
 static spmvx_status time_runs(const spx_kernel *kernel, const spx_mul *mul, double *ns)
 {
     enum { LEAST = 5, MOST = 31 };
-    const int batch = mul->ctx->backend->place == SPMVX_CUDA ? 8 : 1;   /* what a device is told costs more than what a short one takes */
-    static const double budget = 1e8;
+    static const double budget = 1e8, brief = 1e6;
     double took[MOST], spent = 0;
+    const double start = spx_now();
     SPX_TRY(kernel->run(mul));
     SPX_TRY(mul->ctx->backend->synchronize(mul->ctx));
+    *ns = spx_now() - start;
+    if (*ns > budget) return SPMVX_OK;   /* so slow that the first tells enough */
+    const int batch = mul->ctx->backend->place == SPMVX_CUDA && *ns < brief ? 8 : 1;   /* telling a device costs as much as a short one */
     int n = 0;
     while (n < MOST && (n < LEAST || spent < budget)) {
         const double begin = spx_now();

@@ -182,14 +182,14 @@ static int sample_fill(const peer_matrix *A, const int32_t *ptr, int64_t size, d
     const int64_t rows = A->nrows / size, first = rows > SAMPLE ? (rows - SAMPLE) / 2 : 0, last = rows > SAMPLE ? first + SAMPLE : rows;
     const int64_t from = ptr[first * size], count = ptr[last * size] - from;
     int32_t *col = download(A->col + from, (size_t)count * 4, e), *met = calloc((size_t)(A->ncols / size) + 1, sizeof *met);
-    int64_t blocks = 0;
+    int64_t found = 0;
     for (int64_t row = first; col && met && row < last; row++)
         for (int64_t k = ptr[row * size] - from; k < ptr[(row + 1) * size] - from; k++) {
-            blocks += met[col[k] / size] != (int32_t)(row + 1);
+            found += met[col[k] / size] != (int32_t)(row + 1);
             met[col[k] / size] = (int32_t)(row + 1);
         }
     const int result = col && met ? PEER_OK : PEER_FAILED;
-    *fill = count ? (double)(blocks * size * size) / (double)count : 1.0;
+    *fill = count ? (double)(found * size * size) / (double)count : 1.0;
     free(col);
     free(met);
     return result;
@@ -198,7 +198,7 @@ static int sample_fill(const peer_matrix *A, const int32_t *ptr, int64_t size, d
 /* Refuses what would store several times the matrix, before all of that is brought here. */
 static int check_fill(const variant *v, const peer_matrix *A, peer_error *e)
 {
-    enum { MOST_BSR = 2, MOST_SELL = 4 };
+    static const double most_bsr = 1.4, most_sell = 4;
     const int64_t size = v->size;
     int32_t *ptr = NULL;
     double fill = 0;
@@ -216,7 +216,7 @@ static int check_fill(const variant *v, const peer_matrix *A, peer_error *e)
         fill = A->nnz ? (double)slots / (double)A->nnz : 1.0;
     } else result = sample_fill(A, ptr, size, &fill, e);
     free(ptr);
-    if (!result && fill > (v->format == SELL ? MOST_SELL : MOST_BSR)) return peer_fail(e, PEER_UNSUPPORTED, "would store %.1f times the nonzeros", fill);
+    if (!result && fill > (v->format == SELL ? most_sell : most_bsr)) return peer_fail(e, PEER_UNSUPPORTED, "would store %.1f times the nonzeros", fill);
     return result;
 }
 

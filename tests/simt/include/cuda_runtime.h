@@ -14,6 +14,7 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
+#define __maxnreg__(...)
 /* A block's static shared memory: thread-local variables of the module, which the emulator finds in its symbol table and
  * exchanges when it goes from one block to another (../shared.cc). For dynamic shared memory see cuda/ptx.cuh. */
 #define __shared__ static thread_local
