@@ -100,41 +100,62 @@ template <class V> struct carries {
     unsigned *ticket;
 };
 
-/* Adds the carries of all blocks to their rows: a row's only carry by the thread that finds it, those of a long row, from
- * neighbouring blocks, by a warp in fixed order. MOST of them a thread are loaded before the first is used. */
+/* The sum of the carries of one row from block `from` on, by a warp: 32 at a time. */
+template <class V> __device__ V sum_of_row(int from, int row, int blocks, const carries<V> &c)
+{
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    V total = 0;
+    for (int first = from; first < blocks; first += 32) {
+        const int b = first + lane;
+        const bool same = b < blocks && c.row[b] == row;
+        total += spx_sum_lanes<32>(same ? c.sum[b] : V(0));
+        if (!__all_sync(FULL, same)) break;
+    }
+    return total;
+}
+
+/* Adds the carries of all blocks to their rows, which rise with the blocks: up to SHORT carries of a row by the thread that finds
+ * its first, more by its warp; the order is the blocks'. MOST of them a thread are loaded before the first is used, and so are the
+ * rows of y. */
 template <class V> __device__ void settle(int blocks, int nrows, carries<V> c, V alpha, V *y)
 {
-    constexpr int MOST = 8;
+    constexpr int MOST = 8, SHORT = 8;
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
     for (int first = 0; first < blocks; first += MOST * THREADS) {
-        int row[MOST], before[MOST], after[MOST];
-        V sum[MOST];
+        int row[MOST];
+        V sum[MOST], old[MOST];
+        unsigned head = 0, longer = 0;
 #pragma unroll
         for (int i = 0; i < MOST; i++) {
             const int b = first + i * THREADS + thread;
             row[i] = b < blocks ? c.row[b] : nrows;
-            before[i] = b > 0 && b < blocks ? c.row[b - 1] : -1;
-            after[i] = b + 1 < blocks ? c.row[b + 1] : -1;
             sum[i] = b < blocks ? c.sum[b] : V(0);
+            const int before = b > 0 && b < blocks ? c.row[b - 1] : -1;
+            if (row[i] < nrows && before != row[i]) head |= 1u << i;
         }
 #pragma unroll
         for (int i = 0; i < MOST; i++) {
-            const bool head = row[i] < nrows && before[i] != row[i], alone = head && after[i] != row[i];
-            if (alone && sum[i] != V(0)) y[row[i]] += alpha * sum[i];
-            for (unsigned left = __ballot_sync(FULL, head && !alone); left; left &= left - 1) {
+            const int b = first + i * THREADS + thread;
+            if (!(head >> i & 1)) continue;
+            bool on = true;
+#pragma unroll
+            for (int k = 1; k <= SHORT; k++) {
+                on = on && b + k < blocks && c.row[b + k] == row[i];
+                if (on && k < SHORT) sum[i] += c.sum[b + k];
+            }
+            if (on) longer |= 1u << i;
+            old[i] = y[row[i]];
+        }
+#pragma unroll
+        for (int i = 0; i < MOST; i++)
+            if (head >> i & 1 && !(longer >> i & 1) && sum[i] != V(0)) y[row[i]] = old[i] + alpha * sum[i];
+#pragma unroll
+        for (int i = 0; i < MOST; i++)
+            for (unsigned left = __ballot_sync(FULL, longer >> i & 1); left; left &= left - 1) {
                 const int from = first + i * THREADS + thread - lane + __ffs(static_cast<int>(left)) - 1, of = c.row[from];
-                int low = from + 1, high = blocks;   /* rows rise: where this one's carries end */
-                while (low < high) {
-                    const int mid = (low + high) / 2;
-                    if (c.row[mid] <= of) low = mid + 1;
-                    else high = mid;
-                }
-                V total = 0;
-                for (int k = from + lane; k < low; k += 32) total += c.sum[k];
-                total = spx_sum_lanes<32>(total);
+                const V total = sum_of_row(from, of, blocks, c);
                 if (lane == 0) y[of] += alpha * total;
             }
-        }
     }
 }
 
@@ -245,7 +266,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     const int64_t tiles = tiles_of(a);
     if (tiles >= INT32_MAX) return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld entries; csr-merge-path takes 2^42 on CUDA", static_cast<long long>(a->nnz));
     const int64_t resident = RESIDENT * spx_cuda_of(ctx)->multiprocessors;
-    p->chunks = spx_max(1, spx_min(tiles, tiles < 16 * resident ? resident : 4 * resident));   /* more of them even out, and leave more carries */
+    p->chunks = spx_max(1, spx_min(tiles, (tiles < 16 * resident ? 1 : tiles < 40 * resident ? 2 : 4) * resident));   /* more even out, and leave more carries */
     p->work_bytes = SPX_TICKET + static_cast<size_t>(p->chunks) * (sizeof(double) + sizeof(int));
     spmvx_status s = ctx->backend->array_new(ctx, static_cast<size_t>(tiles + 1) * sizeof(int), "a partition", &p->bounds);
     if (s != SPMVX_OK) return s;

@@ -36,17 +36,17 @@ template <int LANES, class V> __device__ __forceinline__ V sum_group(V v)
 
 template <class V, class P, int LANES, spx_policy POLICY>
 __global__ void __maxnreg__((LANES == 16 || LANES == 32 ? 40 : 32) + (sizeof(P) == 8 ? 8 : 0))
-csr_vector(int nrows, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const V *__restrict__ x, V alpha, V beta, V *y)
+csr_vector(unsigned nrows, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const V *__restrict__ x, V alpha, V beta, V *y)
 {
     constexpr int ROWS = rows_at_once<LANES>, STEPS = steps_at_once<LANES>;
     const int groups = static_cast<int>(blockDim.x) / LANES, group = static_cast<int>(threadIdx.x) / LANES, lane = static_cast<int>(threadIdx.x) % LANES;
-    const int64_t first = static_cast<int64_t>(blockIdx.x) * groups * ROWS + group;
+    const unsigned first = blockIdx.x * static_cast<unsigned>(groups * ROWS) + static_cast<unsigned>(group);
     using place = typename unsigned_of<P>::type;   /* in which a little past 2^31 is still a large number */
     P at[ROWS], end[ROWS];
     V sum[ROWS];
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
-        const int64_t row = first + static_cast<int64_t>(i) * groups;
+        const unsigned row = first + static_cast<unsigned>(i * groups);
         at[i] = spx_load_if<SPX_KEPT>(row < nrows, ptr + row, P(0)) + lane;
         end[i] = spx_load_if<SPX_KEPT>(row < nrows, ptr + row + 1, P(0));
         sum[i] = 0;
@@ -65,18 +65,19 @@ csr_vector(int nrows, const P *__restrict__ ptr, const int *__restrict__ col, co
             }
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
+            V g[STEPS];
 #pragma unroll
-            for (int s = 0; s < STEPS; s++) {
-                const V g = spx_load_if<SPX_KEPT>(c[i][s] >= 0, x + c[i][s], V(0));
-                if (c[i][s] >= 0) sum[i] += v[i][s] * g;
-            }
+            for (int s = 0; s < STEPS; s++) g[s] = spx_load_if<SPX_KEPT>(c[i][s] >= 0, x + c[i][s], V(0));
+#pragma unroll
+            for (int s = 0; s < STEPS; s++)
+                if (c[i][s] >= 0) sum[i] += v[i][s] * g[s];
             at[i] += STEPS * LANES;
             more = more || static_cast<place>(at[i]) < static_cast<place>(end[i]);
         }
     }
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
-        const int64_t row = first + static_cast<int64_t>(i) * groups;
+        const unsigned row = first + static_cast<unsigned>(i * groups);
         const V total = sum_group<LANES>(sum[i]);
         if (lane == 0 && row < nrows) y[row] = spx_axpby(alpha, total, beta, y + row);
     }
@@ -89,7 +90,7 @@ template <class V, class P, int LANES> spmvx_status launch(const spx_mul *m, V, 
     const double of_l2 = spx_cuda_of_l2(m->ctx, a);
     const auto kernel = of_l2 < 1.0 || of_l2 > 4.0 ? csr_vector<V, P, LANES, SPX_KEPT> : csr_vector<V, P, LANES, SPX_PASSING>;
     return spx_cuda_launch(m->ctx, "csr-vector", kernel, spx_ceil_div(a->nrows, rows), static_cast<unsigned>(threads), 0,
-                           static_cast<int>(a->nrows), static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
+                           static_cast<unsigned>(a->nrows), static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
                            static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const V *>(m->x), static_cast<V>(m->alpha), static_cast<V>(m->beta),
                            static_cast<V *>(m->y));
 }

@@ -1,7 +1,7 @@
 /* y = alpha*A*x + beta*y for SELL-C-sigma on a GPU, C 32 or 64: a warp takes 32 rows of a slice, a lane a row. Where slices are
  * few, T warps of a block split the rows of a slice, and their sums are added in the warps' order. Up to UNROLL entries of a row
  * are loaded before the first is used, in 32 registers, so that a multiprocessor is full of warps. The matrix passes by L1, which
- * is left to x, unless all fits in L2, where plain loads keep it.
+ * is left to x, unless all fits in L2, where plain loads keep it, or the matrix is far larger, where they cost x nothing.
  * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014; Anzt, Tomov & Dongarra, SpMV on GPUs by SELL-P, 2014. */
 #include "device.cuh"
 #include "ptx.cuh"
@@ -64,7 +64,8 @@ template <class V, class P, int SLICE, bool SPLIT> spmvx_status launch(const spx
 {
     const spx_sparse *a = m->A;
     const int64_t split = m->part->param[0], threads = m->part->param[1], units = spx_ceil_div(a->nrows, 32);
-    const auto kernel = spx_cuda_of_l2(m->ctx, a) < 1.0 ? sell<V, P, SLICE, SPLIT, SPX_KEPT> : sell<V, P, SLICE, SPLIT, SPX_PAST>;
+    const double of_l2 = spx_cuda_of_l2(m->ctx, a);
+    const auto kernel = of_l2 < 1.0 || of_l2 > 4.0 ? sell<V, P, SLICE, SPLIT, SPX_KEPT> : sell<V, P, SLICE, SPLIT, SPX_PAST>;
     return spx_cuda_launch(m->ctx, "sell", kernel, spx_ceil_div(units, threads / 32 / split), static_cast<unsigned>(threads),
                            SPLIT ? static_cast<size_t>(threads) * sizeof(V) : 0, static_cast<int>(a->nrows), log_of(split),
                            static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),

@@ -20,6 +20,7 @@ typedef struct problem {
     double *x, *y, *want;       /* x and A*x on the host; y for results */
 } problem;
 problem problem_new(void);
+problem problem_of(int longest);   /* with a row of so many entries */
 void problem_free(problem *);
 
 /* Fails unless y = A*x up to rounding. */

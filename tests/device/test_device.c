@@ -474,6 +474,26 @@ static void test_timed_choice(void **state)
     problem_free(&p);
 }
 
+/* Rows that go over few blocks and over many: their carries are added by a thread, by a warp at once, by a warp in steps. */
+static void test_long_rows(void **state)
+{
+    (void)state;
+    static const int longest[] = { 0, 1, 1150, 1152, 1153, 2500, 9000, 12000, 50000, 200000 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (size_t i = 0; i < sizeof longest / sizeof *longest; i++) {
+        problem p = problem_of(longest[i]);
+        spmvx_matrix *m = NULL;
+        assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+        spmvx_matrix *A = convert_by(ctx, m, "csr-merge-path", 0, 0, 0);
+        problem_run(ctx, &p, A);
+        problem_run(ctx, &p, A);   /* the ticket is zero again */
+        spmvx_matrix_destroy(A);
+        spmvx_matrix_destroy(m);
+        problem_free(&p);
+    }
+    spmvx_context_destroy(ctx);
+}
+
 static void test_parameters(void **state)
 {
     (void)state;
@@ -511,7 +531,7 @@ int main(void)
         cmocka_unit_test(test_contexts), cmocka_unit_test(test_buffers), cmocka_unit_test(test_given_from_anywhere), cmocka_unit_test(test_borrowed_values),
         cmocka_unit_test(test_formats_there_and_back), cmocka_unit_test(test_sources_only), cmocka_unit_test(test_graph), cmocka_unit_test(test_several_columns),
         cmocka_unit_test(test_new_values), cmocka_unit_test(test_vectors_anywhere), cmocka_unit_test(test_pending_error), cmocka_unit_test(test_ends_in_any_order),
-        cmocka_unit_test(test_two_devices), cmocka_unit_test(test_timed_choice), cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_two_devices), cmocka_unit_test(test_timed_choice), cmocka_unit_test(test_parameters), cmocka_unit_test(test_long_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

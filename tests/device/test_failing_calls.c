@@ -233,9 +233,30 @@ static void test_out_of_memory(void **state)
     problem_free(&p);
 }
 
+/* A machine of many multiprocessors: more blocks, so that a row's carries are more than a warp holds. */
+static void test_many_blocks(void **state)
+{
+    (void)state;
+    simt_machine(1, 40, (size_t)1 << 30);
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        simt_seed(seed);
+        problem p = problem_of(90000);
+        spmvx_context *ctx = device_context(0, NULL, 0);
+        spmvx_matrix *m = NULL;
+        assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+        spmvx_matrix *A = convert_by(ctx, m, "csr-merge-path", 0, 0, 0);
+        problem_run(ctx, &p, A);
+        spmvx_matrix_destroy(A);
+        spmvx_matrix_destroy(m);
+        spmvx_context_destroy(ctx);
+        problem_free(&p);
+    }
+    simt_machine(2, 2, (size_t)1 << 30);
+}
+
 int main(void)
 {
     (void)multiply_elsewhere;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sweep), cmocka_unit_test(test_broken_device), cmocka_unit_test(test_no_device), cmocka_unit_test(test_out_of_memory) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sweep), cmocka_unit_test(test_broken_device), cmocka_unit_test(test_no_device), cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_many_blocks) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
