@@ -28,4 +28,10 @@ if [ $# = 0 ]; then
 fi
 echo "Time is one multiplication y = A*x, the median of 15 rounds; error is against long double, relative to |A||x|."
 echo
-exec "$here/build/examples/spmvx" bench "$@"
+spmvx=$here/build/examples/spmvx
+"$spmvx" bench --place host "$@"
+if "$spmvx" kernels | grep '^cuda/' | grep -qv 'not here'; then
+    echo
+    echo "And on the GPU:"
+    "$spmvx" bench --place cuda "$@"
+fi

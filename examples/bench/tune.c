@@ -109,40 +109,121 @@ static bool find_out(int threads, findings *f)
     return true;
 }
 
+/* ---- a device ---- */
+
+/* Microseconds of a multiplication by csr-vector on the device. */
+static bool device_time(spmvx_context *host, spmvx_context *ctx, const char *matrix, double *us)
+{
+    enum { SAMPLES = 9, TIMES = 10 };
+    spmvx_matrix *m = matrix_of(host, matrix, SPMVX_F64), *A = NULL;
+    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    void *x = NULL, *y = NULL;
+    double took[SAMPLES];
+    o.kernel = "csr-vector";
+    bool ok = m && spmvx_matrix_convert(ctx, m, &o, &A) == SPMVX_OK && spmvx_matrix_get_info(A, &i) == SPMVX_OK;
+    const size_t nx = (size_t)i.ncols * sizeof(double);
+    double *ones = checked_alloc(nx);
+    for (int64_t k = 0; k < i.ncols; k++) ones[k] = sample(k);
+    ok = ok && spmvx_buffer_alloc(ctx, nx, &x) == SPMVX_OK && spmvx_buffer_alloc(ctx, (size_t)i.nrows * sizeof(double), &y) == SPMVX_OK &&
+         spmvx_buffer_upload(ctx, x, ones, nx) == SPMVX_OK;
+    for (int s = -1; ok && s < SAMPLES; s++) {
+        double seconds = 0;
+        ok = device_start();
+        for (int k = 0; ok && k < TIMES; k++) ok = spmvx_mul(ctx, SPMVX_N, 1.0, A, x, 0.0, y) == SPMVX_OK;
+        ok = ok && device_stop(&seconds);
+        if (s >= 0) took[s] = 1e6 * seconds / TIMES;
+    }
+    if (m && !ok) fail(ctx, matrix);
+    if (ok) {
+        sort_doubles(took, SAMPLES);
+        *us = took[SAMPLES / 2];
+    }
+    free(ones);
+    spmvx_buffer_free(ctx, x);
+    spmvx_buffer_free(ctx, y);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(m);
+    return ok;
+}
+
+/* GB/s of reading so many bytes over and over. */
+static double device_rate(int32_t number, size_t bytes)
+{
+    double v[9];
+    if (!device_open(number, bytes)) return 0;
+    device_read();
+    for (int i = 0; i < 9; i++) v[i] = 1e-9 * device_read();
+    device_close();
+    sort_doubles(v, 9);
+    return v[4];
+}
+
+static bool find_out_device(spmvx_context *host, spmvx_context *ctx, int32_t number, findings *f)
+{
+    static const double near_rate = 150.0, far_rate = 60.0;   /* gathers a nanosecond in the model: cuda/cost.cu */
+    double near_us, far_us;
+    f->memory = device_rate(number, (size_t)2 << 30);
+    f->more = 0.0;
+    f->near = 200000;
+    f->mid = 4 << 20;
+    f->cached = f->mid;
+    for (int64_t next = 8 << 20; next <= INT64_C(1) << 28 && device_rate(number, (size_t)next) > 0.6 * f->memory; next *= 2) f->cached = next;
+    f->mid = f->cached / 2;
+    f->cache = fmax(f->memory, device_rate(number, (size_t)f->mid));
+    if (f->memory <= 0 || !device_open(number, 1 << 20)) return false;
+    bool ok = spmvx_context_set_stream(ctx, device_stream()) == SPMVX_OK && device_time(host, ctx, "random_200000_100000_20000000", &near_us) &&
+              device_time(host, ctx, "random_200000_30000000_20000000", &far_us);
+    device_close();
+    if (!ok) return false;
+    f->compute = 1e3 * near_us / (2e7 / near_rate);
+    f->far = 1e3 * far_us / (2e7 / far_rate);
+    return true;
+}
+
 static int64_t thousandths(double v)
 {
     return v < 0.001 ? 1 : (int64_t)(1e3 * v + 0.5);
 }
 
+static int write_line(const char *word, const findings *f, const char *output)
+{
+    FILE *out = output ? fopen(output, "w") : stdout;
+    const bool written = out && fprintf(out, "spmvx-wisdom 1\n%s memory=%" PRId64 " more=%" PRId64 " cache=%" PRId64 " near=%" PRId64 " mid=%" PRId64 " cached=%" PRId64
+                                        " compute=%" PRId64 " far=%" PRId64 "\n", word, thousandths(f->memory), (int64_t)(1e3 * f->more), thousandths(f->cache), f->near,
+                                        f->mid, f->cached, thousandths(f->compute), thousandths(f->far)) > 0;
+    const bool closed = !output || (out && fclose(out) == 0);
+    if (written && closed) return EXIT_SUCCESS;
+    fprintf(stderr, "spmvx: %s: %s\n", output ? output : "stdout", strerror(errno));
+    return EXIT_FAILURE;
+}
+
 static int run(int argc, char **argv)
 {
-    const char *files[MOST_FILES], *output = NULL;
+    const char *files[MOST_FILES], *output = NULL, *place = "host";
     int count, result = EXIT_FAILURE;
-    int64_t threads = 0;
+    int64_t threads = 0, device = 0;
     const option options[] = {
         { "--output", 'o', TEXT, &output, "FILE", "the wisdom, for spmvx_wisdom_import and --wisdom; default: stdout" },
+        { "--place", 0, TEXT, &place, "P", "host (default), cuda or any: what to measure" },
+        { "--device", 0, COUNT, &device, "N", "number of the GPU (default 0)" },
         { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
     const int status = parse(&command_tune, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (count) return usage_error(&command_tune, "'%s' given, and no file is wanted", files[0]);
-    spmvx_context *ctx = open_context(threads);
+    spmvx_context *host = open_context(threads), *ctx = host ? open_context_at(&command_tune, place, device, threads) : NULL;
     spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
-    findings f;
-    char text[512];
-    if (ctx && spmvx_context_get_info(ctx, &i) == SPMVX_OK && find_out(i.threads, &f)) {
-        snprintf(text, sizeof text, "spmvx-wisdom 1\nmachine memory=%" PRId64 " more=%" PRId64 " cache=%" PRId64 " near=%" PRId64 " mid=%" PRId64 " cached=%" PRId64
-                 " compute=%" PRId64 " far=%" PRId64 "\n", thousandths(f.memory), (int64_t)(1e3 * f.more), thousandths(f.cache), f.near, f.mid, f.cached,
-                 thousandths(f.compute), thousandths(f.far));
-        FILE *out = output ? fopen(output, "w") : stdout;
-        const bool written = out && fputs(text, out) >= 0;
-        if (output && out && fclose(out) == 0 && written) result = EXIT_SUCCESS;
-        else if (!output && written) result = EXIT_SUCCESS;
-        else fprintf(stderr, "spmvx: %s: %s\n", output, strerror(errno));
+    findings f = { 0 };
+    if (ctx && spmvx_context_get_info(ctx, &i) == SPMVX_OK) {
+        const bool on_device = i.place == SPMVX_CUDA;
+        if (on_device ? find_out_device(host, ctx, (int32_t)device, &f) : find_out(i.threads, &f)) result = write_line(on_device ? "device" : "machine", &f, output);
         if (output && result == EXIT_SUCCESS)
-            note("%s, %d threads: memory %.1f GB/s a thread, %.0f%% more for each further one; last cache %.1f GB/s; computing takes %.2f, far gathers %.2f "
-                 "times what they do on the machine of the rates\n", i.name, i.threads, f.memory, 100.0 * f.more, f.cache, f.compute, f.far);
+            note(on_device ? "%s, %d threads of its host: memory %.1f GB/s (%.0f%% more by others); L2 %.1f GB/s; gathers near by take %.2f, far ones %.2f times what they do on the machine of the rates\n"
+                           : "%s, %d threads: memory %.1f GB/s a thread, %.0f%% more for each further one; last cache %.1f GB/s; computing takes %.2f, far gathers %.2f "
+                             "times what they do on the machine of the rates\n", i.name, i.threads, f.memory, 100.0 * f.more, f.cache, f.compute, f.far);
     }
     spmvx_context_destroy(ctx);
+    spmvx_context_destroy(host);
     return result;
 }
 

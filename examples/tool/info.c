@@ -205,19 +205,20 @@ static int print_choice(spmvx_context *ctx, const spmvx_matrix *m)
     return EXIT_SUCCESS;
 }
 
-static int show(spmvx_context *ctx, const char *path, spmvx_type type)
+/* The matrix is read and looked at on the host; formats and choice are those of the context's place. */
+static int show(spmvx_context *host, spmvx_context *ctx, const char *path, spmvx_type type)
 {
-    spmvx_matrix *m = read_matrix(ctx, path, type), *csr = NULL;
+    spmvx_matrix *m = read_matrix(host, path, type), *csr = NULL;
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
     int result = EXIT_FAILURE;
     if (m && spmvx_matrix_arrays(m, &a) == SPMVX_OK && a.format == SPMVX_COO) {   /* more rows than row lengths are worth */
         printf("%s\n  rows x columns    %" PRId64 " x %" PRId64 "\n  nonzeros          %" PRId64 "\n", path, a.nrows, a.ncols, a.nnz);
         result = print_choice(ctx, m);
-    } else if (m && as_csr(ctx, m, &csr, &a)) {
+    } else if (m && as_csr(host, m, &csr, &a)) {
         const shape s = shape_of(&a);
         printf("%s\n", path);
         print_shape(&a, &s);
-        if (a.nrows == a.ncols) print_symmetry(ctx, m);
+        if (a.nrows == a.ncols) print_symmetry(host, m);
         print_diagonals(&a);
         print_best_block(&a);
         print_formats(ctx, m);
@@ -230,25 +231,25 @@ static int show(spmvx_context *ctx, const char *path, spmvx_type type)
 
 static int run(int argc, char **argv)
 {
-    const char *files[MOST_FILES], *type = "f64", *wisdom = NULL;
+    const char *files[MOST_FILES], *type = "f64", *wisdom = NULL, *place = "any";
     int count, result = EXIT_SUCCESS;
-    int64_t threads = 0;
+    int64_t threads = 0, device = 0;
     const option options[] = {
         { "--type", 0, TEXT, &type, "T", "f64 (default) or f32" },
         { "--wisdom", 0, TEXT, &wisdom, "FILE", "what 'spmvx tune' found, for AUTO" },
+        { "--place", 0, TEXT, &place, "P", "host, cuda or any (default): whose formats and choice" },
+        { "--device", 0, COUNT, &device, "N", "number of the GPU (default 0)" },
         { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
     const int status = parse(&command_info, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (!count) return usage_error(&command_info, "no file given");
     if (!type_named(type)) return usage_error(&command_info, "--type is '%s', not f64 or f32", type);
-    spmvx_context *ctx = open_context(threads);
-    if (!ctx || !import_wisdom(ctx, wisdom)) {
-        spmvx_context_destroy(ctx);
-        return EXIT_FAILURE;
-    }
-    for (int i = 0; i < count; i++)
-        if (show(ctx, files[i], type_named(type)) != EXIT_SUCCESS) result = EXIT_FAILURE;
+    spmvx_context *host = open_context(threads), *ctx = host ? open_context_at(&command_info, place, device, threads) : NULL;
+    if (!ctx || !import_wisdom(ctx, wisdom)) result = EXIT_FAILURE;
+    for (int i = 0; i < count && ctx && result == EXIT_SUCCESS; i++)
+        if (show(host, ctx, files[i], type_named(type)) != EXIT_SUCCESS) result = EXIT_FAILURE;
     spmvx_context_destroy(ctx);
+    spmvx_context_destroy(host);
     return result;
 }
 

@@ -79,10 +79,13 @@ static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const request *q)
     spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
     spmvx_matrix_get_info(A, &i);
     const int64_t n = q->transpose ? i.nrows : i.ncols, m = q->transpose ? i.ncols : i.nrows;
-    void *x = checked_alloc((size_t)n * type_bytes(q->type)), *y = checked_alloc((size_t)m * type_bytes(q->type));
+    const size_t nx = (size_t)n * type_bytes(q->type), ny = (size_t)m * type_bytes(q->type);
+    void *x = checked_alloc(nx), *y = checked_alloc(ny), *there_x = NULL, *there_y = NULL;
     int result = EXIT_FAILURE;
     if (make_x(q->x, n, q->type, x)) {
-        if (spmvx_mul(ctx, q->transpose ? SPMVX_T : SPMVX_N, 1.0, A, x, 0.0, y) != SPMVX_OK) fail(ctx, "multiplication");
+        if (spmvx_buffer_alloc(ctx, nx, &there_x) != SPMVX_OK || spmvx_buffer_alloc(ctx, ny, &there_y) != SPMVX_OK || spmvx_buffer_upload(ctx, there_x, x, nx) != SPMVX_OK ||
+            spmvx_mul(ctx, q->transpose ? SPMVX_T : SPMVX_N, 1.0, A, there_x, 0.0, there_y) != SPMVX_OK || spmvx_buffer_download(ctx, y, there_y, ny) != SPMVX_OK)
+            fail(ctx, "multiplication");
         else {
             double sum = 0;
             for (int64_t r = 0; r < m; r++) sum += vector_get(y, q->type, r);
@@ -92,6 +95,8 @@ static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const request *q)
             result = !q->y || write_vector(q->y, m, q->type, y) ? EXIT_SUCCESS : EXIT_FAILURE;
         }
     }
+    spmvx_buffer_free(ctx, there_x);
+    spmvx_buffer_free(ctx, there_y);
     free(x);
     free(y);
     return result;
@@ -99,9 +104,9 @@ static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const request *q)
 
 static int run(int argc, char **argv)
 {
-    const char *files[MOST_FILES], *type = "f64";
+    const char *files[MOST_FILES], *type = "f64", *place = "any";
     int count;
-    int64_t threads = 0;
+    int64_t threads = 0, device = 0;
     request q = { .x = "ones" };
     const option options[] = {
         { "--output", 'o', TEXT, &q.y, "FILE", "write y there, as a Matrix Market array ('-': stdout)" },
@@ -109,13 +114,15 @@ static int run(int argc, char **argv)
         { "--kernel", 0, TEXT, &q.kernel, "NAME", "force a kernel, see 'spmvx kernels'" },
         { "--transpose", 0, FLAG, &q.transpose, NULL, "multiply by the transpose" },
         { "--type", 0, TEXT, &type, "T", "f64 (default) or f32" },
+        { "--place", 0, TEXT, &place, "P", "host, cuda or any (default): where to multiply" },
+        { "--device", 0, COUNT, &device, "N", "number of the GPU (default 0)" },
         { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
     const int status = parse(&command_mul, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (count != 1) return usage_error(&command_mul, "%d files given, one wanted", count);
     q.type = type_named(type);
     if (!q.type) return usage_error(&command_mul, "--type is '%s', not f64 or f32", type);
-    spmvx_context *ctx = open_context(threads);
+    spmvx_context *ctx = open_context_at(&command_mul, place, device, threads);
     spmvx_matrix *m = ctx ? read_matrix(ctx, files[0], q.type) : NULL, *A = NULL;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     o.kernel = q.kernel;

@@ -219,6 +219,20 @@ spmvx_context *open_context(int64_t threads)
     return ctx;
 }
 
+spmvx_context *open_context_at(const command *c, const char *place, int64_t device, int64_t threads)
+{
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context *ctx = NULL;
+    if (!place_named(place, &o.place)) {
+        usage_error(c, "--place is '%s', not host, cuda or any", place);
+        return NULL;
+    }
+    o.device = device > INT32_MAX ? INT32_MAX : (int32_t)device;
+    o.threads = threads > INT32_MAX ? INT32_MAX : (int32_t)threads;
+    if (spmvx_context_create(&o, &ctx) != SPMVX_OK) fail(NULL, "context");
+    return ctx;
+}
+
 bool import_wisdom(spmvx_context *ctx, const char *path)
 {
     if (!path) return true;

@@ -56,6 +56,8 @@ bool place_named(const char *, spmvx_place *out);
 
 /* A host context; NULL after a message. */
 spmvx_context *open_context(int64_t threads);
+/* A context of a place by its name, on the device of that number; NULL after a message. */
+spmvx_context *open_context_at(const command *, const char *place, int64_t device, int64_t threads);
 /* Gives a file's wisdom to the context; NULL: none. False after a message. */
 bool import_wisdom(spmvx_context *, const char *path);
 /* The matrix of a file; NULL after a message. Shows its progress. */

@@ -4,7 +4,7 @@
  *     machine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000 far=1000
  *     host f64 threads=2 rows=1000 cols=1000 nnz=4960 longest=5 empty=0 span=60 -> sell@avx512 slice=8 sigma=1
  *
- * The machine's line, which `spmvx tune` measures, has MB/s, bytes, and thousandths of the model's own; see spx_machine.
+ * The machine's line, which `spmvx tune` measures (of a GPU it begins with 'device'), has MB/s, bytes, and thousandths of the model's own; see spx_machine.
  *
  * Source of the idea: FFTW (Frigo & Johnson, Proc. IEEE 93(2), 2005). */
 #include "dispatch/wisdom.h"
@@ -94,12 +94,24 @@ void spx_wisdom_merge(spmvx_context *ctx, spx_wisdom *fresh)
 
 /* ---- the machine's line: whole numbers, which no locale spells otherwise ---- */
 
-#define MACHINE(SPELL) "machine memory=%" SPELL " more=%" SPELL " cache=%" SPELL " near=%" SPELL " mid=%" SPELL " cached=%" SPELL " compute=%" SPELL " far=%" SPELL
+#define MACHINE(SPELL) " memory=%" SPELL " more=%" SPELL " cache=%" SPELL " near=%" SPELL " mid=%" SPELL " cached=%" SPELL " compute=%" SPELL " far=%" SPELL
 
-static int machine_line(const spx_machine *m, char *out, size_t room)
+/* What begins the line: "machine" of the host, "device" of a GPU. */
+static const char *machine_word(spmvx_place place)
 {
-    return snprintf(out, room, MACHINE(PRId64) "\n", (int64_t)(1e3 * m->memory + 0.5), (int64_t)(1e3 * m->more + 0.5), (int64_t)(1e3 * m->cache + 0.5),
+    return place == SPMVX_CUDA ? "device" : "machine";
+}
+
+static int machine_line(const spmvx_context *ctx, char *out, size_t room)
+{
+    const spx_machine *m = &ctx->machine;
+    return snprintf(out, room, "%s" MACHINE(PRId64) "\n", machine_word(ctx->backend->place), (int64_t)(1e3 * m->memory + 0.5), (int64_t)(1e3 * m->more + 0.5), (int64_t)(1e3 * m->cache + 0.5),
                     (int64_t)m->near, (int64_t)m->mid, (int64_t)m->cached, (int64_t)(1e3 * m->compute + 0.5), (int64_t)(1e3 * m->far + 0.5));
+}
+
+static bool begins(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && !strncmp(text, word, length);
 }
 
 static bool read_machine(const char *text, spx_machine *m)
@@ -133,14 +145,14 @@ static int line_of(const spx_wisdom *w, char *out, size_t room)
 spmvx_status spx_wisdom_write(const spmvx_context *ctx, char *buf, size_t *len)
 {
     size_t need = sizeof head;   /* with the final NUL */
-    if (ctx->machine_known) need += (size_t)machine_line(&ctx->machine, NULL, 0);
+    if (ctx->machine_known) need += (size_t)machine_line(ctx, NULL, 0);
     for (const spx_wisdom *w = ctx->wisdom; w; w = w->next) need += (size_t)line_of(w, NULL, 0);
     if (buf && *len < need) return spx_fail(ctx, SPMVX_ERR_LIMIT, "*len is %zu, and the wisdom takes %zu bytes", *len, need);
     *len = need;
     if (!buf) return SPMVX_OK;
     memcpy(buf, head, sizeof head);
     size_t at = sizeof head - 1;
-    if (ctx->machine_known) at += (size_t)machine_line(&ctx->machine, buf + at, need - at);
+    if (ctx->machine_known) at += (size_t)machine_line(ctx, buf + at, need - at);
     for (const spx_wisdom *w = ctx->wisdom; w; w = w->next) at += (size_t)line_of(w, buf + at, need - at);
     return SPMVX_OK;
 }
@@ -198,9 +210,12 @@ spmvx_status spx_wisdom_read(spmvx_context *ctx, const char *buf, size_t len)
         else {
             memcpy(text, buf + at, length);
             text[length] = 0;
-            if (strncmp(text, "machine ", 8)) s = read_line(ctx, text, line, &fresh);
-            else if (read_machine(text, &machine)) known = true;
-            else s = bad_line(ctx, line, "after 'machine' come memory, more (up to 1000), cache, near, mid, cached (rising), compute and far, as whole numbers");
+            const size_t word = strcspn(text, " ");
+            const bool ours = begins(text, word, machine_word(ctx->backend->place));
+            spx_machine other;
+            if (!ours && !begins(text, word, "machine") && !begins(text, word, "device")) s = read_line(ctx, text, line, &fresh);
+            else if (read_machine(text + word, ours ? &machine : &other)) known |= ours;   /* of the other place: passed over */
+            else s = bad_line(ctx, line, "after 'machine' or 'device' come memory, more (up to 1000), cache, near, mid, cached (rising), compute and far, as whole numbers");
         }
         at += length + 1;
     }
