@@ -30,7 +30,7 @@ echo "Time is one multiplication y = A*x, the median of 15 rounds; error is agai
 echo
 spmvx=$here/build/examples/spmvx
 "$spmvx" bench --place host "$@"
-if "$spmvx" kernels | grep '^cuda/' | grep -qv 'not here'; then
+if "$spmvx" kernels --available | grep -q '^cuda/'; then
     echo
     echo "And on the GPU:"
     "$spmvx" bench --place cuda "$@"
