@@ -115,28 +115,34 @@ template <class V> __device__ V sum_of_row(int from, int row, int blocks, const 
 }
 
 /* Adds the carries of all blocks to their rows, which rise with the blocks: up to SHORT carries of a row by the thread that finds
- * its first, more by its warp; the order is the blocks'. MOST of them a thread are loaded before the first is used, and so are the
- * rows of y. */
-template <class V> __device__ void settle(int blocks, int nrows, carries<V> c, V alpha, V *y)
+ * its first, more by its warp; the order is the blocks'. All that is needed of MOST carries a thread is loaded before the first is
+ * used, and so are their rows of y, since nothing else runs any more that could hide a load. Not inline: its registers are not
+ * the tiles'. */
+template <class V> __device__ __noinline__ void settle(int blocks, int nrows, carries<V> c, V alpha, V *y)
 {
-    constexpr int MOST = 8, SHORT = 8;
+    constexpr int MOST = 9, SHORT = 8;
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
     for (int first = 0; first < blocks; first += MOST * THREADS) {
-        int row[MOST];
+        int row[MOST], before[MOST], after[MOST];
         V sum[MOST], old[MOST];
-        unsigned head = 0, longer = 0;
+        unsigned longer = 0;
 #pragma unroll
         for (int i = 0; i < MOST; i++) {
             const int b = first + i * THREADS + thread;
             row[i] = b < blocks ? c.row[b] : nrows;
             sum[i] = b < blocks ? c.sum[b] : V(0);
-            const int before = b > 0 && b < blocks ? c.row[b - 1] : -1;
-            if (row[i] < nrows && before != row[i]) head |= 1u << i;
+            before[i] = b > 0 && b < blocks ? c.row[b - 1] : -1;
+            after[i] = b + 1 < blocks ? c.row[b + 1] : -1;
+        }
+#pragma unroll
+        for (int i = 0; i < MOST; i++) {
+            if (before[i] == row[i]) row[i] = nrows;   /* another's */
+            old[i] = row[i] < nrows ? y[row[i]] : V(0);
         }
 #pragma unroll
         for (int i = 0; i < MOST; i++) {
             const int b = first + i * THREADS + thread;
-            if (!(head >> i & 1)) continue;
+            if (row[i] == nrows || after[i] != row[i]) continue;
             bool on = true;
 #pragma unroll
             for (int k = 1; k <= SHORT; k++) {
@@ -144,11 +150,10 @@ template <class V> __device__ void settle(int blocks, int nrows, carries<V> c, V
                 if (on && k < SHORT) sum[i] += c.sum[b + k];
             }
             if (on) longer |= 1u << i;
-            old[i] = y[row[i]];
         }
 #pragma unroll
         for (int i = 0; i < MOST; i++)
-            if (head >> i & 1 && !(longer >> i & 1) && sum[i] != V(0)) y[row[i]] = old[i] + alpha * sum[i];
+            if (row[i] < nrows && !(longer >> i & 1) && sum[i] != V(0)) y[row[i]] = old[i] + alpha * sum[i];
 #pragma unroll
         for (int i = 0; i < MOST; i++)
             for (unsigned left = __ballot_sync(FULL, longer >> i & 1); left; left &= left - 1) {

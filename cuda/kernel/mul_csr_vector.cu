@@ -14,13 +14,6 @@ constexpr int64_t THREADS = 256;
 template <int LANES> constexpr int rows_at_once = LANES == 16 || LANES == 32 ? 2 : 1;
 template <int LANES> constexpr int steps_at_once = LANES <= 8 ? 4 : 3;
 
-template <class P> struct unsigned_of {
-    using type = uint64_t;
-};
-template <> struct unsigned_of<int32_t> {
-    using type = uint32_t;
-};
-
 /* A row of 64 lanes is two neighbouring warps; the first adds what the second leaves in shared memory. */
 template <int LANES, class V> __device__ __forceinline__ V sum_group(V v)
 {
@@ -35,20 +28,19 @@ template <int LANES, class V> __device__ __forceinline__ V sum_group(V v)
 }
 
 template <class V, class P, int LANES, spx_policy POLICY>
-__global__ void __maxnreg__((LANES == 16 || LANES == 32 ? 40 : 32) + (sizeof(P) == 8 ? 8 : 0))
-csr_vector(unsigned nrows, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const V *__restrict__ x, V alpha, V beta, V *y)
+__global__ void __maxnreg__(LANES == 16 || LANES == 32 ? (sizeof(P) == 8 ? 48 : 40) : (sizeof(P) == 8 ? 44 : 32))
+csr_vector(int nrows, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const V *__restrict__ x, V alpha, V beta, V *y)
 {
     constexpr int ROWS = rows_at_once<LANES>, STEPS = steps_at_once<LANES>;
     const int groups = static_cast<int>(blockDim.x) / LANES, group = static_cast<int>(threadIdx.x) / LANES, lane = static_cast<int>(threadIdx.x) % LANES;
-    const unsigned first = blockIdx.x * static_cast<unsigned>(groups * ROWS) + static_cast<unsigned>(group);
-    using place = typename unsigned_of<P>::type;   /* in which a little past 2^31 is still a large number */
-    P at[ROWS], end[ROWS];
+    const int64_t first = static_cast<int64_t>(blockIdx.x) * groups * ROWS + group;
+    P at[ROWS], left[ROWS];   /* the next entry of this lane, and how many there are from it on */
     V sum[ROWS];
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
-        const unsigned row = first + static_cast<unsigned>(i * groups);
+        const int64_t row = first + static_cast<int64_t>(i) * groups;
         at[i] = spx_load_if<SPX_KEPT>(row < nrows, ptr + row, P(0)) + lane;
-        end[i] = spx_load_if<SPX_KEPT>(row < nrows, ptr + row + 1, P(0));
+        left[i] = spx_load_if<SPX_KEPT>(row < nrows, ptr + row + 1, P(0)) - at[i];
         sum[i] = 0;
     }
     for (bool more = true; more;) {
@@ -59,7 +51,7 @@ csr_vector(unsigned nrows, const P *__restrict__ ptr, const int *__restrict__ co
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
             for (int s = 0; s < STEPS; s++) {
-                const bool in = static_cast<place>(at[i]) + s * LANES < static_cast<place>(end[i]);
+                const bool in = s * LANES < left[i];
                 c[i][s] = spx_load_if<POLICY>(in, col + at[i] + s * LANES, -1);
                 v[i][s] = spx_load_if<POLICY>(in, val + at[i] + s * LANES, V(0));
             }
@@ -71,13 +63,14 @@ csr_vector(unsigned nrows, const P *__restrict__ ptr, const int *__restrict__ co
 #pragma unroll
             for (int s = 0; s < STEPS; s++)
                 if (c[i][s] >= 0) sum[i] += v[i][s] * g[s];
-            at[i] += STEPS * LANES;
-            more = more || static_cast<place>(at[i]) < static_cast<place>(end[i]);
+            left[i] -= STEPS * LANES;
+            at[i] += left[i] > 0 ? STEPS * LANES : 0;
+            more = more || left[i] > 0;
         }
     }
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
-        const unsigned row = first + static_cast<unsigned>(i * groups);
+        const int64_t row = first + static_cast<int64_t>(i) * groups;
         const V total = sum_group<LANES>(sum[i]);
         if (lane == 0 && row < nrows) y[row] = spx_axpby(alpha, total, beta, y + row);
     }
@@ -90,7 +83,7 @@ template <class V, class P, int LANES> spmvx_status launch(const spx_mul *m, V, 
     const double of_l2 = spx_cuda_of_l2(m->ctx, a);
     const auto kernel = of_l2 < 1.0 || of_l2 > 4.0 ? csr_vector<V, P, LANES, SPX_KEPT> : csr_vector<V, P, LANES, SPX_PASSING>;
     return spx_cuda_launch(m->ctx, "csr-vector", kernel, spx_ceil_div(a->nrows, rows), static_cast<unsigned>(threads), 0,
-                           static_cast<unsigned>(a->nrows), static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
+                           static_cast<int>(a->nrows), static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
                            static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const V *>(m->x), static_cast<V>(m->alpha), static_cast<V>(m->beta),
                            static_cast<V *>(m->y));
 }
@@ -129,7 +122,7 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f)
 {
     const double bytes = static_cast<double>(f->nnz) * (4.0 + static_cast<double>(f->value_bytes)) + static_cast<double>(f->nrows) * static_cast<double>(f->ptr_bytes);
-    const double uneven = f->deviation / (f->mean + 1.0) - 0.7, all = spx_cuda_cost(f, bytes, 0.92 / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0))), alone = 300.0 * static_cast<double>(f->longest) / static_cast<double>(lanes_for(f->mean));
+    const double uneven = f->deviation / (f->mean + 1.0) - 0.7, all = spx_cuda_cost(f, bytes, 0.87 / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0))), alone = 300.0 * static_cast<double>(f->longest) / static_cast<double>(lanes_for(f->mean));
     return all > alone ? all : alone;
 }
 

@@ -36,7 +36,7 @@ static spmvx_status none_fits(const spmvx_context *ctx, spmvx_format format)
 static double setup_ns(const spx_kernel *k, const spx_features *f)
 {
     const double threads = f->threads;
-    if (k->place == SPMVX_CUDA) return k->format == SPMVX_CSR ? 0.0 : 10.0 * k->cost(f);   /* as a builder on the device will take */
+    if (k->place == SPMVX_CUDA) return k->format == SPMVX_CSR ? 0.0 : 0.3 * (double)f->sell_stored * (4.0 + (double)f->value_bytes);   /* by way of the host */
     switch (k->format) {
     case SPMVX_COO: return 1.0 * (double)f->nnz / threads;
     case SPMVX_SELL: return (3.0 * (double)f->sell_stored + 20.0 * (double)f->nrows) / threads;

@@ -63,6 +63,7 @@ expect 0 "$spmvx" spmspm -q "$tmp/a.mtx" "$tmp/b.mtx"; has out '2 x 2'
 expect 0 "$spmvx" spmspm -q "$tmp/a.mtx" "$tmp/b.mtx" -o "$tmp/ab.mtx"; silent out; silent err
 expect 1 "$spmvx" info --quiet "$tmp/absent.mtx"; has err 'absent.mtx'
 for end in mtx mtx.gz mtx.zst mtx.xz; do
+    if ! "$spmvx" convert "$data/lhr01.mtx.gz" "$tmp/b.$end" 2>"$tmp/err" && grep -q 'without' "$tmp/err"; then continue; fi   # a build that lacks it
     expect 0 "$spmvx" convert "$data/lhr01.mtx.gz" "$tmp/b.$end"
     expect 0 "$spmvx" convert -o "$tmp/c.mtx" "$tmp/b.$end"
     cmp -s "$tmp/b.mtx" "$tmp/c.mtx" || { echo "convert to .$end and back differs"; bad=1; }
