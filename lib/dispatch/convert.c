@@ -1,14 +1,13 @@
-/* Conversion: choose a kernel for a side, build its format, prepare it; with the transpose and the update maps when asked
- * for. Also the first matrix made of given arrays. */
+/* Conversion: choose a kernel for a side, build its format, bring it to its place, prepare it; with the transpose and the update
+ * maps when asked for. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/order.h"
 #include "dispatch/place.h"
 #include "dispatch/tune.h"
+#include "dispatch/updates.h"
 #include "dispatch/wisdom.h"
-#include "format/take.h"
 
 /* ---- one side ---- */
 
@@ -21,15 +20,15 @@ typedef struct job {
     spx_wisdom *learned;        /* the context's when all has gone well */
 } job;
 
-static spx_build build_for(const job *j, const spx_candidate *c)
+static size_t bytes_left(const job *j)
 {
-    return (spx_build){ c->layout, j->used < j->max_bytes ? j->max_bytes - j->used : 0, j->max_bytes };
+    return j->used < j->max_bytes ? j->max_bytes - j->used : 0;
 }
 
 /* Builds the candidate's format from CSR in host memory, brings it to where the context computes, and prepares its kernel. */
 static spmvx_status side_build(const job *j, const spx_sparse *csr, const spx_candidate *c, spx_side *side)
 {
-    const spx_build build = build_for(j, c);
+    const spx_build build = { c->layout, bytes_left(j), j->max_bytes };
     const spx_sparse *there = j->there;
     spx_side s = { 0 };
     SPX_TRY(spx_format_find(c->choice.kernel->format)->from_csr(j->ctx, csr, &build, &s.A));
@@ -237,7 +236,7 @@ static spmvx_status check_csr_size(const job *j, const spx_sparse *A)
 {
     const spx_request *q = &j->request;
     const spmvx_format format = q->forced.kernel ? q->forced.kernel->format : q->format;
-    const size_t bytes = csr_bytes(A), left = j->used < j->max_bytes ? j->max_bytes - j->used : 0;
+    const size_t bytes = csr_bytes(A), left = bytes_left(j);
     if (A->format == SPMVX_CSR || format != SPMVX_CSR || bytes <= left) return SPMVX_OK;
     return spx_fail(j->ctx, SPMVX_ERR_LIMIT, "CSR would hold %zu bytes, for %" PRId64 " rows and %" PRId64 " entries; max_bytes is %zu, and %zu of it are left",
                     bytes, A->nrows, A->nnz, j->max_bytes, left);
@@ -292,135 +291,23 @@ static spmvx_status side_make(job *j, const spx_sparse *A, spx_side *side, char 
     return s;
 }
 
-/* ---- values that may be written ---- */
+/* ---- the whole ---- */
 
-static spmvx_status own_slot(const spmvx_context *ctx, spx_sparse *A, int slot)
+static spmvx_status map_side(const job *j, const spx_sparse *pos, spx_side *side)
 {
-    spx_array *own;
-    SPX_TRY(spx_array_copy(ctx, A->slot[slot], &own));
-    spx_array_drop(A->slot[slot]);
-    A->slot[slot] = own;
-    return SPMVX_OK;
-}
-
-/* Borrowed arrays are copied, too: what is shown as borrowed follows the caller's values, and these do not. */
-spmvx_status spx_own_values(const spmvx_context *ctx, spx_sparse *A)
-{
-    for (int i = 0; i < SPX_SLOTS; i++)
-        if (A->slot[i] && (A->slot[i]->borrowed || (i == SPX_VAL && spx_array_shared(A->slot[i])))) SPX_TRY(own_slot(ctx, A, i));
-    return SPMVX_OK;
-}
-
-/* The source's arrays with 1 + input position in place of each value. */
-static spmvx_status positions(const spmvx_context *ctx, const spmvx_matrix *src, spx_sparse *out)
-{
-    const spx_side *side = &src->side[SPMVX_N];
-    spx_sparse a = { 0 };
-    if (side->map_ptr)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.flags has SPMVX_UPDATABLE, and A is %s whose repeated entries were added up; convert from the first "
-                        "matrix", spx_format_name(side->A.format));
-    if (side->map || src->stored_is_input) SPX_TRY(spx_to_host(ctx, &side->A, &a));
-    else if (src->csr_is_input) {
-        spx_sparse host = { 0 };
-        SPX_TRY(spx_to_host(ctx, &side->A, &host));
-        const spmvx_status s = spx_format_find(side->A.format)->to_csr(ctx, &host, &a);
-        spx_sparse_drop(&host);
-        if (s != SPMVX_OK) return s;
-    } else
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.flags has SPMVX_UPDATABLE, and A was itself converted without it to %s in a way that "
-                        "lost the order of the first input; convert from the first matrix, or make that one updatable", spx_format_name(side->A.format));
-    spx_array_drop(a.slot[SPX_VAL]);
-    a.slot[SPX_VAL] = NULL;
-    a.val_type = side->map ? side->map_type : spx_count_type(a.stored + 1);
-    const spmvx_status s = side->map ? spx_array_to_host(ctx, side->map, &a.slot[SPX_VAL])
-                                     : spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "an update map", &a.slot[SPX_VAL]);
-    if (s != SPMVX_OK) {
-        spx_sparse_drop(&a);
-        return s;
-    }
-    for (int64_t i = 0; !side->map && i < a.stored; i++) spx_index_put(a.slot[SPX_VAL]->data, a.val_type, i, i + 1);
-    *out = a;
-    return SPMVX_OK;
-}
-
-static bool is_identity(const spx_array *map, spmvx_type type, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (spx_index_at(map->data, type, i) != i + 1) return false;
-    return true;
-}
-
-static spx_layout layout_of(const spx_sparse *a)
-{
-    return (spx_layout){ .slice = a->slice, .sigma = a->sigma, .block_rows = a->block_rows, .block_cols = a->block_cols,
-                         .param = { a->format == SPMVX_TILED ? a->sigma : a->slice, a->sigma } };
-}
-
-/* Where repeats were added up: for every stored place the list of 1 + input position, in input order. */
-static spmvx_status side_lists(const job *j, const spx_sparse *pos, spx_side *side)
-{
-    const spx_sparse *a = side->host.format ? &side->host : &side->A;
-    const spx_format *format = spx_format_find(a->format);
-    spx_sparse csr = { 0 };
-    spx_array *ptr = NULL, *list = NULL;
-    SPX_TRY(spx_format_find(pos->format)->to_csr(j->ctx, pos, &csr));
-    spmvx_status s = spx_array_new(j->ctx, a->stored + 2, sizeof(int64_t), "an update map", &ptr);
-    if (s == SPMVX_OK) s = spx_array_new(j->ctx, csr.nnz, spx_type_bytes(csr.val_type), "an update map", &list);
-    if (s == SPMVX_OK) {
-        int64_t *at = ptr->data;   /* at[p + 1]: where the list of place p goes on; in the end at[p] is its begin */
-        const int32_t *col = spx_data(&csr, SPX_COL);
-        memset(at, 0, (size_t)(a->stored + 2) * sizeof *at);
-        for (int64_t r = 0; r < csr.nrows; r++)
-            for (int64_t k = spx_ptr_at(&csr, r); k < spx_ptr_at(&csr, r + 1); k++) at[format->place(a, r, col[k]) + 2]++;
-        for (int64_t p = 1; p <= a->stored + 1; p++) at[p] += at[p - 1];
-        for (int64_t r = 0; r < csr.nrows; r++)
-            for (int64_t k = spx_ptr_at(&csr, r); k < spx_ptr_at(&csr, r + 1); k++)
-                spx_value_copy(list->data, at[format->place(a, r, col[k]) + 1]++, spx_data(&csr, SPX_VAL), k, spx_type_bytes(csr.val_type) == 8);
-        side->map_ptr = ptr;
-        side->map = list;
-        side->map_type = csr.val_type;
-    } else {
-        spx_array_drop(ptr);
-        spx_array_drop(list);
-    }
-    spx_sparse_drop(&csr);
-    return s;
-}
-
-/* Sends positions the way that the values of this side went. */
-static spmvx_status side_map(const job *j, const spx_sparse *pos, spx_side *side)
-{
-    spx_candidate c = { .choice = side->choice, .layout = layout_of(&side->A) };
-    spx_build build = build_for(j, &c);
-    const size_t need = spx_bytes(side->A.stored, spx_type_bytes(pos->val_type));
-    if (need > build.budget)
-        return spx_fail(j->ctx, SPMVX_ERR_LIMIT, "the update map would hold %zu bytes; max_bytes is %zu, and %zu of it are left", need, j->max_bytes,
-                        build.budget);
-    build.budget = SIZE_MAX;
-    spx_sparse a = { 0 };
-    if (stays(j, pos)) a = spx_sparse_share(pos);   /* as the values did */
-    else SPX_TRY(spx_format_convert(j->ctx, pos, side->A.format, &build, &a));
-    const bool added_up = spx_format_find(a.format)->place && a.nnz != pos->nnz;
-    spmvx_status s = SPMVX_OK;
-    if (added_up) s = side_lists(j, pos, side);
-    else if (!is_identity(a.slot[SPX_VAL], a.val_type, a.stored)) {
-        side->map = spx_array_share(a.slot[SPX_VAL]);
-        side->map_type = a.val_type;
-    }
-    spx_sparse_drop(&a);
-    return s;
+    return spx_update_map(j->ctx, pos, stays(j, pos), bytes_left(j), j->max_bytes, side);
 }
 
 static spmvx_status make_maps(job *j, const spmvx_matrix *src, spmvx_matrix *m)
 {
     spx_sparse pos = { 0 }, pos_t = { 0 };
     j->there = NULL;
-    SPX_TRY(positions(j->ctx, src, &pos));
-    spmvx_status s = side_map(j, &pos, &m->side[SPMVX_N]);
+    SPX_TRY(spx_positions(j->ctx, src, &pos));
+    spmvx_status s = map_side(j, &pos, &m->side[SPMVX_N]);
     if (s == SPMVX_OK && m->ops & SPMVX_OPS_T) {
         j->used = spx_side_bytes(&m->side[SPMVX_N]) + spx_side_bytes(&m->side[SPMVX_T]);
         s = turn(j, &pos, &pos_t);
-        if (s == SPMVX_OK) s = side_map(j, &pos_t, &m->side[SPMVX_T]);
+        if (s == SPMVX_OK) s = map_side(j, &pos_t, &m->side[SPMVX_T]);
         spx_sparse_drop(&pos_t);
     }
     spx_sparse_drop(&pos);
@@ -430,8 +317,6 @@ static spmvx_status make_maps(job *j, const spmvx_matrix *src, spmvx_matrix *m)
     }
     return s;
 }
-
-/* ---- the whole ---- */
 
 static size_t default_max_bytes(const spx_sparse *a)
 {
@@ -522,71 +407,3 @@ spmvx_status spx_matrix_convert(spmvx_context *ctx, const spmvx_matrix *src, con
     return s;
 }
 
-/* The kernel of arrays that were given: CSR's best by the model where they may be read, else what no row length can hurt. */
-static spmvx_status choose_given(spmvx_context *ctx, const spx_sparse *here, const spx_sparse *host, spx_choice *choice, const char **why)
-{
-    *why = "the only kernel of the format given, or its best variant";
-    *choice = (spx_choice){ 0 };
-    if (here->format != SPMVX_CSR) {
-        if (ctx->backend->place == SPMVX_HOST || spx_kernel_serves(ctx, here->format)) return spx_select_any(ctx, here->format, here->val_type, choice);
-        *why = "no kernel of this place takes the format; convert it";
-        return SPMVX_OK;
-    }
-    *why = "the best kernel of the format given, by the model";
-    if (host->format) {
-        const spx_request q = { .format = SPMVX_CSR, .expected_muls = 1000 };
-        spx_candidate c[SPX_CANDIDATES];
-        spx_features f;
-        int count;
-        SPX_TRY(spx_select(ctx, host, &q, c, &count, &f));
-        *choice = c[0].choice;
-        return SPMVX_OK;
-    }
-    *why = "lent and trusted, so that its rows were not looked at";
-    return spx_kernel_parse(ctx, SPMVX_MUL, "csr-merge-path", choice);
-}
-
-/* A SELL in slices that no kernel here takes is a source of conversions only. */
-static bool takes(const spmvx_context *ctx, const spx_sparse *here)
-{
-    return here->format != SPMVX_SELL || spx_slice_serves(ctx, here->slice);
-}
-
-spmvx_status spx_matrix_taken(spmvx_context *ctx, spx_sparse *here, spx_sparse *host, spmvx_matrix **out)
-{
-    spmvx_matrix *m = NULL;
-    spx_choice choice;
-    const char *why;
-    spmvx_status s = choose_given(ctx, here, host, &choice, &why);
-    const bool in_order = s == SPMVX_OK && (here->format == SPMVX_CSR || (here->format == SPMVX_COO && spx_ascending(ctx, spx_data(host, SPX_ROW), host->nnz)));
-    if (s == SPMVX_OK) s = spx_matrix_new(ctx, &m);
-    spx_sparse_drop(host);
-    if (s != SPMVX_OK) {
-        spx_sparse_drop(here);
-        return s;
-    }
-    m->side[SPMVX_N].A = *here;
-    *here = (spx_sparse){ 0 };
-    m->stored_is_input = true;
-    m->csr_is_input = in_order;
-    snprintf(m->reason, SPX_REASON, "%s", why);
-    if (choice.kernel && takes(ctx, &m->side[SPMVX_N].A)) {
-        s = spx_side_prepare(ctx, &m->side[SPMVX_N], &choice);
-        if (s == SPMVX_OK) spx_kernel_spec(&m->side[SPMVX_N].choice, m->kernel);
-        if (s == SPMVX_OK) s = spx_mul_reserve(ctx, m, SPMVX_N, 1);
-    }
-    if (s == SPMVX_OK) *out = m;
-    else spx_matrix_free(m);
-    return s;
-}
-
-spmvx_status spx_matrix_of(spmvx_context *ctx, spx_sparse *a, spmvx_matrix **out)
-{
-    spx_sparse here = *a, host = spx_sparse_share(a);
-    *a = (spx_sparse){ 0 };
-    const spmvx_status s = spx_to_place(ctx, &here);
-    if (s == SPMVX_OK) return spx_matrix_taken(ctx, &here, &host, out);
-    spx_sparse_drop(&here);
-    spx_sparse_drop(&host);
-    return s;
-}

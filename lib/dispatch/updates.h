@@ -1,0 +1,12 @@
+/* What SPMVX_UPDATABLE keeps. */
+#ifndef SPX_UPDATES_H
+#define SPX_UPDATES_H
+#include "dispatch/matrix.h"
+
+/* The source's arrays, in host memory, with 1 + input position in place of each value. */
+spmvx_status spx_positions(const spmvx_context *, const spmvx_matrix *src, spx_sparse *out);
+
+/* Sends positions the way that the values of a side went and keeps where they arrived, in host memory; no map where everything
+ * stayed in order. stays: the arrays were shared as they are. left: bytes that the map may take, of max_bytes. */
+spmvx_status spx_update_map(const spmvx_context *, const spx_sparse *pos, bool stays, size_t left, size_t max_bytes, spx_side *);
+#endif
