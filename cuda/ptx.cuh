@@ -70,6 +70,19 @@ template <spx_policy POLICY, class T> __device__ __forceinline__ T spx_load_if(b
 #endif
 }
 
+/* base[at] if at is not negative, without a branch; else `other`. Kept in L1. Only for memory that nothing writes during the kernel. */
+template <class T> __device__ __forceinline__ T spx_load_at(const T *base, int at, T other)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
+#ifdef SPX_SIMT
+    return at >= 0 ? base[at] : other;
+#else
+    if constexpr (sizeof(T) == 8) asm("{.reg .pred q; setp.ge.s32 q, %2, 0; @q ld.global.nc.f64 %0, [%1];}" : "+d"(other) : "l"(base + at), "r"(at));
+    else asm("{.reg .pred q; setp.ge.s32 q, %2, 0; @q ld.global.nc.f32 %0, [%1];}" : "+f"(other) : "l"(base + at), "r"(at));
+    return other;
+#endif
+}
+
 /* The dynamic shared memory of the launch, aligned to 16 bytes. */
 template <class T> __device__ __forceinline__ T *spx_dynamic_shared()
 {

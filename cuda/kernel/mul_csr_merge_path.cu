@@ -1,21 +1,35 @@
 /* y = alpha*A*x + beta*y for CSR on a GPU by the merge path: the row ends and the nonzeros are one list of nrows + nnz items,
  * cut into tiles of equal length, so that no row length can unbalance it. Where each tile begins is found by binary search when
- * the matrix is prepared. A block goes over a run of tiles: it multiplies a tile's entries into shared memory, each thread
- * consumes ITEMS items of the merge, and a segmented scan over the block brings the parts of rows together. What a block's last
- * row still lacks it leaves as a carry, and the last block to arrive adds the carries in fixed order: one launch, no atomics on
- * values. In the one-launch order of carries and in the tiles found beforehand it differs from the source.
- * Source: Merrill & Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016. */
+ * the matrix is prepared, and moved back to its row's first entry where that is near, so that only long rows are cut. A block
+ * multiplies a tile's entries, and adds up the parts of rows in it: from registers, where they are few, else from shared memory,
+ * by as many lanes a part as its mean length asks for. What a block's last row still lacks where it is cut is left as a carry, and
+ * the last block to arrive adds the carries in fixed order: one launch, no atomics on values.
+ * In the moved cuts, the parts added up by lanes and not by runs of items, and the one-launch order of carries it differs from the
+ * source.
+ * Source: Merrill & Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016; the sums from shared memory:
+ * Greathouse & Daga, Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format, SC 2014. */
 #include "device.cuh"
 #include "ptx.cuh"
 #include "reduce.cuh"
 
 namespace {
 
-/* ITEMS is odd, so that threads that read ITEMS apart meet in few banks. */
-constexpr int THREADS = 128, ITEMS = 9, RESIDENT = 8, TILE = THREADS * ITEMS, WARPS = THREADS / 32;
+/* A tile is STEP items of the merge; a row of which at most HEAD entries lie before it is the tile's as a whole. */
+constexpr int THREADS = 128, ITEMS = 9, RESIDENT = 8, WARPS = THREADS / 32;
+constexpr int CAPACITY = THREADS * ITEMS, HEAD = 128, STEP = CAPACITY - HEAD;
+constexpr int FEW = 4;           /* parts that are added up from registers */
+constexpr int AHEAD = 4;         /* row pointers a thread that are loaded together with the entries */
+constexpr int ENTRIES = 4;       /* a lane of a part, about */
+constexpr int LONG = 16;         /* entries a lane from which on a part is its warp's */
 constexpr unsigned FULL = 0xffffffffu;
 
 /* ---- where tiles begin ---- */
+
+/* The row in which a tile begins, and how many entries before the cut are the tile's; CUT: none, the row goes on in it. */
+struct alignas(8) start {
+    int row, head;
+};
+constexpr int CUT = -1;
 
 /* Of the first `diagonal` items of the merge, how many are row ends: those that come before entry diagonal - row. */
 template <class P> __device__ int rows_before(int64_t diagonal, int nrows, int64_t nnz, const P *row_end)
@@ -29,69 +43,30 @@ template <class P> __device__ int rows_before(int64_t diagonal, int nrows, int64
     return static_cast<int>(low);
 }
 
-template <class P> __global__ void find_tiles(int tiles, int nrows, int64_t nnz, const P *ptr, int *bounds)
+__device__ __forceinline__ int64_t diagonal_of(int tile, int nrows, int64_t nnz)
+{
+    const int64_t all = nrows + nnz, diagonal = static_cast<int64_t>(tile) * STEP;
+    return diagonal < all ? diagonal : all;
+}
+
+/* The first entry of a tile. */
+__device__ __forceinline__ int64_t entry_of(int tile, start s, int nrows, int64_t nnz)
+{
+    return diagonal_of(tile, nrows, nnz) - s.row - (s.head > 0 ? s.head : 0);
+}
+
+template <class P> __global__ void find_tiles(int tiles, int nrows, int64_t nnz, const P *ptr, start *starts, int *cuts)
 {
     const int t = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     if (t > tiles) return;
-    const int64_t all = nrows + nnz, diagonal = static_cast<int64_t>(t) * TILE;
-    bounds[t] = rows_before(diagonal < all ? diagonal : all, nrows, nnz, ptr + 1);
+    const int64_t diagonal = diagonal_of(t, nrows, nnz);
+    const int row = rows_before(diagonal, nrows, nnz, ptr + 1);
+    const int64_t head = diagonal - row - static_cast<int64_t>(ptr[row]);
+    starts[t] = {row, head <= HEAD ? static_cast<int>(head) : CUT};
+    if (head > HEAD) atomicAdd(cuts, 1);
 }
 
-/* ---- the scan ---- */
-
-/* A run of items: `head` if a row ended in it, and the sum of what came after the last end. */
-template <class V> struct run_of {
-    V sum;
-    int head;
-};
-
-template <class V> __device__ __forceinline__ run_of<V> join(run_of<V> before, run_of<V> after)
-{
-    return {after.head ? after.sum : before.sum + after.sum, before.head | after.head};
-}
-
-/* What comes into each thread from those before it, after `open`, which came into the block; and in *out what leaves the block. */
-template <class V> __device__ run_of<V> scan_block(run_of<V> mine, V open, V *out)
-{
-    __shared__ V sums[WARPS];
-    __shared__ int heads[WARPS];
-    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    run_of<V> all = mine;
-#pragma unroll
-    for (unsigned d = 1; d < 32; d *= 2) {
-        const run_of<V> before = {__shfl_up_sync(FULL, all.sum, d), __shfl_up_sync(FULL, all.head, d)};
-        if (lane >= d) all = join(before, all);
-    }
-    if (lane == 31) {
-        sums[warp] = all.sum;
-        heads[warp] = all.head;
-    }
-    const run_of<V> left = {__shfl_up_sync(FULL, all.sum, 1), __shfl_up_sync(FULL, all.head, 1)};
-    __syncthreads();
-    run_of<V> into = {open, 0}, whole = {open, 0};
-#pragma unroll
-    for (unsigned w = 0; w < WARPS; w++) {
-        if (w == warp) into = whole;
-        whole = join(whole, run_of<V>{sums[w], heads[w]});
-    }
-    *out = whole.sum;
-    return lane ? join(into, left) : into;
-}
-
-/* The sum over the block, the same bits in every thread; scratch of WARPS elements, free again on return. */
-template <class V> __device__ __forceinline__ V sum_to_all(V v, V *scratch)
-{
-    v = spx_sum_lanes<32>(v);
-    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
-    __syncthreads();
-    V sum = scratch[0];
-#pragma unroll
-    for (int w = 1; w < WARPS; w++) sum += scratch[w];
-    __syncthreads();
-    return sum;
-}
-
-/* ---- the multiplication ---- */
+/* ---- carries ---- */
 
 /* What a block leaves of the row that it did not end. */
 template <class V> struct carries {
@@ -164,131 +139,208 @@ template <class V> __device__ __noinline__ void settle(int blocks, int nrows, ca
     }
 }
 
-/* Shared memory of a tile: the products, later the sums of rows; and where rows end, relative to the tile's first entry. */
-template <class V> constexpr size_t shared_bytes() { return TILE * sizeof(V) + (TILE + 1) * sizeof(int); }
+/* ---- a tile ---- */
 
-template <class V, class P>
-__global__ void __launch_bounds__(THREADS, RESIDENT)
-merge_path(int nrows, int64_t nnz, int tiles, const int *__restrict__ bounds, const P *__restrict__ ptr, const int *__restrict__ col,
-           const V *__restrict__ val, const V *__restrict__ x, V alpha, V beta, V *y, carries<V> c)
+/* What a block has in shared memory beside a tile's products and the ends of its parts: what is left open from one tile to the
+ * next, and the parts' sums by warp, both twice, so that a tile can write while the one before is still read. */
+template <class V> struct between {
+    V open[2];
+    V sum[2][FEW][WARPS];
+};
+
+/* A tile's rows and entries, as one of its block's threads sees them. */
+template <class V> struct tile {
+    int row, rows, count;       /* first row, rows that end here, entries */
+    bool goes_on, stays_open;   /* the first row began before; what follows the last end belongs to a row that is cut */
+    V alpha, beta, *y;
+};
+
+/* The sum of part p of the tile is known: the end of a row, or what stays open. */
+template <class V> __device__ __forceinline__ void put(const tile<V> &t, int p, V sum, between<V> &b, int turn)
 {
-    V *product = spx_dynamic_shared<V>();
-    int *row_end = reinterpret_cast<int *>(product + TILE);
-    const int thread = static_cast<int>(threadIdx.x), blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
-    const int tile_from = static_cast<int>(static_cast<int64_t>(tiles) * block / blocks), tile_to = static_cast<int>(static_cast<int64_t>(tiles) * (block + 1) / blocks);
-    V open = 0;
-    for (int tile = tile_from; tile < tile_to; tile++) {
-        const int row = bounds[tile], rows = bounds[tile + 1] - row;
-        const int64_t item = static_cast<int64_t>(tile) * TILE, items = nrows + nnz - item < TILE ? nrows + nnz - item : TILE;
-        const int64_t from = item - row;
-        const int count = static_cast<int>(items) - rows;
-        int at[ITEMS];
-        V v[ITEMS];
+    if (p == 0 && t.goes_on) sum = b.open[turn] + sum;
+    if (p < t.rows) t.y[t.row + p] = spx_axpby(t.alpha, sum, t.beta, t.y + t.row + p);
+    else b.open[turn ^ 1] = sum;
+}
+
+/* Adds up at most FEW parts, which end at end[], each by the whole block. */
+template <class V> __device__ __forceinline__ void add_few(const tile<V> &t, const V (&product)[ITEMS], const int *end, between<V> &b, int turn)
+{
+    const int thread = static_cast<int>(threadIdx.x), parts = t.rows + t.stays_open;
+#pragma unroll
+    for (int p = 0; p < FEW; p++) {
+        if (p >= parts) break;
+        const int from = p ? end[p > 0 ? p - 1 : 0] : 0;
+        V sum = 0;
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) {
             const int k = thread + i * THREADS;
-            at[i] = spx_load_if<SPX_PASSING>(k < count, col + from + k, -1);
-            v[i] = spx_load_if<SPX_PASSING>(k < count, val + from + k, V(0));
+            if (k >= from && k < end[p]) sum += product[i];
         }
-        for (int i = thread; i < rows; i += THREADS) row_end[i] = static_cast<int>(static_cast<int64_t>(ptr[row + i + 1]) - from);
-        if (thread == 0 && rows) row_end[rows] = TILE + 1;
-        V g[ITEMS];
-#pragma unroll
-        for (int i = 0; i < ITEMS; i++) g[i] = spx_load_if<SPX_KEPT>(at[i] >= 0, x + at[i], V(0));
-        if (rows == 0) {   /* all of one row, which goes on: no merge */
-            V sum = 0;
-#pragma unroll
-            for (int i = 0; i < ITEMS; i++)
-                if (at[i] >= 0) sum += v[i] * g[i];
-            open += sum_to_all(sum, product);
-            continue;
-        }
-#pragma unroll
-        for (int i = 0; i < ITEMS; i++)
-            if (at[i] >= 0) product[thread + i * THREADS] = v[i] * g[i];
-        __syncthreads();
-        const int diagonal = thread * ITEMS < items ? thread * ITEMS : static_cast<int>(items);
-        int r, low = diagonal > count ? diagonal - count : 0, high = diagonal < rows ? diagonal : rows;
-        while (low < high) {
-            const int mid = (low + high) / 2;
-            if (row_end[mid] <= diagonal - 1 - mid) low = mid + 1;
-            else high = mid;
-        }
-        r = low;
-        int k = diagonal - r, end = row_end[r];
-        const int first = r;
-        V sum = 0, ended[ITEMS];
-        unsigned ends = 0;
-#pragma unroll
-        for (int i = 0; i < ITEMS; i++) {
-            ended[i] = sum;
-            if (diagonal + i >= items) continue;
-            if (k < end && k < count) {
-                sum += product[k++];
-            } else {
-                ends |= 1u << i;
-                sum = 0;
-                end = row_end[++r];
-            }
-        }
-        V after;
-        const run_of<V> into = scan_block(run_of<V>{sum, ends != 0}, open, &after);   /* after its barrier the products have been read */
-        open = after;
-        int out = first;
-#pragma unroll
-        for (int i = 0; i < ITEMS; i++)
-            if (ends >> i & 1) {
-                product[out] = out == first ? into.sum + ended[i] : ended[i];
-                out++;
-            }
-        __syncthreads();
-        for (int i = thread; i < rows; i += THREADS) y[row + i] = spx_axpby(alpha, product[i], beta, y + row + i);
-        __syncthreads();
+        sum = spx_sum_lanes<32>(sum);
+        if (thread % 32 == 0) b.sum[turn][p][thread / 32] = sum;
     }
+    __syncthreads();
+    if (thread >= parts) return;
+    V sum = b.sum[turn][thread][0];
+#pragma unroll
+    for (int w = 1; w < WARPS; w++) sum += b.sum[turn][thread][w];
+    put(t, thread, sum, b, turn);
+}
+
+/* Adds up the parts between the ends in shared memory, of which end[0] is 0, each by so many lanes that they have ENTRIES of its
+ * mean length; one that is much longer by its warp. */
+template <class V> __device__ __forceinline__ void add_many(const tile<V> &t, const V *product, const int *end, between<V> &b, int turn)
+{
+    const int parts = t.rows + t.stays_open, longer = __clz(parts * ENTRIES) - __clz(t.count), shift = longer < 0 ? 0 : longer < 5 ? longer : 5, lanes = 1 << shift;
+    const int thread = static_cast<int>(threadIdx.x), in_warp = thread % 32, lane = thread & (lanes - 1);
+    for (int first = 0; first < parts; first += THREADS >> shift) {
+        const int p = first + (thread >> shift);
+        const int from = p < parts ? end[p] : 0, to = p < parts ? end[p + 1] : 0;
+        const bool is_long = to - from > LONG * lanes;
+        V sum = 0;
+        for (int k = from + lane; !is_long && k < to; k += ENTRIES * lanes) {
+            V v[ENTRIES];
+#pragma unroll
+            for (int e = 0; e < ENTRIES; e++) v[e] = k + e * lanes < to ? product[k + e * lanes] : V(0);
+#pragma unroll
+            for (int e = 0; e < ENTRIES; e++) sum += v[e];
+        }
+        for (int distance = lanes / 2; distance; distance /= 2) sum += __shfl_down_sync(FULL, sum, static_cast<unsigned>(distance), lanes);
+        for (unsigned left = __ballot_sync(FULL, is_long && lane == 0); left; left &= left - 1) {
+            const int whose = __ffs(static_cast<int>(left)) - 1, its_to = __shfl_sync(FULL, to, whose);
+            V its = 0;
+#pragma unroll 4
+            for (int k = __shfl_sync(FULL, from, whose) + in_warp; k < its_to; k += 32) its += product[k];
+            its = spx_sum_lanes_to_all<32>(its);
+            if (in_warp == whose) sum = its;
+        }
+        if (lane == 0 && p < parts) put(t, p, sum, b, turn);
+    }
+}
+
+/* Products of a tile, and the ends of its parts. */
+template <class V> constexpr size_t shared_bytes() { return CAPACITY * sizeof(V) + (STEP + 2) * sizeof(int); }
+
+template <class V, class P>
+__global__ void __launch_bounds__(THREADS, RESIDENT)
+merge_path(int nrows, int64_t nnz, int tiles, int each, int more, const start *__restrict__ starts, const P *__restrict__ ptr, const int *__restrict__ col,
+           const V *__restrict__ val, const V *__restrict__ x, V alpha, V beta, V *y, carries<V> c)
+{
+    __shared__ between<V> b;
+    V *staged = spx_dynamic_shared<V>();
+    int *ends = reinterpret_cast<int *>(staged + CAPACITY);
+    const int thread = static_cast<int>(threadIdx.x), block = static_cast<int>(blockIdx.x);
+    const int first = block * each + (block < more ? block : more), last = first + each + (block < more);
+    if (thread == 0) b.open[0] = 0;   /* what of the first row lies before is another block's carry */
+    int turn = 0;
+    start here = starts[first], next = starts[first + 1];
+    for (int i = first; i < last; i++) {
+        const start after = starts[i + 2 < tiles ? i + 2 : tiles];
+        const int64_t from = entry_of(i, here, nrows, nnz);
+        const tile<V> t = {here.row, next.row - here.row, static_cast<int>(entry_of(i + 1, next, nrows, nnz) - from), here.head == CUT, next.head == CUT, alpha, beta, y};
+        int at[ITEMS];
+        V v[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            const bool in = thread + k * THREADS < t.count;
+            at[k] = spx_load_if<SPX_PASSING>(in, col + from + thread + k * THREADS, -1);
+            v[k] = spx_load_if<SPX_PASSING>(in, val + from + thread + k * THREADS, V(0));
+        }
+        const bool few = t.rows + t.stays_open <= FEW;
+        int end[FEW > AHEAD ? FEW : AHEAD];
+        if (few) {
+#pragma unroll
+            for (int p = 0; p < FEW; p++) end[p] = p < t.rows ? static_cast<int>(static_cast<int64_t>(ptr[t.row + p + 1]) - from) : t.count;
+        } else {
+#pragma unroll
+            for (int p = 0; p < AHEAD; p++) end[p] = static_cast<int>(static_cast<int64_t>(spx_load_if<SPX_KEPT>(thread + p * THREADS < t.rows, ptr + t.row + 1 + thread + p * THREADS, P(0))) - from);
+        }
+        V product[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) product[k] = spx_load_at(x, at[k], V(0));
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) product[k] *= v[k];
+        if (few) {
+            add_few(t, product, end, b, turn);
+        } else {
+#pragma unroll
+            for (int k = 0; k < ITEMS; k++) staged[thread + k * THREADS] = product[k];
+#pragma unroll
+            for (int p = 0; p < AHEAD; p++)
+                if (thread + p * THREADS < t.rows) ends[1 + thread + p * THREADS] = end[p];
+#pragma unroll 4
+            for (int p = thread + AHEAD * THREADS; p < t.rows; p += THREADS) ends[p + 1] = static_cast<int>(static_cast<int64_t>(ptr[t.row + p + 1]) - from);
+            if (thread == 0) {
+                ends[0] = 0;
+                ends[t.rows + 1] = t.count;
+            }
+            __syncthreads();
+            add_many(t, staged, ends, b, turn);
+            if (i + 1 < last) __syncthreads();
+        }
+        turn ^= 1;
+        here = next;
+        next = after;
+    }
+    if (!c.ticket) return;   /* no row is cut */
+    __syncthreads();
     if (thread == 0) {
-        c.row[block] = bounds[tile_to];
-        c.sum[block] = open;
+        c.row[block] = here.head == CUT ? here.row : nrows;
+        c.sum[block] = here.head == CUT ? b.open[turn] : V(0);
     }
-    if (spx_last_block(c.ticket, gridDim.x)) settle(blocks, nrows, c, alpha, y);
+    if (spx_last_block(c.ticket, gridDim.x)) settle(static_cast<int>(gridDim.x), nrows, c, alpha, y);
 }
 
 /* ---- the host's side ---- */
 
 int64_t tiles_of(const spx_sparse *a)
 {
-    return spx_ceil_div(a->nrows + a->nnz, TILE);
+    return spx_ceil_div(a->nrows + a->nnz, STEP);
 }
 
-template <class P> spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, int *bounds)
+/* Fills bounds with the tiles' starts; and in *cuts how many begin within a row, whose place is behind them. */
+template <class P> spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, spx_array *bounds, int *cuts)
 {
     const int64_t tiles = tiles_of(a);
-    return spx_cuda_launch(ctx, "the tiles of csr-merge-path", find_tiles<P>, spx_ceil_div(tiles + 1, 128), 128u, 0, static_cast<int>(tiles), static_cast<int>(a->nrows),
-                           a->nnz, static_cast<const P *>(spx_data(a, SPX_PTR)), bounds);
+    start *starts = static_cast<start *>(bounds->data);
+    int *counter = &starts[tiles + 1].row;
+    cudaError_t e;
+    {
+        const spx_on_device here(ctx->device);
+        e = here.error() == cudaSuccess ? cudaMemsetAsync(counter, 0, sizeof *counter, spx_cuda_of(ctx)->stream) : here.error();
+    }
+    if (e != cudaSuccess) return spx_cuda_fail(ctx, e, "the tiles of csr-merge-path");
+    const spmvx_status s = spx_cuda_launch(ctx, "the tiles of csr-merge-path", find_tiles<P>, spx_ceil_div(tiles + 1, 128), 128u, 0, static_cast<int>(tiles), static_cast<int>(a->nrows),
+                                           a->nnz, static_cast<const P *>(spx_data(a, SPX_PTR)), starts, counter);
+    return s == SPMVX_OK ? ctx->backend->download(ctx, cuts, counter, sizeof *cuts) : s;
 }
 
+/* A block a tile where no row is cut; else few enough blocks that their carries take no time. */
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    const int64_t tiles = tiles_of(a);
-    if (tiles >= INT32_MAX) return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld entries; csr-merge-path takes 2^42 on CUDA", static_cast<long long>(a->nnz));
-    const int64_t resident = RESIDENT * spx_cuda_of(ctx)->multiprocessors;
-    p->chunks = spx_max(1, spx_min(tiles, (tiles < 16 * resident ? 1 : tiles < 40 * resident ? 2 : 4) * resident));   /* more even out, and leave more carries */
-    p->work_bytes = SPX_TICKET + static_cast<size_t>(p->chunks) * (sizeof(double) + sizeof(int));
-    spmvx_status s = ctx->backend->array_new(ctx, static_cast<size_t>(tiles + 1) * sizeof(int), "a partition", &p->bounds);
+    const int64_t tiles = tiles_of(a), resident = RESIDENT * spx_cuda_of(ctx)->multiprocessors;
+    if (tiles >= INT32_MAX) return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld entries; csr-merge-path takes 2^41 on CUDA", static_cast<long long>(a->nnz));
+    int cuts = 0;
+    spmvx_status s = ctx->backend->array_new(ctx, static_cast<size_t>(tiles + 2) * sizeof(start), "a partition", &p->bounds);
+    if (s == SPMVX_OK) s = a->ptr_type == SPMVX_I64 ? find<int64_t>(ctx, a, p->bounds, &cuts) : find<int32_t>(ctx, a, p->bounds, &cuts);
     if (s != SPMVX_OK) return s;
-    int *bounds = static_cast<int *>(p->bounds->data);
-    s = a->ptr_type == SPMVX_I64 ? find<int64_t>(ctx, a, bounds) : find<int32_t>(ctx, a, bounds);
-    return s == SPMVX_OK ? ctx->backend->synchronize(ctx) : s;
+    p->chunks = spx_max(1, cuts ? spx_min(tiles, (tiles < 16 * resident ? 1 : tiles < 40 * resident ? 2 : 4) * resident) : tiles);   /* more even out, and leave more carries */
+    p->work_bytes = cuts ? SPX_TICKET + static_cast<size_t>(p->chunks) * (sizeof(double) + sizeof(int)) : 0;
+    return SPMVX_OK;
 }
 
 template <class V, class P> spmvx_status launch(const spx_mul *m)
 {
     const spx_sparse *a = m->A;
-    const int64_t blocks = m->part->chunks;
-    char *work = static_cast<char *>(m->work);
-    V *sums = reinterpret_cast<V *>(work + SPX_TICKET);
-    const carries<V> c = {reinterpret_cast<int *>(work + SPX_TICKET + static_cast<size_t>(blocks) * sizeof(V)), sums, reinterpret_cast<unsigned *>(work)};
+    const int64_t tiles = tiles_of(a), blocks = m->part->chunks;
+    carries<V> c = {nullptr, nullptr, nullptr};
+    if (m->part->work_bytes) {
+        char *work = static_cast<char *>(m->work);
+        c = {reinterpret_cast<int *>(work + SPX_TICKET + static_cast<size_t>(blocks) * sizeof(V)), reinterpret_cast<V *>(work + SPX_TICKET), reinterpret_cast<unsigned *>(work)};
+    }
     return spx_cuda_launch(m->ctx, "csr-merge-path", merge_path<V, P>, blocks, static_cast<unsigned>(THREADS), shared_bytes<V>(), static_cast<int>(a->nrows), a->nnz,
-                           static_cast<int>(tiles_of(a)), static_cast<const int *>(m->part->bounds->data), static_cast<const P *>(spx_data(a, SPX_PTR)),
+                           static_cast<int>(tiles), static_cast<int>(tiles / blocks), static_cast<int>(tiles % blocks), static_cast<const start *>(m->part->bounds->data), static_cast<const P *>(spx_data(a, SPX_PTR)),
                            static_cast<const int *>(spx_data(a, SPX_COL)), static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const V *>(m->x),
                            static_cast<V>(m->alpha), static_cast<V>(m->beta), static_cast<V *>(m->y), c);
 }

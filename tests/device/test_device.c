@@ -478,7 +478,7 @@ static void test_timed_choice(void **state)
 static void test_long_rows(void **state)
 {
     (void)state;
-    static const int longest[] = { 0, 1, 1150, 1152, 1153, 2500, 9000, 12000, 50000, 200000 };
+    static const int longest[] = { 0, 1, 100, 128, 129, 300, 900, 1024, 1025, 1152, 1153, 2500, 9000, 12000, 50000, 200000 };
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (size_t i = 0; i < sizeof longest / sizeof *longest; i++) {
         problem p = problem_of(longest[i]);
