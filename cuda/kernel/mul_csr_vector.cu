@@ -32,15 +32,14 @@ __global__ void __maxnreg__(LANES == 16 || LANES == 32 ? (sizeof(P) == 8 ? 48 : 
 csr_vector(int nrows, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const V *__restrict__ x, V alpha, V beta, V *y)
 {
     constexpr int ROWS = rows_at_once<LANES>, STEPS = steps_at_once<LANES>;
-    const int groups = static_cast<int>(blockDim.x) / LANES, group = static_cast<int>(threadIdx.x) / LANES, lane = static_cast<int>(threadIdx.x) % LANES;
-    const int64_t first = static_cast<int64_t>(blockIdx.x) * groups * ROWS + group;
+    const unsigned rows = static_cast<unsigned>(nrows), groups = blockDim.x / LANES, lane = threadIdx.x % LANES, first = blockIdx.x * groups * ROWS + threadIdx.x / LANES;
     P at[ROWS], left[ROWS];   /* the next entry of this lane, and how many there are from it on */
     V sum[ROWS];
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
-        const int64_t row = first + static_cast<int64_t>(i) * groups;
-        at[i] = spx_load_if<SPX_KEPT>(row < nrows, ptr + row, P(0)) + lane;
-        left[i] = spx_load_if<SPX_KEPT>(row < nrows, ptr + row + 1, P(0)) - at[i];
+        const unsigned row = first + i * groups;
+        at[i] = spx_load_if<SPX_KEPT>(row < rows, ptr + row, P(0)) + static_cast<int>(lane);
+        left[i] = spx_load_if<SPX_KEPT>(row < rows, ptr + row + 1, P(0)) - at[i];
         sum[i] = 0;
     }
     for (bool more = true; more;) {
@@ -55,14 +54,15 @@ csr_vector(int nrows, const P *__restrict__ ptr, const int *__restrict__ col, co
                 c[i][s] = spx_load_if<POLICY>(in, col + at[i] + s * LANES, -1);
                 v[i][s] = spx_load_if<POLICY>(in, val + at[i] + s * LANES, V(0));
             }
+        V g[ROWS][STEPS];
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+#pragma unroll
+            for (int s = 0; s < STEPS; s++) g[i][s] = spx_load_at(x, c[i][s], V(0));
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            V g[STEPS];
 #pragma unroll
-            for (int s = 0; s < STEPS; s++) g[s] = spx_load_if<SPX_KEPT>(c[i][s] >= 0, x + c[i][s], V(0));
-#pragma unroll
-            for (int s = 0; s < STEPS; s++)
-                if (c[i][s] >= 0) sum[i] += v[i][s] * g[s];
+            for (int s = 0; s < STEPS; s++) sum[i] += v[i][s] * g[i][s];   /* past the end of the row both are 0 */
             left[i] -= STEPS * LANES;
             at[i] += left[i] > 0 ? STEPS * LANES : 0;
             more = more || left[i] > 0;
@@ -70,9 +70,9 @@ csr_vector(int nrows, const P *__restrict__ ptr, const int *__restrict__ col, co
     }
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
-        const int64_t row = first + static_cast<int64_t>(i) * groups;
+        const unsigned row = first + i * groups;
         const V total = sum_group<LANES>(sum[i]);
-        if (lane == 0 && row < nrows) y[row] = spx_axpby(alpha, total, beta, y + row);
+        if (lane == 0 && row < rows) y[row] = spx_axpby(alpha, total, beta, y + row);
     }
 }
 

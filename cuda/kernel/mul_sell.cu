@@ -17,6 +17,7 @@ sell(int nrows, int split, const P *__restrict__ ptr, const int *__restrict__ co
      const V *__restrict__ x, V alpha, V beta, V *y)
 {
     constexpr int PARTS = SLICE / 32;
+    constexpr int GATHERS = sizeof(V) == 8 ? 1 : SPLIT ? UNROLL / 2 : UNROLL;   /* waited for together, as registers allow */
     if constexpr (!SPLIT) split = 0;
     const int warp = static_cast<int>(threadIdx.x) >> 5, lane = static_cast<int>(threadIdx.x) & 31, part = SPLIT ? warp & ((1 << split) - 1) : 0;
     const int unit = static_cast<int>(blockIdx.x) * (static_cast<int>(blockDim.x) >> 5 >> split) + (warp >> split);   /* of 32 rows */
@@ -36,9 +37,16 @@ sell(int nrows, int split, const P *__restrict__ ptr, const int *__restrict__ co
                 v[u] = spx_load_if<POLICY>(at < width, val + from + static_cast<int64_t>(at) * SLICE, V(0));
             }
 #pragma unroll
-            for (int u = 0; u < UNROLL; u++) {
-                const V g = spx_load_if<SPX_KEPT>(c[u] >= 0, x + c[u], V(0));
-                if (c[u] >= 0) sum += v[u] * g;
+            for (int u = 0; u < UNROLL; u += GATHERS) {
+                V g[GATHERS];
+#pragma unroll
+                for (int i = 0; i < GATHERS; i++) {
+                    g[i] = spx_load_at(x, c[u + i], V(0));
+                    if (GATHERS > 1) v[u + i] = c[u + i] < 0 ? V(0) : v[u + i];   /* padding may hold anything */
+                }
+#pragma unroll
+                for (int i = 0; i < GATHERS; i++)
+                    if (GATHERS > 1 || c[u + i] >= 0) sum += v[u + i] * g[i];
             }
         }
     }
