@@ -1,4 +1,4 @@
-/* y = alpha*A*x + beta*y for SELL-C-sigma on a GPU, C 32 or 64: a warp takes 32 rows of a slice, a lane a row. Where slices are
+/* y = alpha*A*x + beta*y for SELL-C-sigma on a GPU, C a multiple of 32: a warp takes 32 rows of a slice, a lane a row. Where slices are
  * few, T warps of a block split the rows of a slice, and their sums are added in the warps' order. Up to UNROLL entries of a row
  * are loaded before the first is used, in 32 registers, so that a multiprocessor is full of warps. The matrix passes by L1, which
  * is left to x, unless all fits in L2, where plain loads keep it, or the matrix is far larger, where they cost x nothing.
@@ -10,31 +10,32 @@ namespace {
 
 constexpr int UNROLL = 8, MOST_SPLIT = 1024, MOST_WHOLE = 256;   /* threads a block */
 
-/* Slices are of SLICE rows, 32 or 64; with SPLIT, 1 << split warps share 32 of them. */
+/* Slices are of `slice` rows, known beforehand where SLICE is not 0; with SPLIT, 1 << split warps share 32 of them. */
 template <class V, class P, int SLICE, bool SPLIT, spx_policy POLICY>
-__global__ void __launch_bounds__(SPLIT ? MOST_SPLIT : MOST_WHOLE, SPLIT ? 2 : 8)
-sell(int nrows, int split, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const int *__restrict__ row,
+__global__ void __launch_bounds__(SPLIT ? MOST_SPLIT : MOST_WHOLE, SPLIT ? (SLICE ? 2 : 1) : 8)
+sell(int nrows, int slice, int split, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const int *__restrict__ row,
      const V *__restrict__ x, V alpha, V beta, V *y)
 {
-    constexpr int PARTS = SLICE / 32;
-    constexpr int GATHERS = sizeof(V) == 8 ? 1 : SPLIT ? UNROLL / 2 : UNROLL;   /* waited for together, as registers allow */
+    constexpr int GATHERS = sizeof(V) == 8 ? 1 : SPLIT || !SLICE ? UNROLL / 2 : UNROLL;   /* waited for together, as registers allow */
+    if constexpr (SLICE) slice = SLICE;
     if constexpr (!SPLIT) split = 0;
+    const int parts = slice / 32;
     const int warp = static_cast<int>(threadIdx.x) >> 5, lane = static_cast<int>(threadIdx.x) & 31, part = SPLIT ? warp & ((1 << split) - 1) : 0;
     const int unit = static_cast<int>(blockIdx.x) * (static_cast<int>(blockDim.x) >> 5 >> split) + (warp >> split);   /* of 32 rows */
     const bool there = static_cast<int64_t>(unit) * 32 < nrows;
     V sum = 0;
     if (there) {
-        const P first = ptr[unit / PARTS];
-        const int width = static_cast<int>((ptr[unit / PARTS + 1] - first) / SLICE);
-        const P from = first + unit % PARTS * 32 + lane;
+        const P first = ptr[unit / parts];
+        const int width = static_cast<int>((ptr[unit / parts + 1] - first) / slice);
+        const P from = first + unit % parts * 32 + lane;
         for (int k = part; k < width; k += UNROLL << split) {
             int c[UNROLL];
             V v[UNROLL];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
                 const int at = k + (u << split);
-                c[u] = spx_load_if<POLICY>(at < width, col + from + static_cast<int64_t>(at) * SLICE, -1);
-                v[u] = spx_load_if<POLICY>(at < width, val + from + static_cast<int64_t>(at) * SLICE, V(0));
+                c[u] = spx_load_if<POLICY>(at < width, col + from + static_cast<int64_t>(at) * slice, -1);
+                v[u] = spx_load_if<POLICY>(at < width, val + from + static_cast<int64_t>(at) * slice, V(0));
             }
 #pragma unroll
             for (int u = 0; u < UNROLL; u += GATHERS) {
@@ -75,7 +76,7 @@ template <class V, class P, int SLICE, bool SPLIT> spmvx_status launch(const spx
     const double of_l2 = spx_cuda_of_l2(m->ctx, a);
     const auto kernel = of_l2 < 1.0 || of_l2 > 4.0 ? sell<V, P, SLICE, SPLIT, SPX_KEPT> : sell<V, P, SLICE, SPLIT, SPX_PAST>;
     return spx_cuda_launch(m->ctx, "sell", kernel, spx_ceil_div(units, threads / 32 / split), static_cast<unsigned>(threads),
-                           SPLIT ? static_cast<size_t>(threads) * sizeof(V) : 0, static_cast<int>(a->nrows), log_of(split),
+                           SPLIT ? static_cast<size_t>(threads) * sizeof(V) : 0, static_cast<int>(a->nrows), static_cast<int>(a->slice), log_of(split),
                            static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
                            static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const int *>(spx_data(a, SPX_ROW)), static_cast<const V *>(m->x),
                            static_cast<V>(m->alpha), static_cast<V>(m->beta), static_cast<V *>(m->y));
@@ -98,8 +99,7 @@ int64_t split_for(int64_t multiprocessors, int64_t nrows, int64_t stored)
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     int64_t *split = &p->param[0], *threads = &p->param[1];
-    if (a->slice != 32 && a->slice != 64)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "slices of %lld rows; sell takes 32 and 64 on CUDA", static_cast<long long>(a->slice));
+    if (a->slice % 32) return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "slices of %lld rows; sell takes multiples of 32 on CUDA", static_cast<long long>(a->slice));
     if (!*split) *split = split_for(spx_cuda_of(ctx)->multiprocessors, a->nrows, a->stored);
     if (*split & (*split - 1)) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has split=%lld; sell takes powers of two", static_cast<long long>(*split));
     if (*threads % 32 || (*threads / 32 & (*threads / 32 - 1)))
@@ -111,7 +111,11 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 spmvx_status run(const spx_mul *m)
 {
     return spx_by_type(m->A, [m](auto v, auto p) {
-        return m->A->slice == 32 ? launch_slices<decltype(v), decltype(p), 32>(m) : launch_slices<decltype(v), decltype(p), 64>(m);
+        switch (m->A->slice) {
+        case 32: return launch_slices<decltype(v), decltype(p), 32>(m);
+        case 64: return launch_slices<decltype(v), decltype(p), 64>(m);
+        default: return launch_slices<decltype(v), decltype(p), 0>(m);
+        }
     });
 }
 

@@ -262,7 +262,7 @@ spmvx_status spmvx_matrix_write(spmvx_context *, const spmvx_matrix *, const cha
  *          kernel takes every valid matrix of its types. See spmvx_kernel_get_info and `spmvx kernels`.
  * expected_muls   how many multiplications will follow, which bounds what the conversion is worth. 0: 1000.
  * nvec     columns of X it is tuned and reserved for. 0: 1.
- * slice, sigma    of SELL: slice 4 to 64; sigma 1 or more, rows are sorted by length within windows of sigma rows
+ * slice, sigma    of SELL: slice 4 to 65536; sigma 1 or more, rows are sorted by length within windows of sigma rows
  *          (sigma >= nrows: the whole matrix). 0: chosen.
  * block_rows, block_cols   of BSR. 0: chosen.
  * max_bytes       what the result may hold, arrays that it shares included; a result that would be larger is refused

@@ -5,6 +5,7 @@
 #include "core/alloc.h"
 
 enum spx_slot { SPX_PTR, SPX_ROW, SPX_COL, SPX_VAL, SPX_BITS, SPX_TILE, SPX_DESC, SPX_LIST_PTR, SPX_LIST, SPX_ORDER, SPX_SLOTS };
+enum { SPX_MIN_SLICE = 4, SPX_MAX_SLICE = 65536 };   /* rows of a slice of SELL */
 
 typedef struct spx_sparse {
     spmvx_format format;

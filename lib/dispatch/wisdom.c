@@ -178,14 +178,14 @@ static spmvx_status read_line(const spmvx_context *ctx, const char *text, int64_
     spec[n] = 0;
     spx_layout l = { 0 };
     if (!after[n]) return put(ctx, list, key, spec, &l);
-    const bool sell = sscanf(after + n, " slice=%" SCNd64 " sigma=%" SCNd64 "%c", &l.slice, &l.sigma, &rest) == 2 && l.slice >= 4 && l.slice <= 64 &&
+    const bool sell = sscanf(after + n, " slice=%" SCNd64 " sigma=%" SCNd64 "%c", &l.slice, &l.sigma, &rest) == 2 && l.slice >= SPX_MIN_SLICE && l.slice <= SPX_MAX_SLICE &&
                       l.sigma >= 1;
     if (sell) return put(ctx, list, key, spec, &l);
     l = (spx_layout){ 0 };
     const bool bsr = sscanf(after + n, " block=%" SCNd64 "x%" SCNd64 "%c", &l.block_rows, &l.block_cols, &rest) == 2 && l.block_rows >= 1 &&
                      l.block_rows <= 16 && l.block_cols >= 1 && l.block_cols <= 16;
     if (bsr) return put(ctx, list, key, spec, &l);
-    return bad_line(ctx, line, "after the kernel comes ' slice=4...64 sigma=1...', ' block=1...16x1...16' or nothing");
+    return bad_line(ctx, line, "after the kernel comes ' slice=4...65536 sigma=1...', ' block=1...16x1...16' or nothing");
 }
 
 spmvx_status spx_wisdom_read(spmvx_context *ctx, const char *buf, size_t len)

@@ -9,7 +9,7 @@
 #include "core/threads.h"
 #include "format/take.h"
 
-enum { MIN_SLICE = 4, MAX_SLICE = 64, STEP = 1024 };
+enum { STEP = 1024 };
 
 /* ---- the caller's arrays ---- */
 
@@ -58,8 +58,8 @@ static spmvx_status check_rows(const spmvx_context *ctx, const spmvx_arrays *a)
 
 static spmvx_status check_slice(const spmvx_context *ctx, const char *argument, int64_t slice)
 {
-    if (slice >= MIN_SLICE && slice <= MAX_SLICE) return SPMVX_OK;
-    return spx_fail(ctx, slice < 1 ? SPMVX_ERR_ARGUMENT : SPMVX_ERR_UNSUPPORTED, "%s is %" PRId64 "; SELL takes %d to %d", argument, slice, MIN_SLICE, MAX_SLICE);
+    if (slice >= SPX_MIN_SLICE && slice <= SPX_MAX_SLICE) return SPMVX_OK;
+    return spx_fail(ctx, slice < 1 ? SPMVX_ERR_ARGUMENT : SPMVX_ERR_UNSUPPORTED, "%s is %" PRId64 "; SELL takes %d to %d", argument, slice, SPX_MIN_SLICE, SPX_MAX_SLICE);
 }
 
 static spmvx_status take(const spmvx_context *ctx, const spmvx_arrays *a, bool borrow, bool trust, spx_sparse *out)

@@ -4,7 +4,7 @@
 #include "kernel/dot.h"
 #include "kernel/sell.h"
 
-enum { MAX_SLICE = 64 };
+enum { MOST = 64 };   /* rows at a time */
 
 #define SPX_TEMPLATE "kernel/mul_sell.c"
 #include "kernel/each_type.h"
@@ -30,13 +30,13 @@ const spx_kernel spx_mul_sell = {
 };
 
 #else
-/* One slice; called with constant C for the usual ones, so that the sums stay in registers. */
+/* n rows of a slice; called with constant n and C for the usual ones, so that the sums stay in registers. */
 static inline __attribute__((always_inline)) void
-SPX_NAME(slice)(SPX_V *sum, const int32_t *col, const SPX_V *val, const SPX_V *x, int64_t C, int64_t stored)
+SPX_NAME(rows)(SPX_V *sum, const int32_t *col, const SPX_V *val, const SPX_V *x, int64_t n, int64_t C, int64_t stored)
 {
-    for (int64_t i = 0; i < C; i++) sum[i] = 0;
+    for (int64_t i = 0; i < n; i++) sum[i] = 0;
     for (int64_t k = 0; k < stored; k += C)
-        for (int64_t i = 0; i < C; i++)
+        for (int64_t i = 0; i < n; i++)
             if (col[k + i] >= 0) sum[i] += val[k + i] * x[col[k + i]];
 }
 
@@ -49,20 +49,21 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     const int32_t *col = spx_data(m->A, SPX_COL), *row = spx_data(m->A, SPX_ROW);
     const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
     const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
-    SPX_V *y = m->y, sum[MAX_SLICE];
-    for (int64_t s = bound[begin]; s < bound[end]; s++) {
-        const int64_t from = ptr[s], stored = ptr[s + 1] - from;
-        switch (C) {
-        case 4: SPX_NAME(slice)(sum, col + from, val + from, x, 4, stored); break;
-        case 8: SPX_NAME(slice)(sum, col + from, val + from, x, 8, stored); break;
-        case 16: SPX_NAME(slice)(sum, col + from, val + from, x, 16, stored); break;
-        default: SPX_NAME(slice)(sum, col + from, val + from, x, C, stored);
+    SPX_V *y = m->y, sum[MOST];
+    for (int64_t s = bound[begin]; s < bound[end]; s++)
+        for (int64_t i = 0; i < C; i += MOST) {
+            const int64_t from = ptr[s] + i, stored = ptr[s + 1] - ptr[s], at = s * C + i;
+            switch (C) {
+            case 4: SPX_NAME(rows)(sum, col + from, val + from, x, 4, 4, stored); break;
+            case 8: SPX_NAME(rows)(sum, col + from, val + from, x, 8, 8, stored); break;
+            case 16: SPX_NAME(rows)(sum, col + from, val + from, x, 16, 16, stored); break;
+            default: SPX_NAME(rows)(sum, col + from, val + from, x, spx_min(MOST, C - i), C, stored);
+            }
+            const int64_t rows = spx_min(spx_min(MOST, C - i), m->A->nrows - at);
+            for (int64_t j = 0; j < rows; j++) {
+                const int64_t r = row ? row[at + j] : at + j;
+                y[r] = SPX_VNAME(axpby)(alpha, sum[j], beta, &y[r]);
+            }
         }
-        const int64_t rows = spx_min(C, m->A->nrows - s * C);
-        for (int64_t i = 0; i < rows; i++) {
-            const int64_t r = row ? row[s * C + i] : s * C + i;
-            y[r] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[r]);
-        }
-    }
 }
 #endif

@@ -245,6 +245,41 @@ static void walk_bad_values(void **state)
     triples_free(&t);
 }
 
+/* SELL in slices of any size that the place has kernels for, sorted in windows of any size. */
+static void walk_slices(void **state)
+{
+    (void)state;
+    static const int64_t slices[] = { 4, 5, 32, 63, 64, 96, 128, 1000, 1024, 65536 }, windows[] = { 1, 100, INT64_MAX };
+    for (int i = 3; i < 15; i++) {
+        triples t = case_make(i);
+        for (int k = 0; k < count; k++)
+            for (size_t n = 0; n < 3 * sizeof slices / sizeof *slices && !strncmp(names[k], "sell", 4); n++) {
+                spmvx_context *ctx = test_context(NULL, 2);
+                const spmvx_type type = n % 2 ? SPMVX_F32 : SPMVX_F64;
+                spmvx_matrix *coo = case_coo(ctx, &t, type), *m = NULL;
+                spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+                o.kernel = names[k];
+                o.slice = slices[n / 3];
+                o.sigma = windows[n % 3];
+                o.max_bytes = MOST_BYTES;
+                const spmvx_status s = spmvx_matrix_convert(ctx, coo, &o, &m);
+                if (s == SPMVX_OK) {
+                    void *x = make_x(type, t.ncols, 4);
+                    reference r = reference_of(&t, SPMVX_N, type, x);
+                    check_product(ctx, &(product){ names[k], &t, m, type, SPMVX_N }, x, &r, 2.5, -1, false);
+                    reference_free(&r);
+                    free_x(x, type);
+                } else if (s != SPMVX_ERR_LIMIT && (s != SPMVX_ERR_UNSUPPORTED || test_place() == SPMVX_HOST || o.slice % 32 == 0)) {
+                    fail_msg("%s in slices of %d: %s", names[k], (int)o.slice, spmvx_last_error(ctx));
+                }
+                spmvx_matrix_destroy(m);
+                spmvx_matrix_destroy(coo);
+                spmvx_context_destroy(ctx);
+            }
+        triples_free(&t);
+    }
+}
+
 /* 64-bit row pointers, borrowed; for SELL, by lending its own arrays with wider pointers. */
 static void walk_wide_pointers(void **state)
 {
@@ -342,7 +377,7 @@ int main(void)
     if (spmvx_context_create(&o, &ctx) == SPMVX_ERR_DEVICE) return 77;
     spmvx_context_destroy(ctx);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walk_cases), cmocka_unit_test(walk_real_matrices), cmocka_unit_test(walk_bad_values),
+        cmocka_unit_test(walk_cases), cmocka_unit_test(walk_real_matrices), cmocka_unit_test(walk_bad_values), cmocka_unit_test(walk_slices),
         cmocka_unit_test(walk_wide_pointers), cmocka_unit_test(walk_threads), cmocka_unit_test(every_kernel_was_tried),
     };
     list_kernels();

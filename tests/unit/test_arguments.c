@@ -585,7 +585,7 @@ static void test_create_sell(void **state)
     CREATE(sell, SPMVX_ERR_ARGUMENT, "arrays.slice is 0", a.slice = 0);
     CREATE(sell, SPMVX_ERR_ARGUMENT, "arrays.slice is -4", a.slice = -4);
     CREATE(sell, SPMVX_ERR_UNSUPPORTED, "arrays.slice is 3", a.slice = 3);
-    CREATE(sell, SPMVX_ERR_UNSUPPORTED, "arrays.slice is 65", a.slice = 65);
+    CREATE(sell, SPMVX_ERR_UNSUPPORTED, "arrays.slice is 65537", a.slice = 65537);
     CREATE(sell, SPMVX_ERR_UNSUPPORTED, "arrays.slice is 9223372036854775807", a.slice = INT64_MAX);
     CREATE(sell, SPMVX_ERR_RANGE, "arrays.row[4] is 1", a.row = repeats);
     CREATE(sell, SPMVX_ERR_RANGE, "arrays.row[4] is 5", a.row = above);
@@ -763,7 +763,7 @@ static void test_convert_values(void **state)
     CONVERT(SPMVX_ERR_ARGUMENT, "options.flags is 0x1", o.flags = SPMVX_BORROW);
     CONVERT(SPMVX_ERR_ARGUMENT, "options.flags is 0x2020", o.flags = SPMVX_UPDATABLE | SPMVX_IS_UPDATABLE);
     CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 3", o.format = SPMVX_SELL, o.slice = 3);
-    CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 65", o.format = SPMVX_SELL, o.slice = 65);
+    CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 65537", o.format = SPMVX_SELL, o.slice = 65537);
     CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 9223372036854775807", o.format = SPMVX_SELL, o.slice = INT64_MAX);
     CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 9223372036854775807", o.kernel = "sell@c", o.slice = INT64_MAX);
     CONVERT(SPMVX_ERR_LIMIT, "max_bytes is 1", o.max_bytes = 1);

@@ -10,7 +10,7 @@ typedef struct shape { spmvx_format format; int64_t first, second; } shape;
 
 static const shape shapes[] = {
     { SPMVX_COO, 0, 0 }, { SPMVX_CSR, 0, 0 }, { SPMVX_SELL, 0, 0 }, { SPMVX_SELL, 4, 1 }, { SPMVX_SELL, 5, 7 }, { SPMVX_SELL, 8, 64 },
-    { SPMVX_SELL, 16, 1 }, { SPMVX_SELL, 32, 100 }, { SPMVX_SELL, 63, INT64_MAX }, { SPMVX_SELL, 64, INT64_MAX }, { SPMVX_CSC, 0, 0 },
+    { SPMVX_SELL, 16, 1 }, { SPMVX_SELL, 32, 100 }, { SPMVX_SELL, 63, INT64_MAX }, { SPMVX_SELL, 64, INT64_MAX }, { SPMVX_SELL, 96, 1 }, { SPMVX_SELL, 1000, 300 }, { SPMVX_CSC, 0, 0 },
     { SPMVX_ELL, 0, 0 }, { SPMVX_HYB, 0, 0 }, { SPMVX_DIA, 0, 0 }, { SPMVX_BSR, 0, 0 }, { SPMVX_BSR, 1, 1 }, { SPMVX_BSR, 2, 3 }, { SPMVX_BSR, 16, 16 },
     { SPMVX_BSR, 7, 10 }, { SPMVX_CSR5, 0, 0 }, { SPMVX_CSR5, 3, 5 }, { SPMVX_CSR5, 64, 32 }, { SPMVX_TILED, 0, 0 }, { SPMVX_TILED, 64, 0 }, { SPMVX_PACKED, 0, 0 }, { SPMVX_PACKED, 0, 1 },
     { SPMVX_PACKED, 0, 64 }, { SPMVX_PACKED, 0, 100000 },

@@ -382,7 +382,7 @@ static void test_malformed(void **state)
         { "spmvx-wisdom 1\na -> sell slice=8\n", "line 2" },
         { "spmvx-wisdom 1\na -> sell sigma=8\n", "line 2" },
         { "spmvx-wisdom 1\na -> sell slice=3 sigma=1\n", "line 2" },
-        { "spmvx-wisdom 1\na -> sell slice=65 sigma=1\n", "line 2" },
+        { "spmvx-wisdom 1\na -> sell slice=65537 sigma=1\n", "line 2" },
         { "spmvx-wisdom 1\na -> sell slice=-8 sigma=1\n", "line 2" },
         { "spmvx-wisdom 1\na -> sell slice=8 sigma=0\n", "line 2" },
         { "spmvx-wisdom 1\na -> sell slice=8 sigma=x\n", "line 2" },
