@@ -6,8 +6,14 @@
  *     cg               the 5-point Poisson problem on a grid of 100 x 100 points
  *     cg -n 200        on 200 x 200 points
  *     cg FILE.mtx      a matrix from a file, symmetric positive definite by the user's promise
+ *     cg -d ...        with all vectors on a GPU, the iteration as a CUDA graph
  *
- * b is A * ones, so that the error of the answer is known. */
+ * The last takes the device's half of the program, cg_device.cu:
+ *
+ *     nvcc -c cg_device.cu $(pkg-config --cflags spmvx)
+ *     cc -DCG_DEVICE cg.c cg_device.o -o cg $(pkg-config --cflags --libs spmvx) -L/usr/local/cuda/lib64 -lcudart -lstdc++ -lm
+ *
+ * b is A * ones, so that the error of the answer is known. Exit status 77: no device. */
 #include <inttypes.h>
 #include <math.h>
 #include <spmvx/spmvx.h>
@@ -16,13 +22,14 @@
 #include <string.h>
 #include <time.h>
 
-#define TOLERANCE   1e-8     /* of the residual, relative to b */
+#include "cg.h"
+
 #define PRINT_EVERY 50       /* iterations */
 #define GRID_MAX    20000    /* 5 * GRID_MAX^2 entries fit 32-bit row pointers */
 
 typedef struct solver {
-    spmvx_context *ctx;
-    spmvx_matrix *source, *A;                                      /* as given, and as multiplied */
+    spmvx_context *host, *ctx;                                     /* ctx: where the work is done */
+    spmvx_matrix *source, *A;                                      /* as given, on the host, and as multiplied */
     int64_t n;
     double *x, *r, *z, *p, *q, *d;                                 /* d: the diagonal of A */
     double mul_seconds;
@@ -180,6 +187,16 @@ static int iterate(solver *s)
     return 0;
 }
 
+static int iterate_on_device(solver *s)
+{
+#ifdef CG_DEVICE
+    return cg_on_device(s->ctx, s->A, s->n, s->d, s->x);
+#else
+    (void)s;
+    return fail("this program was built without cg_device.cu");
+#endif
+}
+
 static int solve(solver *s)
 {
     spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
@@ -197,8 +214,8 @@ static int solve(solver *s)
     s->p = vectors + 3 * n;
     s->q = vectors + 4 * n;
     s->d = vectors + 5 * n;
-    int result = diagonal(s->ctx, s->source, s->d);
-    if (!result) result = iterate(s);
+    int result = diagonal(s->host, s->source, s->d);
+    if (!result) result = s->ctx == s->host ? iterate(s) : iterate_on_device(s);
     if (!result) {
         double error = 0;
         for (size_t i = 0; i < n; i++) error = fmax(error, fabs(s->x[i] - 1));
@@ -210,27 +227,40 @@ static int solve(solver *s)
 
 /* ---- the program ---- */
 
-static int run(solver *s, const char *path, int32_t grid)
+#define NO_DEVICE 77
+
+static int run(solver *s, const char *path, int32_t grid, int on_device)
 {
-    if (check(spmvx_context_create(NULL, &s->ctx))) return -1;
-    if (path ? check(spmvx_matrix_read(s->ctx, path, NULL, &s->source)) : poisson(s->ctx, grid, &s->source)) return -1;
-    if (check(spmvx_matrix_convert(s->ctx, s->source, NULL, &s->A))) return -1;
+    spmvx_context_options options = SPMVX_CONTEXT_OPTIONS_INIT;    /* the host */
+    if (check(spmvx_context_create(&options, &s->host))) return -1;
+    if (path ? check(spmvx_matrix_read(s->host, path, NULL, &s->source)) : poisson(s->host, grid, &s->source)) return -1;
+    s->ctx = s->host;
+    if (on_device) {
+        s->ctx = NULL;
+        options.place = SPMVX_CUDA;
+        if (check(spmvx_context_create(&options, &s->ctx))) return NO_DEVICE;
+    }
+    if (check(spmvx_matrix_convert(s->ctx, s->source, NULL, &s->A))) return -1;   /* to where its context computes */
     return solve(s);
 }
 
 int main(int argc, char **argv)
 {
     solver s = { 0 };
+    const int on_device = argc > 1 && !strcmp(argv[1], "-d");
+    argc -= on_device;
+    argv += on_device;
     const int sized = argc == 3 && !strcmp(argv[1], "-n");
     char *end = "";
     const long grid = sized ? strtol(argv[2], &end, 10) : 100;
     if ((argc > 2 && !sized) || *end || grid < 1 || grid > GRID_MAX) {
-        fprintf(stderr, "usage: cg [FILE.mtx | -n POINTS], with 1 to %d points\n", GRID_MAX);
+        fprintf(stderr, "usage: cg [-d] [FILE.mtx | -n POINTS], with 1 to %d points\n", GRID_MAX);
         return EXIT_FAILURE;
     }
-    const int result = run(&s, argc == 2 ? argv[1] : NULL, (int32_t)grid);
+    const int result = run(&s, argc == 2 ? argv[1] : NULL, (int32_t)grid, on_device);
     spmvx_matrix_destroy(s.A);
     spmvx_matrix_destroy(s.source);
-    spmvx_context_destroy(s.ctx);
-    return result ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (s.ctx != s.host) spmvx_context_destroy(s.ctx);
+    spmvx_context_destroy(s.host);
+    return result == NO_DEVICE ? NO_DEVICE : result ? EXIT_FAILURE : EXIT_SUCCESS;
 }
