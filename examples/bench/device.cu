@@ -26,16 +26,25 @@ bool good(cudaError_t e, const char *what)
     return e == cudaSuccess;
 }
 
-__global__ void __launch_bounds__(512) read_all(size_t n, const uint4 *p, unsigned *sum)
+/* Needs all four, or the compiler would not load them. */
+__device__ unsigned all_of(uint4 v)
+{
+    return v.x ^ v.y ^ v.z ^ v.w;
+}
+
+/* By way of L2 alone: L1 would serve what is read again. */
+__global__ void __launch_bounds__(512) read_all(int passes, size_t n, const uint4 *p, unsigned *sum)
 {
     const size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
-    size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     unsigned s = 0;
-    for (; i + 3 * step < n; i += 4 * step) {
-        const uint4 a = p[i], b = p[i + step], c = p[i + 2 * step], d = p[i + 3 * step];
-        s += (a.x ^ a.w) + (b.x ^ b.w) + (c.x ^ c.w) + (d.x ^ d.w);
+    for (int pass = 0; pass < passes; pass++) {
+        size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+        for (; i + 3 * step < n; i += 4 * step) {
+            const uint4 a = __ldcg(p + i), b = __ldcg(p + i + step), c = __ldcg(p + i + 2 * step), d = __ldcg(p + i + 3 * step);
+            s += all_of(a) + all_of(b) + all_of(c) + all_of(d);
+        }
+        for (; i < n; i += step) s += all_of(__ldcg(p + i));
     }
-    for (; i < n; i += step) s += p[i].x;
     if (s == 0x12345678u) *sum = s;   /* never, and the compiler does not know */
 }
 
@@ -94,12 +103,19 @@ bool device_stop(double *seconds)
     return ok;
 }
 
-double device_read(void)
+size_t device_l2(void)
+{
+    int number = 0, bytes = 0;
+    const bool ok = cudaGetDevice(&number) == cudaSuccess && cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, number) == cudaSuccess;
+    return ok ? static_cast<size_t>(bytes) : 0;
+}
+
+double device_read(int passes)
 {
     double seconds = 0;
     if (!device_start()) return 0;
-    read_all<<<1056, 512, 0, dev.stream>>>(dev.flush_bytes / sizeof(uint4), dev.flush, dev.sum);
-    return good(cudaGetLastError(), "reading memory") && device_stop(&seconds) ? static_cast<double>(dev.flush_bytes) / seconds : 0;
+    read_all<<<1056, 512, 0, dev.stream>>>(passes, dev.flush_bytes / sizeof(uint4), dev.flush, dev.sum);
+    return good(cudaGetLastError(), "reading memory") && device_stop(&seconds) ? passes * static_cast<double>(dev.flush_bytes) / seconds : 0;
 }
 
 bool device_capture(void)

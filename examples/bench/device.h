@@ -14,7 +14,8 @@ extern "C" {
 bool device_open(int32_t number, size_t flush_bytes);
 void device_close(void);
 void *device_stream(void);
-double device_read(void);               /* bytes a second */
+size_t device_l2(void);                 /* bytes; 0: not known */
+double device_read(int passes);         /* the buffer, so many times in one launch: bytes a second */
 bool device_start(void);
 bool device_stop(double *seconds);      /* waits, and tells the time since device_start */
 bool device_capture(void);              /* what follows on the stream goes into a graph */

@@ -12,7 +12,8 @@ bool device_open(int32_t number, size_t flush_bytes)
 
 void device_close(void) { }
 void *device_stream(void) { return NULL; }
-double device_read(void) { return 0; }
+size_t device_l2(void) { return 0; }
+double device_read(int passes) { return (void)passes, 0; }
 bool device_start(void) { return false; }
 bool device_stop(double *seconds) { return *seconds = 0, false; }
 bool device_capture(void) { return false; }

@@ -147,13 +147,14 @@ static bool device_time(spmvx_context *host, spmvx_context *ctx, const char *mat
     return ok;
 }
 
-/* GB/s of reading so many bytes over and over. */
+/* GB/s of reading so many bytes over and over, in launches that are long beside what a launch takes. */
 static double device_rate(int32_t number, size_t bytes)
 {
+    const int passes = (int)(((size_t)2 << 30) / bytes);
     double v[9];
     if (!device_open(number, bytes)) return 0;
-    device_read();
-    for (int i = 0; i < 9; i++) v[i] = 1e-9 * device_read();
+    device_read(passes);
+    for (int i = 0; i < 9; i++) v[i] = 1e-9 * device_read(passes);
     device_close();
     sort_doubles(v, 9);
     return v[4];
@@ -166,12 +167,13 @@ static bool find_out_device(spmvx_context *host, spmvx_context *ctx, int32_t num
     f->memory = device_rate(number, (size_t)2 << 30);
     f->more = 0.0;
     f->near = 200000;
-    f->mid = 4 << 20;
-    f->cached = f->mid;
-    for (int64_t next = 8 << 20; next <= INT64_C(1) << 28 && device_rate(number, (size_t)next) > 0.6 * f->memory; next *= 2) f->cached = next;
-    f->mid = f->cached / 2;
-    f->cache = fmax(f->memory, device_rate(number, (size_t)f->mid));
     if (f->memory <= 0 || !device_open(number, 1 << 20)) return false;
+    const size_t l2 = device_l2();
+    device_close();
+    f->mid = (int64_t)(l2 / 2);
+    f->cached = (int64_t)(0.7 * (double)l2);   /* what else is read and written takes its part */
+    f->cache = fmax(f->memory, l2 ? device_rate(number, l2 / 2) : 0);
+    if (!device_open(number, 1 << 20)) return false;
     bool ok = spmvx_context_set_stream(ctx, device_stream()) == SPMVX_OK && device_time(host, ctx, "random_200000_100000_20000000", &near_us) &&
               device_time(host, ctx, "random_200000_30000000_20000000", &far_us);
     device_close();
