@@ -1,6 +1,5 @@
-/* What kernels need beyond plain CUDA C++: loads with a cache policy, dynamic shared memory, and the ticket by which the last
- * block of a launch is known. On the GPU this is PTX (NVIDIA, "Parallel Thread Execution ISA", ld.global.nc); in the emulator
- * of tests/simt, plain C++. */
+/* What kernels need beyond plain CUDA C++: loads with a cache policy, and dynamic shared memory. On the GPU this is PTX (NVIDIA,
+ * "Parallel Thread Execution ISA", ld.global.nc); in the emulator of tests/simt, plain C++. */
 #ifndef SPX_PTX_CUH
 #define SPX_PTX_CUH
 #include <cuda_runtime.h>
@@ -92,17 +91,5 @@ template <class T> __device__ __forceinline__ T *spx_dynamic_shared()
     extern __shared__ __align__(16) unsigned char spx_dynamic_shared_bytes[];
     return reinterpret_cast<T *>(spx_dynamic_shared_bytes);
 #endif
-}
-
-/* True in all threads of the last of so many blocks to come here, and there everything is visible that the blocks wrote
- * before. The ticket is 0 before the launch, and again after it: atomicInc wraps around. For blocks of one dimension; every
- * thread has to call. Read what other blocks wrote with plain loads, not by the functions above. */
-__device__ __forceinline__ bool spx_last_block(unsigned *ticket, unsigned blocks)
-{
-    __threadfence();
-    __syncthreads();
-    const bool last = __syncthreads_or(threadIdx.x == 0 && atomicInc(ticket, blocks - 1) == blocks - 1);
-    if (last) __threadfence();
-    return last;
 }
 #endif

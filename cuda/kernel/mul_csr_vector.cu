@@ -11,8 +11,9 @@ namespace {
 
 constexpr int64_t THREADS = 256;
 
-template <int LANES> constexpr int rows_at_once = LANES == 16 || LANES == 32 ? 2 : 1;
+template <class V, int LANES> constexpr int rows_at_once = LANES == 16 || LANES == 32 || (LANES <= 8 && sizeof(V) == 4) ? 2 : 1;
 template <int LANES> constexpr int steps_at_once = LANES <= 8 ? 4 : 3;
+template <class V, class P, int LANES> constexpr int registers = rows_at_once<V, LANES> == 2 ? (sizeof(P) == 8 ? 48 : 40) : (sizeof(P) == 8 ? 44 : 32);
 
 /* A row of 64 lanes is two neighbouring warps; the first adds what the second leaves in shared memory. */
 template <int LANES, class V> __device__ __forceinline__ V sum_group(V v)
@@ -28,10 +29,10 @@ template <int LANES, class V> __device__ __forceinline__ V sum_group(V v)
 }
 
 template <class V, class P, int LANES, spx_policy POLICY>
-__global__ void __maxnreg__(LANES == 16 || LANES == 32 ? (sizeof(P) == 8 ? 48 : 40) : (sizeof(P) == 8 ? 44 : 32))
+__global__ void __maxnreg__((registers<V, P, LANES>))
 csr_vector(int nrows, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const V *__restrict__ x, V alpha, V beta, V *y)
 {
-    constexpr int ROWS = rows_at_once<LANES>, STEPS = steps_at_once<LANES>;
+    constexpr int ROWS = rows_at_once<V, LANES>, STEPS = steps_at_once<LANES>;
     const unsigned rows = static_cast<unsigned>(nrows), groups = blockDim.x / LANES, lane = threadIdx.x % LANES, first = blockIdx.x * groups * ROWS + threadIdx.x / LANES;
     P at[ROWS], left[ROWS];   /* the next entry of this lane, and how many there are from it on */
     V sum[ROWS];
@@ -79,7 +80,7 @@ csr_vector(int nrows, const P *__restrict__ ptr, const int *__restrict__ col, co
 template <class V, class P, int LANES> spmvx_status launch(const spx_mul *m, V, P)
 {
     const spx_sparse *a = m->A;
-    const int64_t threads = m->part->param[1], rows = threads / LANES * rows_at_once<LANES>;
+    const int64_t threads = m->part->param[1], rows = threads / LANES * rows_at_once<V, LANES>;
     const double of_l2 = spx_cuda_of_l2(m->ctx, a);
     const auto kernel = of_l2 < 1.0 || of_l2 > 4.0 ? csr_vector<V, P, LANES, SPX_KEPT> : csr_vector<V, P, LANES, SPX_PASSING>;
     return spx_cuda_launch(m->ctx, "csr-vector", kernel, spx_ceil_div(a->nrows, rows), static_cast<unsigned>(threads), 0,

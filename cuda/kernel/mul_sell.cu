@@ -8,15 +8,16 @@
 
 namespace {
 
-constexpr int UNROLL = 8, MOST_SPLIT = 1024, MOST_WHOLE = 256;   /* threads a block */
+constexpr int MOST_SPLIT = 1024, MOST_WHOLE = 256;   /* threads a block */
+constexpr int LONG = 16;                             /* mean length of long rows */
 
 /* Slices are of `slice` rows, known beforehand where SLICE is not 0; with SPLIT, 1 << split warps share 32 of them. */
-template <class V, class P, int SLICE, bool SPLIT, spx_policy POLICY>
-__global__ void __launch_bounds__(SPLIT ? MOST_SPLIT : MOST_WHOLE, SPLIT ? (SLICE ? 2 : 1) : 8)
+template <class V, class P, int SLICE, bool SPLIT, spx_policy POLICY, int UNROLL>
+__global__ void __launch_bounds__(SPLIT ? MOST_SPLIT : MOST_WHOLE, SPLIT ? (SLICE ? 2 : 1) : UNROLL == 8 ? 8 : 6)
 sell(int nrows, int slice, int split, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const int *__restrict__ row,
      const V *__restrict__ x, V alpha, V beta, V *y)
 {
-    constexpr int GATHERS = sizeof(V) == 8 ? 1 : SPLIT || !SLICE ? UNROLL / 2 : UNROLL;   /* waited for together, as registers allow */
+    constexpr int GATHERS = sizeof(V) == 8 ? 8 / UNROLL : SPLIT || !SLICE ? UNROLL / 2 : UNROLL;   /* waited for together, as registers allow */
     if constexpr (SLICE) slice = SLICE;
     if constexpr (!SPLIT) split = 0;
     const int parts = slice / 32;
@@ -74,7 +75,10 @@ template <class V, class P, int SLICE, bool SPLIT> spmvx_status launch(const spx
     const spx_sparse *a = m->A;
     const int64_t split = m->part->param[0], threads = m->part->param[1], units = spx_ceil_div(a->nrows, 32);
     const double of_l2 = spx_cuda_of_l2(m->ctx, a);
-    const auto kernel = of_l2 < 1.0 || of_l2 > 4.0 ? sell<V, P, SLICE, SPLIT, SPX_KEPT> : sell<V, P, SLICE, SPLIT, SPX_PAST>;
+    constexpr bool wide = sizeof(V) == 8;
+    auto kernel = of_l2 < 1.0 || (wide && of_l2 > 4.0) ? sell<V, P, SLICE, SPLIT, SPX_KEPT, 8> : sell<V, P, SLICE, SPLIT, SPX_PAST, 8>;
+    if constexpr (wide && !SPLIT && SLICE)
+        if (of_l2 > 4.0 && a->stored > LONG * a->nrows) kernel = sell<V, P, SLICE, SPLIT, SPX_KEPT, 4>;
     return spx_cuda_launch(m->ctx, "sell", kernel, spx_ceil_div(units, threads / 32 / split), static_cast<unsigned>(threads),
                            SPLIT ? static_cast<size_t>(threads) * sizeof(V) : 0, static_cast<int>(a->nrows), static_cast<int>(a->slice), log_of(split),
                            static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
@@ -92,7 +96,7 @@ int64_t split_for(int64_t multiprocessors, int64_t nrows, int64_t stored)
 {
     const int64_t units = spx_max(spx_ceil_div(nrows, 32), 1), width = stored / spx_max(nrows, 1), wanted = 40 * multiprocessors;
     int64_t split = 1;
-    while (split < 32 && units * split < wanted && split * 2 * UNROLL / 2 <= width) split *= 2;
+    while (split < 32 && units * split < wanted && split * 8 <= width) split *= 2;
     return split;
 }
 

@@ -44,8 +44,7 @@ struct spmvx_context {
 spmvx_status spx_context_new(const spmvx_context_options *, spmvx_context **out);
 void spx_context_free(spmvx_context *);
 
-/* Workspace begins with SPX_TICKET bytes that are zero whenever no multiplication runs: a GPU's blocks count themselves there. */
-enum { SPX_TICKET = 64 };
+/* On a GPU, workspace is zero whenever no multiplication runs: its blocks count themselves there, and a kernel clears what it wrote. */
 /* Workspace that is no context's; ends by the backend's release. */
 spmvx_status spx_workspace_alone(const spmvx_context *, size_t bytes, void **out);
 /* Workspace of at least `bytes`: the first block that is large enough, or a new one. 0 bytes give NULL. */

@@ -31,28 +31,38 @@ problem problem_new(void)
     return problem_of(6000);
 }
 
-problem problem_of(int longest)
+problem problem_of_rows(int rows, const int *lengths)
 {
-    enum { ROWS = 700, COLS = 800, LONG = 333 };
-    const size_t most = (size_t)(ROWS * 9 + longest);
-    problem p = { .t = { .name = "problem", .nrows = ROWS, .ncols = COLS } };
+    enum { COLS = 800 };
+    size_t nnz = 0;
+    for (int r = 0; r < rows; r++) nnz += (size_t)lengths[r];
+    problem p = { .t = { .name = "problem", .nrows = rows, .ncols = COLS } };
     uint64_t seed = 5;
-    p.t.row = malloc(most * sizeof *p.t.row);
-    p.t.col = malloc(most * sizeof *p.t.col);
-    p.t.val = malloc(most * sizeof *p.t.val);
-    for (int32_t r = 0; r < ROWS; r++)
-        for (int n = r == LONG ? longest : (int)(case_random(&seed) % 9); n > 0; n--) {
+    p.t.row = malloc(nnz * sizeof *p.t.row);
+    p.t.col = malloc(nnz * sizeof *p.t.col);
+    p.t.val = malloc(nnz * sizeof *p.t.val);
+    for (int32_t r = 0; r < rows; r++)
+        for (int n = lengths[r]; n > 0; n--) {
             p.t.row[p.t.nnz] = r;
             p.t.col[p.t.nnz] = (int32_t)(case_random(&seed) % COLS);
             p.t.val[p.t.nnz++] = case_value(&seed);
         }
     p.csr = case_csr(&p.t, SPMVX_F64);
     p.x = malloc(COLS * sizeof *p.x);
-    p.y = calloc(ROWS, sizeof *p.y);
-    p.want = calloc(ROWS, sizeof *p.want);
+    p.y = calloc((size_t)rows, sizeof *p.y);
+    p.want = calloc((size_t)rows, sizeof *p.want);
     for (int i = 0; i < COLS; i++) p.x[i] = case_value(&seed);
     for (int64_t k = 0; k < p.t.nnz; k++) p.want[p.t.row[k]] += p.t.val[k] * p.x[p.t.col[k]];
     return p;
+}
+
+problem problem_of(int longest)
+{
+    enum { ROWS = 700, LONG = 333 };
+    int lengths[ROWS];
+    uint64_t seed = 7;
+    for (int r = 0; r < ROWS; r++) lengths[r] = r == LONG ? longest : (int)(case_random(&seed) % 9);
+    return problem_of_rows(ROWS, lengths);
 }
 
 void problem_free(problem *p)

@@ -21,6 +21,7 @@ typedef struct problem {
 } problem;
 problem problem_new(void);
 problem problem_of(int longest);   /* with a row of so many entries */
+problem problem_of_rows(int rows, const int *lengths);
 void problem_free(problem *);
 
 /* Fails unless y = A*x up to rounding. */

@@ -475,23 +475,71 @@ static void test_timed_choice(void **state)
 }
 
 /* Rows that go over few blocks and over many: their carries are added by a thread, by a warp at once, by a warp in steps. */
+static const char *const merge_kernels[] = { "csr-merge-path", "csr-merge-path:run=1", "csr-merge-path:run=2", "csr-merge-path:run=5", "csr-merge-path:run=1024" };
+enum { MERGE_KERNELS = sizeof merge_kernels / sizeof *merge_kernels };
+
+/* Rows cut within a run and between runs. */
+static void check_merge(spmvx_context *ctx, problem p)
+{
+    spmvx_matrix *m = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    for (int k = 0; k < MERGE_KERNELS; k++) {
+        spmvx_matrix *A = convert_by(ctx, m, merge_kernels[k], 0, 0, 0);
+        problem_run(ctx, &p, A);
+        problem_run(ctx, &p, A);   /* the tickets and sums are zero again */
+        spmvx_matrix_destroy(A);
+    }
+    spmvx_matrix_destroy(m);
+    problem_free(&p);
+}
+
 static void test_long_rows(void **state)
 {
     (void)state;
-    static const int longest[] = { 0, 1, 100, 128, 129, 300, 900, 1024, 1025, 1152, 1153, 2500, 9000, 12000, 50000, 200000 };
+    static const int longest[] = { 0, 1, 32, 33, 100, 128, 129, 300, 900, 1024, 1025, 1152, 1153, 2500, 9000, 12000, 50000, 200000 };
     spmvx_context *ctx = device_context(0, NULL, 0);
-    for (size_t i = 0; i < sizeof longest / sizeof *longest; i++) {
-        problem p = problem_of(longest[i]);
-        spmvx_matrix *m = NULL;
-        assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
-        spmvx_matrix *A = convert_by(ctx, m, "csr-merge-path", 0, 0, 0);
-        problem_run(ctx, &p, A);
-        problem_run(ctx, &p, A);   /* the ticket is zero again */
-        spmvx_matrix_destroy(A);
-        spmvx_matrix_destroy(m);
-        problem_free(&p);
+    for (size_t i = 0; i < sizeof longest / sizeof *longest; i++) check_merge(ctx, problem_of(longest[i]));
+    static const struct { int rows, from, to; } all[] = { { 400, 20, 300 }, { 60, 900, 1300 }, { 9, 3000, 9000 }, { 1, 99999, 100000 } };
+    int lengths[400];
+    uint64_t seed = 3;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        for (int r = 0; r < all[i].rows; r++) lengths[r] = all[i].from + (int)(case_random(&seed) % (uint64_t)(all[i].to - all[i].from));
+        check_merge(ctx, problem_of_rows(all[i].rows, lengths));
     }
+    for (int n = 970; n < 1010; n++) check_merge(ctx, problem_of_rows(2, (const int[]){ n, 5000 }));   /* a tile begins 128 entries behind the second, too */
     spmvx_context_destroy(ctx);
+}
+
+/* A part of a row that is cut has the sum 0, or none. */
+static void test_cut_row_without_sum(void **state)
+{
+    (void)state;
+    enum { LONG = 333 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    problem p = problem_of(50000);
+    spmvx_matrix *m = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    double *y = calloc((size_t)p.t.nrows, sizeof *y), *x = calloc((size_t)p.t.ncols, sizeof *x);
+    for (int k = 0; k < MERGE_KERNELS; k++) {
+        static const double values[] = { 0.0, INFINITY, NAN, -0.0 };
+        spmvx_matrix *A = convert_by(ctx, m, merge_kernels[k], 0, 0, 0);
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            for (int64_t i = 0; i < p.t.ncols; i++) x[i] = values[v];
+            void *dx = test_up(ctx, x, (size_t)p.t.ncols * 8), *dy = test_up(ctx, y, (size_t)p.t.nrows * 8);
+            assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, A, dx, 0.0, dy));
+            assert_ok(ctx, spmvx_buffer_download(ctx, y, dy, (size_t)p.t.nrows * 8));
+            if (values[v] == 0.0 ? y[LONG] != 0.0 : !isnan(y[LONG])) fail_msg("%s: x of %g gave %g", merge_kernels[k], values[v], y[LONG]);
+            spmvx_buffer_free(ctx, dx);
+            spmvx_buffer_free(ctx, dy);
+        }
+        problem_run(ctx, &p, A);
+        spmvx_matrix_destroy(A);
+    }
+    free(x);
+    free(y);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
 }
 
 static void test_parameters(void **state)
@@ -531,7 +579,7 @@ int main(void)
         cmocka_unit_test(test_contexts), cmocka_unit_test(test_buffers), cmocka_unit_test(test_given_from_anywhere), cmocka_unit_test(test_borrowed_values),
         cmocka_unit_test(test_formats_there_and_back), cmocka_unit_test(test_sources_only), cmocka_unit_test(test_graph), cmocka_unit_test(test_several_columns),
         cmocka_unit_test(test_new_values), cmocka_unit_test(test_vectors_anywhere), cmocka_unit_test(test_pending_error), cmocka_unit_test(test_ends_in_any_order),
-        cmocka_unit_test(test_two_devices), cmocka_unit_test(test_timed_choice), cmocka_unit_test(test_parameters), cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_two_devices), cmocka_unit_test(test_timed_choice), cmocka_unit_test(test_parameters), cmocka_unit_test(test_long_rows), cmocka_unit_test(test_cut_row_without_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,17 @@
 #include "ptx.cuh"
 #include "reduce.cuh"
 
+/* True in all threads of the last block to come here, and there what the blocks wrote before is visible. The ticket is 0 before
+ * and after. */
+__device__ inline bool last_block(unsigned *ticket)
+{
+    __threadfence();
+    __syncthreads();
+    const bool last = __syncthreads_or(threadIdx.x == 0 && atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1);
+    if (last) __threadfence();
+    return last;
+}
+
 /* total = the sum of x, in one launch: a partial sum a block, added up by the last block. */
 template <class T, int THREADS>
 __global__ void __launch_bounds__(THREADS) sum_all(int n, const T *__restrict__ x, T *partial, unsigned *ticket, T *total)
@@ -14,7 +25,7 @@ __global__ void __launch_bounds__(THREADS) sum_all(int n, const T *__restrict__ 
     for (int i = first; i < n; i += step) sum += spx_load_stream(x + i);
     sum = spx_sum_block<THREADS>(sum);
     if (threadIdx.x == 0) partial[blockIdx.x] = sum;
-    if (!spx_last_block(ticket, gridDim.x)) return;
+    if (!last_block(ticket)) return;
     sum = 0;
     for (unsigned i = threadIdx.x; i < gridDim.x; i += THREADS) sum += partial[i];
     sum = spx_sum_block<THREADS>(sum);
@@ -35,7 +46,7 @@ __global__ void sum_columns(const int *x, int *y, unsigned *ticket, int *total)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     y[i] = spx_load_stream(x + i);
-    if (!spx_last_block(ticket, gridDim.x)) return;
+    if (!last_block(ticket)) return;
     int sum = 0;
     for (unsigned b = 0; b < gridDim.x; b++) sum += y[b * blockDim.x + (threadIdx.x ^ 1)];
     total[threadIdx.x ^ 1] = sum;

@@ -39,7 +39,7 @@ __global__ static void no_second_barrier(int *y)
 /* Each block says that it has come before it writes its part. */
 __global__ static void early_ticket(int *partial, unsigned *ticket, int *total)
 {
-    const bool last = spx_last_block(ticket, gridDim.x);
+    const bool last = last_block(ticket);
     if (threadIdx.x != 0) return;
     partial[blockIdx.x] = 1;
     if (!last) return;
