@@ -150,8 +150,7 @@ template <class V> struct tile_run {
     carries<V> c;
 };
 
-/* A tile's rows and entries, as one of its block's threads sees them. Entries count from one that is at a sector's begin;
- * those before `begin` are multiplied, too, and not added. */
+/* A tile's rows and entries, as one of its block's threads sees them. Entries count from one that is at a sector's begin. */
 struct tile {
     int row, rows, begin, end;      /* first row, rows that end here, entries */
     bool came, goes_on;             /* the first row began before; what follows the last end belongs to a row that is cut */
@@ -259,8 +258,9 @@ merge_path(merge_list<P> m, int tiles, int each, const start *__restrict__ start
 #pragma unroll
         for (int k = 0; k < ITEMS<V>; k++) {
             const int e = thread + k * THREADS;
-            at[k] = spx_load_if<SPX_PAST>(e < t.end, col + base + e, -1);
-            v[k] = spx_load_if<SPX_PAST>(e < t.end, val + base + e, V(0));
+            const bool in = (k || e >= t.begin) && e < t.end;
+            at[k] = spx_load_if<SPX_PAST>(in, col + base + e, -1);
+            v[k] = spx_load_if<SPX_PAST>(in, val + base + e, V(0));
         }
         const bool few = t.rows + t.goes_on <= FEW;
         int end[FEW > AHEAD ? FEW : AHEAD];

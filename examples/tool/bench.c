@@ -306,11 +306,11 @@ static int run(int argc, char **argv)
 }
 
 const command command_bench = { "bench", "[options] [FILE|NAME]...", "Time every kernel on a matrix, side by side",
-    "A NAME that is no file is a generated matrix ('spmvx generate --list'). Columns: setup (conversion from CSR), time of a\n"
-    "multiplication (median and quartiles over the rounds), GFLOP/s (2 a nonzero), GB/s by the bytes of plain CSR with x and y\n"
-    "once and by what the format streams, the latter's share of the bandwidth at which memory was read in the same rounds,\n"
-    "after how many multiplications the set-up has paid against csr-vector, the memory that set-up took at its peak, and the\n"
-    "largest error of a row against a long-double reference, relative to |A||x| + |beta||y|. ** marks the fastest; where\n"
-    "others are as fast in a quarter of the rounds, there is no winner, and * marks them all.\n"
+    "A NAME that is no file is a generated matrix ('spmvx generate --list'). Columns: setup (conversion from CSR; the median of\n"
+    "up to 7 within 20 ms), time of a multiplication (median and quartiles over the rounds), GFLOP/s (2 a nonzero), GB/s by the\n"
+    "bytes of plain CSR with x and y once and by what the format streams, the latter's share of the bandwidth at which memory\n"
+    "was read in the same rounds, after how many multiplications the set-up has paid against csr-vector, the memory that set-up\n"
+    "took at its peak, and the largest error of a row against a long-double reference, relative to |A||x| + |beta||y|. ** marks\n"
+    "the fastest; where others are as fast in a quarter of the rounds, there is no winner, and * marks them all.\n"
     "Exit status 1 when a result is wrong, or a kernel or a matrix failed; a format that would take many times the memory of\n"
     "CSR is told and passed over.", run };
