@@ -58,8 +58,12 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
                 for (int i = 0; i < N; i++)
                     a[i] = SPX_VNAME(add_some_run)(a[i], (uint32_t)(there >> (i * W)) & ((1u << W) - 1), val + at + i * W, x + (shift + i * W));
         }
-        for (int i = 0; i < N; i++) SPX_VNAME(store)(sum + i * W, a[i]);
         const int64_t rows = spx_min(ROWS, nrows - first);
+        if (rows == ROWS) {
+            for (int i = 0; i < N; i++) SPX_VNAME(put)(y + first + i * W, alpha, a[i], beta);
+            continue;
+        }
+        for (int i = 0; i < N; i++) SPX_VNAME(store)(sum + i * W, a[i]);
         for (int64_t i = 0; i < rows; i++) y[first + i] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[first + i]);
     }
 }

@@ -94,6 +94,10 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++) stream = SPX_NAME(diagonal)(a, base[k], stream, val + k * LANES, x);
         else
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++) stream = SPX_NAME(step)(a, base[k], stream, val + k * LANES, x);
+        if (!row && (s + 1) * LANES <= m->A->nrows) {
+            for (int i = 0; i < LANES / W; i++) SPX_VNAME(put)(y + s * LANES + i * W, alpha, a[i], beta);
+            continue;
+        }
         for (int i = 0; i < LANES / W; i++) SPX_VNAME(store)(sum + i * W, a[i]);
         for (int64_t i = 0; i < LANES; i++) {
             const int64_t at = s * LANES + i, r = row ? row[at] : at < m->A->nrows ? at : -1;
