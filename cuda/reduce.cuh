@@ -14,6 +14,13 @@ template <int W, class T> __device__ __forceinline__ T spx_sum_lanes(T v, unsign
     return v;
 }
 
+/* The same with a width that is known at run time. All lanes call. */
+template <class T> __device__ __forceinline__ T spx_sum_lanes_of(int width, T v)
+{
+    for (int distance = width / 2; distance > 0; distance /= 2) v += __shfl_down_sync(0xffffffffu, v, static_cast<unsigned>(distance), width);
+    return v;
+}
+
 /* The same sum in every lane of the group: lanes exchange halves, and addition is commutative, so they agree in all bits. */
 template <int W, class T> __device__ __forceinline__ T spx_sum_lanes_to_all(T v, unsigned mask = 0xffffffffu)
 {

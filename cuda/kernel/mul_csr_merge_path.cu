@@ -217,7 +217,7 @@ template <class V> __device__ __forceinline__ void add_many(const tile_run<V> &r
 #pragma unroll
             for (int e = 0; e < ENTRIES; e++) sum += v[e];
         }
-        for (int distance = lanes / 2; distance; distance /= 2) sum += __shfl_down_sync(FULL, sum, static_cast<unsigned>(distance), lanes);
+        sum = spx_sum_lanes_of(lanes, sum);
         for (unsigned left = __ballot_sync(FULL, is_long && lane == 0); left; left &= left - 1) {
             const int whose = __ffs(static_cast<int>(left)) - 1, its_to = __shfl_sync(FULL, to, whose);
             V its = 0;
