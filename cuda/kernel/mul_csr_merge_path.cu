@@ -22,7 +22,8 @@ constexpr int ENTRIES = 4;       /* that a lane of a part loads together */
 constexpr int LONG = 32;         /* entries a lane from which on a part is its warp's */
 constexpr int SHORT = 24;        /* mean length of short rows, which a tile needs less room for */
 constexpr int MOST_HEAD = 128;
-constexpr int ALIGNED = 32;      /* entries; tiles are loaded from such a one on, in whole sectors */
+constexpr int MOST_RUN = 1024;
+constexpr int ALIGNED = 32;      /* entries; a warp loads 32 that begin at a multiple, which are whole sectors */
 constexpr unsigned FULL = 0xffffffffu;
 
 /* Entries of a tile that a thread has, and entries of a tile, at most. */
@@ -32,7 +33,7 @@ template <class V> constexpr int CAPACITY = THREADS * ITEMS<V>;
 /* ---- where tiles begin ---- */
 
 /* The list of row ends and entries, and how it is cut: a tile is `step` items of it; a row of which at most `head` entries lie before
- * a tile is the tile's as a whole. */
+ * a tile is the tile's from its first entry on. */
 template <class P> struct merge_list {
     int nrows, step, head;
     int64_t nnz;
@@ -78,7 +79,7 @@ template <class P> __device__ int rows_before(const merge_list<P> &m, int64_t di
     return static_cast<int>(low);
 }
 
-template <class P> __global__ void find_tiles(int tiles, merge_list<P> m, start *starts)
+template <class P> __global__ void find_tiles(int tiles, merge_list<P> m, start *starts, int *cuts)
 {
     const int t = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     if (t > tiles) return;
@@ -88,8 +89,9 @@ template <class P> __global__ void find_tiles(int tiles, merge_list<P> m, start 
     if (head <= m.head) {
         s.head = static_cast<int>(head);
     } else {
-        const int64_t next = begin / m.step + 1;   /* the first tile to begin within the row, or at its first entry */
+        const int64_t next = begin / m.step + 1;   /* the first tile to begin behind the row's first item */
         s.head = CUT;
+        atomicAdd(cuts, 1);
         s.first = static_cast<int>(next * m.step - begin <= m.head ? next : next - 1);
         s.last = static_cast<int>((static_cast<int64_t>(m.ptr[s.row + 1]) + s.row) / m.step);
     }
@@ -111,24 +113,39 @@ template <class V> __device__ __forceinline__ void leave(V *at, V sum)
     *static_cast<volatile V *>(at) = sum == V(0) ? -V(0) : sum;
 }
 
-/* Of a run that has left a sum and come: no other will. */
-template <class V> __device__ __forceinline__ V take(V *at)
+template <class V> __device__ __forceinline__ bool is_there(V sum)
 {
-    V sum;
-    do sum = *static_cast<volatile V *>(at);
-    while (sum == V(0) && !std::signbit(sum));
-    *at = 0;
-    return sum;
+    return sum != V(0) || std::signbit(sum);
 }
 
-/* The end of a row that is cut, by a block: all its runs have come. */
+/* Where a run's sum is of the row that run `first` begins. */
+template <class V> __device__ __forceinline__ volatile V *place(const carries<V> &c, int first, int run)
+{
+    return (run == first ? c.begun : c.came) + run;
+}
+
+/* The end of a row that is cut, by a block. All its runs have come, so that their sums are on their way. */
 template <class V> __device__ __forceinline__ void settle(int row, int first, int last, const carries<V> &c, V alpha, V beta, V *y)
 {
-    V sum = 0;
-#pragma unroll 4
-    for (int run = first + static_cast<int>(threadIdx.x); run <= last; run += THREADS) sum += take(run == first ? c.begun + run : c.came + run);
-    sum = spx_sum_block<THREADS>(sum);
-    if (threadIdx.x == 0) y[row] = spx_axpby(alpha, sum, beta, y + row);
+    constexpr int AT_ONCE = 4;
+    V total = 0;
+    for (int run = first + static_cast<int>(threadIdx.x); run <= last; run += AT_ONCE * THREADS) {
+        V sum[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) sum[i] = run + i * THREADS <= last ? *place(c, first, run + i * THREADS) : -V(0);
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            volatile V *const at = place(c, first, run + i * THREADS);
+            while (!is_there(sum[i])) {
+                __nanosleep(100);
+                sum[i] = *at;
+            }
+            if (run + i * THREADS <= last) *at = 0;
+            total += sum[i];
+        }
+    }
+    total = spx_sum_block<THREADS>(total);
+    if (threadIdx.x == 0) y[row] = spx_axpby(alpha, total, beta, y + row);
 }
 
 /* ---- a tile ---- */
@@ -242,7 +259,7 @@ merge_path(merge_list<P> m, int tiles, int each, const start *__restrict__ start
     V *staged = spx_dynamic_shared<V>();
     int *ends = reinterpret_cast<int *>(staged + CAPACITY<V>);
     const int thread = static_cast<int>(threadIdx.x), number = static_cast<int>(blockIdx.x);
-    const int first = number * each, last = first + each < tiles ? first + each : tiles;
+    const int first = number * each, last = first + each < tiles ? first + each : tiles;   /* tiles is at most INT_MAX - MOST_RUN */
     const tile_run<V> r = {number, each, starts[first], starts[last], alpha, beta, y, c};
     if (thread < 2) {
         b.open[thread] = 0;
@@ -321,37 +338,51 @@ int64_t tiles_of(const spx_sparse *a)
     return spx_max(1, spx_ceil_div(a->nrows + a->nnz, list_of<int32_t>(a).step));
 }
 
-template <class P> spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, int64_t tiles, spx_array *bounds)
+/* Fills bounds with the tiles' starts; and in *cuts how many begin within a row, whose place is behind them. */
+template <class P> spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, int64_t tiles, spx_array *bounds, int *cuts)
 {
-    const spmvx_status s = spx_cuda_launch(ctx, "the tiles of csr-merge-path", find_tiles<P>, spx_ceil_div(tiles + 1, 128), 128u, 0, static_cast<int>(tiles), list_of<P>(a), static_cast<start *>(bounds->data));
-    return s == SPMVX_OK ? ctx->backend->synchronize(ctx) : s;
+    start *starts = static_cast<start *>(bounds->data);
+    int *counter = &starts[tiles + 1].row;
+    cudaError_t e;
+    {
+        const spx_on_device here(ctx->device);
+        e = here.error() == cudaSuccess ? cudaMemsetAsync(counter, 0, sizeof *counter, spx_cuda_of(ctx)->stream) : here.error();
+    }
+    if (e != cudaSuccess) return spx_cuda_fail(ctx, e, "the tiles of csr-merge-path");
+    const spmvx_status s = spx_cuda_launch(ctx, "the tiles of csr-merge-path", find_tiles<P>, spx_ceil_div(tiles + 1, 128), 128u, 0, static_cast<int>(tiles), list_of<P>(a), starts, counter);
+    return s == SPMVX_OK ? ctx->backend->download(ctx, cuts, counter, sizeof *cuts) : s;
 }
 
-/* Tiles of a run. Where most rows are cut, a run saves tickets; it must not be so long that the multiprocessors end apart. */
-int64_t run_for(const spmvx_context *ctx, const spx_sparse *a, int64_t tiles)
+/* Tiles of a run. Where a third of the tiles and more begin within a row, a run saves tickets; it must not be so long that the multiprocessors end apart. */
+int64_t run_for(const spmvx_context *ctx, int64_t tiles, int64_t cuts)
 {
     const int64_t waves = tiles / (RESIDENT * spx_cuda_of(ctx)->multiprocessors);
-    return 4 * mean_of(a) < 3 * MOST_HEAD || waves < 16 ? 1 : waves < 48 ? 2 : 4;
+    return 3 * cuts < tiles || waves < 16 ? 1 : waves < 48 ? 2 : 4;
 }
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     const int64_t tiles = tiles_of(a);
-    if (tiles >= INT32_MAX) return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld entries; csr-merge-path takes 2^41 on CUDA", static_cast<long long>(a->nnz));
-    const spmvx_status s = ctx->backend->array_new(ctx, static_cast<size_t>(tiles + 1) * sizeof(start), "a partition", &p->bounds);
+    if (tiles > INT32_MAX - MOST_RUN) return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld entries; csr-merge-path takes 2^41 on CUDA", static_cast<long long>(a->nnz));
+    int cuts = 0;
+    spmvx_status s = ctx->backend->array_new(ctx, static_cast<size_t>(tiles + 2) * sizeof(start), "a partition", &p->bounds);
+    if (s == SPMVX_OK) s = a->ptr_type == SPMVX_I64 ? find<int64_t>(ctx, a, tiles, p->bounds, &cuts) : find<int32_t>(ctx, a, tiles, p->bounds, &cuts);
     if (s != SPMVX_OK) return s;
-    if (!p->param[0]) p->param[0] = run_for(ctx, a, tiles);
+    if (!p->param[0]) p->param[0] = run_for(ctx, tiles, cuts);
     p->chunks = spx_ceil_div(tiles, p->param[0]);
-    p->work_bytes = p->chunks > 1 ? static_cast<size_t>(p->chunks) * (2 * sizeof(double) + sizeof(unsigned)) : 0;
-    return a->ptr_type == SPMVX_I64 ? find<int64_t>(ctx, a, tiles, p->bounds) : find<int32_t>(ctx, a, tiles, p->bounds);
+    p->work_bytes = cuts ? static_cast<size_t>(p->chunks) * (2 * sizeof(double) + sizeof(unsigned)) : 0;
+    return SPMVX_OK;
 }
 
 template <class V, class P> spmvx_status launch(const spx_mul *m)
 {
     const spx_sparse *a = m->A;
     const int64_t tiles = tiles_of(a), runs = m->part->chunks;
-    V *sums = static_cast<V *>(m->work);
-    const carries<V> c = {sums, sums + runs, reinterpret_cast<unsigned *>(sums + 2 * runs)};
+    carries<V> c = {};   /* no row is cut */
+    if (m->part->work_bytes) {
+        V *sums = static_cast<V *>(m->work);
+        c = {sums, sums + runs, reinterpret_cast<unsigned *>(sums + 2 * runs)};
+    }
     return spx_cuda_launch(m->ctx, "csr-merge-path", merge_path<V, P>, runs, static_cast<unsigned>(THREADS), shared_bytes<V>(), list_of<P>(a), static_cast<int>(tiles), static_cast<int>(m->part->param[0]),
                            static_cast<const start *>(m->part->bounds->data), static_cast<const int *>(spx_data(a, SPX_COL)), static_cast<const V *>(spx_data(a, SPX_VAL)),
                            static_cast<const V *>(m->x), static_cast<V>(m->alpha), static_cast<V>(m->beta), static_cast<V *>(m->y), c);
@@ -368,7 +399,7 @@ double cost(const spx_features *f)
     return 1500.0 + spx_cuda_cost(f, bytes, 0.8);
 }
 
-const spx_param params[] = { { "run", 1, 1024, 0 }, { nullptr, 0, 0, 0 } };
+const spx_param params[] = { { "run", 1, MOST_RUN, 0 }, { nullptr, 0, 0, 0 } };
 
 }
 

@@ -146,7 +146,7 @@ typedef struct spmvx_context_info {
 spmvx_status spmvx_context_create(const spmvx_context_options *, spmvx_context **out);
 /* Later calls are queued on this stream (cudaStream_t; NULL: the default one). On the host only NULL is accepted. They use the
  * context's workspace as the earlier ones do: the caller sees to it that these are complete before those begin, by an event or
- * by waiting; for work at the same time take two contexts.
+ * by waiting, or a multiplication may never end; for work at the same time take two contexts.
  * Errors: ARGUMENT, DEVICE. */
 spmvx_status spmvx_context_set_stream(spmvx_context *, void *stream);
 /* Waits for all that was queued; returns at once on the host. Errors: ARGUMENT, DEVICE. */

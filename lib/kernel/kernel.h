@@ -37,7 +37,7 @@ typedef struct spx_features {
 /* How a kernel goes over one matrix: computed once, shared by all contexts. */
 typedef struct spx_partition {
     int64_t chunks;
-    spx_array *bounds;          /* int64_t[chunks + 1], in the kernel's own units; or NULL */
+    spx_array *bounds;          /* int64_t[chunks + 1], or what the kernel makes of it; or NULL */
     spx_array *order;           /* int64_t[], a kernel's order of entries; or NULL */
     size_t work_bytes;          /* workspace of one multiplication */
     int64_t param[SPX_PARAMS];

@@ -474,7 +474,6 @@ static void test_timed_choice(void **state)
     problem_free(&p);
 }
 
-/* Rows that go over few blocks and over many: their carries are added by a thread, by a warp at once, by a warp in steps. */
 static const char *const merge_kernels[] = { "csr-merge-path", "csr-merge-path:run=1", "csr-merge-path:run=2", "csr-merge-path:run=5", "csr-merge-path:run=1024" };
 enum { MERGE_KERNELS = sizeof merge_kernels / sizeof *merge_kernels };
 
@@ -507,6 +506,11 @@ static void test_long_rows(void **state)
         check_merge(ctx, problem_of_rows(all[i].rows, lengths));
     }
     for (int n = 970; n < 1010; n++) check_merge(ctx, problem_of_rows(2, (const int[]){ n, 5000 }));   /* a tile begins 128 entries behind the second, too */
+    int many[2000];
+    for (int n = 795; n < 806; n++) {   /* and 32 entries behind the long one, where most are short */
+        for (int r = 0; r < 2000; r++) many[r] = r == n ? 5000 : 2;
+        check_merge(ctx, problem_of_rows(2000, many));
+    }
     spmvx_context_destroy(ctx);
 }
 
