@@ -2,7 +2,7 @@
  * cut into tiles of equal length, so that no row length can unbalance it. Where each tile begins is found by search when the matrix
  * is prepared, and moved back to its row's first entry where that is near, so that only long rows are cut. A block multiplies a
  * tile's entries, and adds up the parts of rows in it: from registers, where they are few, else from shared memory, by as many lanes
- * a part as its mean length asks for; then it goes on with the next tile of its run. The sums of a row that is cut between runs are
+ * a part as the block has for it; then it goes on with the next tile of its run. The sums of a row that is cut between runs are
  * written down by run, and the last of them to arrive, by the row's own ticket, adds them in order: one launch, no atomics on values.
  * In the moved cuts, the parts added up by lanes and not by runs of items, and the tickets it differs from the source.
  * Source: Merrill & Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016; the sums from shared memory:
@@ -21,8 +21,8 @@ constexpr int AHEAD = 4;         /* row pointers a thread that are loaded togeth
 constexpr int ENTRIES = 4;       /* that a lane of a part loads together */
 constexpr int LONG = 32;         /* entries a lane from which on a part is its warp's */
 constexpr int SHORT = 24;        /* mean length of short rows, which a tile needs less room for */
-constexpr int MOST_HEAD = 128;
-constexpr int MOST_RUN = 1024;
+constexpr int MOST_HEAD = 128;   /* entries before a cut */
+constexpr int MOST_RUN = 1024;   /* tiles */
 constexpr int ALIGNED = 32;      /* entries; a warp loads 32 that begin at a multiple, which are whole sectors */
 constexpr unsigned FULL = 0xffffffffu;
 

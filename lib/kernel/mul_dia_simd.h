@@ -60,7 +60,7 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
         }
         const int64_t rows = spx_min(ROWS, nrows - first);
         if (rows == ROWS) {
-            for (int i = 0; i < N; i++) SPX_VNAME(put)(y + first + i * W, alpha, a[i], beta);
+            for (int i = 0; i < N; i++) SPX_VNAME(store_axpby)(y + first + i * W, alpha, a[i], beta);
             continue;
         }
         for (int i = 0; i < N; i++) SPX_VNAME(store)(sum + i * W, a[i]);

@@ -95,7 +95,7 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
         else
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++) stream = SPX_NAME(step)(a, base[k], stream, val + k * LANES, x);
         if (!row && (s + 1) * LANES <= m->A->nrows) {
-            for (int i = 0; i < LANES / W; i++) SPX_VNAME(put)(y + s * LANES + i * W, alpha, a[i], beta);
+            for (int i = 0; i < LANES / W; i++) SPX_VNAME(store_axpby)(y + s * LANES + i * W, alpha, a[i], beta);
             continue;
         }
         for (int i = 0; i < LANES / W; i++) SPX_VNAME(store)(sum + i * W, a[i]);

@@ -111,14 +111,14 @@ static inline float sum_f32(vec_f32 a) { return _mm512_reduce_add_ps(a); }
 static inline void store_f64(double *p, vec_f64 a) { _mm512_storeu_pd(p, a); }
 static inline void store_f32(float *p, vec_f32 a) { _mm512_storeu_ps(p, a); }
 
-/* axpby of W neighbouring rows. */
-static inline void put_f64(double *y, double alpha, vec_f64 sum, double beta)
+/* y = alpha*sum + beta*y for W neighbouring rows; y is not read if beta is 0. */
+static inline void store_axpby_f64(double *y, double alpha, vec_f64 sum, double beta)
 {
     const vec_f64 a = _mm512_mul_pd(_mm512_set1_pd(alpha), sum);
     _mm512_storeu_pd(y, beta == 0.0 ? a : _mm512_add_pd(a, _mm512_mul_pd(_mm512_set1_pd(beta), _mm512_loadu_pd(y))));
 }
 
-static inline void put_f32(float *y, float alpha, vec_f32 sum, float beta)
+static inline void store_axpby_f32(float *y, float alpha, vec_f32 sum, float beta)
 {
     const vec_f32 a = _mm512_mul_ps(_mm512_set1_ps(alpha), sum);
     _mm512_storeu_ps(y, beta == 0.0f ? a : _mm512_add_ps(a, _mm512_mul_ps(_mm512_set1_ps(beta), _mm512_loadu_ps(y))));
