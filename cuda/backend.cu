@@ -133,6 +133,43 @@ spmvx_status synchronize(const spmvx_context *ctx)
     return done(ctx, here, cudaStreamSynchronize(state(ctx)->stream), "waiting for the stream");
 }
 
+/* As a graph, on the context's own stream: the caller's may be one that cannot be captured. */
+spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), const void *arg, int times, double *ns)
+{
+    spx_cuda *c = state(ctx);
+    const cudaStream_t callers = c->stream;
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t ready = nullptr;
+    cudaEvent_t begin = nullptr, end = nullptr;
+    spmvx_status s = SPMVX_OK;
+    const spx_on_device here(ctx->device);
+    cudaError_t e = here.error();
+    if (e == cudaSuccess) e = cudaEventCreate(&begin);
+    if (e == cudaSuccess) e = cudaEventCreate(&end);
+    if (e == cudaSuccess) e = cudaStreamBeginCapture(c->own, cudaStreamCaptureModeThreadLocal);
+    if (e == cudaSuccess) {
+        c->stream = c->own;
+        s = queue(arg);
+        c->stream = callers;
+        e = cudaStreamEndCapture(c->own, &graph);
+    }
+    if (s == SPMVX_OK && e == cudaSuccess) e = cudaGraphInstantiate(&ready, graph, 0);
+    for (int i = -1; i < times && s == SPMVX_OK && e == cudaSuccess; i++) {   /* the first is not counted */
+        float ms = 0;
+        e = cudaEventRecord(begin, c->own);
+        if (e == cudaSuccess) e = cudaGraphLaunch(ready, c->own);
+        if (e == cudaSuccess) e = cudaEventRecord(end, c->own);
+        if (e == cudaSuccess) e = cudaEventSynchronize(end);
+        if (e == cudaSuccess) e = cudaEventElapsedTime(&ms, begin, end);
+        if (i >= 0) ns[i] = 1e6 * static_cast<double>(ms);
+    }
+    if (ready) cudaGraphExecDestroy(ready);
+    if (graph) cudaGraphDestroy(graph);
+    if (end) cudaEventDestroy(end);
+    if (begin) cudaEventDestroy(begin);
+    return s == SPMVX_OK ? done(ctx, here, e, "timing multiplications") : s;
+}
+
 /* ---- memory ---- */
 
 spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
@@ -334,5 +371,5 @@ extern "C" const spx_backend spx_backend_cuda = {
     .place = SPMVX_CUDA, .name = "cuda", .probe = probe, .open = open_context, .close = close_context,
     .set_stream = set_stream, .synchronize = synchronize, .allocate = allocate, .release = release,
     .upload = upload, .download = download, .clear = clear, .check_pointer = check_pointer,
-    .array_new = array_new, .copy = copy, .fetch = fetch, .place_of = place_of, .scale = scale, .gather = gather,
+    .array_new = array_new, .copy = copy, .fetch = fetch, .place_of = place_of, .replay = replay, .scale = scale, .gather = gather,
 };

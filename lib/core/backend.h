@@ -25,7 +25,7 @@ typedef struct spx_backend {
     spmvx_status (*clear)(const spmvx_context *, void *dst, size_t bytes);
     /* Optional (NULL: every pointer is right): can work of this context read and write here? */
     spmvx_status (*check_pointer)(const spmvx_context *, const char *argument, const void *);
-    /* The next four are a device's; NULL for the host, whose arrays are spx_array_new's.
+    /* The next five are a device's; NULL for the host, whose arrays are spx_array_new's.
      * An array where the context computes, uninitialised. */
     spmvx_status (*array_new)(const spmvx_context *, size_t bytes, const char *what, spx_array **out);
     /* Copies between arrays where the context computes; complete on return. */
@@ -34,6 +34,9 @@ typedef struct spx_backend {
     spmvx_status (*fetch)(const spmvx_context *, int32_t device, void *host_dst, const void *src, size_t bytes);
     /* Where memory is that a caller names. Pinned host memory and managed memory are where the context computes. */
     spmvx_status (*place_of)(const spmvx_context *, const void *, spmvx_place *, int32_t *device);
+    /* Records what `queue` puts on the context's stream, repeats it, and gives the nanoseconds of each time on the
+     * device, without the host's part. Complete on return. */
+    spmvx_status (*replay)(spmvx_context *, spmvx_status (*queue)(const void *arg), const void *arg, int times, double *ns);
     /* y = beta*y over n elements for each of nvec columns; beta 0 never reads y. Queued. */
     spmvx_status (*scale)(spmvx_context *, spmvx_type, int64_t n, int64_t nvec, double beta, void *y, int64_t ldy);
     /* dst[i] = src[map[i] - 1] where map[i] is not 0; map NULL: a copy of n values. With ptr (n + 1): dst[i] is the sum of
