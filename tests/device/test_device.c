@@ -453,24 +453,44 @@ static void test_timed_choice(void **state)
 {
     (void)state;
     problem p = problem_new();
-    spmvx_context *ctx = device_context(0, NULL, 0);
+    cudaStream_t stream;
+    assert_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    spmvx_context *ctx = device_context(0, stream, 0);
     spmvx_matrix *m = NULL, *A = NULL;
     spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    const size_t nx = (size_t)p.t.ncols * 8, ny = (size_t)p.t.nrows * 8;
+    void *dx = test_up(ctx, p.x, nx), *dy = test_up(ctx, p.y, ny);
     for (o.effort = 0; o.effort < 3; o.effort++) {
+        cudaGraph_t graph;
+        cudaGraphExec_t ready;
         assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &A));
         assert_ok(ctx, spmvx_matrix_get_info(A, &i));
         assert_true(strlen(i.reason) > 10);
         problem_run(ctx, &p, A);
+        assert_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));   /* the context is back on the caller's stream */
+        assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, A, dx, 0.0, dy));
+        assert_cuda(cudaStreamEndCapture(stream, &graph));
+        assert_cuda(cudaGraphInstantiate(&ready, graph, 0));
+        memset(p.y, 0xff, ny);
+        assert_ok(ctx, spmvx_buffer_upload(ctx, dy, p.y, ny));
+        assert_cuda(cudaGraphLaunch(ready, stream));
+        assert_ok(ctx, spmvx_buffer_download(ctx, p.y, dy, ny));
+        problem_check(&p, p.y);
+        assert_cuda(cudaGraphExecDestroy(ready));
+        assert_cuda(cudaGraphDestroy(graph));
         spmvx_matrix_destroy(A);
     }
+    spmvx_buffer_free(ctx, dx);
+    spmvx_buffer_free(ctx, dy);
     char wisdom[4096];
     size_t length = sizeof wisdom;
     assert_ok(ctx, spmvx_wisdom_export(ctx, wisdom, &length));
     assert_non_null(strstr(wisdom, "cuda f64"));
     spmvx_matrix_destroy(m);
     spmvx_context_destroy(ctx);
+    assert_cuda(cudaStreamDestroy(stream));
     problem_free(&p);
 }
 
