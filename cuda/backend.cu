@@ -1,4 +1,4 @@
-/* The CUDA backend: a context is a device and the caller's stream. Memory comes from a stream-ordered pool of the context's own,
+/* The CUDA backend: a context is a device and the caller's stream. Memory comes from stream-ordered pools of the context's own,
  * so that other users of the device (PyTorch, PETSc) neither see nor starve it, and goes back by cudaFree after the device is
  * idle: work of any context and stream may have used it. Source: CUDA C++ Programming Guide, "Stream Ordered Memory
  * Allocator". */
@@ -9,7 +9,10 @@
 
 namespace {
 
-constexpr uint64_t KEEP = 64u << 20;   /* bytes that the pool keeps when they are free, so that a small matrix costs no mapping */
+/* A pool that holds more than KEEP bytes gives back at once what is freed, and maps memory for the next piece, which takes 40 us.
+ * So small pieces, such as a partition, have a pool of their own beside that of large matrices. */
+constexpr uint64_t KEEP = 64u << 20;
+constexpr size_t SMALL = 4u << 20;
 
 spx_cuda *state(const spmvx_context *ctx)
 {
@@ -57,7 +60,7 @@ cudaError_t make_pool(int device, cudaMemPool_t *pool)
 cudaError_t warm_pool(const spx_cuda *c)
 {
     void *p = nullptr;
-    cudaError_t e = cudaMallocFromPoolAsync(&p, 1 << 20, c->pool, c->own);
+    cudaError_t e = cudaMallocFromPoolAsync(&p, 1 << 20, c->small, c->own);
     if (e == cudaErrorMemoryAllocation) return cudaSuccess;   /* whoever wants memory will hear of it */
     if (e == cudaSuccess) e = cudaFreeAsync(p, c->own);
     if (e == cudaSuccess) e = cudaStreamSynchronize(c->own);
@@ -67,9 +70,10 @@ cudaError_t warm_pool(const spx_cuda *c)
 void drop_state(spx_cuda *c)
 {
     if (c->own) cudaStreamDestroy(c->own);
-    if (c->pool) cudaMemPoolDestroy(c->pool);
+    if (c->large) cudaMemPoolDestroy(c->large);
+    if (c->small) cudaMemPoolDestroy(c->small);
     c->own = nullptr;
-    c->pool = nullptr;
+    c->large = c->small = nullptr;
 }
 
 spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
@@ -85,7 +89,8 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         const spx_on_device here(ctx->device);
         e = here.error();
         if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->own, cudaStreamNonBlocking);
-        if (e == cudaSuccess) e = make_pool(ctx->device, &c->pool);
+        if (e == cudaSuccess) e = make_pool(ctx->device, &c->large);
+        if (e == cudaSuccess) e = make_pool(ctx->device, &c->small);
         if (e == cudaSuccess) e = warm_pool(c);
         if (e == cudaSuccess) e = cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, ctx->device);
         if (e == cudaSuccess) e = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, ctx->device);
@@ -178,7 +183,7 @@ spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, 
     void *p = nullptr;
     const spx_on_device here(ctx->device);
     cudaError_t e = here.error();
-    if (e == cudaSuccess) e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation : cudaMallocFromPoolAsync(&p, bytes ? bytes : 1, c->pool, c->own);
+    if (e == cudaSuccess) e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation : cudaMallocFromPoolAsync(&p, bytes ? bytes : 1, bytes <= SMALL ? c->small : c->large, c->own);
     if (e == cudaSuccess) {
         e = cudaStreamSynchronize(c->own);   /* then it may be used on any stream */
         if (e != cudaSuccess) cudaFree(p);

@@ -22,7 +22,7 @@ extern "C" {
 struct spx_cuda {
     cudaStream_t stream;        /* the caller's */
     cudaStream_t own;           /* for allocation and what must be complete on return */
-    cudaMemPool_t pool;
+    cudaMemPool_t large, small; /* by the size of pieces */
     int multiprocessors;
     size_t l2_bytes;
 };
