@@ -126,7 +126,7 @@ double cost(const spx_features *f)
     const double lanes = static_cast<double>(lanes_for(f->mean)), filled = static_cast<double>(f->nrows) * lanes / (lanes >= 16 ? 2 : 1) / RESIDENT;
     const double busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0;
     const double bytes = static_cast<double>(f->nnz) * (4.0 + static_cast<double>(f->value_bytes)) + static_cast<double>(f->nrows) * static_cast<double>(f->ptr_bytes);
-    const double uneven = f->deviation / (f->mean + 1.0) - 0.7, all = spx_cuda_cost(f, bytes, 0.87 * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0))), alone = 300.0 * static_cast<double>(f->longest) / lanes;
+    const double uneven = f->deviation / (f->mean + 1.0) - 0.7, all = spx_cuda_cost(f, bytes, 0.9 * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0))), alone = 300.0 * static_cast<double>(f->longest) / lanes;
     return all > alone ? all : alone;
 }
 

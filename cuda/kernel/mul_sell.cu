@@ -123,13 +123,17 @@ spmvx_status run(const spx_mul *m)
     });
 }
 
-/* A long row is few warps' alone: measured, 450 ns an entry. */
+/* Sorted rows are no neighbours in x, and warps that share a slice wait for each other. A long row is few warps' alone: 90 to 500
+ * ns an entry. */
 double cost(const spx_features *f)
 {
     constexpr int64_t MULTIPROCESSORS = 132;
-    const double n = static_cast<double>(f->sell_stored), slices = static_cast<double>(f->nrows) / static_cast<double>(spx_max(f->slice, 1));
-    const double moved = f->sigma > 1 ? 4.0 * static_cast<double>(f->nrows) : 0.0, efficiency = f->sigma > 1 ? 0.8 : 0.97;   /* sorted rows are no neighbours in x */
-    const double all = spx_cuda_cost(f, n * (4.0 + static_cast<double>(f->value_bytes)) + slices * 4.0 + moved, efficiency), alone = 450.0 * static_cast<double>(f->longest) / static_cast<double>(split_for(MULTIPROCESSORS, f->nrows, f->sell_stored));
+    constexpr double ALONE = 250.0;
+    const double n = static_cast<double>(f->sell_stored), rows = static_cast<double>(f->nrows), slices = rows / static_cast<double>(spx_max(f->slice, 1));
+    const int64_t split = split_for(MULTIPROCESSORS, f->nrows, f->sell_stored);
+    const double efficiency = split > 1 ? 0.72 : f->sigma > 1 ? 0.8 : 0.97;
+    const double bytes = n * (4.0 + static_cast<double>(f->value_bytes)) + slices * 4.0 + (f->sigma > 1 ? 4.0 * rows : 0.0);
+    const double all = spx_cuda_cost(f, bytes, efficiency), alone = ALONE * static_cast<double>(f->longest) / static_cast<double>(split);
     return all > alone ? all : alone;
 }
 

@@ -1,7 +1,42 @@
-/* The statistics pass: one look at the row pointers and at the first and last column of each row. */
+/* The statistics pass: one look at the row pointers and at the first and last column of each row; for a device also a sample of
+ * windows of rows, for how many sectors of x their gathers touch. */
 #include "dispatch/features.h"
 
 #include <math.h>
+#include <string.h>
+
+/* Adds the sectors of x that a window of rows touches, and its entries: WINDOW_ROWS rows or LONG entries, of a long row the
+ * first LONG. */
+static void look_at_window(const spx_sparse *csr, int64_t row, int shift, int64_t *sectors, int64_t *entries)
+{
+    enum { WINDOW_ROWS = 32, LONG = 1024, SLOTS = 4096 };   /* a table at most half full */
+    int32_t seen[SLOTS];
+    const int32_t *col = spx_data(csr, SPX_COL);
+    int64_t taken = 0;
+    memset(seen, -1, sizeof seen);
+    for (int64_t r = row; r < spx_min(row + WINDOW_ROWS, csr->nrows) && taken < LONG; r++) {
+        const int64_t from = spx_ptr_at(csr, r), n = spx_min(spx_ptr_at(csr, r + 1) - from, LONG);
+        for (int64_t k = from; k < from + n; k++) {
+            const int32_t sector = col[k] >> shift;
+            uint32_t at = (uint32_t)sector * UINT32_C(2654435769) >> 20;
+            while (seen[at] >= 0 && seen[at] != sector) at = (at + 1) % SLOTS;
+            *sectors += seen[at] < 0;
+            seen[at] = sector;
+        }
+        taken += n;
+    }
+    *entries += taken;
+}
+
+static double sectors_an_entry(const spx_sparse *csr)
+{
+    enum { WINDOWS = 128 };
+    const int shift = csr->val_type == SPMVX_F64 ? 2 : 3;   /* elements in a sector of 32 bytes */
+    const int64_t apart = spx_max(csr->nrows / WINDOWS, 1);
+    int64_t sectors = 0, entries = 0;
+    for (int64_t r = 0; r < csr->nrows; r += apart) look_at_window(csr, r, shift, &sectors, &entries);
+    return (double)sectors / (double)spx_max(entries, 1);
+}
 
 void spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, spx_features *f)
 {
@@ -23,4 +58,5 @@ void spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, spx_featur
     f->mean = (double)csr->nnz / m;
     f->deviation = sqrt(fmax(0.0, squares / m - f->mean * f->mean));
     f->span = span / filled;
+    if (ctx->backend->place == SPMVX_CUDA) f->sectors = sectors_an_entry(csr);
 }

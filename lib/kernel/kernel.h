@@ -24,6 +24,7 @@ typedef struct spx_features {
     int64_t nrows, ncols, nnz, longest, empty;
     double mean, deviation;     /* of the row length */
     double span;                /* mean distance between the first and last column of a row */
+    double sectors;             /* of 32 bytes that 32 consecutive rows touch in x, over their nonzeros; sampled, and on devices only */
     size_t value_bytes, ptr_bytes;
     int64_t slice, sigma, sell_stored;   /* what SELL would take; slice 0 when not computed */
     int64_t diagonals;          /* that hold entries; 0 when they are too many for DIA */
