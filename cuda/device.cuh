@@ -95,7 +95,7 @@ template <class V> __device__ __forceinline__ V spx_axpby(V alpha, V sum, V beta
 
 /* ---- shared by the kernels' cost(): cuda/cost.cu ---- */
 
-/* Predicted nanoseconds of streaming so many bytes of the matrix at `efficiency` of the memory's rate and gathering x once an
- * entry; and a launch. */
-double spx_cuda_cost(const spx_features *, double bytes, double efficiency);
+/* Predicted nanoseconds of a launch that streams so many bytes of the matrix at `efficiency` of the memory's rate and gathers x once
+ * an entry, but takes `alone` at least: what the longest row takes those that work on it. */
+double spx_cuda_cost(const spx_features *, double bytes, double efficiency, double alone);
 #endif

@@ -133,8 +133,7 @@ double cost(const spx_features *f)
     const int64_t split = split_for(MULTIPROCESSORS, f->nrows, f->sell_stored);
     const double efficiency = split > 1 ? 0.72 : f->sigma > 1 ? 0.8 : 0.97;
     const double bytes = n * (4.0 + static_cast<double>(f->value_bytes)) + slices * 4.0 + (f->sigma > 1 ? 4.0 * rows : 0.0);
-    const double all = spx_cuda_cost(f, bytes, efficiency), alone = ALONE * static_cast<double>(f->longest) / static_cast<double>(split);
-    return all > alone ? all : alone;
+    return spx_cuda_cost(f, bytes, efficiency, ALONE * static_cast<double>(f->longest) / static_cast<double>(split));
 }
 
 const spx_param params[] = { { "split", 1, 32, 0 }, { "threads", 32, 1024, 128 }, { nullptr, 0, 0, 0 } };

@@ -512,6 +512,38 @@ static void check_merge(spmvx_context *ctx, problem p)
     problem_free(&p);
 }
 
+static void check_choice(spmvx_context *ctx, int rows, const int *lengths, const char *kernel)
+{
+    problem p = problem_of_rows(rows, lengths);
+    spmvx_matrix *m = NULL, *A = NULL;
+    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.expected_muls = 1e9;   /* whatever the set-up costs */
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &A));
+    assert_ok(ctx, spmvx_matrix_get_info(A, &i));
+    if (strncmp(i.kernel, kernel, strlen(kernel))) fail_msg("%s, wanted %s: %s", i.kernel, kernel, i.reason);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(m);
+    problem_free(&p);
+}
+
+/* Without timing: where no row is long, what has the least latency; where one is, what cuts it. */
+static void test_choice_by_the_model(void **state)
+{
+    (void)state;
+    enum { ROWS = 3000 };
+    static int lengths[ROWS];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int r = 0; r < ROWS; r++) lengths[r] = 5;
+    check_choice(ctx, ROWS, lengths, "csr-vector");
+    lengths[ROWS / 2] = 20000;
+    check_choice(ctx, ROWS, lengths, "csr-merge-path");
+    for (int r = 0; r < ROWS; r++) lengths[r] = 6 + r % 32;
+    check_choice(ctx, ROWS / 3, lengths, "csr-vector");
+    spmvx_context_destroy(ctx);
+}
+
 static void test_long_rows(void **state)
 {
     (void)state;
@@ -603,7 +635,7 @@ int main(void)
         cmocka_unit_test(test_contexts), cmocka_unit_test(test_buffers), cmocka_unit_test(test_given_from_anywhere), cmocka_unit_test(test_borrowed_values),
         cmocka_unit_test(test_formats_there_and_back), cmocka_unit_test(test_sources_only), cmocka_unit_test(test_graph), cmocka_unit_test(test_several_columns),
         cmocka_unit_test(test_new_values), cmocka_unit_test(test_vectors_anywhere), cmocka_unit_test(test_pending_error), cmocka_unit_test(test_ends_in_any_order),
-        cmocka_unit_test(test_two_devices), cmocka_unit_test(test_timed_choice), cmocka_unit_test(test_parameters), cmocka_unit_test(test_long_rows), cmocka_unit_test(test_cut_row_without_sum),
+        cmocka_unit_test(test_two_devices), cmocka_unit_test(test_timed_choice), cmocka_unit_test(test_choice_by_the_model), cmocka_unit_test(test_parameters), cmocka_unit_test(test_long_rows), cmocka_unit_test(test_cut_row_without_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
