@@ -132,15 +132,20 @@ def log_axes(axes):
 def draw_roofline(cases, path):
     figure, axes = plt.subplots(figsize=(7, 4.2))
     bandwidth = median([b for c in cases for b in c["read_bytes_s"]])
-    shown = set()
-    for case in cases:
-        for g, r in best_by_group(case).items():
-            if "own_gbytes" in r and r["own_gbytes"] > 0:
-                axes.scatter(r["gflops"] / r["own_gbytes"], r["gflops"], s=22, color=colour(g), label=None if g in shown else g, alpha=0.85, linewidths=0)
-                shown.add(g)
+    shown, left_out = set(), 0
+    points = [(g, r) for case in cases for g, r in best_by_group(case).items() if "own_gbytes" in r and r["own_gbytes"] > 0]
+    least = max(r["gflops"] for _, r in points) / 100
+    for g, r in points:
+        if r["gflops"] < least:
+            left_out += 1
+        else:
+            axes.scatter(r["gflops"] / r["own_gbytes"], r["gflops"], s=22, color=colour(g), label=None if g in shown else g, alpha=0.85, linewidths=0)
+            shown.add(g)
     low, high = 0.06, 0.5
     axes.plot([low, high], [low * bandwidth * 1e-9, high * bandwidth * 1e-9], color=INK, linewidth=1.2)
     axes.text(0.02, 0.95, "line: memory reads at %.0f GB/s; above it, matrices come from caches" % (bandwidth * 1e-9), transform=axes.transAxes, fontsize=8)
+    if left_out:
+        axes.text(0.02, 0.9, "%d below %.2g GFLOP/s are left out" % (left_out, least), transform=axes.transAxes, fontsize=8)
     log_axes(axes)
     axes.set_xlabel("floating-point operations a byte, by what the format streams")
     axes.set_ylabel("GFLOP/s")
