@@ -395,8 +395,7 @@ spmvx_status run(const spx_mul *m)
 
 double cost(const spx_features *f)
 {
-    const double bytes = static_cast<double>(f->nnz) * (4.0 + static_cast<double>(f->value_bytes)) + static_cast<double>(f->nrows) * static_cast<double>(f->ptr_bytes);
-    return 1500.0 + spx_cuda_cost(f, bytes, 0.82, 0.0);
+    return 1500.0 + spx_cuda_cost(f, spx_csr_bytes(f), 0.82, 0.0);
 }
 
 const spx_param params[] = { { "run", 1, MOST_RUN, 0 }, { nullptr, 0, 0, 0 } };

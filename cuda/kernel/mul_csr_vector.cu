@@ -125,9 +125,8 @@ double cost(const spx_features *f)
     constexpr double RESIDENT = 132 * 1536, ALONE = 150.0;   /* threads; ns */
     const double lanes = static_cast<double>(lanes_for(f->mean)), filled = static_cast<double>(f->nrows) * lanes / (lanes >= 16 ? 2 : 1) / RESIDENT;
     const double busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0;
-    const double bytes = static_cast<double>(f->nnz) * (4.0 + static_cast<double>(f->value_bytes)) + static_cast<double>(f->nrows) * static_cast<double>(f->ptr_bytes);
     const double uneven = f->deviation / (f->mean + 1.0) - 0.7, efficiency = 0.9 * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
-    return spx_cuda_cost(f, bytes, efficiency, ALONE * static_cast<double>(f->longest) / lanes);
+    return spx_cuda_cost(f, spx_csr_bytes(f), efficiency, ALONE * static_cast<double>(f->longest) / lanes);
 }
 
 const spx_param params[] = { { "lanes", 2, 64, 0 }, { "threads", 64, 1024, THREADS }, { nullptr, 0, 0, 0 } };

@@ -106,6 +106,9 @@ spmvx_status spx_partition_rows(const spmvx_context *, const spx_sparse *, spx_p
 /* Runs a MUL_MULTI body over all columns, 8, 4, 2 or 1 at a time: m->nvec tells the body how many. */
 void spx_run_columns(const spx_mul *, spx_body *);
 
+/* What a multiplication by CSR streams beside x and y; for cost() functions of every place. */
+double spx_csr_bytes(const spx_features *);
+
 /* ---- shared by cost() functions of the host ---- */
 
 /* Nanoseconds of one thread; how they were measured is told in docs/performance-notes.md. */
@@ -118,5 +121,4 @@ typedef struct spx_rates {
 
 /* Predicted time of `entries` stored entries and `bytes` of the matrix; one thread has at least `serial` entries. */
 double spx_cost(const spx_features *, const spx_rates *, double entries, double bytes, double serial);
-double spx_csr_bytes(const spx_features *);
 #endif

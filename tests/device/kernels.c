@@ -1,0 +1,226 @@
+/* Of the kernels of a device what the walk's small matrices do not reach: the choice among them, their parameters, long rows and
+ * rows that are cut between blocks. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+/* Effort 1 times on the device; what it learned is for the device alone. */
+static void test_timed_choice(void **state)
+{
+    (void)state;
+    problem p = problem_new();
+    cudaStream_t stream;
+    assert_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    spmvx_context *ctx = device_context(0, stream, 0);
+    spmvx_matrix *m = NULL, *A = NULL;
+    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    const size_t nx = (size_t)p.t.ncols * 8, ny = (size_t)p.t.nrows * 8;
+    void *dx = test_up(ctx, p.x, nx), *dy = test_up(ctx, p.y, ny);
+    for (o.effort = 0; o.effort < 3; o.effort++) {
+        assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &A));
+        assert_ok(ctx, spmvx_matrix_get_info(A, &i));
+        assert_true(strlen(i.reason) > 10);
+        problem_run(ctx, &p, A);
+        assert_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));   /* the context is back on the caller's stream */
+        assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, A, dx, 0.0, dy));
+        problem_replay(ctx, &p, stream, dx, dy);
+        spmvx_matrix_destroy(A);
+    }
+    spmvx_buffer_free(ctx, dx);
+    spmvx_buffer_free(ctx, dy);
+    char wisdom[4096];
+    size_t length = sizeof wisdom;
+    assert_ok(ctx, spmvx_wisdom_export(ctx, wisdom, &length));
+    assert_non_null(strstr(wisdom, "cuda f64"));
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    assert_cuda(cudaStreamDestroy(stream));
+    problem_free(&p);
+}
+
+static const char *const merge_kernels[] = { "csr-merge-path", "csr-merge-path:run=1", "csr-merge-path:run=2", "csr-merge-path:run=5", "csr-merge-path:run=1024" };
+enum { MERGE_KERNELS = sizeof merge_kernels / sizeof *merge_kernels };
+
+/* Rows cut within a run and between runs. */
+static void check_merge(spmvx_context *ctx, problem p)
+{
+    spmvx_matrix *m = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    for (int k = 0; k < MERGE_KERNELS; k++) {
+        spmvx_matrix *A = convert_by(ctx, m, merge_kernels[k], 0, 0, 0);
+        problem_run(ctx, &p, A);
+        problem_run(ctx, &p, A);   /* the tickets and sums are zero again */
+        spmvx_matrix_destroy(A);
+    }
+    spmvx_matrix_destroy(m);
+    problem_free(&p);
+}
+
+static void check_choice(spmvx_context *ctx, int rows, const int *lengths, const char *kernel)
+{
+    problem p = problem_of_rows(rows, lengths);
+    spmvx_matrix *m = NULL, *A = NULL;
+    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.expected_muls = 1e9;   /* whatever the set-up costs */
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &A));
+    assert_ok(ctx, spmvx_matrix_get_info(A, &i));
+    if (strncmp(i.kernel, kernel, strlen(kernel))) fail_msg("%s, wanted %s: %s", i.kernel, kernel, i.reason);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(m);
+    problem_free(&p);
+}
+
+/* Without timing: where no row is long, what has the least latency; where one is, what cuts it. */
+static void test_choice_by_the_model(void **state)
+{
+    (void)state;
+    enum { ROWS = 3000 };
+    static int lengths[ROWS];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int r = 0; r < ROWS; r++) lengths[r] = 5;
+    check_choice(ctx, ROWS, lengths, "csr-vector");
+    lengths[ROWS / 2] = 20000;
+    check_choice(ctx, ROWS, lengths, "csr-merge-path");
+    for (int r = 0; r < ROWS; r++) lengths[r] = 6 + r % 32;
+    check_choice(ctx, ROWS / 3, lengths, "csr-vector");
+    spmvx_context_destroy(ctx);
+}
+
+/* The microseconds that the model tells, of rows whose columns are `step` from those of the row before. */
+static double predicted(spmvx_context *ctx, int step)
+{
+    enum { ROWS = 16384, EACH = 32, NNZ = ROWS * EACH };
+    int32_t *ptr = malloc((ROWS + 1) * sizeof *ptr), *col = malloc(NNZ * sizeof *col);
+    double *val = calloc(NNZ, sizeof *val);
+    for (int r = 0; r <= ROWS; r++) ptr[r] = r * EACH;
+    for (int k = 0; k < NNZ; k++) col[k] = k / EACH * step % ROWS + k % EACH * ROWS;
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    a.nrows = ROWS;
+    a.ncols = a.nnz = NNZ;
+    a.ptr = ptr;
+    a.col = col;
+    a.val = val;
+    spmvx_matrix *m = NULL, *A = NULL;
+    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &m));
+    assert_ok(ctx, spmvx_matrix_convert(ctx, m, NULL, &A));
+    assert_ok(ctx, spmvx_matrix_get_info(A, &i));
+    const char *at = strstr(i.reason, " us a multiplication");
+    if (!at) fail_msg("%s", i.reason);
+    while (at > i.reason && at[-1] != ' ') at--;
+    const double us = strtod(at, NULL);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(m);
+    free(ptr);
+    free(col);
+    free(val);
+    return us;
+}
+
+/* The model knows whether neighbouring rows share sectors of x. */
+static void test_sectors(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    const double shared = predicted(ctx, 1), apart = predicted(ctx, 257);
+    if (!(apart > 1.2 * shared)) fail_msg("%g us where rows share sectors, %g where they do not", shared, apart);
+    spmvx_context_destroy(ctx);
+}
+
+static void test_long_rows(void **state)
+{
+    (void)state;
+    static const int longest[] = { 0, 1, 32, 33, 100, 128, 129, 300, 900, 1024, 1025, 1152, 1153, 2500, 9000, 12000, 50000, 200000 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (size_t i = 0; i < sizeof longest / sizeof *longest; i++) check_merge(ctx, problem_of(longest[i]));
+    static const struct { int rows, from, to; } all[] = { { 400, 20, 300 }, { 60, 900, 1300 }, { 9, 3000, 9000 }, { 1, 99999, 100000 } };
+    int lengths[400];
+    uint64_t seed = 3;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        for (int r = 0; r < all[i].rows; r++) lengths[r] = all[i].from + (int)(case_random(&seed) % (uint64_t)(all[i].to - all[i].from));
+        check_merge(ctx, problem_of_rows(all[i].rows, lengths));
+    }
+    for (int n = 970; n < 1010; n++) check_merge(ctx, problem_of_rows(2, (const int[]){ n, 5000 }));   /* a tile begins 128 entries behind the second, too */
+    int many[2000];
+    for (int n = 795; n < 806; n++) {   /* and 32 entries behind the long one, where most are short */
+        for (int r = 0; r < 2000; r++) many[r] = r == n ? 5000 : 2;
+        check_merge(ctx, problem_of_rows(2000, many));
+    }
+    spmvx_context_destroy(ctx);
+}
+
+/* A part of a row that is cut has the sum 0, or none. */
+static void test_cut_row_without_sum(void **state)
+{
+    (void)state;
+    enum { LONG = 333 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    problem p = problem_of(50000);
+    spmvx_matrix *m = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    double *y = calloc((size_t)p.t.nrows, sizeof *y), *x = calloc((size_t)p.t.ncols, sizeof *x);
+    for (int k = 0; k < MERGE_KERNELS; k++) {
+        static const double values[] = { 0.0, INFINITY, NAN, -0.0 };
+        spmvx_matrix *A = convert_by(ctx, m, merge_kernels[k], 0, 0, 0);
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            for (int64_t i = 0; i < p.t.ncols; i++) x[i] = values[v];
+            void *dx = test_up(ctx, x, (size_t)p.t.ncols * 8), *dy = test_up(ctx, y, (size_t)p.t.nrows * 8);
+            assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, A, dx, 0.0, dy));
+            assert_ok(ctx, spmvx_buffer_download(ctx, y, dy, (size_t)p.t.nrows * 8));
+            if (values[v] == 0.0 ? y[LONG] != 0.0 : !isnan(y[LONG])) fail_msg("%s: x of %g gave %g", merge_kernels[k], values[v], y[LONG]);
+            spmvx_buffer_free(ctx, dx);
+            spmvx_buffer_free(ctx, dy);
+        }
+        problem_run(ctx, &p, A);
+        spmvx_matrix_destroy(A);
+    }
+    free(x);
+    free(y);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
+static void test_parameters(void **state)
+{
+    (void)state;
+    static const char *const good[] = { "csr-vector:lanes=2", "csr-vector:lanes=4,threads=64", "csr-vector:lanes=8,threads=1024", "csr-vector:lanes=16", "csr-vector:lanes=32",
+                                        "csr-vector:lanes=64", "csr-vector:lanes=64,threads=64", "sell:split=1,threads=32", "sell:split=2", "sell:split=4,threads=512",
+                                        "sell:split=32", "sell:split=8,threads=64" };
+    static const char *const bad[] = { "csr-vector:lanes=3", "csr-vector:lanes=128", "csr-vector:threads=100", "csr-vector:rows=2", "sell:split=5", "sell:threads=96", "csr-merge-path:chunk=1" };
+    problem p = problem_new();
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_matrix *m = NULL, *A = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+        A = convert_by(ctx, m, good[i], 0, 0, 0);
+        assert_ok(ctx, spmvx_matrix_get_info(A, &info));
+        if (strncmp(info.kernel, good[i], strlen(good[i])) && !strstr(good[i], "threads=64")) fail_msg("%s became %s", good[i], info.kernel);
+        problem_run(ctx, &p, A);
+        spmvx_matrix_destroy(A);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+        o.kernel = bad[i];
+        assert_fails(SPMVX_ERR_ARGUMENT, "options.kernel has", spmvx_matrix_convert(ctx, m, &o, &A));
+    }
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
+int device_kernels_run(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_timed_choice), cmocka_unit_test(test_choice_by_the_model), cmocka_unit_test(test_sectors), cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_long_rows), cmocka_unit_test(test_cut_row_without_sum),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
