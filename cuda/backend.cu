@@ -1,22 +1,207 @@
-/* The CUDA backend: a context is a device and the caller's stream. Memory comes from stream-ordered pools of the context's own,
- * so that other users of the device (PyTorch, PETSc) neither see nor starve it, and goes back by cudaFree after the device is
- * idle: work of any context and stream may have used it. Source: CUDA C++ Programming Guide, "Stream Ordered Memory
- * Allocator". */
+/* The CUDA backend: a context is a device and the caller's stream. Memory comes from stream-ordered pools
+ * of the context's own, so that other users of the device (PyTorch, PETSc) neither see nor starve it. It
+ * goes back after all work of the device, since work of any context and stream may have used it; how that
+ * is waited for stands above device_memory. Source: CUDA C++ Programming Guide, "Stream Ordered Memory
+ * Allocator" and "Creating a Graph Using Stream Capture". */
 #include "device.cuh"
+
+#include <pthread.h>
 
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace {
 
-/* A pool that holds more than KEEP bytes gives back at once what is freed, and maps memory for the next piece, which takes 40 us.
- * So small pieces, such as a partition, have a pool of their own beside that of large matrices. */
+/* A pool that holds more than KEEP bytes gives back at once what is freed, and maps memory for the next
+ * piece, which takes 40 us. So small pieces, such as a partition, have a pool of their own beside that of
+ * large matrices. */
 constexpr uint64_t KEEP = 64u << 20;
 constexpr size_t SMALL = 4u << 20;
 
-spx_cuda *state(const spmvx_context *ctx)
+/* An spx_on_device whose calls leave stream captures alone, those of other threads, too. In a thread's
+ * usual mode a call such as cudaFree or cudaEventSynchronize is refused while certain streams are captured,
+ * and ends the capture; in the relaxed mode it is not. */
+class beside_captures : public spx_on_device {
+public:
+    explicit beside_captures(int device) : spx_on_device(device)
+    {
+        exchanged_ = cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess;
+    }
+    ~beside_captures()
+    {
+        if (exchanged_) cudaThreadExchangeStreamCaptureMode(&mode_);
+    }
+
+private:
+    cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+    bool exchanged_;
+};
+
+/* ---- giving memory back ----
+ *
+ * Memory of a pool may be freed when no work uses it any more. Work that a caller queued, a graph that he
+ * launched on a stream of his own: all of it counts, so the whole device has to be waited for. But
+ * cudaDeviceSynchronize is out of the question, since it fails while any stream of the device is captured,
+ * whoever captures it and in whatever mode, and ends that capture. A garbage collector destroys matrices at
+ * any time. So a small block of cudaMalloc is released instead. cudaFree of such a block waits for the work
+ * of all streams (the guide says so of cudaMalloc and cudaFree, in its introduction to stream-ordered
+ * allocation), and in the relaxed mode it is allowed during a capture. What was captured is no work yet and
+ * is not waited for.
+ *
+ * Where even this is refused, because of a capture or for want of memory for the small block, the memory is
+ * kept in a list, and the next allocation, release or end of a context tries again. The list belongs to the
+ * context and to the arrays that were made in it, which may outlive it. Whoever of them goes last waits by
+ * cudaDeviceSynchronize if there is no other way: then a capture may end, but nothing is lost.
+ *
+ * A device that failed answers every wait with its error. Its memory is out of reach, nothing runs there any
+ * more, and what is left is cudaFree, whose answer does not matter. */
+struct device_memory {
+    int refs; /* the context, and each array; counted atomically */
+    int device;
+    spx_allocator allocator; /* of this record and of the list */
+    pthread_mutex_t lock;    /* of what follows */
+    void *reserve;           /* a small block for when no other can be had; or NULL */
+    void **kept;
+    size_t count, room; /* of kept */
+};
+
+class locked {
+public:
+    explicit locked(device_memory *m) : m_(m)
+    {
+        pthread_mutex_lock(&m_->lock);
+    }
+    ~locked()
+    {
+        pthread_mutex_unlock(&m_->lock);
+    }
+    locked(const locked &) = delete;
+    locked &operator=(const locked &) = delete;
+
+private:
+    device_memory *m_;
+};
+
+/* Of a context: its backend_state. */
+struct context_state : spx_cuda {
+    device_memory *memory;
+};
+
+context_state *state(const spmvx_context *ctx)
 {
-    return static_cast<spx_cuda *>(ctx->backend_state);
+    return static_cast<context_state *>(static_cast<spx_cuda *>(ctx->backend_state));
+}
+
+/* NULL without memory on the host. */
+device_memory *memory_new(const spmvx_context *ctx)
+{
+    constexpr size_t ROOM = 64;
+    void *record = spx_raw_alloc(&ctx->allocator, sizeof(device_memory));
+    void *kept = spx_raw_alloc(&ctx->allocator, ROOM * sizeof(void *));
+    if (!record || !kept) {
+        spx_raw_free(&ctx->allocator, record);
+        spx_raw_free(&ctx->allocator, kept);
+        return nullptr;
+    }
+    device_memory *m = static_cast<device_memory *>(record);
+    *m = device_memory{};
+    m->refs = 1;
+    m->device = ctx->device;
+    m->allocator = ctx->allocator;
+    m->kept = static_cast<void **>(kept);
+    m->room = ROOM;
+    pthread_mutex_init(&m->lock, nullptr);
+    return m;
+}
+
+/* Not now, but perhaps later: as long as streams are captured. */
+bool put_off(cudaError_t e)
+{
+    return e >= cudaErrorStreamCaptureUnsupported && e <= cudaErrorStreamCaptureWrongThread;
+}
+
+bool keep(device_memory *m, void *p)
+{
+    if (m->count == m->room) {
+        void *more = spx_raw_alloc(&m->allocator, 2 * m->room * sizeof(void *));
+        if (!more) return false;
+        memcpy(more, m->kept, m->count * sizeof(void *));
+        spx_raw_free(&m->allocator, m->kept);
+        m->kept = static_cast<void **>(more);
+        m->room *= 2;
+    }
+    m->kept[m->count++] = p;
+    return true;
+}
+
+/* Waits for all work of the device. False where that has to be put off: a stream is captured, or memory is
+ * out for the small block. */
+bool wait_for_device(device_memory *m)
+{
+    void *block = nullptr;
+    cudaError_t e = cudaMalloc(&block, 1);
+    if (e == cudaErrorMemoryAllocation) std::swap(block, m->reserve);
+    if (e == cudaErrorMemoryAllocation && !block) return false;
+    if (block) e = cudaFree(block);
+    if (put_off(e) && block && !m->reserve) m->reserve = block;
+    else if (put_off(e) && block) keep(m, block);
+    if (!put_off(e) && !m->reserve && cudaMalloc(&m->reserve, 1) != cudaSuccess) m->reserve = nullptr;
+    return !put_off(e);
+}
+
+void free_kept(device_memory *m)
+{
+    while (m->count && !put_off(cudaFree(m->kept[m->count - 1]))) m->count--;
+}
+
+/* Frees what is kept, if it can be freed now. */
+void try_kept(device_memory *m)
+{
+    if (m->count && wait_for_device(m)) free_kept(m);
+}
+
+/* The same, unless another thread is at it. */
+void try_again(device_memory *m)
+{
+    if (pthread_mutex_trylock(&m->lock) != 0) return;
+    try_kept(m);
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* Frees a block, now or later. */
+void release_block(device_memory *m, void *p)
+{
+    const beside_captures here(m->device);
+    const locked only(m);
+    if (keep(m, p)) {
+        try_kept(m);
+        return;
+    }
+    if (!wait_for_device(m)) cudaDeviceSynchronize(); /* no memory to keep its address in */
+    cudaFree(p);
+}
+
+device_memory *memory_share(device_memory *m)
+{
+    __atomic_fetch_add(&m->refs, 1, __ATOMIC_RELAXED);
+    return m;
+}
+
+void memory_drop(device_memory *m)
+{
+    if (__atomic_fetch_sub(&m->refs, 1, __ATOMIC_ACQ_REL) != 1) return;
+    const beside_captures here(m->device);
+    try_kept(m);
+    if (m->count) {
+        cudaDeviceSynchronize();
+        free_kept(m);
+    }
+    if (m->reserve) cudaFree(m->reserve);
+    pthread_mutex_destroy(&m->lock);
+    const spx_allocator allocator = m->allocator;
+    spx_raw_free(&allocator, m->kept);
+    spx_raw_free(&allocator, m);
 }
 
 __global__ void nothing() {}
@@ -28,18 +213,23 @@ bool probe(int32_t device, char *why, size_t room)
     int count = 0;
     const cudaError_t pending = cudaPeekAtLastError();
     cudaError_t e = cudaGetDeviceCount(&count);
-    if (e == cudaErrorInsufficientDriver) snprintf(why, room, "no NVIDIA driver new enough for it was found (%s)", cudaGetErrorString(e));
+    if (e == cudaErrorInsufficientDriver)
+        snprintf(why, room, "no NVIDIA driver new enough for it was found (%s)", cudaGetErrorString(e));
     else if (e != cudaSuccess) snprintf(why, room, "no CUDA device answers: %s", cudaGetErrorString(e));
-    else if (device >= count) snprintf(why, room, "options.device is %d, and the machine has %d", static_cast<int>(device), count);
+    else if (device >= count)
+        snprintf(why, room, "options.device is %d, and the machine has %d", static_cast<int>(device), count);
     if (pending == cudaSuccess) cudaGetLastError();
     if (e != cudaSuccess || device >= count) return false;
     const spx_on_device here(device);
     cudaFuncAttributes attributes;
     e = here.error() != cudaSuccess ? here.error() : cudaFuncGetAttributes(&attributes, nothing);
     if (e == cudaErrorNoKernelImageForDevice || e == cudaErrorInvalidDeviceFunction)
-        snprintf(why, room, "this libspmvx has no code for device %d (%s); build it with its architecture in the option gpu_archs",
+        snprintf(why, room,
+                 "this libspmvx has no code for device %d (%s); build it with its architecture in the option "
+                 "gpu_archs",
                  static_cast<int>(device), cudaGetErrorString(e));
-    else if (e != cudaSuccess) snprintf(why, room, "device %d does not answer: %s", static_cast<int>(device), cudaGetErrorString(e));
+    else if (e != cudaSuccess)
+        snprintf(why, room, "device %d does not answer: %s", static_cast<int>(device), cudaGetErrorString(e));
     return e == cudaSuccess;
 }
 
@@ -61,14 +251,17 @@ cudaError_t warm_pool(const spx_cuda *c)
 {
     void *p = nullptr;
     cudaError_t e = cudaMallocFromPoolAsync(&p, 1 << 20, c->small, c->own);
-    if (e == cudaErrorMemoryAllocation) return cudaSuccess;   /* whoever wants memory will hear of it */
+    if (e == cudaErrorMemoryAllocation) return cudaSuccess; /* whoever wants memory will hear of it */
     if (e == cudaSuccess) e = cudaFreeAsync(p, c->own);
     if (e == cudaSuccess) e = cudaStreamSynchronize(c->own);
     return e;
 }
 
-void drop_state(spx_cuda *c)
+void drop_state(context_state *c)
 {
+    try_again(c->memory);
+    memory_drop(c->memory);
+    c->memory = nullptr;
     if (c->own) cudaStreamDestroy(c->own);
     if (c->large) cudaMemPoolDestroy(c->large);
     if (c->small) cudaMemPoolDestroy(c->small);
@@ -76,24 +269,61 @@ void drop_state(spx_cuda *c)
     c->large = c->small = nullptr;
 }
 
+/* Rates as measured on an H200 (docs/performance-notes.md), those of other devices in proportion to what
+ * they say of themselves; `spmvx tune` measures the first eight again. */
+spx_machine preset(int multiprocessors, int l2, double memory_says)
+{
+    constexpr double H200_MULTIPROCESSORS = 132, H200_MEMORY = 3201e3 * 6144; /* kHz times bits */
+    const double cores = multiprocessors / H200_MULTIPROCESSORS;
+    const double memory = memory_says > 0 ? memory_says / H200_MEMORY : cores;
+    return spx_machine{
+        .memory_rate = 4300.0 * memory,
+        .extra_thread = 0.0,
+        .cache_rate = 6000.0 * cores,
+        .first_cache = 2e5,
+        .second_cache = 0.6 * l2,
+        .last_cache = 0.7 * l2,
+        .compute_scale = 1.0,
+        .far_scale = 1.0,
+        .multiprocessors = multiprocessors,
+        .resident_threads = 1536, /* of kernels that need 40 registers */
+        .launch_ns = 2500.0,
+        .gather_first = 220.0 * cores,
+        .gather_second = 130.0 * cores,
+        .gather_memory = 36.0 * memory,
+        .transfer_ns = 0.3,
+    };
+}
+
 spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
 {
-    spx_cuda *c = static_cast<spx_cuda *>(spx_raw_alloc(&ctx->allocator, sizeof(spx_cuda)));
-    if (!c) return spx_fail_memory(nullptr, sizeof(spx_cuda), "a context of a device");
-    *c = spx_cuda{};
+    context_state *c = static_cast<context_state *>(spx_raw_alloc(&ctx->allocator, sizeof(context_state)));
+    if (c) {
+        *c = context_state{};
+        c->memory = memory_new(ctx);
+    }
+    if (!c || !c->memory) {
+        spx_raw_free(&ctx->allocator, c);
+        return spx_fail_memory(nullptr, sizeof(context_state), "a context of a device");
+    }
     c->stream = static_cast<cudaStream_t>(o->stream);
-    int l2 = 0;
+    int l2 = 0, clock = 0, width = 0;
     cudaDeviceProp properties;
     cudaError_t e;
     {
-        const spx_on_device here(ctx->device);
+        const beside_captures here(ctx->device);
         e = here.error();
         if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->own, cudaStreamNonBlocking);
         if (e == cudaSuccess) e = make_pool(ctx->device, &c->large);
         if (e == cudaSuccess) e = make_pool(ctx->device, &c->small);
         if (e == cudaSuccess) e = warm_pool(c);
-        if (e == cudaSuccess) e = cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, ctx->device);
+        if (e == cudaSuccess) e = cudaMalloc(&c->memory->reserve, 1);
+        if (e == cudaSuccess)
+            e = cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, ctx->device);
         if (e == cudaSuccess) e = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, ctx->device);
+        if (e == cudaSuccess) e = cudaDeviceGetAttribute(&clock, cudaDevAttrMemoryClockRate, ctx->device);
+        if (e == cudaSuccess)
+            e = cudaDeviceGetAttribute(&width, cudaDevAttrGlobalMemoryBusWidth, ctx->device);
         if (e == cudaSuccess) e = cudaGetDeviceProperties(&properties, ctx->device);
         if (e != cudaSuccess) drop_state(c);
     }
@@ -104,16 +334,15 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
     c->l2_bytes = static_cast<size_t>(l2);
     snprintf(ctx->name, sizeof ctx->name, "%.95s", properties.name);
     if (!ctx->threads) ctx->threads = spx_default_threads();
-    /* Measured on an H200 (docs/performance-notes.md); `spmvx tune` measures again. */
-    ctx->machine = spx_machine{ 4300.0, 0.0, 6000.0, 2e5, 3e7, 0.7 * l2, 1.0, 1.0 };
-    ctx->backend_state = c;
+    ctx->machine = preset(c->multiprocessors, l2, static_cast<double>(clock) * width);
+    ctx->backend_state = static_cast<spx_cuda *>(c);
     return SPMVX_OK;
 }
 
 void close_context(spmvx_context *ctx)
 {
     {
-        const spx_on_device here(ctx->device);
+        const beside_captures here(ctx->device);
         drop_state(state(ctx));
     }
     spx_raw_free(&ctx->allocator, state(ctx));
@@ -134,12 +363,13 @@ spmvx_status done(const spmvx_context *ctx, const spx_on_device &here, cudaError
 
 spmvx_status synchronize(const spmvx_context *ctx)
 {
-    const spx_on_device here(ctx->device);
+    const beside_captures here(ctx->device);
     return done(ctx, here, cudaStreamSynchronize(state(ctx)->stream), "waiting for the stream");
 }
 
 /* As a graph, on the context's own stream: the caller's may be one that cannot be captured. */
-spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), const void *arg, int times, double *ns)
+spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), const void *arg, int times,
+                    double *ns)
 {
     spx_cuda *c = state(ctx);
     const cudaStream_t callers = c->stream;
@@ -147,7 +377,7 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
     cudaGraphExec_t ready = nullptr;
     cudaEvent_t begin = nullptr, end = nullptr;
     spmvx_status s = SPMVX_OK;
-    const spx_on_device here(ctx->device);
+    const beside_captures here(ctx->device);
     cudaError_t e = here.error();
     if (e == cudaSuccess) e = cudaEventCreate(&begin);
     if (e == cudaSuccess) e = cudaEventCreate(&end);
@@ -159,7 +389,7 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
         e = cudaStreamEndCapture(c->own, &graph);
     }
     if (s == SPMVX_OK && e == cudaSuccess) e = cudaGraphInstantiate(&ready, graph, 0);
-    for (int i = -1; i < times && s == SPMVX_OK && e == cudaSuccess; i++) {   /* the first is not counted */
+    for (int i = -1; i < times && s == SPMVX_OK && e == cudaSuccess; i++) { /* the first is not counted */
         float ms = 0;
         e = cudaEventRecord(begin, c->own);
         if (e == cudaSuccess) e = cudaGraphLaunch(ready, c->own);
@@ -179,53 +409,69 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
 
 spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
 {
-    const spx_cuda *c = state(ctx);
+    const context_state *c = state(ctx);
     void *p = nullptr;
-    const spx_on_device here(ctx->device);
+    const beside_captures here(ctx->device);
     cudaError_t e = here.error();
-    if (e == cudaSuccess) e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation : cudaMallocFromPoolAsync(&p, bytes ? bytes : 1, bytes <= SMALL ? c->small : c->large, c->own);
+    if (e == cudaSuccess) try_again(c->memory);
+    if (e == cudaSuccess)
+        e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation
+                                 : cudaMallocFromPoolAsync(&p, bytes ? bytes : 1,
+                                                           bytes <= SMALL ? c->small : c->large, c->own);
     if (e == cudaSuccess) {
-        e = cudaStreamSynchronize(c->own);   /* then it may be used on any stream */
+        e = cudaStreamSynchronize(c->own); /* then it may be used on any stream */
         if (e != cudaSuccess) cudaFree(p);
     }
-    if (e == cudaErrorMemoryAllocation) return spx_fail(ctx, SPMVX_ERR_MEMORY, "no memory on device %d for %s: %zu bytes", static_cast<int>(ctx->device), what, bytes);
+    if (e == cudaErrorMemoryAllocation)
+        return spx_fail(ctx, SPMVX_ERR_MEMORY, "no memory on device %d for %s: %zu bytes",
+                        static_cast<int>(ctx->device), what, bytes);
     if (e != cudaSuccess) return spx_cuda_fail(ctx, e, what);
     *out = p;
     return SPMVX_OK;
 }
 
-/* Whoever used it may still be at work. */
-void free_on(int device, void *p)
-{
-    const spx_on_device here(device);
-    cudaDeviceSynchronize();
-    cudaFree(p);   /* also of a device that no longer answers */
-}
-
 void release(const spmvx_context *ctx, void *p)
 {
-    free_on(ctx->device, p);
+    release_block(state(ctx)->memory, p);
 }
+
+/* An array of a device, with the memory that it goes back to. */
+struct device_array {
+    spx_array array;
+    device_memory *memory;
+};
 
 void release_array(spx_array *a)
 {
-    free_on(a->device, a->data);
+    device_memory *m = reinterpret_cast<device_array *>(a)->memory;
+    release_block(m, a->data);
+    spx_budget_release(a->budget, a->bytes);
+    memory_drop(m);
 }
 
 spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
 {
-    spx_array *a = spx_array_record(ctx);
-    if (!a) return SPMVX_ERR_MEMORY;
-    const spmvx_status s = allocate(ctx, bytes, what, &a->data);
+    device_array *a = static_cast<device_array *>(spx_try_alloc(ctx, sizeof(device_array)));
+    if (!a) return spx_fail_memory(ctx, sizeof(device_array), "an array's record");
+    *a = device_array{};
+    if (!spx_budget_take(ctx, bytes, &a->array.budget)) {
+        spx_free(ctx, a);
+        return spx_fail_memory(ctx, bytes, what);
+    }
+    const spmvx_status s = allocate(ctx, bytes, what, &a->array.data);
     if (s != SPMVX_OK) {
-        spx_array_drop(a);
+        spx_budget_release(a->array.budget, bytes);
+        spx_free(ctx, a);
         return s;
     }
-    a->place = SPMVX_CUDA;
-    a->device = ctx->device;
-    a->bytes = bytes;
-    a->release = release_array;
-    *out = a;
+    a->array.refs = 1;
+    a->array.place = SPMVX_CUDA;
+    a->array.device = ctx->device;
+    a->array.bytes = bytes;
+    a->array.allocator = ctx->allocator;
+    a->array.release = release_array;
+    a->memory = memory_share(state(ctx)->memory);
+    *out = &a->array;
     return SPMVX_OK;
 }
 
@@ -238,33 +484,39 @@ cudaError_t copy_on(cudaStream_t stream, void *dst, const void *src, size_t byte
 
 spmvx_status upload(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
 {
-    const spx_on_device here(ctx->device);
-    return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyHostToDevice), "a copy to the device");
+    const beside_captures here(ctx->device);
+    return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyHostToDevice),
+                "a copy to the device");
 }
 
 spmvx_status download(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
 {
-    const spx_on_device here(ctx->device);
-    return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToHost), "a copy from the device");
+    const beside_captures here(ctx->device);
+    return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToHost),
+                "a copy from the device");
 }
 
 spmvx_status copy(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
 {
-    const spx_on_device here(ctx->device);
-    return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToDevice), "a copy on the device");
+    const beside_captures here(ctx->device);
+    return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToDevice),
+                "a copy on the device");
 }
 
-/* On the default stream: the caller's arrays may be the result of work there, and he has waited for any other. */
+/* On the default stream: the caller's arrays may be the result of work there, and he has waited for any
+ * other. */
 spmvx_status fetch(const spmvx_context *ctx, int32_t device, void *dst, const void *src, size_t bytes)
 {
-    const spx_on_device here(device);
+    const beside_captures here(device);
     const bool mine = ctx->backend->place == SPMVX_CUDA && ctx->device == device;
-    return done(ctx, here, copy_on(mine ? state(ctx)->stream : nullptr, dst, src, bytes, cudaMemcpyDeviceToHost), "a copy from the device");
+    return done(ctx, here,
+                copy_on(mine ? state(ctx)->stream : nullptr, dst, src, bytes, cudaMemcpyDeviceToHost),
+                "a copy from the device");
 }
 
 spmvx_status clear(const spmvx_context *ctx, void *dst, size_t bytes)
 {
-    const spx_on_device here(ctx->device);
+    const beside_captures here(ctx->device);
     const cudaStream_t own = state(ctx)->own;
     cudaError_t e = bytes ? cudaMemsetAsync(dst, 0, bytes, own) : cudaSuccess;
     if (e == cudaSuccess) e = cudaStreamSynchronize(own);
@@ -278,7 +530,8 @@ spmvx_status place_of(const spmvx_context *ctx, const void *p, spmvx_place *plac
     const spmvx_status s = done(ctx, here, cudaPointerGetAttributes(&a, p), "asking where a pointer lives");
     if (s != SPMVX_OK) return s;
     *place = a.type == cudaMemoryTypeUnregistered ? SPMVX_HOST : SPMVX_CUDA;
-    *device = a.type == cudaMemoryTypeDevice ? a.device : ctx->device;   /* pinned and managed memory is everywhere */
+    *device =
+        a.type == cudaMemoryTypeDevice ? a.device : ctx->device; /* pinned and managed memory is everywhere */
     return SPMVX_OK;
 }
 
@@ -289,11 +542,14 @@ spmvx_status check_pointer(const spmvx_context *ctx, const char *argument, const
     const spmvx_status s = place_of(ctx, p, &place, &device);
     if (s != SPMVX_OK) return s;
     if (place == SPMVX_HOST)
-        return spx_fail(ctx, SPMVX_ERR_PLACE, "%s is %p, host memory that device %d does not reach; take it from spmvx_buffer_alloc, cudaMalloc or cudaMallocHost", argument, p,
-                        static_cast<int>(ctx->device));
+        return spx_fail(ctx, SPMVX_ERR_PLACE,
+                        "%s is %p, host memory that device %d does not reach; take it from "
+                        "spmvx_buffer_alloc, cudaMalloc or cudaMallocHost",
+                        argument, p, static_cast<int>(ctx->device));
     if (device != ctx->device)
-        return spx_fail(ctx, SPMVX_ERR_PLACE, "%s is %p, memory of device %d, and the context computes on device %d", argument, p, static_cast<int>(device),
-                        static_cast<int>(ctx->device));
+        return spx_fail(ctx, SPMVX_ERR_PLACE,
+                        "%s is %p, memory of device %d, and the context computes on device %d", argument, p,
+                        static_cast<int>(device), static_cast<int>(ctx->device));
     return SPMVX_OK;
 }
 
@@ -313,27 +569,31 @@ template <class V> __global__ void scale_columns(int64_t n, V beta, V *y, int64_
     if (i < n) *at = beta == V(0) ? V(0) : beta * *at;
 }
 
-template <class V> spmvx_status scale_as(spmvx_context *ctx, int64_t n, int64_t nvec, V beta, V *y, int64_t ldy)
+template <class V>
+spmvx_status scale_as(spmvx_context *ctx, int64_t n, int64_t nvec, V beta, V *y, int64_t ldy)
 {
-    constexpr int64_t MOST = 65535;   /* blocks along y */
+    constexpr int64_t MOST = 65535; /* blocks along y */
     const spx_on_device here(ctx->device);
     cudaError_t e = here.error();
     for (int64_t j = 0; j < nvec && e == cudaSuccess; j += MOST) {
-        cudaLaunchConfig_t config = spx_launch_config(static_cast<unsigned>(blocks_for(n)), THREADS, 0, state(ctx)->stream);
+        cudaLaunchConfig_t config =
+            spx_launch_config(static_cast<unsigned>(blocks_for(n)), THREADS, 0, state(ctx)->stream);
         config.gridDim.y = static_cast<unsigned>(spx_min(MOST, nvec - j));
         e = spx_launch(config, scale_columns<V>, n, beta, y + j * ldy, ldy);
     }
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, "scaling y");
 }
 
-spmvx_status scale(spmvx_context *ctx, spmvx_type type, int64_t n, int64_t nvec, double beta, void *y, int64_t ldy)
+spmvx_status scale(spmvx_context *ctx, spmvx_type type, int64_t n, int64_t nvec, spx_scalar beta, void *y,
+                   int64_t ldy)
 {
-    if (beta == 1.0 || n == 0) return SPMVX_OK;
-    return type == SPMVX_F64 ? scale_as<double>(ctx, n, nvec, beta, static_cast<double *>(y), ldy)
-                             : scale_as<float>(ctx, n, nvec, static_cast<float>(beta), static_cast<float *>(y), ldy);
+    if (spx_scalar_is(type, beta, 1.0) || n == 0) return SPMVX_OK;
+    if (type == SPMVX_F64) return scale_as<double>(ctx, n, nvec, beta.f64, static_cast<double *>(y), ldy);
+    return scale_as<float>(ctx, n, nvec, beta.f32, static_cast<float *>(y), ldy);
 }
 
-template <class V, class M> __global__ void gather_values(int64_t n, V *dst, const V *src, const M *map, const int64_t *ptr)
+template <class V, class M>
+__global__ void gather_values(int64_t n, V *dst, const V *src, const M *map, const int64_t *ptr)
 {
     const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x;
     if (i >= n) return;
@@ -349,19 +609,24 @@ template <class V, class M> __global__ void gather_values(int64_t n, V *dst, con
 }
 
 template <class V>
-spmvx_status gather_as(spmvx_context *ctx, int64_t n, void *dst, const void *src, const void *map, size_t map_each, const int64_t *ptr)
+spmvx_status gather_as(spmvx_context *ctx, int64_t n, void *dst, const void *src, const void *map,
+                       size_t map_each, const int64_t *ptr)
 {
     V *to = static_cast<V *>(dst);
     const V *from = static_cast<const V *>(src);
     if (map_each == 8)
-        return spx_cuda_launch(ctx, "new values", gather_values<V, int64_t>, blocks_for(n), THREADS, 0, n, to, from, static_cast<const int64_t *>(map), ptr);
-    return spx_cuda_launch(ctx, "new values", gather_values<V, int32_t>, blocks_for(n), THREADS, 0, n, to, from, static_cast<const int32_t *>(map), ptr);
+        return spx_cuda_launch(ctx, "new values", gather_values<V, int64_t>, blocks_for(n), THREADS, 0, n, to,
+                               from, static_cast<const int64_t *>(map), ptr);
+    return spx_cuda_launch(ctx, "new values", gather_values<V, int32_t>, blocks_for(n), THREADS, 0, n, to,
+                           from, static_cast<const int32_t *>(map), ptr);
 }
 
-spmvx_status gather(spmvx_context *ctx, int64_t n, spmvx_type type, void *dst, const void *src, const void *map, size_t map_each, const int64_t *ptr)
+spmvx_status gather(spmvx_context *ctx, int64_t n, spmvx_type type, void *dst, const void *src,
+                    const void *map, size_t map_each, const int64_t *ptr)
 {
     if (n == 0) return SPMVX_OK;
-    return type == SPMVX_F64 ? gather_as<double>(ctx, n, dst, src, map, map_each, ptr) : gather_as<float>(ctx, n, dst, src, map, map_each, ptr);
+    return type == SPMVX_F64 ? gather_as<double>(ctx, n, dst, src, map, map_each, ptr)
+                             : gather_as<float>(ctx, n, dst, src, map, map_each, ptr);
 }
 
 }
@@ -373,8 +638,25 @@ spmvx_status spx_cuda_fail(const spmvx_context *ctx, cudaError_t e, const char *
 }
 
 extern "C" const spx_backend spx_backend_cuda = {
-    .place = SPMVX_CUDA, .name = "cuda", .probe = probe, .open = open_context, .close = close_context,
-    .set_stream = set_stream, .synchronize = synchronize, .allocate = allocate, .release = release,
-    .upload = upload, .download = download, .clear = clear, .check_pointer = check_pointer,
-    .array_new = array_new, .copy = copy, .fetch = fetch, .place_of = place_of, .replay = replay, .scale = scale, .gather = gather,
+    .place = SPMVX_CUDA,
+    .name = "cuda",
+    .probe = probe,
+    .open = open_context,
+    .close = close_context,
+    .set_stream = set_stream,
+    .synchronize = synchronize,
+    .allocate = allocate,
+    .release = release,
+    .upload = upload,
+    .download = download,
+    .clear = clear,
+    .check_pointer = check_pointer,
+    .array_new = array_new,
+    .copy = copy,
+    .fetch = fetch,
+    .place_of = place_of,
+    .replay = replay,
+    .features = spx_cuda_features,
+    .scale = scale,
+    .gather = gather,
 };

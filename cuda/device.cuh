@@ -1,9 +1,11 @@
-/* What the CUDA backend and its kernels share: the context's device state, the current device and its restoration, errors, and
- * the launch of a kernel of a context.
+/* What the CUDA backend and its kernels share: the context's device state, the current device and its
+ * restoration, errors, and the launch of a kernel of a context.
  *
- * Every call of the runtime is made between the construction and the end of an spx_on_device. It makes the context's device
- * current and puts back the caller's; and it takes away what our own failed calls leave as the runtime's last error, unless the
- * caller had one pending, which stays his. */
+ * Every call of the runtime is made between the construction and the end of an spx_on_device. It makes the
+ * context's device current and puts back the caller's. An error that the caller had pending stays; if he
+ * had none, what our own failed calls leave as the runtime's last error is taken away. The runtime keeps
+ * one error a thread: where he had one and a call of ours fails as well, ours stands in its place, and the
+ * status of our call tells it. */
 #ifndef SPX_DEVICE_CUH
 #define SPX_DEVICE_CUH
 #include <cstddef>
@@ -12,6 +14,7 @@
 #include <cuda_runtime.h>
 
 #include "launch.cuh"
+#include "view.cuh"
 
 extern "C" {
 #include "core/context.h"
@@ -50,7 +53,10 @@ public:
     }
     spx_on_device(const spx_on_device &) = delete;
     spx_on_device &operator=(const spx_on_device &) = delete;
-    cudaError_t error() const { return error_; }
+    cudaError_t error() const
+    {
+        return error_;
+    }
 
 private:
     cudaError_t pending_, error_;
@@ -61,41 +67,88 @@ private:
 /* The status and message of a failed call; `what` says what was being done. */
 spmvx_status spx_cuda_fail(const spmvx_context *, cudaError_t, const char *what);
 
-/* Launches a kernel of the context on its stream. */
+/* ---- launches of a context ---- */
+
+/* Makes a kernel ready (spx_load_code in launch.cuh). prepare() calls it for the instances that run() will
+ * launch, so that no multiplication waits for code. */
 template <class... P>
-spmvx_status spx_cuda_launch(const spmvx_context *ctx, const char *name, void (*kernel)(P...), int64_t blocks, unsigned threads, size_t shared,
-                             typename spx_same<P>::type... args)
+spmvx_status spx_cuda_load(const spmvx_context *ctx, const char *name, void (*kernel)(P...), size_t shared)
 {
     const spx_on_device here(ctx->device);
     cudaError_t e = here.error();
-    if (e == cudaSuccess)
-        e = spx_launch(spx_launch_config(static_cast<unsigned>(blocks), threads, shared, spx_cuda_of(ctx)->stream), kernel, args...);
+    if (e == cudaSuccess) e = spx_load_code(kernel, shared);
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
 }
 
-/* Calls f with the types of a matrix's values and row pointers: f(V(), P()). */
-template <class F> spmvx_status spx_by_type(const spx_sparse *a, F f)
+/* A grid has at most so many blocks in its first dimension. */
+inline spmvx_status spx_cuda_check_blocks(const spmvx_context *ctx, const char *name, int64_t blocks)
 {
-    if (a->val_type == SPMVX_F64) return a->ptr_type == SPMVX_I64 ? f(double(), int64_t()) : f(double(), int32_t());
-    return a->ptr_type == SPMVX_I64 ? f(float(), int64_t()) : f(float(), int32_t());
+    if (blocks >= 1 && blocks <= INT32_MAX) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s takes %lld blocks; a launch has 1 to %d", name,
+                    static_cast<long long>(blocks), INT32_MAX);
 }
 
-/* What a multiplication touches, against the size of L2: below 1, all may stay there from one multiplication to the next. */
+/* Launches a kernel of the context on its stream. */
+template <class... P>
+spmvx_status spx_cuda_launch(const spmvx_context *ctx, const char *name, void (*kernel)(P...), int64_t blocks,
+                             unsigned threads, size_t shared, typename spx_same<P>::type... args)
+{
+    const spmvx_status s = spx_cuda_check_blocks(ctx, name, blocks);
+    if (s != SPMVX_OK) return s;
+    const spx_on_device here(ctx->device);
+    cudaError_t e = here.error();
+    if (e == cudaSuccess)
+        e = spx_launch(spx_launch_config(static_cast<unsigned>(blocks), threads, shared,
+                                         spx_cuda_of(ctx)->stream),
+                       kernel, args...);
+    return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
+}
+
+/* The same by spx_launch_early where the device can do that. */
+template <class... P>
+spmvx_status spx_cuda_launch_early(const spmvx_context *ctx, const char *name, void (*kernel)(P...),
+                                   int64_t blocks, unsigned threads, size_t shared,
+                                   typename spx_same<P>::type... args)
+{
+    const spmvx_status s = spx_cuda_check_blocks(ctx, name, blocks);
+    if (s != SPMVX_OK) return s;
+    const spx_on_device here(ctx->device);
+    const cudaLaunchConfig_t config =
+        spx_launch_config(static_cast<unsigned>(blocks), threads, shared, spx_cuda_of(ctx)->stream);
+    int capability = 0;
+    cudaError_t e = here.error();
+    if (e == cudaSuccess)
+        e = cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, ctx->device);
+    if (e == cudaSuccess)
+        e = capability >= 9 ? spx_launch_early(config, kernel, args...) : spx_launch(config, kernel, args...);
+    return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
+}
+
+/* y = beta*y, queued before a kernel that adds alpha*A*x to it, piece by piece. beta 0 never reads y. */
+inline spmvx_status spx_cuda_scale_y(const spx_mul *m)
+{
+    const int64_t columns = m->nvec ? m->nvec : 1;
+    return m->ctx->backend->scale(m->ctx, m->A->val_type, m->A->nrows, columns, m->beta, m->y, m->ldy);
+}
+
+/* What a multiplication touches, against the size of L2: below 1, all may stay there from one
+ * multiplication to the next. */
 inline double spx_cuda_of_l2(const spmvx_context *ctx, const spx_sparse *a)
 {
-    const size_t each = spx_type_bytes(a->val_type), bytes = static_cast<size_t>(a->stored) * (4 + each) + static_cast<size_t>(a->nrows + a->ncols) * each;
+    const size_t each = spx_type_bytes(a->val_type), bytes = static_cast<size_t>(a->stored) * (4 + each) +
+                                                             static_cast<size_t>(a->nrows + a->ncols) * each;
     return static_cast<double>(bytes) / static_cast<double>(spx_cuda_of(ctx)->l2_bytes);
 }
 
-/* alpha*sum + beta*y, which reads y only if beta is not 0. */
-template <class V> __device__ __forceinline__ V spx_axpby(V alpha, V sum, V beta, const V *y)
-{
-    return beta == V(0) ? alpha * sum : alpha * sum + beta * *y;
-}
+/* The backend's statistics pass: cuda/features.cu. */
+spmvx_status spx_cuda_features(const spmvx_context *, const spx_sparse *csr, spx_features *);
 
 /* ---- shared by the kernels' cost(): cuda/cost.cu ---- */
 
-/* Predicted nanoseconds of a launch that streams so many bytes of the matrix at `efficiency` of the memory's rate and gathers x once
- * an entry, but takes `alone` at least: what the longest row takes those that work on it. */
+/* Predicted nanoseconds of a launch that streams so many bytes of the matrix at `efficiency` of the
+ * memory's rate and gathers x once an entry, but takes `alone` at least: what the longest row takes those
+ * that work on it. */
 double spx_cuda_cost(const spx_features *, double bytes, double efficiency, double alone);
+/* Threads that the device holds at a time. */
+double spx_cuda_resident(const spx_machine *);
 #endif

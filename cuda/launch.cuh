@@ -1,9 +1,10 @@
-/* The one way in which the library launches a kernel.
+/* The one way in which the library launches a kernel, and what is done once before.
  *
- * cudaLaunchKernelExC answers for this launch alone. So its return value is taken, and never cudaGetLastError: an error that
- * the caller's own code left pending is neither cleared nor reported as ours. The arguments are converted to the kernel's
- * parameter types before their addresses are taken. In the emulator of tests/simt the runtime is first told the kernel's
- * type. */
+ * The return value of cudaLaunchKernelExC is taken, and never cudaGetLastError: so an error that the
+ * caller's own code left pending is neither cleared nor reported as ours. The value need not be about this
+ * launch: what earlier work of the device failed with comes back here, too, as from any call of the runtime.
+ * The arguments are converted to the kernel's parameter types before their addresses are taken. In the
+ * emulator of tests/simt the runtime is first told the kernel's type. */
 #ifndef SPX_LAUNCH_CUH
 #define SPX_LAUNCH_CUH
 #include <cuda_runtime.h>
@@ -12,7 +13,8 @@ template <class T> struct spx_same {
     using type = T;
 };
 
-inline cudaLaunchConfig_t spx_launch_config(unsigned blocks, unsigned threads, size_t dynamic_shared, cudaStream_t stream)
+inline cudaLaunchConfig_t spx_launch_config(unsigned blocks, unsigned threads, size_t dynamic_shared,
+                                            cudaStream_t stream)
 {
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(blocks);
@@ -23,12 +25,45 @@ inline cudaLaunchConfig_t spx_launch_config(unsigned blocks, unsigned threads, s
 }
 
 template <class... P>
-cudaError_t spx_launch(const cudaLaunchConfig_t &config, void (*kernel)(P...), typename spx_same<P>::type... args)
+cudaError_t spx_launch(const cudaLaunchConfig_t &config, void (*kernel)(P...),
+                       typename spx_same<P>::type... args)
 {
 #ifdef SPX_SIMT
     simt::expose(kernel);
 #endif
-    void *pointers[] = {static_cast<void *>(&args)..., nullptr};
+    void *pointers[] = { static_cast<void *>(&args)..., nullptr };
     return cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), pointers);
+}
+
+/* The same for a kernel that begins while the launch before it in the stream still runs, and waits for that
+ * by spx_wait_for_previous(): so that its start takes no time of its own. For devices of compute capability
+ * 9.0 and later. A capture keeps the two as they are. */
+template <class... P>
+cudaError_t spx_launch_early(cudaLaunchConfig_t config, void (*kernel)(P...),
+                             typename spx_same<P>::type... args)
+{
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    return spx_launch(config, kernel, args...);
+}
+
+/* Loads the kernel's code to the current device, which its first launch would do otherwise, and might wait
+ * for the device; and lets a launch have so many bytes of dynamic shared memory, which is refused beyond 48
+ * KiB unless asked for. */
+template <class... P> cudaError_t spx_load_code(void (*kernel)(P...), size_t dynamic_shared)
+{
+    constexpr size_t UNASKED = 48 << 10;
+#ifdef SPX_SIMT
+    simt::expose(kernel);
+#endif
+    const void *function = reinterpret_cast<const void *>(kernel);
+    cudaFuncAttributes attributes;
+    const cudaError_t e = cudaFuncGetAttributes(&attributes, function);
+    if (e != cudaSuccess || attributes.sharedSizeBytes + dynamic_shared <= UNASKED) return e;
+    return cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                static_cast<int>(dynamic_shared));
 }
 #endif

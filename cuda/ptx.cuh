@@ -1,13 +1,35 @@
-/* What kernels need beyond plain CUDA C++: loads with a cache policy, and dynamic shared memory. On the GPU this is PTX (NVIDIA,
- * "Parallel Thread Execution ISA", ld.global.nc); in the emulator of tests/simt, plain C++. */
+/* What kernels need beyond plain CUDA C++: loads with a cache policy or under a condition, relaxed loads and
+ * stores, launches that overlap, and dynamic shared memory. On the GPU this is PTX; in the emulator of
+ * tests/simt it is plain C++. PTX's ld.global takes addresses of global memory, so every pointer is
+ * converted first, which takes no instruction on the GPU: within the asm where the compiler, once it knows,
+ * would keep an address a register more for each load.
+ * Source: NVIDIA, "Parallel Thread Execution ISA": ld.global.nc, ld.relaxed, griddepcontrol. */
 #ifndef SPX_PTX_CUH
 #define SPX_PTX_CUH
 #include <cuda_runtime.h>
 
 #include <string.h>
 
-/* Reads 4, 8 or 16 aligned bytes once, past L1, so that what is streamed does not push out what is gathered. Only for memory
- * that nothing writes during the kernel. */
+/* The registers that carry a value of so many bytes through PTX. */
+template <size_t BYTES> struct spx_registers;
+template <> struct spx_registers<1> {
+    using type = unsigned;
+};
+template <> struct spx_registers<2> {
+    using type = unsigned;
+};
+template <> struct spx_registers<4> {
+    using type = unsigned;
+};
+template <> struct spx_registers<8> {
+    using type = unsigned long long;
+};
+template <> struct spx_registers<16> {
+    using type = uint4;
+};
+
+/* Reads 4, 8 or 16 aligned bytes once, past L1, so that what is streamed does not push out what is
+ * gathered. Only for memory that nothing writes during the kernel. */
 template <class T> __device__ __forceinline__ T spx_load_stream(const T *p)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "4, 8 or 16 bytes");
@@ -15,22 +37,18 @@ template <class T> __device__ __forceinline__ T spx_load_stream(const T *p)
     return *p;
 #else
     T value;
+    typename spx_registers<sizeof(T)>::type bits;
     const size_t from = __cvta_generic_to_global(p);
     if constexpr (sizeof(T) == 16) {
-        uint4 bits;
         asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
             : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w)
             : "l"(from));
-        memcpy(&value, &bits, sizeof value);
     } else if constexpr (sizeof(T) == 8) {
-        unsigned long long bits;
         asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(bits) : "l"(from));
-        memcpy(&value, &bits, sizeof value);
     } else {
-        unsigned bits;
         asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(bits) : "l"(from));
-        memcpy(&value, &bits, sizeof value);
     }
+    memcpy(&value, &bits, sizeof value);
     return value;
 #endif
 }
@@ -41,44 +59,135 @@ template <class T> __device__ __forceinline__ T spx_load_cached(const T *p)
     return __ldg(p);
 }
 
-/* What L1 does with a line that is loaded: nothing, keep it until something else comes, keep it. Lanes that load parts of one
- * sector one step after the other need it kept that long. */
+/* What L1 does with a line that is loaded: nothing; keep it until something else comes; keep it. Lanes
+ * that load parts of one sector one step after the other need it kept that long. */
 enum spx_policy { SPX_PAST, SPX_PASSING, SPX_KEPT };
 
-template <class A, class B> constexpr bool spx_is = false;
-template <class A> constexpr bool spx_is<A, A> = true;
-
-/* Reads 4 or 8 bytes of global memory if `in`, without a branch; else gives `other`. Only for memory that nothing writes during the kernel. */
+/* Reads 1, 2, 4, 8 or 16 aligned bytes if `in`, without a branch; else gives `other`, and p may be any
+ * address. Only for memory that nothing writes during the kernel. */
 template <spx_policy POLICY, class T> __device__ __forceinline__ T spx_load_if(bool in, const T *p, T other)
 {
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
 #ifdef SPX_SIMT
     return in ? *p : other;
 #else
+    typename spx_registers<sizeof(T)>::type bits = {};
+    memcpy(&bits, &other, sizeof other);
     const int there = in;
-#define SPX_LOAD_IF(type, register) \
-    if constexpr (POLICY == SPX_PAST) asm("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.nc.L1::no_allocate." type " %0, [%1];}" : register(other) : "l"(p), "r"(there)); \
-    else if constexpr (POLICY == SPX_PASSING) asm("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.nc.L1::evict_first." type " %0, [%1];}" : register(other) : "l"(p), "r"(there)); \
-    else asm("{.reg .pred q; setp.ne.b32 q, %2, 0; @q ld.global.nc." type " %0, [%1];}" : register(other) : "l"(p), "r"(there))
-    if constexpr (spx_is<T, double>) { SPX_LOAD_IF("f64", "+d"); }
-    else if constexpr (spx_is<T, float>) { SPX_LOAD_IF("f32", "+f"); }
-    else if constexpr (sizeof(T) == 8) { SPX_LOAD_IF("u64", "+l"); }
-    else { SPX_LOAD_IF("u32", "+r"); }
-#undef SPX_LOAD_IF
+/* The registers keep `other` where the load does not take place. */
+#define SPX_LOAD(policy, type, constraint)                                             \
+    asm("{.reg .pred q; .reg .u64 g; setp.ne.b32 q, %2, 0; cvta.to.global.u64 g, %1; " \
+        "@q ld.global.nc" policy "." type " %0, [g];}"                                 \
+        : constraint(bits)                                                             \
+        : "l"(p), "r"(there))
+#define SPX_LOAD_FOUR(policy, type, constraint)                                          \
+    asm("{.reg .pred q; .reg .u64 g; setp.ne.b32 q, %5, 0; cvta.to.global.u64 g, %4; "   \
+        "@q ld.global.nc" policy ".v4." type " {%0, %1, %2, %3}, [g];}"                  \
+        : constraint(bits.x), constraint(bits.y), constraint(bits.z), constraint(bits.w) \
+        : "l"(p), "r"(there))
+#define SPX_LOAD_BY_POLICY(load, type, constraint)                                        \
+    if constexpr (POLICY == SPX_PAST) load(".L1::no_allocate", type, constraint);         \
+    else if constexpr (POLICY == SPX_PASSING) load(".L1::evict_first", type, constraint); \
+    else load("", type, constraint)
+    if constexpr (sizeof(T) == 16) {
+        SPX_LOAD_BY_POLICY(SPX_LOAD_FOUR, "u32", "+r");
+    } else if constexpr (sizeof(T) == 8) {
+        SPX_LOAD_BY_POLICY(SPX_LOAD, "u64", "+l");
+    } else if constexpr (sizeof(T) == 4) {
+        SPX_LOAD_BY_POLICY(SPX_LOAD, "u32", "+r");
+    } else if constexpr (sizeof(T) == 2) {
+        SPX_LOAD_BY_POLICY(SPX_LOAD, "u16", "+r");
+    } else {
+        SPX_LOAD_BY_POLICY(SPX_LOAD, "u8", "+r");
+    }
+#undef SPX_LOAD_BY_POLICY
+#undef SPX_LOAD_FOUR
+#undef SPX_LOAD
+    memcpy(&other, &bits, sizeof other);
     return other;
 #endif
 }
 
-/* base[at] if at is not negative, without a branch; else `other`. Kept in L1. Only for memory that nothing writes during the kernel. */
+/* base[at] if at is not negative, without a branch; else `other`. Kept in L1. Only for memory that nothing
+ * writes during the kernel. */
 template <class T> __device__ __forceinline__ T spx_load_at(const T *base, int at, T other)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
 #ifdef SPX_SIMT
     return at >= 0 ? base[at] : other;
 #else
-    if constexpr (sizeof(T) == 8) asm("{.reg .pred q; setp.ge.s32 q, %2, 0; @q ld.global.nc.f64 %0, [%1];}" : "+d"(other) : "l"(base + at), "r"(at));
-    else asm("{.reg .pred q; setp.ge.s32 q, %2, 0; @q ld.global.nc.f32 %0, [%1];}" : "+f"(other) : "l"(base + at), "r"(at));
+    typename spx_registers<sizeof(T)>::type bits;
+    memcpy(&bits, &other, sizeof other);
+    if constexpr (sizeof(T) == 8) {
+        asm("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
+            "@q ld.global.nc.u64 %0, [g];}"
+            : "+l"(bits)
+            : "l"(base + at), "r"(at));
+    } else {
+        asm("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
+            "@q ld.global.nc.u32 %0, [g];}"
+            : "+r"(bits)
+            : "l"(base + at), "r"(at));
+    }
+    memcpy(&other, &bits, sizeof other);
     return other;
+#endif
+}
+
+/* ---- words that other blocks write or read while they run ---- */
+
+/* Reads 4 or 8 bytes as another block of the device last wrote them, anew at each call. What else that
+ * block wrote may not be visible yet: for that, a fence stands on both sides. */
+template <class T> __device__ __forceinline__ T spx_load_relaxed(const T *p)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
+#ifdef SPX_SIMT
+    simt::interleave(false);
+    return *p;
+#else
+    T value;
+    typename spx_registers<sizeof(T)>::type bits;
+    const size_t from = __cvta_generic_to_global(p);
+    if constexpr (sizeof(T) == 8)
+        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(bits) : "l"(from));
+    else asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(bits) : "l"(from));
+    memcpy(&value, &bits, sizeof value);
+    return value;
+#endif
+}
+
+/* Writes 4 or 8 bytes in one piece, for blocks that run at the same time. */
+template <class T> __device__ __forceinline__ void spx_store_relaxed(T *p, T value)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
+#ifdef SPX_SIMT
+    *p = value;
+    simt::interleave(true);
+#else
+    typename spx_registers<sizeof(T)>::type bits;
+    memcpy(&bits, &value, sizeof value);
+    const size_t to = __cvta_generic_to_global(p);
+    if constexpr (sizeof(T) == 8) asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(bits));
+    else asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(bits));
+#endif
+}
+
+/* ---- launches that overlap: spx_launch_early in launch.cuh ---- */
+
+/* The next launch in the stream may begin as soon as every block of this one has called this or has ended.
+ * Nothing is promised of what this launch has written by then. */
+__device__ __forceinline__ void spx_let_next_begin()
+{
+#if !defined(SPX_SIMT) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Waits for the end of the launch before; all that it wrote is visible then. Every thread of a kernel that
+ * is launched early calls this before it reads what others wrote, before it writes, and before it ends. */
+__device__ __forceinline__ void spx_wait_for_previous()
+{
+#if !defined(SPX_SIMT) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 

@@ -194,8 +194,9 @@ def paired(a, b):
 
 
 def table(cases):
-    yield "| matrix | rows | nonzeros | AUTO by timing | us | by its model | us | best peer | us | AUTO against it | quartiles |"
-    yield "| --- | --: | --: | --- | --: | --- | --: | --- | --: | --: | --: |"
+    yield ("| matrix | rows | nonzeros | AUTO by timing | us | by its model | us | best peer | us | AUTO against it | quartiles "
+           "| set-up of AUTO by its model, us | in multiplications | by timing, us | in multiplications |")
+    yield "| --- | --: | --: | --- | --: | --- | --: | --- | --: | --: | --: | --: | --: | --: | --: |"
     for c in cases:
         timed, model, peer = fastest(c, ["auto-timed"]), fastest(c, ["auto-model"]), fastest(c, ["peer"])
         cells = [name(c), "%d" % c["rows"], "%d" % c["nnz"]]
@@ -206,7 +207,26 @@ def table(cases):
             cells += [peer["name"], "%.1f" % (peer["time_s"] * 1e6), "%.2fx" % ratio[0], "%.2f-%.2f" % ratio[1:]]
         else:
             cells += ["", "", "", ""]
+        for r in (model, timed):
+            cells += set_up(r)
         yield "| " + " | ".join(cells) + " |"
+
+
+def set_up(result):
+    """Microseconds, and multiplications of csr-vector. Results that lack the latter measured something else: empty."""
+    if not result or "setup_muls" not in result:
+        return ["", ""]
+    return ["%.0f" % (result["setup_s"] * 1e6), "%.1f" % result["setup_muls"]]
+
+
+def set_up_line(cases):
+    large = 1e8   # bytes of CSR with x and y
+    told = [(fastest(c, ["auto-model"])["setup_muls"], c) for c in cases if "setup_muls" in (fastest(c, ["auto-model"]) or {})]
+    if not told:
+        return None
+    most = max((p for p in told if p[1]["csr_bytes"] >= large), key=lambda p: p[0], default=None)
+    return "- Set-up of AUTO by its model, in multiplications of `csr-vector`: %.1f in the median of %d%s." % (
+        median([p[0] for p in told]), len(told), ", at most **%.1f** from 100 MB on (%s)" % (most[0], name(most[1])) if most else "")
 
 
 def summary(cases):
@@ -232,6 +252,7 @@ def summary(cases):
              if fastest(c, ["auto-timed"]) and fastest(c, ["auto-model"])]
     if close:
         lines.append("- The model's choice is within 10%% of the timed one on %d of %d." % (sum(close), len(close)))
+    lines.append(set_up_line(cases))
     return [x for x in lines if x]
 
 

@@ -1,5 +1,6 @@
-/* Conjugate gradients with the Jacobi preconditioner (Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed.,
- * algorithm 9.1): solves A * x = b for a symmetric positive definite A, one multiplication an iteration.
+/* Conjugate gradients with the Jacobi preconditioner (Y. Saad, Iterative Methods for Sparse Linear
+ * Systems, 2nd ed., algorithm 9.1): solves A * x = b for a symmetric positive definite A, one
+ * multiplication an iteration.
  *
  *     cc cg.c -o cg $(pkg-config --cflags --libs spmvx) -lm
  *
@@ -11,7 +12,8 @@
  * The last takes the device's half of the program, cg_device.cu:
  *
  *     nvcc -c cg_device.cu $(pkg-config --cflags spmvx)
- *     cc -DCG_DEVICE cg.c cg_device.o -o cg $(pkg-config --cflags --libs spmvx) -L/usr/local/cuda/lib64 -lcudart -lstdc++ -lm
+ *     cc -DCG_DEVICE cg.c cg_device.o -o cg $(pkg-config --cflags --libs spmvx) \
+ *         -L/usr/local/cuda/lib64 -lcudart -lstdc++ -lm
  *
  * b is A * ones, so that the error of the answer is known. Exit status 77: no device. */
 #include <inttypes.h>
@@ -24,14 +26,15 @@
 
 #include "cg.h"
 
-#define PRINT_EVERY 50       /* iterations */
-#define GRID_MAX    20000    /* 5 * GRID_MAX^2 entries fit 32-bit row pointers */
+#define PRINT_EVERY 50 /* iterations */
+#define GRID_MAX 20000 /* 5 * GRID_MAX^2 entries fit 32-bit row pointers */
 
 typedef struct solver {
-    spmvx_context *host, *ctx;                                     /* ctx: where the work is done */
-    spmvx_matrix *source, *A;                                      /* as given, on the host, and as multiplied */
+    spmvx_context *host, *ctx; /* ctx: where the work is done */
+    /* as given, on the host, and as multiplied */
+    spmvx_matrix *source, *A;
     int64_t n;
-    double *x, *r, *z, *p, *q, *d;                                 /* d: the diagonal of A */
+    double *x, *r, *z, *p, *q, *d; /* d: the diagonal of A */
     double mul_seconds;
     int64_t muls;
 } solver;
@@ -73,13 +76,13 @@ static int poisson(spmvx_context *ctx, int32_t n, spmvx_matrix **out)
     int result = -1;
     if (ptr && col && val) {
         poisson_fill(n, ptr, col, val);
-        spmvx_arrays a = SPMVX_ARRAYS_INIT;                        /* CSR, 32-bit indices, double */
+        spmvx_arrays a = SPMVX_ARRAYS_INIT; /* CSR, 32-bit indices, double */
         a.nrows = a.ncols = n * n;
         a.nnz = ptr[rows];
         a.ptr = ptr;
         a.col = col;
         a.val = val;
-        result = check(spmvx_matrix_create(ctx, &a, 0, out));      /* copies */
+        result = check(spmvx_matrix_create(ctx, &a, 0, out)); /* copies */
     } else {
         fail("out of memory");
     }
@@ -183,7 +186,8 @@ static int iterate(solver *s)
             printf("%9" PRId64 "  %.3e\n", k, residual);
     }
     if (!(residual <= TOLERANCE)) return fail("not converged");
-    printf("iterations: %" PRId64 ", with %.3g us a multiplication\n", k, 1e6 * s->mul_seconds / (double)s->muls);
+    printf("iterations: %" PRId64 ", with %.3g us a multiplication\n", k,
+           1e6 * s->mul_seconds / (double)s->muls);
     return 0;
 }
 
@@ -231,16 +235,18 @@ static int solve(solver *s)
 
 static int run(solver *s, const char *path, int32_t grid, int on_device)
 {
-    spmvx_context_options options = SPMVX_CONTEXT_OPTIONS_INIT;    /* the host */
+    spmvx_context_options options = SPMVX_CONTEXT_OPTIONS_INIT; /* the host */
     if (check(spmvx_context_create(&options, &s->host))) return -1;
-    if (path ? check(spmvx_matrix_read(s->host, path, NULL, &s->source)) : poisson(s->host, grid, &s->source)) return -1;
+    if (path ? check(spmvx_matrix_read(s->host, path, NULL, &s->source)) : poisson(s->host, grid, &s->source))
+        return -1;
     s->ctx = s->host;
     if (on_device) {
         s->ctx = NULL;
         options.place = SPMVX_CUDA;
         if (check(spmvx_context_create(&options, &s->ctx))) return NO_DEVICE;
     }
-    if (check(spmvx_matrix_convert(s->ctx, s->source, NULL, &s->A))) return -1;   /* to where its context computes */
+    /* to where its context computes */
+    if (check(spmvx_matrix_convert(s->ctx, s->source, NULL, &s->A))) return -1;
     return solve(s);
 }
 

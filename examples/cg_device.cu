@@ -1,5 +1,5 @@
-/* The device's half of cg.c: vectors and scalars stay on the GPU, and ten iterations at a time are one CUDA graph, into which
- * spmvx_mul is captured like any other work of the stream.
+/* The device's half of cg.c: vectors and scalars stay on the GPU, and ten iterations at a time are one
+ * CUDA graph, into which spmvx_mul is captured like any other work of the stream.
  * Source: Y. Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.1. */
 #include <cmath>
 #include <cstdio>
@@ -28,7 +28,8 @@ __device__ double block_sum(double v)
     sums[threadIdx.x] = v;
     for (int half = THREADS / 2; half; half /= 2) {
         __syncthreads();
-        if (static_cast<int>(threadIdx.x) < half) sums[threadIdx.x] += sums[threadIdx.x + static_cast<unsigned>(half)];
+        if (static_cast<int>(threadIdx.x) < half)
+            sums[threadIdx.x] += sums[threadIdx.x + static_cast<unsigned>(half)];
     }
     __syncthreads();
     const double sum = sums[0];
@@ -40,7 +41,9 @@ __device__ double block_sum(double v)
 __global__ void dot_pq(vectors v)
 {
     double sum = 0;
-    for (int i = static_cast<int>(blockIdx.x) * THREADS + static_cast<int>(threadIdx.x); i < v.n; i += BLOCKS * THREADS) sum += v.p[i] * v.q[i];
+    for (int i = static_cast<int>(blockIdx.x) * THREADS + static_cast<int>(threadIdx.x); i < v.n;
+         i += BLOCKS * THREADS)
+        sum += v.p[i] * v.q[i];
     sum = block_sum(sum);
     if (threadIdx.x == 0) v.partial[blockIdx.x] = sum;
 }
@@ -62,7 +65,8 @@ __global__ void step(vectors v)
 {
     const double alpha = v.s->alpha;
     double rz = 0, rr = 0;
-    for (int i = static_cast<int>(blockIdx.x) * THREADS + static_cast<int>(threadIdx.x); i < v.n; i += BLOCKS * THREADS) {
+    for (int i = static_cast<int>(blockIdx.x) * THREADS + static_cast<int>(threadIdx.x); i < v.n;
+         i += BLOCKS * THREADS) {
         v.x[i] += alpha * v.p[i];
         const double r = v.r[i] - alpha * v.q[i], z = r / v.d[i];
         v.r[i] = r;
@@ -99,7 +103,9 @@ __global__ void find_beta(vectors v)
 __global__ void direction(vectors v)
 {
     const double beta = v.s->beta;
-    for (int i = static_cast<int>(blockIdx.x) * THREADS + static_cast<int>(threadIdx.x); i < v.n; i += BLOCKS * THREADS) v.p[i] = v.z[i] + beta * v.p[i];
+    for (int i = static_cast<int>(blockIdx.x) * THREADS + static_cast<int>(threadIdx.x); i < v.n;
+         i += BLOCKS * THREADS)
+        v.p[i] = v.z[i] + beta * v.p[i];
 }
 
 static bool good(cudaError_t e, const char *what)
@@ -115,11 +121,13 @@ static bool good(spmvx_status s, const char *what)
 }
 
 /* r = b = A * ones, z = r / d, p = z, rz = r*z. */
-static bool start(spmvx_context *ctx, const spmvx_matrix *A, const vectors &v, const double *d, double *norm_b)
+static bool start(spmvx_context *ctx, const spmvx_matrix *A, const vectors &v, const double *d,
+                  double *norm_b)
 {
     const size_t bytes = static_cast<size_t>(v.n) * sizeof(double);
     std::vector<double> ones(static_cast<size_t>(v.n), 1.0), b(ones.size()), z(ones.size());
-    bool ok = good(spmvx_buffer_upload(ctx, v.p, ones.data(), bytes), "p") && good(spmvx_mul(ctx, SPMVX_N, 1.0, A, v.p, 0.0, v.r), "A * ones") &&
+    bool ok = good(spmvx_buffer_upload(ctx, v.p, ones.data(), bytes), "p") &&
+              good(spmvx_mul(ctx, SPMVX_N, 1.0, A, v.p, 0.0, v.r), "A * ones") &&
               good(spmvx_buffer_download(ctx, b.data(), v.r, bytes), "b");
     scalars s = {};
     for (size_t i = 0; ok && i < b.size(); i++) {
@@ -129,13 +137,16 @@ static bool start(spmvx_context *ctx, const spmvx_matrix *A, const vectors &v, c
     }
     *norm_b = std::sqrt(s.rr);
     const std::vector<double> zero(ones.size(), 0.0);
-    return ok && good(spmvx_buffer_upload(ctx, v.x, zero.data(), bytes), "x") && good(spmvx_buffer_upload(ctx, v.d, d, bytes), "d") &&
-           good(spmvx_buffer_upload(ctx, v.z, z.data(), bytes), "z") && good(spmvx_buffer_upload(ctx, v.p, z.data(), bytes), "p") &&
+    return ok && good(spmvx_buffer_upload(ctx, v.x, zero.data(), bytes), "x") &&
+           good(spmvx_buffer_upload(ctx, v.d, d, bytes), "d") &&
+           good(spmvx_buffer_upload(ctx, v.z, z.data(), bytes), "z") &&
+           good(spmvx_buffer_upload(ctx, v.p, z.data(), bytes), "p") &&
            good(spmvx_buffer_upload(ctx, v.s, &s, sizeof s), "scalars");
 }
 
 /* ITERATIONS of the method, captured. */
-static bool capture(spmvx_context *ctx, cudaStream_t stream, const spmvx_matrix *A, const vectors &v, cudaGraphExec_t *out)
+static bool capture(spmvx_context *ctx, cudaStream_t stream, const spmvx_matrix *A, const vectors &v,
+                    cudaGraphExec_t *out)
 {
     cudaGraph_t graph = nullptr;
     bool ok = good(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
@@ -147,23 +158,27 @@ static bool capture(spmvx_context *ctx, cudaStream_t stream, const spmvx_matrix 
         find_beta<<<1, THREADS, 0, stream>>>(v);
         direction<<<BLOCKS, THREADS, 0, stream>>>(v);
     }
-    ok = good(cudaStreamEndCapture(stream, &graph), "capture") && ok && good(cudaGraphInstantiate(out, graph, 0), "graph");
+    ok = good(cudaStreamEndCapture(stream, &graph), "capture") && ok &&
+         good(cudaGraphInstantiate(out, graph, 0), "graph");
     if (graph) cudaGraphDestroy(graph);
     return ok;
 }
 
-static bool solve(spmvx_context *ctx, cudaStream_t stream, const spmvx_matrix *A, const vectors &v, const double *d)
+static bool solve(spmvx_context *ctx, cudaStream_t stream, const spmvx_matrix *A, const vectors &v,
+                  const double *d)
 {
     double norm_b = 0, residual = 1;
     cudaGraphExec_t graph = nullptr;
     cudaEvent_t begin = nullptr, end = nullptr;
     float ms = 0;
     int k = 0;
-    bool ok = start(ctx, A, v, d, &norm_b) && norm_b > 0 && capture(ctx, stream, A, v, &graph) && good(cudaEventCreate(&begin), "event") && good(cudaEventCreate(&end), "event") &&
+    bool ok = start(ctx, A, v, d, &norm_b) && norm_b > 0 && capture(ctx, stream, A, v, &graph) &&
+              good(cudaEventCreate(&begin), "event") && good(cudaEventCreate(&end), "event") &&
               good(cudaEventRecord(begin, stream), "event");
     while (ok && residual > TOLERANCE && k < 10 * v.n) {
         scalars s;
-        ok = good(cudaGraphLaunch(graph, stream), "graph") && good(spmvx_buffer_download(ctx, &s, v.s, sizeof s), "scalars");
+        ok = good(cudaGraphLaunch(graph, stream), "graph") &&
+             good(spmvx_buffer_download(ctx, &s, v.s, sizeof s), "scalars");
         if (ok && !(s.pq > 0)) {
             fprintf(stderr, "cg: breakdown: the matrix is not positive definite\n");
             ok = false;
@@ -171,24 +186,33 @@ static bool solve(spmvx_context *ctx, cudaStream_t stream, const spmvx_matrix *A
         residual = ok ? std::sqrt(s.rr) / norm_b : 1;
         k += ITERATIONS;
     }
-    ok = ok && good(cudaEventRecord(end, stream), "event") && good(cudaEventSynchronize(end), "event") && good(cudaEventElapsedTime(&ms, begin, end), "event");
+    ok = ok && good(cudaEventRecord(end, stream), "event") && good(cudaEventSynchronize(end), "event") &&
+         good(cudaEventElapsedTime(&ms, begin, end), "event");
     if (graph) cudaGraphExecDestroy(graph);
     if (begin) cudaEventDestroy(begin);
     if (end) cudaEventDestroy(end);
-    if (ok) printf("iterations: %d, %.1f us each; relative residual %.1e\n", k, 1e3 * static_cast<double>(ms) / k, residual);
+    if (ok)
+        printf("iterations: %d, %.1f us each; relative residual %.1e\n", k, 1e3 * static_cast<double>(ms) / k,
+               residual);
     if (ok && residual > TOLERANCE) fprintf(stderr, "cg: not converged\n");
     return ok && residual <= TOLERANCE;
 }
 
 int cg_on_device(spmvx_context *ctx, const spmvx_matrix *A, int64_t n, const double *d, double *x)
 {
-    vectors v = {static_cast<int>(n), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+    vectors v = {
+        static_cast<int>(n), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr
+    };
     const size_t bytes = static_cast<size_t>(n) * sizeof(double);
     cudaStream_t stream = nullptr;
-    bool ok = good(cudaStreamCreate(&stream), "stream") && good(spmvx_context_set_stream(ctx, stream), "stream");
-    double **const all[] = {&v.x, &v.r, &v.z, &v.p, &v.q, &v.d};
-    for (double **p : all) ok = ok && good(spmvx_buffer_alloc(ctx, bytes, reinterpret_cast<void **>(p)), "a vector");
-    ok = ok && good(spmvx_buffer_alloc(ctx, 2 * BLOCKS * sizeof(double), reinterpret_cast<void **>(&v.partial)), "partial sums") &&
+    bool ok =
+        good(cudaStreamCreate(&stream), "stream") && good(spmvx_context_set_stream(ctx, stream), "stream");
+    double **const all[] = { &v.x, &v.r, &v.z, &v.p, &v.q, &v.d };
+    for (double **p : all)
+        ok = ok && good(spmvx_buffer_alloc(ctx, bytes, reinterpret_cast<void **>(p)), "a vector");
+    ok = ok &&
+         good(spmvx_buffer_alloc(ctx, 2 * BLOCKS * sizeof(double), reinterpret_cast<void **>(&v.partial)),
+              "partial sums") &&
          good(spmvx_buffer_alloc(ctx, sizeof(scalars), reinterpret_cast<void **>(&v.s)), "scalars");
     ok = ok && solve(ctx, stream, A, v, d) && good(spmvx_buffer_download(ctx, x, v.x, bytes), "x");
     for (double **p : all) spmvx_buffer_free(ctx, *p);

@@ -44,7 +44,8 @@ static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const double *val
 {
     spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
     double error = 0;
-    if (check(spmvx_matrix_get_info(A, &info)) || check(spmvx_mul(ctx, SPMVX_N, 1.0, A, x, 0.0, y))) return -1;
+    if (check(spmvx_matrix_get_info(A, &info)) || check(spmvx_mul(ctx, SPMVX_N, 1.0, A, x, 0.0, y)))
+        return -1;
     for (int32_t r = 0; r < ROWS; r++) {
         double sum = 0;
         for (int64_t k = row_ptr[r]; k < row_ptr[r + 1]; k++) sum += val[k] * x[col_idx[k]];

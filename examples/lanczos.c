@@ -1,9 +1,9 @@
-/* Extreme eigenvalues of a symmetric matrix by the Lanczos method with full reorthogonalisation (B. N. Parlett, The
- * Symmetric Eigenvalue Problem, SIAM 1998, chapter 13): one multiplication a step.
+/* Extreme eigenvalues of a symmetric matrix by the Lanczos method with full reorthogonalisation (B. N.
+ * Parlett, The Symmetric Eigenvalue Problem, SIAM 1998, chapter 13): one multiplication a step.
  *
  *     cc lanczos.c -o lanczos $(pkg-config --cflags --libs spmvx) -lm
  *
- *     lanczos                the 5-point Laplacian on a grid of 30 x 30 points, whose eigenvalues are known
+ *     lanczos                the 5-point Laplacian on a grid of 30 x 30 points: known eigenvalues
  *     lanczos FILE.mtx       a matrix from a file, symmetric by the user's promise
  *     lanczos -m 100 ...     100 steps; 60 by default
  *
@@ -11,9 +11,10 @@
  *
  *     beta[j] * v[j+1] = A * v[j] - alpha[j] * v[j] - beta[j-1] * v[j-1]
  *
- * The eigenvalues theta of T (the Ritz values) approach those of A, the outermost first. With T * s = theta * s and
- * u = V * s, the residual |A * u - theta * u| is |beta[m-1] * s[m-1]|, and an eigenvalue of A lies that close to theta.
- * The program computes the residual from A, too: beyond rounding it exceeds the bound only where A is not symmetric. */
+ * The eigenvalues theta of T (the Ritz values) approach those of A, the outermost first. With T * s =
+ * theta * s and u = V * s, the residual |A * u - theta * u| is |beta[m-1] * s[m-1]|, and an eigenvalue of
+ * A lies that close to theta. The program computes the residual from A, too: beyond rounding it exceeds
+ * the bound only where A is not symmetric. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -22,11 +23,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS     60
+#define STEPS 60
 #define STEPS_MAX 1000
-#define SETTLED   10         /* steps, after which the eigenvalue nearest to the outermost theta is the outermost */
-#define ROUNDING  1e-12      /* relative to the norm of A */
-#define PI        3.14159265358979323846
+#define SETTLED 10     /* steps, after which the eigenvalue nearest to the outermost theta is the outermost */
+#define ROUNDING 1e-12 /* relative to the norm of A */
+#define PI 3.14159265358979323846
 
 enum { GRID = 30, POINTS = GRID * GRID };
 
@@ -34,10 +35,10 @@ typedef struct lanczos {
     spmvx_context *ctx;
     spmvx_matrix *A;
     int64_t n;
-    int steps, m;                                                  /* asked for, and made */
-    double *V, *u, *w;                                             /* V: steps + 1 vectors of n elements */
-    double alpha[STEPS_MAX], beta[STEPS_MAX], s[STEPS_MAX];        /* s: an eigenvector of T */
-    double low, high;                                              /* all eigenvalues of T lie between */
+    int steps, m;                                           /* asked for, and made */
+    double *V, *u, *w;                                      /* V: steps + 1 vectors of n elements */
+    double alpha[STEPS_MAX], beta[STEPS_MAX], s[STEPS_MAX]; /* s: an eigenvector of T */
+    double low, high;                                       /* all eigenvalues of T lie between */
 } lanczos;
 
 static int fail(const char *message)
@@ -53,8 +54,8 @@ static int check(spmvx_status status)
 
 /* ---- the matrix ---- */
 
-/* The Laplacian as its five diagonals, in DIA form: slot d*POINTS + r is entry (r, r + offset[d]). Neighbours that the
- * edge of the grid parts are entries of value 0. */
+/* The Laplacian as its five diagonals, in DIA form: slot d*POINTS + r is entry (r, r + offset[d]).
+ * Neighbours that the edge of the grid parts are entries of value 0. */
 static int laplacian(spmvx_context *ctx, spmvx_matrix **out)
 {
     static const int32_t offset[5] = { -GRID, -1, 0, 1, GRID };
@@ -68,10 +69,10 @@ static int laplacian(spmvx_context *ctx, spmvx_matrix **out)
     a.format = SPMVX_DIA;
     a.nrows = a.ncols = POINTS;
     a.width = 5;
-    a.nnz = 5 * POINTS - 2 * GRID - 2;                             /* the slots inside the matrix */
+    a.nnz = 5 * POINTS - 2 * GRID - 2; /* the slots inside the matrix */
     a.col = offset;
     a.val = val;
-    return check(spmvx_matrix_create(ctx, &a, 0, out));            /* copies */
+    return check(spmvx_matrix_create(ctx, &a, 0, out)); /* copies */
 }
 
 static double exact_largest(void)
@@ -115,7 +116,7 @@ static void start(lanczos *l)
     double *v = basis(l, 0);
     for (int64_t i = 0; i < l->n; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        v[i] = (double)(state >> 11) / 4503599627370496.0 - 1;     /* 2^52 */
+        v[i] = (double)(state >> 11) / 4503599627370496.0 - 1; /* 2^52 */
     }
     const double norm = sqrt(dot(l->n, v, v));
     for (int64_t i = 0; i < l->n; i++) v[i] /= norm;
@@ -130,20 +131,21 @@ static void orthogonalise(const lanczos *l, int count, double *w)
 
 static int iterate(lanczos *l)
 {
-    double norm = 0;                                               /* about that of A */
+    double norm = 0; /* about that of A */
     start(l);
     while (l->m < l->steps) {
         const int j = l->m;
         double *w = basis(l, j + 1);
         if (multiply(l, basis(l, j), w)) return -1;
         const double length = sqrt(dot(l->n, w, w));
-        if (!isfinite(length)) return fail("breakdown: the matrix has values that are not finite, or too large");
+        if (!isfinite(length))
+            return fail("breakdown: the matrix has values that are not finite, or too large");
         norm = fmax(norm, length);
         l->alpha[j] = dot(l->n, basis(l, j), w);
         orthogonalise(l, j + 1, w);
         l->beta[j] = sqrt(dot(l->n, w, w));
         l->m++;
-        if (l->beta[j] <= ROUNDING * norm) break;                  /* A maps the basis into itself */
+        if (l->beta[j] <= ROUNDING * norm) break; /* A maps the basis into itself */
         for (int64_t i = 0; i < l->n; i++) w[i] /= l->beta[j];
     }
     return 0;
@@ -151,7 +153,8 @@ static int iterate(lanczos *l)
 
 /* ---- eigenvalues and eigenvectors of T ---- */
 
-/* Pivot i of T - x, going down (next is i - 1) or going up (next is i + 1), where `before` is the pivot of row next. */
+/* Pivot i of T - x, going down (next is i - 1) or going up (next is i + 1), where `before` is the pivot of
+ * row next. */
 static double pivot(const lanczos *l, int i, int next, double x, double before)
 {
     const double b = next < 0 || next >= l->m ? 0 : l->beta[next < i ? next : i];
@@ -196,9 +199,9 @@ static double eigenvalue(const lanczos *l, int k)
     }
 }
 
-/* The eigenvector s of T for theta. Pivots going down and going up meet in the row where they leave least; from there
- * each half of s follows (K. V. Fernando, On computing an eigenvector of a tridiagonal matrix, SIAM J. Matrix Anal.
- * Appl. 18(4), 1997). */
+/* The eigenvector s of T for theta. Pivots going down and going up meet in the row where they leave least;
+ * from there each half of s follows (K. V. Fernando, On computing an eigenvector of a tridiagonal matrix,
+ * SIAM J. Matrix Anal. Appl. 18(4), 1997). */
 static void eigenvector(lanczos *l, double theta)
 {
     const int m = l->m;

@@ -1,6 +1,6 @@
-/* PageRank by power iteration (S. Brin, L. Page, The Anatomy of a Large-Scale Hypertextual Web Search Engine, 1998):
- * the share of time that a reader spends on each page, who follows a random link of the page with probability d and
- * else, or where the page has no link, goes to any page.
+/* PageRank by power iteration (S. Brin, L. Page, The Anatomy of a Large-Scale Hypertextual Web Search
+ * Engine, 1998): the share of time that a reader spends on each page, who follows a random link of the
+ * page with probability d and else, or where the page has no link, goes to any page.
  *
  *     cc pagerank.c -o pagerank $(pkg-config --cflags --libs spmvx) -lm
  *
@@ -11,28 +11,28 @@
  *
  *     x = d * P * x + (d * (sum of x over pages without links) + 1 - d) / n
  *
- * P's pattern is the transpose of the graph's, and needs no transposing: the CSR arrays of a matrix, read as CSC, are
- * its transpose. So the program views the graph's arrays, adds values of its own, and makes a CSC matrix of both.
- * (Converting the graph with ops = SPMVX_OPS_T and multiplying by SPMVX_T does too. It keeps the graph and its
- * transpose, of which one is enough here.) */
+ * P's pattern is the transpose of the graph's, and needs no transposing: the CSR arrays of a matrix, read
+ * as CSC, are its transpose. So the program views the graph's arrays, adds values of its own, and makes a
+ * CSC matrix of both. (Converting the graph with ops = SPMVX_OPS_T and multiplying by SPMVX_T does too. It
+ * keeps the graph and its transpose, of which one is enough here.) */
 #include <inttypes.h>
 #include <math.h>
 #include <spmvx/spmvx.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DAMPING        0.85
-#define TOLERANCE      1e-10     /* of the change in a step, as the sum over all pages */
-#define SUM_TOLERANCE  1e-9
+#define DAMPING 0.85
+#define TOLERANCE 1e-10 /* of the change in a step, as the sum over all pages */
+#define SUM_TOLERANCE 1e-9
 #define ITERATIONS_MAX 1000
-#define TOP            10
+#define TOP 10
 
-enum { PAGES = 10000, LINKS_MAX = 8 };                             /* of the made-up graph */
+enum { PAGES = 10000, LINKS_MAX = 8 }; /* of the made-up graph */
 
 typedef struct pagerank {
     spmvx_context *ctx;
     spmvx_matrix *graph, *P;
-    spmvx_arrays links;                                            /* a view of the graph's CSR arrays */
+    spmvx_arrays links; /* a view of the graph's CSR arrays */
     int64_t n;
     double *x, *next;
 } pagerank;
@@ -56,9 +56,9 @@ static int32_t draw(uint64_t *state, int32_t below)
     return (int32_t)((*state >> 33) % (uint64_t)below);
 }
 
-/* Each link goes to a page drawn at random or, as often, to where an earlier link goes: popular pages become more so,
- * and the number of links to a page follows a power law (R. Kumar et al., Stochastic models for the web graph, FOCS
- * 2000). Every tenth page has no link. */
+/* Each link goes to a page drawn at random or, as often, to where an earlier link goes: popular pages
+ * become more so, and the number of links to a page follows a power law (R. Kumar et al., Stochastic
+ * models for the web graph, FOCS 2000). Every tenth page has no link. */
 static int make_graph(spmvx_context *ctx, spmvx_matrix **out)
 {
     static int32_t ptr[PAGES + 1], col[PAGES * LINKS_MAX];
@@ -75,16 +75,17 @@ static int make_graph(spmvx_context *ctx, spmvx_matrix **out)
     }
     ptr[PAGES] = k;
 
-    spmvx_arrays a = SPMVX_ARRAYS_INIT;                            /* CSR, 32-bit indices, double */
+    spmvx_arrays a = SPMVX_ARRAYS_INIT; /* CSR, 32-bit indices, double */
     a.nrows = a.ncols = PAGES;
     a.nnz = k;
     a.ptr = ptr;
     a.col = col;
     a.val = val;
-    return check(spmvx_matrix_create(ctx, &a, 0, out));            /* copies */
+    return check(spmvx_matrix_create(ctx, &a, 0, out)); /* copies */
 }
 
-/* A file with far more rows than entries is read as COO. What is CSR already shares its arrays and costs nothing. */
+/* A file with far more rows than entries is read as COO. What is CSR already shares its arrays and costs
+ * nothing. */
 static int read_graph(spmvx_context *ctx, const char *path, spmvx_matrix **out)
 {
     spmvx_convert_options options = SPMVX_CONVERT_OPTIONS_INIT;
@@ -121,7 +122,7 @@ static int make_P(pagerank *p)
     a.ptr = p->links.ptr;
     a.row = p->links.col;
     a.val = val;
-    int result = check(spmvx_matrix_create(p->ctx, &a, 0, &csc));  /* copies, so that val may go */
+    int result = check(spmvx_matrix_create(p->ctx, &a, 0, &csc)); /* copies, so that val may go */
     free(val);
     if (!result) result = check(spmvx_matrix_convert(p->ctx, csc, NULL, &p->P));
     spmvx_matrix_destroy(csc);
@@ -185,7 +186,7 @@ static void print_top(const pagerank *p)
     printf("      page  rank\n");
     for (int64_t i = 0; i < TOP && i < p->n; i++) {
         page = next_page(p, page);
-        printf("%10" PRId64 "  %.10f\n", page + 1, p->x[page]);    /* files count from 1 */
+        printf("%10" PRId64 "  %.10f\n", page + 1, p->x[page]); /* files count from 1 */
     }
 }
 

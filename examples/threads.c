@@ -1,5 +1,5 @@
-/* Several threads multiply by one matrix at the same time. The matrix is converted once and shared; each thread has a
- * context of its own, since a context serves one thread at a time.
+/* Several threads multiply by one matrix at the same time. The matrix is converted once and shared; each
+ * thread has a context of its own, since a context serves one thread at a time.
  *
  *     cc threads.c -o threads $(pkg-config --cflags --libs spmvx) -lpthread
  *
@@ -7,8 +7,10 @@
  *     threads FILE.mtx       a matrix from a file
  *     threads -t 8 ...       8 threads
  *
- *   1. Every product has the same bits as one made alone, by a context that may use any number of threads itself.
- *   2. After spmvx_mul_prepare a multiplication allocates nothing: each context has allocator callbacks that count.
+ *   1. Every product has the same bits as one made alone, by a context that may use any number of
+ *      threads itself.
+ *   2. After spmvx_mul_prepare a multiplication allocates nothing: each context has allocator callbacks that
+ *      count.
  *   3. It prints the throughput of one such thread and of all. */
 #include <inttypes.h>
 #include <pthread.h>
@@ -19,9 +21,9 @@
 #include <string.h>
 #include <time.h>
 
-#define THREADS     4
+#define THREADS 4
 #define THREADS_MAX 64
-#define ENTRIES     4e7              /* of the matrix, that each thread multiplies by in all */
+#define ENTRIES 4e7 /* of the matrix, that each thread multiplies by in all */
 
 enum { VECTORS = 4, ROWS = 20000, WIDEST = 12 };
 
@@ -29,9 +31,11 @@ typedef struct worker {
     spmvx_context *ctx;
     const spmvx_matrix *A;
     int64_t nrows, ncols, muls;
-    double *x, *expected, *y;                                      /* VECTORS columns of x and of expected, one of y */
-    atomic_long calls;                                             /* of the allocator callbacks, so far */
-    long calls_before, calls_while;                                /* the multiplications began, and went on */
+    /* VECTORS columns of x and of expected, one of y */
+    double *x, *expected, *y;
+    atomic_long calls; /* of the allocator callbacks, so far */
+    /* the multiplications began, and went on */
+    long calls_before, calls_while;
     int64_t wrong;
     spmvx_status status;
     pthread_t thread;
@@ -74,23 +78,24 @@ static int make_matrix(spmvx_context *ctx, spmvx_matrix **out)
     }
     ptr[ROWS] = k;
 
-    spmvx_arrays a = SPMVX_ARRAYS_INIT;                            /* CSR, 32-bit indices, double */
+    spmvx_arrays a = SPMVX_ARRAYS_INIT; /* CSR, 32-bit indices, double */
     a.nrows = a.ncols = ROWS;
     a.nnz = k;
     a.ptr = ptr;
     a.col = col;
     a.val = val;
-    return check(spmvx_matrix_create(ctx, &a, 0, out));            /* copies */
+    return check(spmvx_matrix_create(ctx, &a, 0, out)); /* copies */
 }
 
-/* A program would leave the kernel to the library. This one takes a kernel that needs workspace, so that there is
- * something to prepare. */
+/* A program would leave the kernel to the library. This one takes a kernel that needs workspace, so that
+ * there is something to prepare. */
 static int load(crowd *c, const char *path)
 {
     spmvx_convert_options options = SPMVX_CONVERT_OPTIONS_INIT;
     spmvx_matrix *source;
     options.kernel = "csr-merge-path";
-    if (path ? check(spmvx_matrix_read(c->ctx, path, NULL, &source)) : make_matrix(c->ctx, &source)) return -1;
+    if (path ? check(spmvx_matrix_read(c->ctx, path, NULL, &source)) : make_matrix(c->ctx, &source))
+        return -1;
     int result = check(spmvx_matrix_convert(c->ctx, source, &options, &c->A));
     spmvx_matrix_destroy(source);
     if (!result) result = check(spmvx_matrix_get_info(c->A, &c->info));
@@ -126,8 +131,8 @@ static int expect(crowd *c, worker *w, int64_t number)
     return 0;
 }
 
-/* A context may be made by one thread and used by another, while no two use it at the same time. threads = 1: it starts
- * no threads of its own. */
+/* A context may be made by one thread and used by another, while no two use it at the same time. threads =
+ * 1: it starts no threads of its own. */
 static int hire(crowd *c, worker *w, int number)
 {
     spmvx_context_options options = SPMVX_CONTEXT_OPTIONS_INIT;
@@ -166,7 +171,8 @@ static void *work(void *user)
     for (int64_t k = 0; k < w->muls && !w->status; k++) {
         const int64_t v = k % VECTORS;
         w->status = spmvx_mul(w->ctx, SPMVX_N, 1.0, w->A, w->x + v * w->ncols, 0.0, w->y);
-        if (!w->status) w->wrong += memcmp(w->y, w->expected + v * w->nrows, (size_t)w->nrows * sizeof *w->y) != 0;
+        if (!w->status)
+            w->wrong += memcmp(w->y, w->expected + v * w->nrows, (size_t)w->nrows * sizeof *w->y) != 0;
     }
     w->calls_while = w->calls - w->calls_before;
     return NULL;
@@ -195,7 +201,8 @@ static int measure(crowd *c, int count)
     const double begin = seconds();
     long calls = 0;
     int started = 0, result = 0;
-    while (started < count && !pthread_create(&c->workers[started].thread, NULL, work, &c->workers[started])) started++;
+    while (started < count && !pthread_create(&c->workers[started].thread, NULL, work, &c->workers[started]))
+        started++;
     for (int t = 0; t < started; t++) pthread_join(c->workers[t].thread, NULL);
     const double elapsed = seconds() - begin, muls = (double)(started * c->workers[0].muls);
     if (started < count) return fail("the system refused a thread");
@@ -204,8 +211,9 @@ static int measure(crowd *c, int count)
         calls += c->workers[t].calls_while;
     }
     if (result) return -1;
-    printf("%2d %s %7.0f multiplications, all bits equal, %ld calls of the allocator, %.3g GFLOP/s in all\n", count,
-           count == 1 ? "thread: " : "threads:", muls, calls, 2e-9 * muls * (double)c->info.nnz / elapsed);
+    printf("%2d %s %7.0f multiplications, all bits equal, %ld calls of the allocator, %.3g GFLOP/s in all\n",
+           count, count == 1 ? "thread: " : "threads:", muls, calls,
+           2e-9 * muls * (double)c->info.nnz / elapsed);
     return 0;
 }
 
@@ -218,10 +226,10 @@ static int run(crowd *c, const char *path)
     for (int t = 0; t < c->count; t++)
         if (hire(c, &c->workers[t], t)) return -1;
     if (check(spmvx_context_get_info(c->workers[0].ctx, &own))) return -1;
-    printf("%" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, kernel %s\n", c->info.nrows, c->info.ncols, c->info.nnz,
-           c->info.kernel);
-    printf("one matrix of %zu bytes; each context holds %zu bytes of workspace, reserved before\n", c->info.bytes_held,
-           own.bytes_held);
+    printf("%" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, kernel %s\n", c->info.nrows, c->info.ncols,
+           c->info.nnz, c->info.kernel);
+    printf("one matrix of %zu bytes; each context holds %zu bytes of workspace, reserved before\n",
+           c->info.bytes_held, own.bytes_held);
     if (measure(c, 1)) return -1;
     return c->count > 1 ? measure(c, c->count) : 0;
 }

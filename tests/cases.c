@@ -48,7 +48,8 @@ static triples scattered(const char *name, int64_t nrows, int64_t ncols, int64_t
 {
     triples t = make(name, nrows, ncols, nnz);
     for (int64_t k = 0; k < nnz; k++)
-        put(&t, (int64_t)(case_random(&seed) % (uint64_t)nrows), (int64_t)(case_random(&seed) % (uint64_t)ncols), case_value(&seed));
+        put(&t, (int64_t)(case_random(&seed) % (uint64_t)nrows),
+            (int64_t)(case_random(&seed) % (uint64_t)ncols), case_value(&seed));
     return t;
 }
 
@@ -76,7 +77,8 @@ static triples clustered(void)
     triples t = make("clusters of empty rows", 40000, 900, 64 * 40);
     uint64_t seed = 21;
     for (int64_t i = 0; i < 64; i++)
-        for (int64_t k = 0; k < 1 + i % 40; k++) put(&t, i * 620, (int64_t)(case_random(&seed) % 900), case_value(&seed));
+        for (int64_t k = 0; k < 1 + i % 40; k++)
+            put(&t, i * 620, (int64_t)(case_random(&seed) % 900), case_value(&seed));
     return t;
 }
 
@@ -100,7 +102,8 @@ static triples staircase(void)
     triples t = make("every row length to 70", 213, 97, 213 * 71);
     uint64_t seed = 3;
     for (int64_t r = 212; r >= 0; r--)
-        for (int64_t k = 0; k < r * 37 % 71; k++) put(&t, r, (int64_t)(case_random(&seed) % 97), case_value(&seed));
+        for (int64_t k = 0; k < r * 37 % 71; k++)
+            put(&t, r, (int64_t)(case_random(&seed) % 97), case_value(&seed));
     return t;
 }
 
@@ -133,9 +136,9 @@ triples case_read(const char *file)
     spmvx_context *ctx = NULL;
     spmvx_matrix *m = NULL;
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
-    assert_ok(NULL, spmvx_context_create(NULL, &ctx));   /* the host, wherever tests compute */
+    assert_ok(NULL, spmvx_context_create(NULL, &ctx)); /* the host, wherever tests compute */
     const spmvx_status s = spmvx_matrix_read(ctx, test_data(file, path), NULL, &m);
-    if (s == SPMVX_ERR_UNSUPPORTED) skip();   /* a build without zlib */
+    if (s == SPMVX_ERR_UNSUPPORTED) skip(); /* a build without zlib */
     assert_ok(ctx, s);
     assert_ok(ctx, spmvx_matrix_arrays(m, &a));
     triples t = make(file, a.nrows, a.ncols, a.nnz);
@@ -193,7 +196,8 @@ spmvx_matrix *case_coo(spmvx_context *ctx, const triples *t, spmvx_type type)
 
 csr_arrays case_csr(const triples *t, spmvx_type type)
 {
-    csr_arrays c = { .ptr = calloc((size_t)t->nrows + 2, sizeof *c.ptr), .col = malloc((size_t)(t->nnz + 1) * sizeof *c.col),
+    csr_arrays c = { .ptr = calloc((size_t)t->nrows + 2, sizeof *c.ptr),
+                     .col = malloc((size_t)(t->nnz + 1) * sizeof *c.col),
                      .val = malloc((size_t)(t->nnz + 1) * 8) };
     assert_true(c.ptr && c.col && c.val);
     for (int64_t k = 0; k < t->nnz; k++) c.ptr[t->row[k] + 2]++;
@@ -220,4 +224,48 @@ void csr_free(csr_arrays *c)
     free(c->ptr);
     free(c->col);
     free(c->val);
+}
+
+/* ---- products ---- */
+
+static void check_op(spmvx_context *ctx, const spmvx_matrix *A, spmvx_type type, const triples *t,
+                     spmvx_op op, const char *what)
+{
+    const int64_t rows = op == SPMVX_N ? t->nrows : t->ncols, cols = op == SPMVX_N ? t->ncols : t->nrows;
+    void *x = malloc((size_t)(cols + 1) * 8), *y = malloc((size_t)(rows + 1) * 8);
+    double *sum = calloc((size_t)rows + 1, sizeof *sum), *weight = calloc((size_t)rows + 1, sizeof *weight);
+    double *terms = calloc((size_t)rows + 1, sizeof *terms);
+    uint64_t seed = 17;
+    assert_true(x && y && sum && weight && terms);
+    for (int64_t j = 0; j < cols; j++) value_put(x, type, j, case_value(&seed));
+    for (int64_t i = 0; i < rows; i++) value_put(y, type, i, NAN);
+    for (int64_t k = 0; k < t->nnz; k++) {
+        const int64_t i = op == SPMVX_N ? t->row[k] : t->col[k], j = op == SPMVX_N ? t->col[k] : t->row[k];
+        const double term = (type == SPMVX_F64 ? t->val[k] : (float)t->val[k]) * value_at(x, type, j);
+        sum[i] += term;
+        weight[i] += fabs(term);
+        terms[i]++;
+    }
+    assert_ok(ctx, spmvx_mul(ctx, op, 1.0, A, x, 0.0, y));
+    for (int64_t i = 0; i < rows; i++) {
+        const double got = value_at(y, type, i), unit = type == SPMVX_F64 ? 0x1p-53 : 0x1p-24,
+                     bound = 2 * unit * (terms[i] + 2) * weight[i];
+        if (isfinite(sum[i]) ? !(fabs(got - sum[i]) <= bound) : isfinite(got))
+            fail_msg("%s: %s, op %c: row %lld of %lld is %.17g, not %.17g", what, t->name, "NT"[op],
+                     (long long)i, (long long)rows, got, sum[i]);
+    }
+    free(x);
+    free(y);
+    free(sum);
+    free(weight);
+    free(terms);
+}
+
+void case_check(spmvx_context *ctx, const spmvx_matrix *A, const triples *t, const char *what)
+{
+    spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+    assert_ok(ctx, spmvx_matrix_get_info(A, &info));
+    assert_true(info.nrows == t->nrows && info.ncols == t->ncols);
+    check_op(ctx, A, info.val_type, t, SPMVX_N, what);
+    if (info.ops & SPMVX_OPS_T) check_op(ctx, A, info.val_type, t, SPMVX_T, what);
 }

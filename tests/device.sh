@@ -60,8 +60,9 @@ under() {
 }
 for tool in memcheck racecheck initcheck synccheck; do
     echo "== compute-sanitizer $tool"
-    under $tool test_walk_device
-    under $tool test_device
+    for program in walk device each_kernel capture; do
+        under $tool test_${program}_device
+    done
 done
 
 echo "== against the host's reference and cuSPARSE"

@@ -29,12 +29,29 @@ const char *path_of(const char *name)
     return path;
 }
 
-int remove_folder(void **state)
+int count_files(bool remove_them)
+{
+    int n = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+        n++;
+        if (remove_them) remove(path_of(e->d_name));
+    }
+    if (d) closedir(d);
+    return n;
+}
+
+int empty_folder(void **state)
 {
     (void)state;
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) remove(path_of(e->d_name));
-    if (d) closedir(d);
+    count_files(true);
+    return 0;
+}
+
+int remove_folder(void **state)
+{
+    empty_folder(state);
     return rmdir(folder);
 }
 
@@ -59,7 +76,16 @@ unsigned char *get_file(const char *path, size_t *n)
     assert_non_null(bytes);
     assert_int_equal(fread(bytes, 1, *n, f), *n);
     fclose(f);
+    bytes[*n] = 0;
     return bytes;
+}
+
+void check_file(const char *path, const char *expected)
+{
+    size_t n;
+    char *bytes = (char *)get_file(path, &n);
+    assert_string_equal(bytes, expected);
+    free(bytes);
 }
 
 void add(text *t, const void *bytes, size_t n)
@@ -111,7 +137,7 @@ void add_le(text *t, uint32_t v, int bytes)
 void add_gzip(text *t, const char *bytes, size_t n)
 {
     add(t, "\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
-    for (size_t at = 0, part; ; at += part) {
+    for (size_t at = 0, part;; at += part) {
         part = n - at < 65535 ? n - at : 65535;
         add(t, &(char){ at + part == n }, 1);
         add_le(t, (uint32_t)part, 2);
@@ -123,16 +149,67 @@ void add_gzip(text *t, const char *bytes, size_t n)
     add_le(t, (uint32_t)n, 4);
 }
 
+spmvx_matrix *make_row(spmvx_context *ctx, int64_t nnz)
+{
+    static const double values[] = { 1, 2, 0.5, -3 };
+    int32_t *col = calloc((size_t)nnz + 1, sizeof *col), ptr[2] = { 0, (int32_t)nnz };
+    double *val = malloc(((size_t)nnz + 1) * sizeof *val);
+    assert_true(col && val);
+    for (int64_t i = 0; i < nnz; i++) val[i] = values[i % 4];
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    a.nrows = a.ncols = 1;
+    a.nnz = nnz;
+    a.ptr = ptr;
+    a.col = col;
+    a.val = val;
+    spmvx_matrix *A = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &A));
+    free(col);
+    free(val);
+    return A;
+}
+
+bool put_row(const char *name, int32_t level, int64_t nnz)
+{
+    spmvx_context *ctx = test_context(NULL, 2);
+    spmvx_matrix *A = make_row(ctx, nnz);
+    spmvx_write_options o = SPMVX_WRITE_OPTIONS_INIT;
+    o.level = level;
+    const spmvx_status s = spmvx_matrix_write(ctx, A, path_of(name), &o);
+    if (s != SPMVX_ERR_UNSUPPORTED) assert_ok(ctx, s);
+    spmvx_matrix_destroy(A);
+    spmvx_context_destroy(ctx);
+    return s == SPMVX_OK;
+}
+
+bool has_gzip(void)
+{
+    static const char small[] = "%%MatrixMarket matrix coordinate real general\n1 1 0\n";
+    text z = { 0 };
+    add_gzip(&z, small, sizeof small - 1);
+    spmvx_context *ctx = test_context(NULL, 1);
+    spmvx_matrix *A = NULL;
+    const spmvx_status s = spmvx_matrix_read(ctx, put_file("probe", z.bytes, z.n), NULL, &A);
+    if (s == SPMVX_ERR_UNSUPPORTED) assert_non_null(strstr(spmvx_last_error(ctx), "zlib"));
+    else assert_ok(ctx, s);
+    spmvx_matrix_destroy(A);
+    spmvx_context_destroy(ctx);
+    free(z.bytes);
+    return s == SPMVX_OK;
+}
+
 /* ---- what memory is taken at the peak ---- */
 
 typedef struct meter {
     _Atomic size_t live, peak;
-    size_t most;   /* beyond it there is no memory */
+    size_t largest; /* bytes of one request */
+    size_t most;    /* beyond it there is no memory */
 } meter;
 
 static void *meter_alloc(void *user, size_t bytes)
 {
     meter *m = user;
+    if (bytes > m->largest) m->largest = bytes;
     if (bytes > m->most || m->live + bytes > m->most) {
         m->peak = SIZE_MAX;
         return NULL;
@@ -142,7 +219,7 @@ static void *meter_alloc(void *user, size_t bytes)
     memcpy(p, &bytes, sizeof bytes);
     const size_t live = atomic_fetch_add(&m->live, bytes) + bytes;
     size_t peak = m->peak;
-    while (live > peak && !atomic_compare_exchange_weak(&m->peak, &peak, live)) { }
+    while (live > peak && !atomic_compare_exchange_weak(&m->peak, &peak, live)) {}
     return p + 64;
 }
 
@@ -167,32 +244,49 @@ static spmvx_context *meter_context(meter *m, int32_t threads)
     return ctx;
 }
 
-spmvx_status read_metered(const char *path, int32_t threads, size_t max_bytes, size_t *peak)
+static spmvx_status read_with(meter *m, const char *path, int32_t threads, size_t max_bytes)
 {
-    meter m = { .most = 1u << 30 };
-    spmvx_context *ctx = meter_context(&m, threads);
-    const size_t before = m.live;
-    m.peak = before;
+    spmvx_context *ctx = meter_context(m, threads);
+    const size_t before = m->live;
+    m->peak = before;
+    m->largest = 0;
     spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;
     o.max_bytes = max_bytes;
     spmvx_matrix *A = NULL;
     const spmvx_status s = spmvx_matrix_read(ctx, path, &o, &A);
-    *peak = m.peak == SIZE_MAX ? SIZE_MAX : m.peak - before;
+    if (m->peak != SIZE_MAX) m->peak -= before;
     spmvx_matrix_destroy(A);
     spmvx_context_destroy(ctx);
-    assert_int_equal(m.live, 0);
+    assert_int_equal(m->live, 0);
     return s;
+}
+
+spmvx_status read_metered(const char *path, int32_t threads, size_t max_bytes, size_t *peak)
+{
+    meter m = { .most = 1u << 30 };
+    const spmvx_status s = read_with(&m, path, threads, max_bytes);
+    *peak = m.peak;
+    return s;
+}
+
+size_t largest_request(const char *path, int32_t threads)
+{
+    meter m = { .most = 1u << 30 };
+    read_with(&m, path, threads, 0);
+    return m.largest;
 }
 
 void check_bounded(const char *path, int32_t threads)
 {
-    static const size_t limits[] = { 600000, 1000000, 3000000, 10000000, 20000000, 30000000, 40000000, 60000000 };
+    static const size_t limits[] = { 600000,   1000000,  3000000,  10000000,
+                                     20000000, 30000000, 40000000, 60000000 };
     size_t free_peak, peak;
     assert_int_equal(read_metered(path, threads, 0, &free_peak), SPMVX_OK);
     for (size_t i = 0; i < COUNT(limits); i++) {
         const spmvx_status s = read_metered(path, threads, limits[i], &peak);
         if (s != SPMVX_OK) assert_int_equal(s, SPMVX_ERR_LIMIT);
-        if (peak > limits[i]) fail_msg("max_bytes %zu, status %d: %zu bytes at the peak", limits[i], (int)s, peak);
+        if (peak > limits[i])
+            fail_msg("max_bytes %zu, status %d: %zu bytes at the peak", limits[i], (int)s, peak);
     }
     assert_int_equal(read_metered(path, threads, 2 * free_peak, &peak), SPMVX_OK);
     assert_true(peak <= 2 * free_peak);
@@ -211,7 +305,9 @@ int64_t row_of(const spmvx_arrays *v, int64_t k)
 {
     if (v->format == SPMVX_COO) return ((const int32_t *)v->row)[k];
     int64_t r = 0;
-    while ((v->ptr_type == SPMVX_I64 ? ((const int64_t *)v->ptr)[r + 1] : ((const int32_t *)v->ptr)[r + 1]) <= k) r++;
+    while ((v->ptr_type == SPMVX_I64 ? ((const int64_t *)v->ptr)[r + 1] : ((const int32_t *)v->ptr)[r + 1]) <=
+           k)
+        r++;
     return r;
 }
 
@@ -221,8 +317,10 @@ void dump(const spmvx_matrix *A, char out[1024])
     const char *format = v.format == SPMVX_CSR ? "CSR" : v.format == SPMVX_COO ? "COO" : "?";
     int n = snprintf(out, 1024, "%s %lldx%lld:", format, (long long)v.nrows, (long long)v.ncols);
     for (int64_t k = 0; k < v.nnz && n < 1000; k++) {
-        const double value = v.val_type == SPMVX_F64 ? ((const double *)v.val)[k] : (double)((const float *)v.val)[k];
-        n += snprintf(out + n, (size_t)(1024 - n), " %lld %d %.17g;", (long long)row_of(&v, k) + 1, ((const int32_t *)v.col)[k] + 1, value);
+        const double value =
+            v.val_type == SPMVX_F64 ? ((const double *)v.val)[k] : (double)((const float *)v.val)[k];
+        n += snprintf(out + n, (size_t)(1024 - n), " %lld %d %.17g;", (long long)row_of(&v, k) + 1,
+                      ((const int32_t *)v.col)[k] + 1, value);
     }
 }
 
@@ -240,13 +338,13 @@ void check_reads(const char *path, const spmvx_read_options *o, const char *expe
     assert_int_equal(c.live, 0);
 }
 
-void check_refuses_with(const char *path, const spmvx_read_options *o, int32_t threads, spmvx_status status, int line,
-                                const char *reason)
+void check_refuses_with(const char *path, const spmvx_read_options *o, int32_t threads, spmvx_status status,
+                        int line, const char *reason)
 {
     counter c = { 0 };
     spmvx_context *ctx = test_context(&c, threads);
     const long before = c.live;
-    char place[64] = "", *const untouched = place;   /* an address that is no matrix */
+    char place[64] = "", *const untouched = place; /* an address that is no matrix */
     spmvx_matrix *A = (spmvx_matrix *)untouched;
     if (line) snprintf(place, sizeof place, "line %d:", line);
     assert_fails(status, reason, spmvx_matrix_read(ctx, path, o, &A));

@@ -43,7 +43,8 @@ void *test_down(spmvx_context *ctx, const void *there, size_t bytes)
     return host;
 }
 
-spmvx_status mul_there(spmvx_context *ctx, spmvx_op op, double alpha, const spmvx_matrix *A, const void *x, double beta, void *y, int64_t rows, int64_t cols, size_t each)
+spmvx_status mul_there(spmvx_context *ctx, spmvx_op op, double alpha, const spmvx_matrix *A, const void *x,
+                       double beta, void *y, int64_t rows, int64_t cols, size_t each)
 {
     if (test_place() == SPMVX_HOST) return spmvx_mul(ctx, op, alpha, A, x, beta, y);
     void *there_x = test_up(ctx, x, (size_t)cols * each), *there_y = test_up(ctx, y, (size_t)rows * each);

@@ -11,7 +11,8 @@
 
 #include "spmvx/spmvx.h"
 
-/* Counts blocks, remembers nothing else; the N-th allocation (from 1) fails when fail_at is N. Thread-safe. */
+/* Counts blocks, remembers nothing else; the N-th allocation (from 1) fails when fail_at is N.
+ * Thread-safe. */
 typedef struct counter {
     _Atomic long allocations, live;
     long fail_at;
@@ -24,19 +25,28 @@ spmvx_place test_place(void);
 /* A context there over the counter (NULL: the C library's allocator) with so many threads. */
 spmvx_context *test_context(counter *, int32_t threads);
 
-/* spmvx_mul with x and y in host memory, which are taken to where the context computes and y back. op(A) has so many rows and
- * columns of `each` bytes. */
-spmvx_status mul_there(spmvx_context *, spmvx_op, double alpha, const spmvx_matrix *A, const void *x, double beta, void *y, int64_t rows, int64_t cols, size_t each);
+/* spmvx_mul with x and y in host memory, which are taken to where the context computes and y back. op(A)
+ * has so many rows and columns of `each` bytes. */
+spmvx_status mul_there(spmvx_context *, spmvx_op, double alpha, const spmvx_matrix *A, const void *x,
+                       double beta, void *y, int64_t rows, int64_t cols, size_t each);
 /* Copies to where the context computes (ends by spmvx_buffer_free) and back (by free). */
 void *test_up(spmvx_context *, const void *host, size_t bytes);
 void *test_down(spmvx_context *, const void *there, size_t bytes);
 
-#define assert_ok(ctx, call) do { const spmvx_status s_ = (call); \
-    if (s_ != SPMVX_OK) fail_msg("%s: %d %s", #call, (int)s_, spmvx_last_error(ctx)); } while (0)
+#define assert_ok(ctx, call)                                                              \
+    do {                                                                                  \
+        const spmvx_status s_ = (call);                                                   \
+        if (s_ != SPMVX_OK) fail_msg("%s: %d %s", #call, (int)s_, spmvx_last_error(ctx)); \
+    } while (0)
 /* The call fails with this status, and its message holds the text. */
-#define assert_fails(status, text, call) do { const spmvx_status s_ = (call); \
-    if (s_ != (status)) fail_msg("%s gave %d, not %d: %s", #call, (int)s_, (int)(status), spmvx_last_error(NULL)); \
-    if (!strstr(spmvx_last_error(NULL), text)) fail_msg("%s says '%s', without '%s'", #call, spmvx_last_error(NULL), text); } while (0)
+#define assert_fails(status, text, call)                                                               \
+    do {                                                                                               \
+        const spmvx_status s_ = (call);                                                                \
+        if (s_ != (status))                                                                            \
+            fail_msg("%s gave %d, not %d: %s", #call, (int)s_, (int)(status), spmvx_last_error(NULL)); \
+        if (!strstr(spmvx_last_error(NULL), text))                                                     \
+            fail_msg("%s says '%s', without '%s'", #call, spmvx_last_error(NULL), text);               \
+    } while (0)
 
 /* The folder of data files (an argument of the environment, TEST_DATA). */
 const char *test_data(const char *name, char out[512]);

@@ -1,7 +1,7 @@
-/* y = alpha*A*x + beta*y for CSR on a GPU: 2 to 64 lanes a row, whose partial sums are added by shuffles. A group of lanes loads
- * STEPS entries a lane of each of ROWS rows before it uses the first. Neighbouring lanes of a short row take a part of a sector
- * each, so L1 has to keep it until the next step; plain loads are best where the matrix stays in L2, and where it is far larger; in
- * between they drive x out of it.
+/* y = alpha*A*x + beta*y for CSR on a GPU: 2 to 64 lanes a row, whose partial sums are added by shuffles.
+ * A group of lanes loads STEPS entries a lane of each of ROWS rows before it uses the first. Neighbouring
+ * lanes of a short row take a part of a sector each, so L1 has to keep it until the next step; plain loads
+ * are best where the matrix stays in L2, and where it is far larger; in between they drive x out of it.
  * Source: Bell & Garland, SC 2009 (CSR-vector); Tsai, Cojean & Anzt, ISC 2020. */
 #include "device.cuh"
 #include "ptx.cuh"
@@ -10,10 +10,14 @@
 namespace {
 
 constexpr int64_t THREADS = 256;
+enum { LANES_PARAM, THREADS_PARAM }; /* by their places in params */
 
-template <class V, int LANES> constexpr int rows_at_once = LANES == 16 || LANES == 32 || (LANES <= 8 && sizeof(V) == 4) ? 2 : 1;
+template <class V, int LANES>
+constexpr int rows_at_once = LANES == 16 || LANES == 32 || (LANES <= 8 && sizeof(V) == 4) ? 2 : 1;
 template <int LANES> constexpr int steps_at_once = LANES <= 8 ? 4 : 3;
-template <class V, class P, int LANES> constexpr int registers = rows_at_once<V, LANES> == 2 ? (sizeof(P) == 8 ? 48 : 40) : (sizeof(P) == 8 ? 44 : 32);
+template <class V, class P, int LANES>
+constexpr int registers = rows_at_once<V, LANES> == 2 ? (sizeof(P) == 8 ? 48 : 40)
+                                                      : (sizeof(P) == 8 ? 44 : 32);
 
 /* A row of 64 lanes is two neighbouring warps; the first adds what the second leaves in shared memory. */
 template <int LANES, class V> __device__ __forceinline__ V sum_group(V v)
@@ -29,41 +33,44 @@ template <int LANES, class V> __device__ __forceinline__ V sum_group(V v)
 }
 
 template <class V, class P, int LANES, spx_policy POLICY>
-__global__ void __maxnreg__((registers<V, P, LANES>))
-csr_vector(int nrows, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const V *__restrict__ x, V alpha, V beta, V *y)
+__global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A, spx_vectors<V> vectors)
 {
     constexpr int ROWS = rows_at_once<V, LANES>, STEPS = steps_at_once<LANES>;
-    const unsigned rows = static_cast<unsigned>(nrows), groups = blockDim.x / LANES, lane = threadIdx.x % LANES, first = blockIdx.x * groups * ROWS + threadIdx.x / LANES;
-    P at[ROWS], left[ROWS];   /* the next entry of this lane, and how many there are from it on */
+    const unsigned rows = static_cast<unsigned>(A.nrows), groups = blockDim.x / LANES,
+                   lane = threadIdx.x % LANES, first = blockIdx.x * groups * ROWS + threadIdx.x / LANES;
+    spx_position<P> at[ROWS]; /* this lane's next entry */
+    P left[ROWS];             /* entries of the row from that one on */
     V sum[ROWS];
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
         const unsigned row = first + i * groups;
-        at[i] = spx_load_if<SPX_KEPT>(row < rows, ptr + row, P(0)) + static_cast<int>(lane);
-        left[i] = spx_load_if<SPX_KEPT>(row < rows, ptr + row + 1, P(0)) - at[i];
+        const P begin = spx_load_if<SPX_KEPT>(row < rows, A.ptr + row, P(0)),
+                end = spx_load_if<SPX_KEPT>(row < rows, A.ptr + row + 1, P(0));
+        at[i] = static_cast<spx_position<P>>(begin) + lane;
+        left[i] = end - begin - static_cast<P>(lane);
         sum[i] = 0;
     }
     for (bool more = true; more;) {
-        int c[ROWS][STEPS];
-        V v[ROWS][STEPS];
+        int col[ROWS][STEPS];
+        V val[ROWS][STEPS], from_x[ROWS][STEPS];
         more = false;
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
             for (int s = 0; s < STEPS; s++) {
                 const bool in = s * LANES < left[i];
-                c[i][s] = spx_load_if<POLICY>(in, col + at[i] + s * LANES, -1);
-                v[i][s] = spx_load_if<POLICY>(in, val + at[i] + s * LANES, V(0));
+                col[i][s] = spx_load_if<POLICY>(in, A.col + at[i] + s * LANES, -1);
+                val[i][s] = spx_load_if<POLICY>(in, A.val + at[i] + s * LANES, V(0));
             }
-        V g[ROWS][STEPS];
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
-            for (int s = 0; s < STEPS; s++) g[i][s] = spx_load_at(x, c[i][s], V(0));
+            for (int s = 0; s < STEPS; s++) from_x[i][s] = spx_load_at(vectors.x, col[i][s], V(0));
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
 #pragma unroll
-            for (int s = 0; s < STEPS; s++) sum[i] += v[i][s] * g[i][s];   /* past the end of the row both are 0 */
+            /* past the end of the row both are 0 */
+            for (int s = 0; s < STEPS; s++) sum[i] += val[i][s] * from_x[i][s];
             left[i] -= STEPS * LANES;
             at[i] += left[i] > 0 ? STEPS * LANES : 0;
             more = more || left[i] > 0;
@@ -73,20 +80,36 @@ csr_vector(int nrows, const P *__restrict__ ptr, const int *__restrict__ col, co
     for (int i = 0; i < ROWS; i++) {
         const unsigned row = first + i * groups;
         const V total = sum_group<LANES>(sum[i]);
-        if (lane == 0 && row < rows) y[row] = spx_axpby(alpha, total, beta, y + row);
+        if (lane == 0 && row < rows) vectors.put(row, total);
     }
 }
 
-template <class V, class P, int LANES> spmvx_status launch(const spx_mul *m, V, P)
+/* ---- the host's side ---- */
+
+/* Calls f with the instance for this matrix, and with the rows that a group of its lanes takes. */
+template <class F>
+spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
 {
-    const spx_sparse *a = m->A;
-    const int64_t threads = m->part->param[1], rows = threads / LANES * rows_at_once<V, LANES>;
-    const double of_l2 = spx_cuda_of_l2(m->ctx, a);
-    const auto kernel = of_l2 < 1.0 || of_l2 > 4.0 ? csr_vector<V, P, LANES, SPX_KEPT> : csr_vector<V, P, LANES, SPX_PASSING>;
-    return spx_cuda_launch(m->ctx, "csr-vector", kernel, spx_ceil_div(a->nrows, rows), static_cast<unsigned>(threads), 0,
-                           static_cast<int>(a->nrows), static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
-                           static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const V *>(m->x), static_cast<V>(m->alpha), static_cast<V>(m->beta),
-                           static_cast<V *>(m->y));
+    const double of_l2 = spx_cuda_of_l2(ctx, a);
+    const bool keep = of_l2 < 1.0 || of_l2 > 4.0;
+    return spx_by_type(a, [&](auto value, auto pointer) {
+        return spx_pick<2, 4, 8, 16, 32, 64>(p->param[LANES_PARAM], [&](auto lanes) {
+            using V = decltype(value);
+            using P = decltype(pointer);
+            constexpr int LANES = lanes.value;
+            return f(keep ? csr_vector<V, P, LANES, SPX_KEPT> : csr_vector<V, P, LANES, SPX_PASSING>,
+                     rows_at_once<V, LANES>);
+        });
+    });
+}
+
+template <class V, class P>
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, spx_vectors<V>), int rows_a_group)
+{
+    const int64_t threads = m->part->param[THREADS_PARAM],
+                  rows = threads / m->part->param[LANES_PARAM] * rows_a_group;
+    return spx_cuda_launch(m->ctx, "csr-vector", kernel, spx_ceil_div(m->A->nrows, rows),
+                           static_cast<unsigned>(threads), 0, spx_csr_of<V, P>(m->A), spx_vectors_of<V>(m));
 }
 
 int64_t lanes_for(double mean)
@@ -98,43 +121,55 @@ int64_t lanes_for(double mean)
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    int64_t *lanes = &p->param[0], *threads = &p->param[1];
+    int64_t *lanes = &p->param[LANES_PARAM], *threads = &p->param[THREADS_PARAM];
     if (!*lanes) *lanes = lanes_for(static_cast<double>(a->nnz) / static_cast<double>(spx_max(a->nrows, 1)));
-    if (*lanes & (*lanes - 1)) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has lanes=%lld; csr-vector takes powers of two", static_cast<long long>(*lanes));
-    if (*threads % 64) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has threads=%lld; csr-vector takes multiples of 64", static_cast<long long>(*threads));
-    return SPMVX_OK;
+    if (*threads % 64)
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
+                        "options.kernel has threads=%lld; csr-vector takes multiples of 64",
+                        static_cast<long long>(*threads));
+    return with_instance(ctx, a, p,
+                         [ctx](auto kernel, int) { return spx_cuda_load(ctx, "csr-vector", kernel, 0); });
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return spx_by_type(m->A, [m](auto v, auto p) {
-        switch (m->part->param[0]) {
-        case 2: return launch<decltype(v), decltype(p), 2>(m, v, p);
-        case 4: return launch<decltype(v), decltype(p), 4>(m, v, p);
-        case 8: return launch<decltype(v), decltype(p), 8>(m, v, p);
-        case 16: return launch<decltype(v), decltype(p), 16>(m, v, p);
-        case 32: return launch<decltype(v), decltype(p), 32>(m, v, p);
-        default: return launch<decltype(v), decltype(p), 64>(m, v, p);
-        }
-    });
+    return with_instance(m->ctx, m->A, m->part,
+                         [m](auto kernel, int rows) { return launch(m, kernel, rows); });
 }
 
-/* A long row is one group's alone: 110 to 250 ns for each step of its lanes. Few rows do not fill the multiprocessors. */
-double cost(const spx_features *f)
+/* A long row is one group's alone: 110 to 250 ns for each step of its lanes. Few rows do not fill the
+ * multiprocessors. */
+double cost(const spx_features *f, const spx_look *)
 {
-    constexpr double RESIDENT = 132 * 1536, ALONE = 150.0;   /* threads; ns */
-    const double lanes = static_cast<double>(lanes_for(f->mean)), filled = static_cast<double>(f->nrows) * lanes / (lanes >= 16 ? 2 : 1) / RESIDENT;
+    constexpr double ALONE = 150.0; /* ns */
+    const double lanes = static_cast<double>(lanes_for(f->mean));
+    const double wanted = static_cast<double>(f->nrows) * lanes / (lanes >= 16 ? 2 : 1);
+    const double filled = wanted / spx_cuda_resident(f->machine);
     const double busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0;
-    const double uneven = f->deviation / (f->mean + 1.0) - 0.7, efficiency = 0.9 * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
+    const double uneven = f->deviation / (f->mean + 1.0) - 0.7;
+    const double efficiency = 0.9 * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
     return spx_cuda_cost(f, spx_csr_bytes(f), efficiency, ALONE * static_cast<double>(f->longest) / lanes);
 }
 
-const spx_param params[] = { { "lanes", 2, 64, 0 }, { "threads", 64, 1024, THREADS }, { nullptr, 0, 0, 0 } };
+const spx_param params[] = {
+    { .key = "lanes", .low = 2, .high = 64, .preset = 0, .kind = SPX_POWER_OF_TWO },
+    { .key = "threads", .low = 64, .high = 1024, .preset = THREADS },
+    {},
+};
 
 }
 
 extern "C" const spx_kernel spx_cuda_mul_csr_vector = {
-    .name = "csr-vector", .operation = SPMVX_MUL, .format = SPMVX_CSR, .place = SPMVX_CUDA, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "2 to 64 lanes a row, added by shuffles", .source = "Bell & Garland 2009",
-    .params = params, .cost = cost, .prepare = prepare, .run = run,
+    .name = "csr-vector",
+    .operation = SPMVX_MUL,
+    .format = SPMVX_CSR,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "2 to 64 lanes a row, added by shuffles",
+    .source = "Bell & Garland 2009",
+    .params = params,
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
 };

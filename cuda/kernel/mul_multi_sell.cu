@@ -1,4 +1,5 @@
-/* Y = alpha*A*X + beta*Y for SELL-C-sigma and up to 8 columns at a time: a lane a row as in mul_sell.cu, a sum a column.
+/* Y = alpha*A*X + beta*Y for SELL-C-sigma and up to 8 columns at a time: a lane a row as in mul_sell.cu, a
+ * sum a column.
  * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014; Anzt, Tomov & Dongarra, HPC 2015 (SpMM). */
 #include "device.cuh"
 #include "ptx.cuh"
@@ -8,58 +9,85 @@ namespace {
 constexpr int THREADS = 128, COLUMNS = 8;
 
 template <class V, class P>
-__global__ void __launch_bounds__(THREADS)
-multi_sell(int nrows, int slice, int nvec, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const int *__restrict__ row,
-           const V *__restrict__ x, int64_t ldx, V alpha, V beta, V *y, int64_t ldy)
+__global__ void __launch_bounds__(THREADS) multi_sell(spx_sell<V, P> A, spx_columns<V> columns)
 {
-    const int64_t at = static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x, s = at / slice;
-    if (at >= nrows) return;
-    const P end = ptr[s + 1];
+    const unsigned at = blockIdx.x * THREADS + threadIdx.x, slice = static_cast<unsigned>(A.slice);
+    if (at >= static_cast<unsigned>(A.nrows)) return;
+    const spx_position<P> begin = static_cast<spx_position<P>>(spx_load_cached(A.ptr + at / slice)),
+                          end = static_cast<spx_position<P>>(spx_load_cached(A.ptr + at / slice + 1));
     V sum[COLUMNS] = {};
-    for (P k = ptr[s] + static_cast<P>(at % slice); k < end; k += static_cast<P>(slice)) {
-        const int c = spx_load_stream(col + k);
+    for (spx_position<P> k = begin + at % slice; k < end; k += slice) {
+        const int c = spx_load_stream(A.col + k);
         if (c < 0) continue;
-        const V v = spx_load_stream(val + k);
+        const V v = spx_load_stream(A.val + k);
 #pragma unroll
         for (int j = 0; j < COLUMNS; j++)
-            if (j < nvec) sum[j] += v * spx_load_cached(x + c + j * ldx);
+            if (j < columns.count) sum[j] += v * spx_load_cached(columns.x + c + j * columns.ldx);
     }
-    const int64_t r = row ? row[at] : at;
+    const unsigned row = A.row ? static_cast<unsigned>(spx_load_cached(A.row + at)) : at;
 #pragma unroll
     for (int j = 0; j < COLUMNS; j++)
-        if (j < nvec) y[r + j * ldy] = spx_axpby(alpha, sum[j], beta, y + r + j * ldy);
+        if (j < columns.count) columns.put(row, j, sum[j]);
 }
 
-template <class V, class P> spmvx_status launch(const spx_mul *m)
+/* ---- the host's side ---- */
+
+/* Calls f with the instance for this matrix. */
+template <class F> spmvx_status with_instance(const spx_sparse *a, F f)
 {
-    const spx_sparse *a = m->A;
-    for (int64_t j = 0; j < m->nvec; j += COLUMNS) {
-        const V *x = static_cast<const V *>(m->x) + j * m->ldx;
-        V *y = static_cast<V *>(m->y) + j * m->ldy;
-        const spmvx_status s = spx_cuda_launch(
-            m->ctx, "sell for several columns", multi_sell<V, P>, spx_ceil_div(a->nrows, THREADS), static_cast<unsigned>(THREADS), 0, static_cast<int>(a->nrows),
-            static_cast<int>(a->slice), static_cast<int>(spx_min(COLUMNS, m->nvec - j)), static_cast<const P *>(spx_data(a, SPX_PTR)),
-            static_cast<const int *>(spx_data(a, SPX_COL)), static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const int *>(spx_data(a, SPX_ROW)), x,
-            m->ldx, static_cast<V>(m->alpha), static_cast<V>(m->beta), y, m->ldy);
-        if (s != SPMVX_OK) return s;
-    }
-    return SPMVX_OK;
+    return spx_by_type(a, [&](auto value, auto pointer) {
+        return f(multi_sell<decltype(value), decltype(pointer)>);
+    });
 }
 
-spmvx_status prepare(const spmvx_context *, const spx_sparse *, spx_partition *)
+template <class V, class P>
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_sell<V, P>, spx_columns<V>))
 {
-    return SPMVX_OK;
+    spmvx_status s = SPMVX_OK;
+    for (int64_t j = 0; j < m->nvec && s == SPMVX_OK; j += COLUMNS)
+        s = spx_cuda_launch(m->ctx, "sell for several columns", kernel, spx_ceil_div(m->A->nrows, THREADS),
+                            static_cast<unsigned>(THREADS), 0, spx_sell_of<V, P>(m->A),
+                            spx_columns_of<V>(m, j, COLUMNS));
+    return s;
+}
+
+spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *)
+{
+    return with_instance(a, [ctx](auto kernel) {
+        return spx_cuda_load(ctx, "sell for several columns", kernel, 0);
+    });
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return spx_by_type(m->A, [m](auto v, auto p) { return launch<decltype(v), decltype(p)>(m); });
+    return with_instance(m->A, [m](auto kernel) { return launch(m, kernel); });
+}
+
+/* The matrix once for up to eight columns; x and y, and the gathers, for each. A long row is few lanes'
+ * alone. */
+double cost(const spx_features *f, const spx_look *look)
+{
+    constexpr double ALONE = 250.0; /* ns a step of the longest row */
+    const double passes = static_cast<double>(spx_ceil_div(f->nvec, COLUMNS)),
+                 bytes = static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes));
+    const double one = spx_cuda_cost(f, bytes, 0.8, 0.0), none = spx_cuda_cost(f, 0.0, 0.8, 0.0);
+    const double alone = ALONE * static_cast<double>(f->longest);
+    const double all = passes * (one - none) + static_cast<double>(f->nvec) * (none - f->machine->launch_ns);
+    return passes * f->machine->launch_ns + (all > passes * alone ? all : passes * alone);
 }
 
 }
 
 extern "C" const spx_kernel spx_cuda_mul_multi_sell = {
-    .name = "sell", .operation = SPMVX_MUL_MULTI, .format = SPMVX_SELL, .place = SPMVX_CUDA, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "a lane a row of a slice, eight columns at a time", .source = "Kreutzer et al. 2014",
-    .prepare = prepare, .run = run,
+    .name = "sell",
+    .operation = SPMVX_MUL_MULTI,
+    .format = SPMVX_SELL,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "a lane a row of a slice, eight columns at a time",
+    .source = "Kreutzer et al. 2014",
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
 };

@@ -1,58 +1,94 @@
-/* y = alpha*A*x + beta*y for SELL-C-sigma on a GPU, C a multiple of 32: a warp takes 32 rows of a slice, a lane a row. Where slices are
- * few, T warps of a block split the rows of a slice, and their sums are added in the warps' order. Up to UNROLL entries of a row
- * are loaded before the first is used, in 32 registers, so that a multiprocessor is full of warps. The matrix passes by L1, which
- * is left to x, unless all fits in L2, where plain loads keep it, or the matrix is far larger, where they cost x nothing.
- * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014; Anzt, Tomov & Dongarra, SpMV on GPUs by SELL-P, 2014. */
+/* y = alpha*A*x + beta*y for SELL-C-sigma on a GPU, C a multiple of 32: a warp takes 32 rows of a slice, a
+ * lane a row. Where slices are few, T warps of a block split the rows of a slice, and their sums are added
+ * in the warps' order. Up to UNROLL entries of a row are loaded before the first is used, in 32 registers,
+ * so that a multiprocessor is full of warps. The matrix passes by L1, which is left to x, unless all fits
+ * in L2, where plain loads keep it, or the matrix is far larger, where they cost x nothing.
+ * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014; Anzt, Tomov & Dongarra, SpMV on GPUs by
+ * SELL-P, 2014. */
 #include "device.cuh"
 #include "ptx.cuh"
 
 namespace {
 
-constexpr int MOST_SPLIT = 1024, MOST_WHOLE = 256;   /* threads a block */
-constexpr int LONG = 16;                             /* mean length of long rows */
+constexpr int MOST_SPLIT = 1024, MOST_WHOLE = 256; /* threads a block */
+constexpr int LONG = 16;                           /* mean length of long rows */
+enum { SPLIT_PARAM, THREADS_PARAM };               /* by their places in params */
 
-/* Slices are of `slice` rows, known beforehand where SLICE is not 0; with SPLIT, 1 << split warps share 32 of them. */
-template <class V, class P, int SLICE, bool SPLIT, spx_policy POLICY, int UNROLL>
-__global__ void __launch_bounds__(SPLIT ? MOST_SPLIT : MOST_WHOLE, SPLIT ? (SLICE ? 2 : 1) : UNROLL == 8 ? 8 : 6)
-sell(int nrows, int slice, int split, const P *__restrict__ ptr, const int *__restrict__ col, const V *__restrict__ val, const int *__restrict__ row,
-     const V *__restrict__ x, V alpha, V beta, V *y)
+/* What an instance is compiled for. */
+template <int SLICE_ROWS, bool IS_SPLIT, spx_policy MATRIX, int AT_ONCE> struct shape {
+    static constexpr int SLICE = SLICE_ROWS;     /* rows of a slice; 0: told when running */
+    static constexpr bool SPLIT = IS_SPLIT;      /* do several warps share the rows? */
+    static constexpr spx_policy POLICY = MATRIX; /* how the matrix is loaded */
+    static constexpr int UNROLL = AT_ONCE;       /* entries of a row that are loaded together */
+};
+
+/* Threads of a block, and blocks that a multiprocessor has room for at least: what bounds registers. */
+template <class SHAPE> __host__ __device__ constexpr int most_threads()
 {
-    constexpr int GATHERS = sizeof(V) == 8 ? 8 / UNROLL : SPLIT || !SLICE ? UNROLL / 2 : UNROLL;   /* waited for together, as registers allow */
-    if constexpr (SLICE) slice = SLICE;
-    if constexpr (!SPLIT) split = 0;
-    const int parts = slice / 32;
-    const int warp = static_cast<int>(threadIdx.x) >> 5, lane = static_cast<int>(threadIdx.x) & 31, part = SPLIT ? warp & ((1 << split) - 1) : 0;
-    const int unit = static_cast<int>(blockIdx.x) * (static_cast<int>(blockDim.x) >> 5 >> split) + (warp >> split);   /* of 32 rows */
-    const bool there = static_cast<int64_t>(unit) * 32 < nrows;
+    return SHAPE::SPLIT ? MOST_SPLIT : MOST_WHOLE;
+}
+template <class SHAPE> __host__ __device__ constexpr int resident()
+{
+    if (SHAPE::SPLIT) return SHAPE::SLICE ? 2 : 1;
+    return SHAPE::UNROLL == 8 ? 8 : 6;
+}
+
+/* Elements of x that are waited for together, as registers allow. */
+template <class V, class SHAPE> __host__ __device__ constexpr int gathers()
+{
+    if (sizeof(V) == 8) return 8 / SHAPE::UNROLL;
+    return SHAPE::SPLIT || !SHAPE::SLICE ? SHAPE::UNROLL / 2 : SHAPE::UNROLL;
+}
+
+/* 1 << log_split warps share 32 rows. */
+template <class V, class P, class SHAPE>
+__global__ void __launch_bounds__(most_threads<SHAPE>(), resident<SHAPE>())
+    sell(spx_sell<V, P> A, spx_vectors<V> vectors, int log_split)
+{
+    constexpr int UNROLL = SHAPE::UNROLL, GATHERS = gathers<V, SHAPE>();
+    constexpr spx_policy POLICY = SHAPE::POLICY;
+    const int slice = SHAPE::SLICE ? SHAPE::SLICE : A.slice, parts = slice / 32;
+    const int split = SHAPE::SPLIT ? log_split : 0;
+    const int warp = static_cast<int>(threadIdx.x) >> 5, lane = static_cast<int>(threadIdx.x) & 31,
+              part = SHAPE::SPLIT ? warp & ((1 << split) - 1) : 0;
+    /* of 32 rows */
+    const int unit =
+        static_cast<int>(blockIdx.x) * (static_cast<int>(blockDim.x) >> 5 >> split) + (warp >> split);
+    const bool in_matrix = static_cast<int64_t>(unit) * 32 < A.nrows;
     V sum = 0;
-    if (there) {
-        const P first = ptr[unit / parts];
-        const int width = static_cast<int>((ptr[unit / parts + 1] - first) / slice);
-        const P from = first + unit % parts * 32 + lane;
+    if (in_matrix) {
+        const P begin = A.ptr[unit / parts], end = A.ptr[unit / parts + 1];
+        const int width = static_cast<int>((end - begin) / slice);
+        const spx_position<P> from =
+            static_cast<spx_position<P>>(begin) + static_cast<unsigned>(unit % parts * 32 + lane);
+        const int *cols = A.col + from;
+        const V *vals = A.val + from;
         for (int k = part; k < width; k += UNROLL << split) {
-            int c[UNROLL];
-            V v[UNROLL];
+            int col[UNROLL];
+            V val[UNROLL];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
-                const int at = k + (u << split);
-                c[u] = spx_load_if<POLICY>(at < width, col + from + static_cast<int64_t>(at) * slice, -1);
-                v[u] = spx_load_if<POLICY>(at < width, val + from + static_cast<int64_t>(at) * slice, V(0));
+                const int step = k + (u << split);
+                const int64_t ahead = static_cast<int64_t>(step) * slice;
+                col[u] = spx_load_if<POLICY>(step < width, cols + ahead, -1);
+                val[u] = spx_load_if<POLICY>(step < width, vals + ahead, V(0));
             }
 #pragma unroll
             for (int u = 0; u < UNROLL; u += GATHERS) {
-                V g[GATHERS];
+                V from_x[GATHERS];
 #pragma unroll
                 for (int i = 0; i < GATHERS; i++) {
-                    g[i] = spx_load_at(x, c[u + i], V(0));
-                    if (GATHERS > 1) v[u + i] = c[u + i] < 0 ? V(0) : v[u + i];   /* padding may hold anything */
+                    from_x[i] = spx_load_at(vectors.x, col[u + i], V(0));
+                    /* padding may hold anything */
+                    if (GATHERS > 1 && col[u + i] < 0) val[u + i] = 0;
                 }
 #pragma unroll
                 for (int i = 0; i < GATHERS; i++)
-                    if (GATHERS > 1 || c[u + i] >= 0) sum += v[u + i] * g[i];
+                    if (GATHERS > 1 || col[u + i] >= 0) sum += val[u + i] * from_x[i];
             }
         }
     }
-    if constexpr (SPLIT) {
+    if constexpr (SHAPE::SPLIT) {
         V *partial = spx_dynamic_shared<V>();
         partial[threadIdx.x] = sum;
         __syncthreads();
@@ -60,41 +96,55 @@ sell(int nrows, int slice, int split, const P *__restrict__ ptr, const int *__re
         for (int t = 1; t < 1 << split; t++) sum += partial[static_cast<int>(threadIdx.x) + t * 32];
     }
     const int64_t at = static_cast<int64_t>(unit) * 32 + lane;
-    if (!there || at >= nrows) return;
-    const int64_t r = row ? row[at] : at;
-    y[r] = spx_axpby(alpha, sum, beta, y + r);
+    if (!in_matrix || at >= A.nrows) return;
+    vectors.put(A.row ? spx_load_cached(A.row + at) : at, sum);
 }
+
+/* ---- the host's side ---- */
 
 int log_of(int64_t power)
 {
     return __builtin_ctzll(static_cast<unsigned long long>(power));
 }
 
-template <class V, class P, int SLICE, bool SPLIT> spmvx_status launch(const spx_mul *m)
+/* Calls f with the instance for this matrix. */
+template <class F>
+spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
 {
-    const spx_sparse *a = m->A;
-    const int64_t split = m->part->param[0], threads = m->part->param[1], units = spx_ceil_div(a->nrows, 32);
-    const double of_l2 = spx_cuda_of_l2(m->ctx, a);
-    constexpr bool wide = sizeof(V) == 8;
-    auto kernel = of_l2 < 1.0 || (wide && of_l2 > 4.0) ? sell<V, P, SLICE, SPLIT, SPX_KEPT, 8> : sell<V, P, SLICE, SPLIT, SPX_PAST, 8>;
-    if constexpr (wide && !SPLIT && SLICE)
-        if (of_l2 > 4.0 && a->stored > LONG * a->nrows) kernel = sell<V, P, SLICE, SPLIT, SPX_KEPT, 4>;
-    return spx_cuda_launch(m->ctx, "sell", kernel, spx_ceil_div(units, threads / 32 / split), static_cast<unsigned>(threads),
-                           SPLIT ? static_cast<size_t>(threads) * sizeof(V) : 0, static_cast<int>(a->nrows), static_cast<int>(a->slice), log_of(split),
-                           static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<const int *>(spx_data(a, SPX_COL)),
-                           static_cast<const V *>(spx_data(a, SPX_VAL)), static_cast<const int *>(spx_data(a, SPX_ROW)), static_cast<const V *>(m->x),
-                           static_cast<V>(m->alpha), static_cast<V>(m->beta), static_cast<V *>(m->y));
+    const double of_l2 = spx_cuda_of_l2(ctx, a);
+    return spx_by_type(a, [&](auto value, auto pointer) {
+        return spx_pick<32, 64, 0>(a->layout.slice, [&](auto slice) {
+            return spx_pick<1, 0>(p->param[SPLIT_PARAM], [&](auto one) {
+                using V = decltype(value);
+                using P = decltype(pointer);
+                constexpr bool SPLIT = !one.value, WIDE = sizeof(V) == 8;
+                if constexpr (WIDE && !SPLIT && slice.value)
+                    if (of_l2 > 4.0 && a->stored > LONG * a->nrows)
+                        return f(sell<V, P, shape<slice.value, SPLIT, SPX_KEPT, 4>>);
+                if (of_l2 < 1.0 || (WIDE && of_l2 > 4.0))
+                    return f(sell<V, P, shape<slice.value, SPLIT, SPX_KEPT, 8>>);
+                return f(sell<V, P, shape<slice.value, SPLIT, SPX_PAST, 8>>);
+            });
+        });
+    });
 }
 
-template <class V, class P, int SLICE> spmvx_status launch_slices(const spx_mul *m)
+template <class V, class P>
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_sell<V, P>, spx_vectors<V>, int))
 {
-    return m->part->param[0] > 1 ? launch<V, P, SLICE, true>(m) : launch<V, P, SLICE, false>(m);
+    const int64_t split = m->part->param[SPLIT_PARAM], threads = m->part->param[THREADS_PARAM],
+                  units = spx_ceil_div(m->A->nrows, 32);
+    const size_t shared = split > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0;
+    return spx_cuda_launch(m->ctx, "sell", kernel, spx_ceil_div(units, threads / 32 / split),
+                           static_cast<unsigned>(threads), shared, spx_sell_of<V, P>(m->A),
+                           spx_vectors_of<V>(m), log_of(split));
 }
 
 /* So that a multiprocessor has 32 warps and more, while each still has entries to load. */
 int64_t split_for(int64_t multiprocessors, int64_t nrows, int64_t stored)
 {
-    const int64_t units = spx_max(spx_ceil_div(nrows, 32), 1), width = stored / spx_max(nrows, 1), wanted = 40 * multiprocessors;
+    const int64_t units = spx_max(spx_ceil_div(nrows, 32), 1), width = stored / spx_max(nrows, 1),
+                  wanted = 40 * multiprocessors;
     int64_t split = 1;
     while (split < 32 && units * split < wanted && split * 8 <= width) split *= 2;
     return split;
@@ -102,46 +152,56 @@ int64_t split_for(int64_t multiprocessors, int64_t nrows, int64_t stored)
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    int64_t *split = &p->param[0], *threads = &p->param[1];
-    if (a->slice % 32) return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "slices of %lld rows; sell takes multiples of 32 on CUDA", static_cast<long long>(a->slice));
+    int64_t *split = &p->param[SPLIT_PARAM], *threads = &p->param[THREADS_PARAM];
     if (!*split) *split = split_for(spx_cuda_of(ctx)->multiprocessors, a->nrows, a->stored);
-    if (*split & (*split - 1)) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has split=%lld; sell takes powers of two", static_cast<long long>(*split));
     if (*threads % 32 || (*threads / 32 & (*threads / 32 - 1)))
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has threads=%lld; sell takes 32 times a power of two", static_cast<long long>(*threads));
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
+                        "options.kernel has threads=%lld; sell takes 32 times a power of two",
+                        static_cast<long long>(*threads));
     *threads = *split > 1 ? spx_max(*threads, *split * 32) : spx_min(*threads, MOST_WHOLE);
-    return SPMVX_OK;
+    return with_instance(ctx, a, p, [ctx](auto kernel) { return spx_cuda_load(ctx, "sell", kernel, 0); });
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return spx_by_type(m->A, [m](auto v, auto p) {
-        switch (m->A->slice) {
-        case 32: return launch_slices<decltype(v), decltype(p), 32>(m);
-        case 64: return launch_slices<decltype(v), decltype(p), 64>(m);
-        default: return launch_slices<decltype(v), decltype(p), 0>(m);
-        }
-    });
+    return with_instance(m->ctx, m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
 
-/* Sorted rows are no neighbours in x, and warps that share a slice wait for each other. A long row is few warps' alone: 90 to 500
- * ns an entry. */
-double cost(const spx_features *f)
+/* Sorted rows are no neighbours in x, and warps that share a slice wait for each other. A long row is few
+ * warps' alone: 90 to 500 ns an entry. */
+double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr int64_t MULTIPROCESSORS = 132;
     constexpr double ALONE = 250.0;
-    const double n = static_cast<double>(f->sell_stored), rows = static_cast<double>(f->nrows), slices = rows / static_cast<double>(spx_max(f->slice, 1));
-    const int64_t split = split_for(MULTIPROCESSORS, f->nrows, f->sell_stored);
-    const double efficiency = split > 1 ? 0.72 : f->sigma > 1 ? 0.8 : 0.97;
-    const double bytes = n * (4.0 + static_cast<double>(f->value_bytes)) + slices * 4.0 + (f->sigma > 1 ? 4.0 * rows : 0.0);
-    return spx_cuda_cost(f, bytes, efficiency, ALONE * static_cast<double>(f->longest) / static_cast<double>(split));
+    const bool sorted = look->layout.sigma > 1;
+    const double rows = static_cast<double>(f->nrows);
+    const double slices = rows / static_cast<double>(spx_max(look->layout.slice, 1));
+    const int64_t split = split_for(f->machine->multiprocessors, f->nrows, look->stored);
+    const double efficiency = split > 1 ? 0.72 : sorted ? 0.8 : 0.97;
+    const double places = static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes));
+    const double bytes = places + 4.0 * slices + (sorted ? 4.0 * rows : 0.0);
+    const double alone = ALONE * static_cast<double>(f->longest) / static_cast<double>(split);
+    return spx_cuda_cost(f, bytes, efficiency, alone);
 }
 
-const spx_param params[] = { { "split", 1, 32, 0 }, { "threads", 32, 1024, 128 }, { nullptr, 0, 0, 0 } };
+const spx_param params[] = {
+    { .key = "split", .low = 1, .high = 32, .preset = 0, .kind = SPX_POWER_OF_TWO },
+    { .key = "threads", .low = 32, .high = 1024, .preset = 128 },
+    {},
+};
 
 }
 
 extern "C" const spx_kernel spx_cuda_mul_sell = {
-    .name = "sell", .operation = SPMVX_MUL, .format = SPMVX_SELL, .place = SPMVX_CUDA, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "a lane a row of a slice, rows split over warps where slices are few", .source = "Kreutzer et al. 2014; Anzt et al. 2014",
-    .params = params, .cost = cost, .prepare = prepare, .run = run,
+    .name = "sell",
+    .operation = SPMVX_MUL,
+    .format = SPMVX_SELL,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "a lane a row of a slice, rows split over warps where slices are few",
+    .source = "Kreutzer et al. 2014; Anzt et al. 2014",
+    .params = params,
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
 };

@@ -1,5 +1,5 @@
-/* The instrument behind `spmvx bench`: inputs (files and generated matrices), contenders (kernels, AUTO, peers), measuring in
- * rounds, reports. */
+/* The instrument behind `spmvx bench`: inputs (files and generated matrices), contenders (kernels, AUTO,
+ * peers), measuring in rounds, reports. */
 #ifndef BENCH_H
 #define BENCH_H
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 enum { MOST_CONTENDERS = 256, MOST_PEERS = 64, NAME = 96, NOTE = 240 };
 
-/* What x, y and the matrix find in the caches: what the last multiplication left there; nothing; x and y new each time. GRAPH is
- * WARM on a device, many multiplications in one graph. */
+/* What x, y and the matrix find in the caches: what the last multiplication left there; nothing; x and y
+ * new each time. GRAPH is WARM on a device, many multiplications in one graph. */
 typedef enum state { WARM, COLD, ROTATED, GRAPH, STATES } state;
 extern const char *const state_names[STATES];
 
@@ -19,79 +19,109 @@ typedef enum contender_kind { KERNEL, AUTO_MODEL, AUTO_TIMED, PEER } contender_k
 
 typedef struct contender {
     contender_kind kind;
-    char name[NAME];            /* as asked for: a kernel, "AUTO, by its model", a peer's method */
-    char note[NOTE];            /* why there is no result */
-    bool ready;
-    bool unsuited;              /* no result, and no failure: a format too large, a type that a peer does not serve */
-    spmvx_matrix *A;            /* of kernels and AUTO */
+    char name[NAME]; /* as asked for: a kernel, "AUTO, by its model", a peer's method */
+    char note[NOTE]; /* why there is no result */
+    bool ready;      /* set up, and its result was looked at */
+    bool measured;   /* in the state measured last */
+    /* no result, and no failure: what does not fit, or is not served */
+    bool unsuited;
+    spmvx_matrix *A; /* of kernels and AUTO */
     spmvx_matrix_info info;
-    const peer_method *method;  /* of peers */
+    const peer_method *method; /* of peers */
     void *handle;
-    void *graph;                /* of GRAPH, made when first wanted */
-    double setup;               /* seconds */
-    size_t peak, held;          /* bytes during set-up, beside what was there; and after it; 0: not known */
-    double error;               /* largest error of a row over its |A||x| + |beta||y| */
-    double first;               /* seconds of a multiplication when warming up */
-    int inner;                  /* multiplications a sample */
-    int taken;                  /* samples; 1 where one is enough to see that it is slow */
-    double *samples;            /* seconds of a multiplication, in the order of the rounds */
-    double median, low, high;   /* quartiles */
-    bool level;                 /* within the noise of the fastest */
+    void *graph;  /* of GRAPH, made when first wanted */
+    double setup; /* seconds, the median of so many times: */
+    int setups;
+    size_t peak, held;        /* bytes during set-up, beside what was there; and after it; 0: not known */
+    double error;             /* largest error of a row over its |A||x| + |beta||y| */
+    double first;             /* seconds of a multiplication when warming up */
+    int inner;                /* multiplications a sample */
+    int taken;                /* samples; 1 where one is enough to see that it is slow */
+    double *samples;          /* seconds of a multiplication, in the order of the rounds */
+    double median, low, high; /* quartiles */
+    bool level;               /* within the noise of the fastest */
 } contender;
 
 typedef struct settings {
     int threads, rounds, warmup;
-    double min_time;            /* seconds of a sample */
+    double min_time; /* seconds of a sample */
     double beta;
-    bool state[STATES], type[2];   /* f64, f32 */
+    size_t max_bytes;            /* that a contender may hold; 0: the library's own limit */
+    bool state[STATES], type[2]; /* f64, f32 */
     bool on_device;
-    uint64_t *flush;            /* a buffer, read to empty the caches and to measure the bandwidth */
+    uint64_t *flush; /* a buffer, read to empty the caches and to measure the bandwidth */
     size_t flush_bytes;
-    const char *kernels;        /* names apart by ';', or NULL: all */
+    const char *kernels; /* names apart by ';', or NULL: all */
 } settings;
 
-/* One matrix of one type, its vectors, and those who multiply it. */
+/* A matrix in CSR on the host: of a file, or generated. */
+typedef struct input {
+    spmvx_arrays csr;
+    spmvx_matrix *A;       /* that has them; NULL: the next three have */
+    void *ptr, *col, *val; /* malloc'ed */
+} input;
+
+/* One matrix of one type, its vectors, and those who multiply it.
+ *
+ * Memory at its peak. C is CSR's arrays (row pointers of 64 bits from 2^31 entries on), V a vector, R the
+ * reference with 24 bytes a row.
+ * On the host: 2 C while the library takes its copy of what was generated; then C + 3 V + R and what the
+ *   contenders hold, all at the same time.
+ * On a device: the host has C + 3 V + R until the CSR has been sent, and then no copy of the matrix: every
+ *   contender is made from the device's. What is built by way of the host (SELL) brings a copy of it there
+ *   for that long: 3 V + R + C + the format's own bytes. The device has C + 2 V, --flush, and what the
+ *   contenders add: kernels of CSR a partition, SELL its arrays, AUTO by timing for a while a vector pair,
+ *   the best so far and the next to be timed; cuSPARSE's CSR 2 V each and its buffer.
+ * lap3d_700 in f64 (C = 31.5 GB, V = 2.74, R = 8.2): the host 48 GB, then 80 while SELL is built; the device
+ * 37 GB, with SELL 67, 101 while AUTO times another, and 22 more for four of cuSPARSE.
+ * ROTATED adds 16 V while it is measured, where there is room. */
 typedef struct bench {
     const settings *set;
-    spmvx_context *ctx, *host;  /* where multiplications run; where the matrix is made and the reference is computed */
+    /* where multiplications run; where the matrix is made and the reference is computed */
+    spmvx_context *ctx, *host;
     const char *name;
     spmvx_type type;
-    spmvx_matrix *m, *csr_holder;
-    spmvx_arrays csr;
-    double csr_bytes;           /* CSR's arrays with 32-bit indices, x and y once */
+    input in;
+    spmvx_arrays csr; /* of the input; its arrays are NULL when they lie on the device alone */
+    /* CSR's arrays, x and y once; row pointers of 32 bits while the entries allow it */
+    double csr_bytes;
     int64_t shortest, longest;
-    double mean, deviation;     /* of row lengths */
-    bool strict;                /* columns of every row rise strictly, as peers want them */
+    double mean, deviation; /* of row lengths */
+    bool strict;            /* columns of every row rise strictly, as peers want them */
     void *x, *y, *y0;
     enum { ROTATION = 8 } rotation;
     /* Of multiplications: on a device copies there, else the above; more of them for ROTATED. */
     void *mx, *my, *xs[ROTATION], *ys[ROTATION];
-    void *ptr, *col, *val;      /* CSR on the device, */
-    spmvx_matrix *lent;         /* and as a matrix that borrows it */
-    long double *reference, *weight;
+    void *ptr, *col, *val; /* CSR on the device, */
+    spmvx_matrix *lent;    /* and as a matrix that borrows it */
+    long double *reference;
+    double *weight;
     contender who[MOST_CONTENDERS];
     int count;
     /* of the state measured last */
     state state;
-    double *bandwidth, *clock;  /* bytes a second read from memory, and MHz of a device, round by round */
+    double *bandwidth, *clock; /* bytes a second read from memory, and MHz of a device, round by round */
     double median_bandwidth;
-    int best;                   /* the fastest, or -1 */
-    bool won;                   /* and it alone */
+    int best;           /* the fastest, or -1 */
+    bool won;           /* and it alone */
+    char refused[NOTE]; /* why nobody was measured in this state; or "" */
+    int results;        /* in all states */
 } bench;
 
 /* ---- inputs ---- */
 
 typedef struct inputs {
     char **names;
-    int count, failed;          /* failed: directories and lists that could not be read */
+    int count, failed; /* failed: directories and lists that could not be read */
 } inputs;
 
 /* Adds a file, every matrix file of a directory, a suite's matrices, or a generated matrix's name. */
 void inputs_add(inputs *, const char *what);
 void inputs_clear(inputs *);
 void print_suites(FILE *);
-/* The matrix of a file or of a name; NULL after a message. */
-spmvx_matrix *matrix_of(spmvx_context *, const char *name, spmvx_type);
+/* The matrix of a file or of a name; false after a message. arrays_only: in->A is not needed. */
+bool input_open(spmvx_context *, const char *name, spmvx_type, bool arrays_only, input *in);
+void input_release(input *);
 
 /* ---- contenders ---- */
 
@@ -100,8 +130,9 @@ bool load_peers(const char *paths, bool on_device);
 int peer_count(void);
 const char *peer_version(int i, const char **library);
 void unload_peers(void);
-/* Every contender of the settings, set up and checked against the reference. */
-void prepare_contenders(bench *);
+/* Every contender of the settings, set up and checked against the reference. With a reason why the matrix
+ * itself is not there, they are only listed, with it. */
+void prepare_contenders(bench *, const char *missing);
 void drop_contenders(bench *);
 /* y = A x + beta y; false, with a note, when it failed: then the contender is out. */
 bool multiply(bench *, contender *, const void *x, void *y);
@@ -110,9 +141,11 @@ bool multiply_often(bench *, contender *, int times, double *seconds);
 
 /* ---- measuring ---- */
 
-bool make_reference(bench *);
+void make_reference(bench *);
 double error_of(const bench *, const void *y);
 void measure(bench *, state);
+/* Why a contender has no result in the state measured last. */
+const char *why_not(const bench *, const contender *);
 uint64_t *flush_buffer(size_t bytes);
 /* Reads the buffer with all threads, or the device's; bytes a second. */
 double read_memory(const settings *);
@@ -126,7 +159,8 @@ double bound_of(const bench *);
 typedef struct report {
     enum { TEXT_TABLE, MARKDOWN, CSV, JSON } kind;
     FILE *out;
-    bool to_file, any;          /* to_file: JSON is closed after every case, so that what is there can be read */
+    /* to_file: JSON is closed after every case, so that what is there can be read */
+    bool to_file, any;
     long tail;
 } report;
 

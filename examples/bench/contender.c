@@ -1,4 +1,5 @@
-/* Contenders: kernels forced by name, AUTO, and the methods of peers' modules, all behind one multiplication. */
+/* Contenders: kernels forced by name, AUTO, and the methods of peers' modules, all behind one
+ * multiplication. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -25,7 +26,10 @@ static bool load_module(const char *path)
         fprintf(stderr, "spmvx: %s\n", dlerror());
         return false;
     }
-    union { void *symbol; const peer_library *(*function)(void); } entry = { dlsym(module, "spmvx_peer") };
+    union {
+        void *symbol;
+        const peer_library *(*function)(void);
+    } entry = { dlsym(module, "spmvx_peer") };
     const peer_library *l = entry.symbol ? entry.function() : NULL;
     if (!l || l->interface_version != PEER_INTERFACE) {
         fprintf(stderr, "spmvx: %s is no peer of interface %d\n", path, PEER_INTERFACE);
@@ -34,7 +38,11 @@ static bool load_module(const char *path)
     peer_error e = { "" };
     const bool elsewhere = !l->on_device != !peers.on_device;
     const int status = elsewhere ? PEER_UNSUPPORTED : l->start ? l->start(&e) : PEER_OK;
-    if (status != PEER_OK) fprintf(stderr, "spmvx: %s: %s\n", l->name, !elsewhere ? e.text : l->on_device ? "serves CUDA alone" : "serves the host alone");
+    if (status != PEER_OK)
+        fprintf(stderr, "spmvx: %s: %s\n", l->name,
+                !elsewhere     ? e.text
+                : l->on_device ? "serves CUDA alone"
+                               : "serves the host alone");
     else peers.library[peers.count++] = l;
     return status != PEER_FAILED;
 }
@@ -58,7 +66,8 @@ static bool load_directory(const char *path)
     int loaded = 0;
     for (int i = 0; i < n; i++) {
         char file[4096];
-        if (is_module(entries[i]->d_name) && snprintf(file, sizeof file, "%s/%s", path, entries[i]->d_name) < (int)sizeof file) {
+        if (is_module(entries[i]->d_name) &&
+            snprintf(file, sizeof file, "%s/%s", path, entries[i]->d_name) < (int)sizeof file) {
             ok = load_module(file) && ok;
             loaded++;
         }
@@ -97,7 +106,7 @@ const char *peer_version(int i, const char **library)
 
 void unload_peers(void)
 {
-    while (peers.count) {   /* their modules stay: threads of OpenMP, Python and MPI do not leave */
+    while (peers.count) { /* their modules stay: threads of OpenMP, Python and MPI do not leave */
         const peer_library *l = peers.library[--peers.count];
         if (l->finish) l->finish();
     }
@@ -141,7 +150,9 @@ static bool has_variant(const char *name)
     const size_t n = strlen(name);
     for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
         spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
-        if (spmvx_kernel_get_info(i, &k) == SPMVX_OK && k.operation == SPMVX_MUL && k.place == SPMVX_HOST && !strncmp(k.name, name, n) && k.name[n] == '@') return true;
+        if (spmvx_kernel_get_info(i, &k) == SPMVX_OK && k.operation == SPMVX_MUL && k.place == SPMVX_HOST &&
+            !strncmp(k.name, name, n) && k.name[n] == '@')
+            return true;
     }
     return false;
 }
@@ -164,7 +175,9 @@ static void add_all(bench *b)
 {
     for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
         spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
-        if (spmvx_kernel_get_info(i, &k) != SPMVX_OK || k.operation != SPMVX_MUL || (k.place == SPMVX_CUDA) != b->set->on_device) continue;
+        if (spmvx_kernel_get_info(i, &k) != SPMVX_OK || k.operation != SPMVX_MUL ||
+            (k.place == SPMVX_CUDA) != b->set->on_device)
+            continue;
         if (!(k.flags & SPMVX_KERNEL_AVAILABLE) || !(k.types & 1u << b->type)) continue;
         char name[NAME];
         snprintf(name, sizeof name, "%s%s", k.name, !b->set->on_device && has_variant(k.name) ? "@c" : "");
@@ -185,13 +198,42 @@ static void add_peers(bench *b)
 
 /* ---- set-up ---- */
 
+/* Is there such a kernel, parameters and variant aside? */
+static bool is_known(const char *name)
+{
+    const size_t n = strcspn(name, ":@");
+    for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
+        spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
+        if (spmvx_kernel_get_info(i, &k) == SPMVX_OK && k.operation == SPMVX_MUL &&
+            !strncmp(k.name, name, n) && strchr("@", k.name[n]))
+            return true;
+    }
+    return false;
+}
+
+/* What a contender cannot help: it has a row that says why, and the run goes on. A name that is none is the
+ * caller's mistake. */
+static bool is_refusal(const contender *c, spmvx_status s)
+{
+    if (s == SPMVX_ERR_UNSUPPORTED) return c->kind != KERNEL || is_known(c->name);
+    return s == SPMVX_ERR_LIMIT || s == SPMVX_ERR_MEMORY;
+}
+
 static bool set_up(bench *b, contender *c)
 {
     if (c->kind == PEER) {
         const bool there = b->set->on_device;
-        const peer_matrix m = { .nrows = b->csr.nrows, .ncols = b->csr.ncols, .nnz = b->csr.nnz, .ptr = there ? b->ptr : b->csr.ptr,
-                                .ptr_bits = b->csr.ptr_type == SPMVX_I64 ? 64 : 32, .col = there ? b->col : b->csr.col, .val = there ? b->val : b->csr.val,
-                                .val_bits = b->type == SPMVX_F64 ? 64 : 32, .threads = b->set->threads, .expected_muls = 1000, .stream = there ? device_stream() : NULL };
+        const peer_matrix m = { .nrows = b->csr.nrows,
+                                .ncols = b->csr.ncols,
+                                .nnz = b->csr.nnz,
+                                .ptr = there ? b->ptr : b->csr.ptr,
+                                .ptr_bits = b->csr.ptr_type == SPMVX_I64 ? 64 : 32,
+                                .col = there ? b->col : b->csr.col,
+                                .val = there ? b->val : b->csr.val,
+                                .val_bits = b->type == SPMVX_F64 ? 64 : 32,
+                                .threads = b->set->threads,
+                                .expected_muls = 1000,
+                                .stream = there ? device_stream() : NULL };
         if (!b->strict) {
             c->unsuited = true;
             snprintf(c->note, sizeof c->note, "peers want the columns of a row to rise strictly");
@@ -209,13 +251,14 @@ static bool set_up(bench *b, contender *c)
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     if (c->kind == KERNEL) o.kernel = c->name;
     else o.effort = c->kind == AUTO_TIMED;
-    const bool as_lent = b->lent && c->kind == KERNEL && !strncmp(c->name, "csr-", 4);   /* set-up on the device's CSR */
-    const spmvx_status status = spmvx_matrix_convert(b->ctx, as_lent ? b->lent : b->csr_holder, &o, &c->A);
+    o.max_bytes = b->set->max_bytes;
+    /* on a device as a solver has it: CSR lies there, borrowed and trusted */
+    const spmvx_status status = spmvx_matrix_convert(b->ctx, b->lent ? b->lent : b->in.A, &o, &c->A);
     if (status == SPMVX_OK) {
         spmvx_matrix_get_info(c->A, &c->info);
         return true;
     }
-    c->unsuited = status == SPMVX_ERR_LIMIT;
+    c->unsuited = is_refusal(c, status);
     snprintf(c->note, sizeof c->note, "%s", spmvx_last_error(b->ctx));
     return false;
 }
@@ -236,10 +279,14 @@ bool multiply(bench *b, contender *c, const void *x, void *y)
 {
     if (c->kind == PEER) {
         peer_error e = { "" };
-        if (c->method->mul(c->handle, 1.0, x, b->set->beta, y, &e) == PEER_OK) return true;
+        const int status = c->method->mul(c->handle, 1.0, x, b->set->beta, y, &e);
+        if (status == PEER_OK) return true;
+        c->unsuited = status == PEER_UNSUPPORTED;
         snprintf(c->note, sizeof c->note, "%s", *e.text ? e.text : "the multiplication failed");
     } else {
-        if (spmvx_mul(b->ctx, SPMVX_N, 1.0, c->A, x, b->set->beta, y) == SPMVX_OK) return true;
+        const spmvx_status status = spmvx_mul(b->ctx, SPMVX_N, 1.0, c->A, x, b->set->beta, y);
+        if (status == SPMVX_OK) return true;
+        c->unsuited = is_refusal(c, status);
         snprintf(c->note, sizeof c->note, "%s", spmvx_last_error(b->ctx));
     }
     drop(c);
@@ -264,7 +311,8 @@ static bool multiply_there(bench *b, contender *c, int times, double *seconds)
     const bool rotate = b->state == ROTATED;
     if (!device_start()) return false;
     for (int k = 0; k < times; k++)
-        if (!multiply(b, c, rotate ? b->xs[k % ROTATION] : b->mx, rotate ? b->ys[k % ROTATION] : b->my)) return false;
+        if (!multiply(b, c, rotate ? b->xs[k % ROTATION] : b->mx, rotate ? b->ys[k % ROTATION] : b->my))
+            return false;
     return device_stop(seconds);
 }
 
@@ -275,14 +323,23 @@ bool multiply_often(bench *b, contender *c, int times, double *seconds)
     *seconds = 0;
     if (c->kind == PEER && c->method->run) {
         peer_error e = { "" };
-        if (c->method->run(c->handle, times, 1.0, own ? NULL : b->mx, b->set->beta, own ? NULL : b->my, seconds, &e) == PEER_OK) return true;
+        if (c->method->run(c->handle, times, 1.0, own ? NULL : b->mx, b->set->beta, own ? NULL : b->my,
+                           seconds, &e) == PEER_OK)
+            return true;
         snprintf(c->note, sizeof c->note, "%s", e.text);
         drop(c);
         return false;
     }
     const double begin = now();
     for (int k = 0; k < times; k++)
-        if (!multiply(b, c, own ? NULL : rotate ? b->xs[k % ROTATION] : b->mx, own ? NULL : rotate ? b->ys[k % ROTATION] : b->my)) return false;
+        if (!multiply(b, c,
+                      own      ? NULL
+                      : rotate ? b->xs[k % ROTATION]
+                               : b->mx,
+                      own      ? NULL
+                      : rotate ? b->ys[k % ROTATION]
+                               : b->my))
+            return false;
     *seconds = now() - begin;
     return true;
 }
@@ -302,12 +359,21 @@ static void fill_vectors(bench *b, contender *c)
     memcpy(y, b->y0, (size_t)b->csr.nrows * type_bytes(b->type));
 }
 
-/* The median of several times, where they are short; AUTO's first, which learns. */
+enum { SETUPS = 7 };
+
+/* Another set-up? The first of AUTO by timing stands alone, since the next would know what it learned. */
+static bool again(const contender *c, int done, double seconds)
+{
+    enum { FEW = 3 };
+    static const double enough = 20e-3, most = 0.5; /* seconds: of many, of few */
+    if (c->kind == AUTO_TIMED || done == SETUPS) return false;
+    return seconds < (done < FEW ? most : enough);
+}
+
+/* The median of several times, where they are short. */
 static bool time_set_up(bench *b, contender *c)
 {
-    enum { MOST = 7 };
-    static const double enough = 20e-3;   /* seconds */
-    double took[MOST], all = 0;
+    double took[SETUPS], all = 0;
     int n = 0;
     do {
         if (n > 0) drop(c);
@@ -315,51 +381,88 @@ static bool time_set_up(bench *b, contender *c)
         c->ready = set_up(b, c);
         took[n] = now() - begin;
         all += took[n++];
-    } while (c->ready && (c->kind == KERNEL || c->kind == PEER) && n < MOST && all < enough);
+    } while (c->ready && again(c, n, all));
     sort_doubles(took, n);
     c->setup = took[n / 2];
+    c->setups = n;
     return c->ready;
+}
+
+/* Out, with this reason unless one is noted. */
+static void give_up(contender *c, const char *text)
+{
+    if (!*c->note) snprintf(c->note, sizeof c->note, "%s", text);
+    drop(c);
+}
+
+/* The library keeps to the limit by itself, peers do not know of it. */
+static bool holds_too_much(const bench *b, contender *c)
+{
+    if (c->kind != PEER || !b->set->max_bytes || c->held <= b->set->max_bytes) return false;
+    c->unsuited = true;
+    snprintf(c->note, sizeof c->note, "holds %zu bytes; --max-bytes is %zu", c->held, b->set->max_bytes);
+    return true;
 }
 
 /* Set up, checked, warmed, and how many multiplications a sample takes. */
 static void prepare(bench *b, contender *c)
 {
     const bool there = b->set->on_device, counted = !there && reset_peak();
+    if (there) device_forget_error(); /* of a peer before, which is none of this one's */
     const size_t before = there ? device_used() / 1024 : status_kilobytes("VmRSS:");
     if (!time_set_up(b, c)) {
+        give_up(c, "its set-up failed");
+        return;
+    }
+    const size_t peak = status_kilobytes("VmHWM:"),
+                 after = there ? device_used() / 1024 : status_kilobytes("VmRSS:");
+    c->peak = counted && peak > before ? (peak - before) * 1024 : 0;
+    c->held = c->kind != PEER    ? c->info.bytes_held
+              : c->method->bytes ? c->method->bytes(c->handle)
+              : after > before   ? (after - before) * 1024
+                                 : 0;
+    if (holds_too_much(b, c)) {
         drop(c);
         return;
     }
-    const size_t peak = status_kilobytes("VmHWM:"), after = there ? device_used() / 1024 : status_kilobytes("VmRSS:");
-    c->peak = counted && peak > before ? (peak - before) * 1024 : 0;
-    c->held = c->kind != PEER ? c->info.bytes_held : c->method->bytes ? c->method->bytes(c->handle) : after > before ? (after - before) * 1024 : 0;
-    if (!reset_y(b, b->set->beta == 0) || !multiply(b, c, b->mx, b->my)) return;   /* NaN, which it must overwrite */
-    if (!fetch_y(b)) {
-        snprintf(c->note, sizeof c->note, "%s", spmvx_last_error(b->ctx));
-        drop(c);
+    /* NaN, which it must overwrite */
+    if (!reset_y(b, b->set->beta == 0) || !multiply(b, c, b->mx, b->my) || !fetch_y(b)) {
+        give_up(c, spmvx_last_error(b->ctx));
         return;
     }
     c->error = error_of(b, b->y);
-    if (!reset_y(b, false)) return;
+    if (!reset_y(b, false)) {
+        give_up(c, spmvx_last_error(b->ctx));
+        return;
+    }
     fill_vectors(b, c);
     c->first = INFINITY;
     b->state = WARM;
     for (int i = 0; c->ready && i < (b->set->warmup > 0 ? b->set->warmup : 1); i++) {
         double seconds;
-        if (!multiply_often(b, c, 1, &seconds)) return;
+        if (!multiply_often(b, c, 1, &seconds)) {
+            give_up(c, "a multiplication failed");
+            return;
+        }
         c->first = fmin(c->first, seconds);
-        if (seconds > 0.1) break;   /* warm enough */
+        if (seconds > 0.1) break; /* warm enough */
     }
-    c->inner = c->first > 0 ? (int)fmin(there ? 200.0 : 10000.0, fmax(1.0, ceil(b->set->min_time / c->first))) : 10000;
+    c->inner = c->first > 0 ? (int)fmin(there ? 200.0 : 10000.0, fmax(1.0, ceil(b->set->min_time / c->first)))
+                            : 10000;
     c->samples = checked_alloc((size_t)b->set->rounds * sizeof *c->samples);
 }
 
-void prepare_contenders(bench *b)
+void prepare_contenders(bench *b, const char *missing)
 {
     if (b->set->kernels) add_named(b, b->set->kernels);
     else add_all(b);
     add_peers(b);
-    for (int i = 0; i < b->count; i++) prepare(b, &b->who[i]);
+    for (int i = 0; i < b->count; i++) {
+        contender *c = &b->who[i];
+        c->unsuited = missing != NULL;
+        if (missing) snprintf(c->note, sizeof c->note, "%s", missing);
+        else prepare(b, c);
+    }
 }
 
 void drop_contenders(bench *b)

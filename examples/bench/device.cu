@@ -1,5 +1,5 @@
-/* The benchmark's view of a CUDA device. The clock of the multiprocessors is asked of the driver's management library, where
- * there is one. */
+/* The benchmark's view of a CUDA device. The clock of the multiprocessors is asked of the driver's
+ * management library, where there is one. */
 #include "device.h"
 
 #include <cstdio>
@@ -15,7 +15,7 @@ struct {
     uint4 *flush;
     unsigned *sum;
     size_t flush_bytes;
-    void *management;           /* the library, and the device in it */
+    void *management; /* the library, and the device in it */
     void *handle;
     int (*clock)(void *, int, unsigned *);
 } dev;
@@ -40,12 +40,13 @@ __global__ void __launch_bounds__(512) read_all(int passes, size_t n, const uint
     for (int pass = 0; pass < passes; pass++) {
         size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
         for (; i + 3 * step < n; i += 4 * step) {
-            const uint4 a = __ldcg(p + i), b = __ldcg(p + i + step), c = __ldcg(p + i + 2 * step), d = __ldcg(p + i + 3 * step);
+            const uint4 a = __ldcg(p + i), b = __ldcg(p + i + step), c = __ldcg(p + i + 2 * step),
+                        d = __ldcg(p + i + 3 * step);
             s += all_of(a) + all_of(b) + all_of(c) + all_of(d);
         }
         for (; i < n; i += step) s += all_of(__ldcg(p + i));
     }
-    if (s == 0x12345678u) *sum = s;   /* never, and the compiler does not know */
+    if (s == 0x12345678u) *sum = s; /* never, and the compiler does not know */
 }
 
 __global__ void nothing() {}
@@ -56,8 +57,10 @@ void open_management(int32_t number)
     dev.management = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!dev.management || cudaDeviceGetPCIBusId(bus, sizeof bus, number) != cudaSuccess) return;
     const auto init = reinterpret_cast<int (*)()>(dlsym(dev.management, "nvmlInit_v2"));
-    const auto find = reinterpret_cast<int (*)(const char *, void **)>(dlsym(dev.management, "nvmlDeviceGetHandleByPciBusId_v2"));
-    const auto clock = reinterpret_cast<int (*)(void *, int, unsigned *)>(dlsym(dev.management, "nvmlDeviceGetClockInfo"));
+    const auto find = reinterpret_cast<int (*)(const char *, void **)>(
+        dlsym(dev.management, "nvmlDeviceGetHandleByPciBusId_v2"));
+    const auto clock =
+        reinterpret_cast<int (*)(void *, int, unsigned *)>(dlsym(dev.management, "nvmlDeviceGetClockInfo"));
     if (init && find && clock && init() == 0 && find(bus, &dev.handle) == 0) dev.clock = clock;
 }
 
@@ -66,9 +69,11 @@ void open_management(int32_t number)
 bool device_open(int32_t number, size_t flush_bytes)
 {
     dev.flush_bytes = flush_bytes;
-    if (!good(cudaSetDevice(number), "device") || !good(cudaStreamCreate(&dev.stream), "stream") || !good(cudaEventCreate(&dev.begin), "event") ||
-        !good(cudaEventCreate(&dev.end), "event") || !good(cudaMalloc(&dev.flush, flush_bytes), "a buffer to read") ||
-        !good(cudaMemset(dev.flush, 1, flush_bytes), "a buffer to read") || !good(cudaMalloc(&dev.sum, sizeof *dev.sum), "a buffer to read"))
+    if (!good(cudaSetDevice(number), "device") || !good(cudaStreamCreate(&dev.stream), "stream") ||
+        !good(cudaEventCreate(&dev.begin), "event") || !good(cudaEventCreate(&dev.end), "event") ||
+        !good(cudaMalloc(&dev.flush, flush_bytes), "a buffer to read") ||
+        !good(cudaMemset(dev.flush, 1, flush_bytes), "a buffer to read") ||
+        !good(cudaMalloc(&dev.sum, sizeof *dev.sum), "a buffer to read"))
         return false;
     open_management(number);
     return true;
@@ -97,7 +102,8 @@ bool device_start(void)
 bool device_stop(double *seconds)
 {
     float ms = 0;
-    const bool ok = good(cudaEventRecord(dev.end, dev.stream), "event") && good(cudaEventSynchronize(dev.end), "waiting for the device") &&
+    const bool ok = good(cudaEventRecord(dev.end, dev.stream), "event") &&
+                    good(cudaEventSynchronize(dev.end), "waiting for the device") &&
                     good(cudaEventElapsedTime(&ms, dev.begin, dev.end), "event");
     *seconds = 1e-3 * static_cast<double>(ms);
     return ok;
@@ -106,16 +112,25 @@ bool device_stop(double *seconds)
 size_t device_l2(void)
 {
     int number = 0, bytes = 0;
-    const bool ok = cudaGetDevice(&number) == cudaSuccess && cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, number) == cudaSuccess;
+    const bool ok = cudaGetDevice(&number) == cudaSuccess &&
+                    cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, number) == cudaSuccess;
     return ok ? static_cast<size_t>(bytes) : 0;
+}
+
+void device_forget_error(void)
+{
+    cudaGetLastError();
 }
 
 double device_read(int passes)
 {
     double seconds = 0;
+    device_forget_error();
     if (!device_start()) return 0;
     read_all<<<1056, 512, 0, dev.stream>>>(passes, dev.flush_bytes / sizeof(uint4), dev.flush, dev.sum);
-    return good(cudaGetLastError(), "reading memory") && device_stop(&seconds) ? passes * static_cast<double>(dev.flush_bytes) / seconds : 0;
+    return good(cudaGetLastError(), "reading memory") && device_stop(&seconds)
+               ? passes * static_cast<double>(dev.flush_bytes) / seconds
+               : 0;
 }
 
 bool device_capture(void)
@@ -127,7 +142,8 @@ bool device_captured(void **graph)
 {
     cudaGraph_t made = nullptr;
     cudaGraphExec_t ready = nullptr;
-    const bool ok = good(cudaStreamEndCapture(dev.stream, &made), "capture") && good(cudaGraphInstantiate(&ready, made, 0), "graph");
+    const bool ok = good(cudaStreamEndCapture(dev.stream, &made), "capture") &&
+                    good(cudaGraphInstantiate(&ready, made, 0), "graph");
     if (made) cudaGraphDestroy(made);
     *graph = ready;
     return ok;
@@ -152,7 +168,7 @@ size_t device_used(void)
 double device_clock(void)
 {
     unsigned mhz = 0;
-    return dev.clock && dev.clock(dev.handle, 1, &mhz) == 0 ? mhz : 0;   /* 1: of the multiprocessors */
+    return dev.clock && dev.clock(dev.handle, 1, &mhz) == 0 ? mhz : 0; /* 1: of the multiprocessors */
 }
 
 bool device_launch(double *stream, double *graph)

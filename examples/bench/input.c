@@ -1,4 +1,5 @@
-/* Inputs of a benchmark: files, directories of files, generated matrices by name, and suites of such names. */
+/* Inputs of a benchmark: files, directories of files, generated matrices by name, and suites of such
+ * names. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -9,26 +10,33 @@
 #include "bench.h"
 #include "generate/generate.h"
 
-static const struct { const char *name, *summary, *members; } suites[] = {
+static const struct {
+    const char *name, *summary, *members;
+} suites[] = {
     { "quick", "one of each class, a second or two each",
-      "lap2d_300 lap3d_40 stencil27_32 fem3dof_12 delaunay_n14 kron_g14 circuit_100000 random_20000_20000_400000" },
+      "lap2d_300 lap3d_40 stencil27_32 fem3dof_12 delaunay_n14 kron_g14 circuit_100000 "
+      "random_20000_20000_400000" },
     { "host", "the classes on which host kernels are compared, 24 to 217 MB as CSR",
       "circuit_1M delaunay_n18 fem3dof_40 kron_18 lap2d_1000 lap3d_128 rail_small random_200k" },
     { "gpu", "the classes on which kernels of a device are compared, 36 MB to 1.7 GB as CSR",
-      "atmosmodd_like cant_like chem_like circuit_like delaunay_n20 dense_4000 fem3dof_80 hpcg_144 kron_20 lap2d_2000 lap3d_256 mc2depi_like "
+      "atmosmodd_like cant_like chem_like circuit_like delaunay_n20 dense_4000 fem3dof_80 hpcg_144 kron_20 "
+      "lap2d_2000 lap3d_256 mc2depi_like "
       "mycielskian17 rail_like random_30k road_like sls_like spal_like web_like mawi_like" },
-    { "small", "under 1 MB as CSR: what a launch costs", "lap2d_60 lap2d_100 mc2box_100 fem3dof_4 delaunay_n13 random_1000_1000_20000" },
+    { "small", "under 1 MB as CSR: what a launch costs",
+      "lap2d_60 lap2d_100 mc2box_100 fem3dof_4 delaunay_n13 random_1000_1000_20000" },
 };
 enum { SUITES = sizeof suites / sizeof *suites };
 
 void print_suites(FILE *out)
 {
-    for (int i = 0; i < SUITES; i++) fprintf(out, "  %-8s %s:\n           %s\n", suites[i].name, suites[i].summary, suites[i].members);
+    for (int i = 0; i < SUITES; i++)
+        fprintf(out, "  %-8s %s:\n           %s\n", suites[i].name, suites[i].summary, suites[i].members);
 }
 
 static void add_name(inputs *in, const char *name, size_t length)
 {
-    char **grown = realloc(in->names, ((size_t)in->count + 1) * sizeof *grown), *copy = checked_alloc(length + 1);
+    char **grown = realloc(in->names, ((size_t)in->count + 1) * sizeof *grown),
+         *copy = checked_alloc(length + 1);
     if (!grown) {
         fprintf(stderr, "spmvx: no memory for a list of names\n");
         exit(EXIT_FAILURE);
@@ -46,7 +54,8 @@ static bool ends_with(const char *s, const char *end)
 
 static int is_matrix_file(const struct dirent *e)
 {
-    static const char *const endings[] = { ".mtx", ".mtx.gz", ".mtx.xz", ".mtx.zst", ".rb", ".rb.gz", ".rb.xz", ".rb.zst", ".npz" };
+    static const char *const endings[] = { ".mtx",   ".mtx.gz", ".mtx.xz", ".mtx.zst", ".rb",
+                                           ".rb.gz", ".rb.xz",  ".rb.zst", ".npz" };
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (ends_with(e->d_name, endings[i])) return 1;
     return 0;
@@ -62,7 +71,8 @@ static void add_directory(inputs *in, const char *path)
     struct dirent **entries;
     const int n = scandir(path, &entries, is_matrix_file, by_name);
     if (n <= 0) {
-        fprintf(stderr, "spmvx: %s: %s\n", path, n < 0 ? strerror(errno) : "no matrix files in this directory");
+        fprintf(stderr, "spmvx: %s: %s\n", path,
+                n < 0 ? strerror(errno) : "no matrix files in this directory");
         in->failed++;
     }
     for (int i = 0; i < n; i++) {
@@ -103,56 +113,107 @@ void inputs_clear(inputs *in)
 
 /* ---- matrices ---- */
 
-typedef struct made {
-    generated g;
-    void *ptr, *val;            /* in the widths that the matrix takes, when not g's own */
-} made;
+/* Gives back the end of an array that became shorter. */
+static void *shorten(void *p, int64_t count, size_t each)
+{
+    void *less = realloc(p, count ? (size_t)count * each : 1);
+    return less ? less : p;
+}
+
+/* In place, so that no second array is needed: element k of the narrow type ends before element k of the
+ * wide one, so that what is overwritten has been read. */
+static void *narrow_pointers(int64_t *wide, int64_t count)
+{
+    char *bytes = (char *)wide;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t v;
+        memcpy(&v, bytes + (size_t)k * sizeof v, sizeof v);
+        const int32_t narrow = (int32_t)v;
+        memcpy(bytes + (size_t)k * sizeof narrow, &narrow, sizeof narrow);
+    }
+    return shorten(wide, count, sizeof(int32_t));
+}
+
+static void *narrow_values(double *wide, int64_t count)
+{
+    char *bytes = (char *)wide;
+    for (int64_t k = 0; k < count; k++) {
+        double v;
+        memcpy(&v, bytes + (size_t)k * sizeof v, sizeof v);
+        const float narrow = (float)v;
+        memcpy(bytes + (size_t)k * sizeof narrow, &narrow, sizeof narrow);
+    }
+    return shorten(wide, count, sizeof(float));
+}
 
 /* Row pointers in 32 bits while the nonzeros allow it, as a user's would be; values in the type wanted. */
-static spmvx_matrix *adopt(spmvx_context *ctx, made *m, spmvx_type type)
-{
-    spmvx_arrays a = SPMVX_ARRAYS_INIT;
-    spmvx_matrix *out = NULL;
-    const bool narrow = m->g.nnz <= INT32_MAX;
-    if (narrow) {
-        int32_t *ptr = m->ptr = checked_alloc((size_t)(m->g.nrows + 1) * sizeof *ptr);
-        for (int64_t r = 0; r <= m->g.nrows; r++) ptr[r] = (int32_t)m->g.ptr[r];
-    }
-    if (type == SPMVX_F32) {
-        float *val = m->val = checked_alloc((size_t)m->g.nnz * sizeof *val);
-        for (int64_t k = 0; k < m->g.nnz; k++) val[k] = (float)m->g.val[k];
-    }
-    a.val_type = type;
-    a.ptr_type = narrow ? SPMVX_I32 : SPMVX_I64;
-    a.nrows = m->g.nrows;
-    a.ncols = m->g.ncols;
-    a.nnz = m->g.nnz;
-    a.ptr = narrow ? m->ptr : m->g.ptr;
-    a.col = m->g.col;
-    a.val = m->val ? m->val : m->g.val;
-    if (spmvx_matrix_create(ctx, &a, 0, &out) != SPMVX_OK) fail(ctx, "generated matrix");
-    return out;
-}
-
-static spmvx_matrix *make_matrix(spmvx_context *ctx, const char *name, spmvx_type type)
+static bool make_arrays(spmvx_context *ctx, const char *name, spmvx_type type, input *in)
 {
     char error[2048];
-    made m = { 0 };
+    generated g;
     spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
     spmvx_context_get_info(ctx, &i);
-    if (!generate(name, i.threads, &m.g, error, sizeof error)) {
+    if (!generate(name, i.threads, &g, error, sizeof error)) {
         fprintf(stderr, "spmvx: %s: no such file, and as a matrix's name: %s\n", name, error);
-        return NULL;
+        return false;
     }
-    spmvx_matrix *out = adopt(ctx, &m, type);
-    generated_free(&m.g);
-    free(m.ptr);
-    free(m.val);
-    return out;
+    const bool narrow = g.nnz <= INT32_MAX;
+    in->ptr = narrow ? narrow_pointers(g.ptr, g.nrows + 1) : g.ptr;
+    in->col = g.col;
+    in->val = type == SPMVX_F32 ? narrow_values(g.val, g.nnz) : g.val;
+    in->csr.val_type = type;
+    in->csr.ptr_type = narrow ? SPMVX_I32 : SPMVX_I64;
+    in->csr.nrows = g.nrows;
+    in->csr.ncols = g.ncols;
+    in->csr.nnz = g.nnz;
+    in->csr.ptr = in->ptr;
+    in->csr.col = in->col;
+    in->csr.val = in->val;
+    return true;
 }
 
-spmvx_matrix *matrix_of(spmvx_context *ctx, const char *name, spmvx_type type)
+static void free_arrays(input *in)
+{
+    free(in->ptr);
+    free(in->col);
+    free(in->val);
+    in->ptr = in->col = in->val = NULL;
+}
+
+/* Hands generated arrays to the library, which copies them: the copy is aligned and was first touched by
+ * the threads that will read it, which decides on machines of several memories what a multiplication takes,
+ * and bytes_held counts it. The generator's own go. */
+static bool adopt(spmvx_context *ctx, input *in)
+{
+    const bool ok = spmvx_matrix_create(ctx, &in->csr, 0, &in->A) == SPMVX_OK;
+    free_arrays(in);
+    in->csr = (spmvx_arrays)SPMVX_ARRAYS_INIT;
+    if (!ok) fail(ctx, "generated matrix");
+    return ok && spmvx_matrix_arrays(in->A, &in->csr) == SPMVX_OK;
+}
+
+static bool read_file(spmvx_context *ctx, const char *name, spmvx_type type, input *in)
+{
+    spmvx_matrix *m = read_matrix(ctx, name, type);
+    const bool ok = m && as_csr(ctx, m, &in->A, &in->csr);
+    spmvx_matrix_destroy(m);
+    return ok;
+}
+
+bool input_open(spmvx_context *ctx, const char *name, spmvx_type type, bool arrays_only, input *in)
 {
     struct stat st;
-    return !stat(name, &st) ? read_matrix(ctx, name, type) : make_matrix(ctx, name, type);
+    *in = (input){ .csr = SPMVX_ARRAYS_INIT };
+    const bool ok = !stat(name, &st) ? read_file(ctx, name, type, in)
+                                     : make_arrays(ctx, name, type, in) && (arrays_only || adopt(ctx, in));
+    if (!ok) input_release(in);
+    return ok;
+}
+
+void input_release(input *in)
+{
+    spmvx_matrix_destroy(in->A);
+    in->A = NULL;
+    free_arrays(in);
+    in->csr.ptr = in->csr.col = in->csr.val = NULL;
 }

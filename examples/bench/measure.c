@@ -1,44 +1,51 @@
-/* Measuring: contenders in turns, round by round, so that a slow minute of the machine hits all alike; in each round the
- * bandwidth of reading memory, too. Who is fastest is told by comparing within rounds: an advantage that is not there in
- * three rounds of four is noise. */
+/* Measuring: contenders in turns, round by round, so that a slow minute of the machine hits all alike; in
+ * each round the bandwidth of reading memory, too. Who is fastest is told by comparing within rounds: an
+ * advantage that is not there in three rounds of four is noise. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
 
-enum { HOPELESS = 20 };   /* times the best that are timed once */
+enum { HOPELESS = 20 }; /* times the best that are timed once */
 
 const char *const state_names[STATES] = { "warm", "cold", "rotated", "graph" };
 
-/* ---- the reference: y and |A||x| + |beta||y0| in long double ---- */
+/* ---- the reference: y and |A||x| + |beta||y0|, added up in long double by one pass over the CSR ---- */
 
-bool make_reference(bench *b)
+void make_reference(bench *b)
 {
     const spmvx_arrays *a = &b->csr;
     b->reference = checked_alloc((size_t)a->nrows * sizeof *b->reference);
     b->weight = checked_alloc((size_t)a->nrows * sizeof *b->weight);
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(b->set->threads) schedule(guided)
+#endif
     for (int64_t r = 0; r < a->nrows; r++) {
         const int64_t to = index_at(a->ptr, a->ptr_type, r + 1);
-        long double sum = b->set->beta != 0 ? b->set->beta * (long double)vector_get(b->y0, b->type, r) : 0, weight = fabsl(sum);
+        long double sum = b->set->beta != 0 ? b->set->beta * (long double)vector_get(b->y0, b->type, r) : 0,
+                    weight = fabsl(sum);
         for (int64_t k = index_at(a->ptr, a->ptr_type, r); k < to; k++) {
-            const long double term = (long double)vector_get(a->val, b->type, k) * vector_get(b->x, b->type, ((const int32_t *)a->col)[k]);
+            const long double term = (long double)vector_get(a->val, b->type, k) *
+                                     vector_get(b->x, b->type, ((const int32_t *)a->col)[k]);
             sum += term;
             weight += fabsl(term);
         }
         b->reference[r] = sum;
-        b->weight[r] = weight;
+        b->weight[r] = (double)weight;
     }
-    return true;
 }
 
 double error_of(const bench *b, const void *y)
 {
     double worst = 0;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(b->set->threads) reduction(max : worst) schedule(static)
+#endif
     for (int64_t r = 0; r < b->csr.nrows; r++) {
         const long double d = fabsl(vector_get(y, b->type, r) - b->reference[r]);
         const double e = d == 0 ? 0 : b->weight[r] > 0 ? (double)(d / b->weight[r]) : INFINITY;
-        if (!(e <= worst) && isfinite((double)b->weight[r])) worst = isnan(e) ? INFINITY : e;
+        if (!(e <= worst) && isfinite(b->weight[r])) worst = isnan(e) ? INFINITY : e;
     }
     return worst;
 }
@@ -55,7 +62,8 @@ double bound_of(const bench *b)
 uint64_t *flush_buffer(size_t bytes)
 {
     uint64_t *buffer = checked_alloc(bytes);
-    for (size_t i = 0; i < bytes / sizeof *buffer; i += 512) buffer[i] = i;   /* pages of its own, not the system's zero page */
+    /* pages of its own, not the system's zero page */
+    for (size_t i = 0; i < bytes / sizeof *buffer; i += 512) buffer[i] = i;
     return buffer;
 }
 
@@ -69,7 +77,8 @@ bool reset_y(bench *b, bool poison)
 
 bool fetch_y(bench *b)
 {
-    return !b->set->on_device || spmvx_buffer_download(b->ctx, b->y, b->my, (size_t)b->csr.nrows * type_bytes(b->type)) == SPMVX_OK;
+    return !b->set->on_device ||
+           spmvx_buffer_download(b->ctx, b->y, b->my, (size_t)b->csr.nrows * type_bytes(b->type)) == SPMVX_OK;
 }
 
 double read_memory(const settings *set)
@@ -84,22 +93,69 @@ double read_memory(const settings *set)
 #endif
     for (size_t i = 0; i < count; i++) sum += p[i];
     const double seconds = now() - begin;
-    volatile uint64_t keep = sum;   /* or the loop would be dropped */
+    volatile uint64_t keep = sum; /* or the loop would be dropped */
     (void)keep;
     return (double)set->flush_bytes / seconds;
 }
 
+/* ---- other vectors each time ---- */
+
+static void *copy_of(bench *b, const void *host, size_t bytes)
+{
+    void *p = NULL;
+    if (!b->set->on_device) {
+        p = malloc(bytes ? bytes : 1);
+        if (p) memcpy(p, host, bytes);
+    } else if (spmvx_buffer_alloc(b->ctx, bytes, &p) == SPMVX_OK && bytes &&
+               spmvx_buffer_upload(b->ctx, p, host, bytes) != SPMVX_OK) {
+        spmvx_buffer_free(b->ctx, p);
+        p = NULL;
+    }
+    return p;
+}
+
+static void drop_rotation(bench *b)
+{
+    for (int i = 0; i < ROTATION; i++) {
+        if (b->set->on_device) {
+            spmvx_buffer_free(b->ctx, b->xs[i]);
+            spmvx_buffer_free(b->ctx, b->ys[i]);
+        } else {
+            free(b->xs[i]);
+            free(b->ys[i]);
+        }
+        b->xs[i] = b->ys[i] = NULL;
+    }
+}
+
+/* False when memory is out: then there are none. */
+static bool make_rotation(bench *b)
+{
+    const size_t each = type_bytes(b->type), nx = (size_t)b->csr.ncols * each,
+                 ny = (size_t)b->csr.nrows * each;
+    bool ok = true;
+    for (int i = 0; ok && i < ROTATION; i++) {
+        b->xs[i] = copy_of(b, b->x, nx);
+        b->ys[i] = copy_of(b, b->y0, ny);
+        ok = (b->xs[i] || !nx) && (b->ys[i] || !ny);
+    }
+    if (!ok) drop_rotation(b);
+    return ok;
+}
+
 /* ---- rounds ---- */
 
-/* Brings back what the others drove out of the caches, and out of the branch predictor, which on small matrices learns the
- * rows' lengths by heart within a few passes. */
+/* Brings back what the others drove out of the caches, and out of the branch predictor, which on small
+ * matrices learns the rows' lengths by heart within a few passes. */
 static bool settle(bench *b, contender *c)
 {
     enum { PASSES = 3 };
-    static const double brief = 2e-3;   /* seconds */
+    static const double brief = 2e-3; /* seconds */
     double seconds;
-    if (b->set->on_device && b->state != COLD) read_memory(b->set);   /* L2 holds other data for every contender alike */
-    return b->state == COLD || multiply_often(b, c, b->set->on_device || c->first > brief ? 1 : PASSES, &seconds);
+    /* L2 holds other data for every contender alike */
+    if (b->set->on_device && b->state != COLD) read_memory(b->set);
+    return b->state == COLD ||
+           multiply_often(b, c, b->set->on_device || c->first > brief ? 1 : PASSES, &seconds);
 }
 
 /* One sample: seconds of a multiplication; negative when it failed. */
@@ -140,15 +196,22 @@ static void find_winner(bench *b, double *scratch)
     b->won = false;
     for (int i = 0; i < b->count; i++) {
         const contender *c = &b->who[i];
-        if (c->ready && (c->kind == KERNEL || c->kind == PEER) && (b->best < 0 || c->median < b->who[b->best].median)) b->best = i;
+        if (c->measured && (c->kind == KERNEL || c->kind == PEER) &&
+            (b->best < 0 || c->median < b->who[b->best].median))
+            b->best = i;
     }
     if (b->best < 0) return;
     b->won = true;
     for (int i = 0; i < b->count; i++) {
         contender *c = &b->who[i];
-        c->level = c->ready && (i == b->best || within_noise(&b->who[b->best], c, scratch));
+        c->level = c->measured && (i == b->best || within_noise(&b->who[b->best], c, scratch));
         if (c->level && i != b->best && (c->kind == KERNEL || c->kind == PEER)) b->won = false;
     }
+}
+
+const char *why_not(const bench *b, const contender *c)
+{
+    return *c->note ? c->note : *b->refused ? b->refused : "the device failed";
 }
 
 void measure(bench *b, state s)
@@ -156,23 +219,33 @@ void measure(bench *b, state s)
     const int rounds = b->set->rounds;
     double *scratch = checked_alloc((size_t)rounds * sizeof *scratch), best = INFINITY;
     b->state = s;
+    *b->refused = 0;
+    if (s == ROTATED && !make_rotation(b))
+        snprintf(b->refused, sizeof b->refused, "no memory for %d other x and y", (int)ROTATION);
     for (int i = 0; i < b->count; i++) {
         b->who[i].taken = 0;
         if (b->who[i].ready) best = fmin(best, b->who[i].first);
     }
     for (int round = 0; round < rounds; round++) {
-        b->bandwidth[round] = b->set->on_device ? device_read(4) : read_memory(b->set);   /* four times: a launch is no part of the bandwidth */
+        /* four times: a launch is no part of the bandwidth */
+        b->bandwidth[round] = b->set->on_device ? device_read(4) : read_memory(b->set);
         if (b->set->on_device) b->clock[round] = device_clock();
-        if (!reset_y(b, false)) break;   /* or with a beta it would grow without end */
+        if (best == INFINITY) continue; /* nobody is there */
+        if (!reset_y(b, false)) break;  /* or with a beta it would grow without end */
         for (int i = 0; i < b->count; i++) {
             contender *c = &b->who[i];
-            if (!c->ready || (round && c->first > HOPELESS * best)) continue;
+            if (!c->ready || *b->refused || (round && c->first > HOPELESS * best)) continue;
             const double t = settle(b, c) ? take_sample(b, c) : -1;
             if (t >= 0) c->samples[c->taken++] = t;
         }
     }
-    for (int i = 0; i < b->count; i++)
-        if (b->who[i].ready) statistics(&b->who[i], scratch);
+    if (s == ROTATED) drop_rotation(b);
+    for (int i = 0; i < b->count; i++) {
+        contender *c = &b->who[i];
+        c->measured = c->ready && c->taken;
+        if (c->measured) statistics(c, scratch);
+        b->results += c->measured;
+    }
     memcpy(scratch, b->bandwidth, (size_t)rounds * sizeof *scratch);
     sort_doubles(scratch, rounds);
     b->median_bandwidth = quantile(scratch, rounds, 0.5);

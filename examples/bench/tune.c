@@ -1,6 +1,7 @@
-/* spmvx tune: what AUTO's model has to know of this machine, measured: how fast memory and the last cache are read, how large
- * the caches are, and how fast it computes and gathers against the machine on which the kernels' rates were found. The last
- * two from csr-vector, in plain C, on a matrix in the second cache and on one whose x lies beyond it. */
+/* spmvx tune: what AUTO's model has to know of this machine, measured: how fast memory and the last cache
+ * are read, how large the caches are, and how fast it computes and gathers against the machine on which
+ * the kernels' rates were found. The last two from csr-vector, in plain C, on a matrix in the second cache
+ * and on one whose x lies beyond it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,7 +13,7 @@
 #include "generate/generate.h"
 
 typedef struct findings {
-    double memory, more, cache;         /* as spx_machine has them, in GB/s and parts */
+    double memory, more, cache; /* as spx_machine has them, in GB/s and parts */
     int64_t near, mid, cached;
     double compute, far;
 } findings;
@@ -47,12 +48,16 @@ static bool entry_time(const char *matrix, double *ns)
 {
     enum { SAMPLES = 15 };
     spmvx_context *ctx = open_context(1);
-    spmvx_matrix *m = ctx ? matrix_of(ctx, matrix, SPMVX_F64) : NULL, *A = NULL;
+    input in = { .A = NULL };
+    const bool made = ctx && input_open(ctx, matrix, SPMVX_F64, false, &in);
+    spmvx_matrix *A = NULL;
     spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     o.kernel = "csr-vector@c";
-    bool ok = m && spmvx_matrix_convert(ctx, m, &o, &A) == SPMVX_OK && spmvx_matrix_get_info(A, &i) == SPMVX_OK;
-    double *x = checked_alloc((size_t)i.ncols * sizeof *x), *y = checked_alloc((size_t)i.nrows * sizeof *y), took[SAMPLES];
+    bool ok = made && spmvx_matrix_convert(ctx, in.A, &o, &A) == SPMVX_OK &&
+              spmvx_matrix_get_info(A, &i) == SPMVX_OK;
+    double *x = checked_alloc((size_t)i.ncols * sizeof *x), *y = checked_alloc((size_t)i.nrows * sizeof *y),
+           took[SAMPLES];
     const int inner = i.nnz ? (int)(1 + 1000000 / i.nnz) : 1;
     for (int64_t k = 0; k < i.ncols; k++) x[k] = sample(k);
     for (int s = -2; ok && s < SAMPLES; s++) {
@@ -60,7 +65,7 @@ static bool entry_time(const char *matrix, double *ns)
         for (int k = 0; ok && k < inner; k++) ok = spmvx_mul(ctx, SPMVX_N, 1.0, A, x, 0.0, y) == SPMVX_OK;
         if (s >= 0) took[s] = 1e9 * (now() - begin) / inner / (double)(i.nnz ? i.nnz : 1);
     }
-    if (m && !ok) fail(ctx, matrix);
+    if (made && !ok) fail(ctx, matrix);
     if (ok) {
         sort_doubles(took, SAMPLES);
         *ns = took[SAMPLES / 2];
@@ -68,13 +73,13 @@ static bool entry_time(const char *matrix, double *ns)
     free(x);
     free(y);
     spmvx_matrix_destroy(A);
-    spmvx_matrix_destroy(m);
+    input_release(&in);
     spmvx_context_destroy(ctx);
     return ok;
 }
 
-/* How much is read distinctly faster than memory. What the system says of the last cache would be of little use: others, on
- * a virtual machine others yet, share it. */
+/* How much is read distinctly faster than memory. What the system says of the last cache would be of
+ * little use: others, on a virtual machine others yet, share it. */
 static int64_t last_cache(int threads, int64_t mid, double memory)
 {
     int64_t bytes = 2 * mid;
@@ -103,7 +108,8 @@ static bool find_out(int threads, findings *f)
     f->more = threads > 1 ? fmin(1.0, fmax(0.0, (all / f->memory - 1.0) / (threads - 1))) : 0.5;
     f->cached = last_cache(threads, f->mid, all);
     f->cache = fmax(f->memory, read_rate((size_t)f->cached / 2, 1, 31));
-    if (!entry_time("dense_150", &entry) || !entry_time("random_50000_1000000_1500000", &gather)) return false;
+    if (!entry_time("dense_150", &entry) || !entry_time("random_50000_1000000_1500000", &gather))
+        return false;
     f->compute = entry / entry_there;
     f->far = fmax(0.1, gather - entry) / gather_there;
     return true;
@@ -115,17 +121,21 @@ static bool find_out(int threads, findings *f)
 static bool device_time(spmvx_context *host, spmvx_context *ctx, const char *matrix, double *us)
 {
     enum { SAMPLES = 9, TIMES = 10 };
-    spmvx_matrix *m = matrix_of(host, matrix, SPMVX_F64), *A = NULL;
+    input in;
+    const bool made = input_open(host, matrix, SPMVX_F64, false, &in);
+    spmvx_matrix *A = NULL;
     spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     void *x = NULL, *y = NULL;
     double took[SAMPLES];
     o.kernel = "csr-vector";
-    bool ok = m && spmvx_matrix_convert(ctx, m, &o, &A) == SPMVX_OK && spmvx_matrix_get_info(A, &i) == SPMVX_OK;
+    bool ok = made && spmvx_matrix_convert(ctx, in.A, &o, &A) == SPMVX_OK &&
+              spmvx_matrix_get_info(A, &i) == SPMVX_OK;
     const size_t nx = (size_t)i.ncols * sizeof(double);
     double *ones = checked_alloc(nx);
     for (int64_t k = 0; k < i.ncols; k++) ones[k] = sample(k);
-    ok = ok && spmvx_buffer_alloc(ctx, nx, &x) == SPMVX_OK && spmvx_buffer_alloc(ctx, (size_t)i.nrows * sizeof(double), &y) == SPMVX_OK &&
+    ok = ok && spmvx_buffer_alloc(ctx, nx, &x) == SPMVX_OK &&
+         spmvx_buffer_alloc(ctx, (size_t)i.nrows * sizeof(double), &y) == SPMVX_OK &&
          spmvx_buffer_upload(ctx, x, ones, nx) == SPMVX_OK;
     for (int s = -1; ok && s < SAMPLES; s++) {
         double seconds = 0;
@@ -134,7 +144,7 @@ static bool device_time(spmvx_context *host, spmvx_context *ctx, const char *mat
         ok = ok && device_stop(&seconds);
         if (s >= 0) took[s] = 1e6 * seconds / TIMES;
     }
-    if (m && !ok) fail(ctx, matrix);
+    if (made && !ok) fail(ctx, matrix);
     if (ok) {
         sort_doubles(took, SAMPLES);
         *us = took[SAMPLES / 2];
@@ -143,7 +153,7 @@ static bool device_time(spmvx_context *host, spmvx_context *ctx, const char *mat
     spmvx_buffer_free(ctx, x);
     spmvx_buffer_free(ctx, y);
     spmvx_matrix_destroy(A);
-    spmvx_matrix_destroy(m);
+    input_release(&in);
     return ok;
 }
 
@@ -162,7 +172,8 @@ static double device_rate(int32_t number, size_t bytes)
 
 static bool find_out_device(spmvx_context *host, spmvx_context *ctx, int32_t number, findings *f)
 {
-    static const double near_there = 159.5, far_there = 505.0;   /* the same two on the machine of the rates (cuda/cost.cu) */
+    /* the same two on the machine of the rates (cuda/cost.cu) */
+    static const double near_there = 159.5, far_there = 505.0;
     double near_us, far_us;
     f->memory = device_rate(number, (size_t)2 << 30);
     f->more = 0.0;
@@ -171,10 +182,11 @@ static bool find_out_device(spmvx_context *host, spmvx_context *ctx, int32_t num
     const size_t l2 = device_l2();
     device_close();
     f->mid = (int64_t)(l2 / 2);
-    f->cached = (int64_t)(0.7 * (double)l2);   /* what else is read and written takes its part */
+    f->cached = (int64_t)(0.7 * (double)l2); /* what else is read and written takes its part */
     f->cache = fmax(f->memory, l2 ? device_rate(number, l2 / 2) : 0);
     if (!device_open(number, 1 << 20)) return false;
-    bool ok = spmvx_context_set_stream(ctx, device_stream()) == SPMVX_OK && device_time(host, ctx, "random_200000_100000_20000000", &near_us) &&
+    bool ok = spmvx_context_set_stream(ctx, device_stream()) == SPMVX_OK &&
+              device_time(host, ctx, "random_200000_100000_20000000", &near_us) &&
               device_time(host, ctx, "random_200000_30000000_20000000", &far_us);
     device_close();
     if (!ok) return false;
@@ -191,9 +203,13 @@ static int64_t thousandths(double v)
 static int write_line(const char *word, const findings *f, const char *output)
 {
     FILE *out = output ? fopen(output, "w") : stdout;
-    const bool written = out && fprintf(out, "spmvx-wisdom 1\n%s memory=%" PRId64 " more=%" PRId64 " cache=%" PRId64 " near=%" PRId64 " mid=%" PRId64 " cached=%" PRId64
-                                        " compute=%" PRId64 " far=%" PRId64 "\n", word, thousandths(f->memory), (int64_t)(1e3 * f->more), thousandths(f->cache), f->near,
-                                        f->mid, f->cached, thousandths(f->compute), thousandths(f->far)) > 0;
+    const bool written =
+        out &&
+        fprintf(out,
+                "spmvx-wisdom 1\n%s memory=%" PRId64 " more=%" PRId64 " cache=%" PRId64 " near=%" PRId64
+                " mid=%" PRId64 " cached=%" PRId64 " compute=%" PRId64 " far=%" PRId64 "\n",
+                word, thousandths(f->memory), (int64_t)(1e3 * f->more), thousandths(f->cache), f->near,
+                f->mid, f->cached, thousandths(f->compute), thousandths(f->far)) > 0;
     const bool closed = !output || (out && fclose(out) == 0);
     if (written && closed) return EXIT_SUCCESS;
     fprintf(stderr, "spmvx: %s: %s\n", output ? output : "stdout", strerror(errno));
@@ -206,23 +222,32 @@ static int run(int argc, char **argv)
     int count, result = EXIT_FAILURE;
     int64_t threads = 0, device = 0;
     const option options[] = {
-        { "--output", 'o', TEXT, &output, "FILE", "the wisdom, for spmvx_wisdom_import and --wisdom; default: stdout" },
+        { "--output", 'o', TEXT, &output, "FILE",
+          "the wisdom, for spmvx_wisdom_import and --wisdom; default: stdout" },
         { "--place", 0, TEXT, &place, "P", "host (default), cuda or any: what to measure" },
         { "--device", 0, COUNT, &device, "N", "number of the GPU (default 0)" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
+        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { 0 }
+    };
     const int status = parse(&command_tune, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (count) return usage_error(&command_tune, "'%s' given, and no file is wanted", files[0]);
-    spmvx_context *host = open_context(threads), *ctx = host ? open_context_at(&command_tune, place, device, threads) : NULL;
+    spmvx_context *host = open_context(threads),
+                  *ctx = host ? open_context_at(&command_tune, place, device, threads) : NULL;
     spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
     findings f = { 0 };
     if (ctx && spmvx_context_get_info(ctx, &i) == SPMVX_OK) {
         const bool on_device = i.place == SPMVX_CUDA;
-        if (on_device ? find_out_device(host, ctx, (int32_t)device, &f) : find_out(i.threads, &f)) result = write_line(on_device ? "device" : "machine", &f, output);
+        if (on_device ? find_out_device(host, ctx, (int32_t)device, &f) : find_out(i.threads, &f))
+            result = write_line(on_device ? "device" : "machine", &f, output);
         if (output && result == EXIT_SUCCESS)
-            note(on_device ? "%s, %d threads of its host: memory %.1f GB/s (%.0f%% more by others); L2 %.1f GB/s; gathers near by take %.2f, far ones %.2f times what they do on the machine of the rates\n"
-                           : "%s, %d threads: memory %.1f GB/s a thread, %.0f%% more for each further one; last cache %.1f GB/s; computing takes %.2f, far gathers %.2f "
-                             "times what they do on the machine of the rates\n", i.name, i.threads, f.memory, 100.0 * f.more, f.cache, f.compute, f.far);
+            note(on_device ? "%s, %d threads of its host: memory %.1f GB/s (%.0f%% more by others); L2 %.1f "
+                             "GB/s; gathers near by take %.2f, far ones %.2f times what they do on the "
+                             "machine of the rates\n"
+                           : "%s, %d threads: memory %.1f GB/s a thread, %.0f%% more for each further one; "
+                             "last cache %.1f GB/s; computing takes %.2f, far gathers %.2f "
+                             "times what they do on the machine of the rates\n",
+                 i.name, i.threads, f.memory, 100.0 * f.more, f.cache, f.compute, f.far);
     }
     spmvx_context_destroy(ctx);
     spmvx_context_destroy(host);
@@ -230,4 +255,6 @@ static int run(int argc, char **argv)
 }
 
 const command command_tune = { "tune", "[options]", "Measure what AUTO's model has to know of this machine",
-    "Takes some seconds. The result is wisdom: a program gives it to spmvx_wisdom_import, and info and bench take it by --wisdom.", run };
+                               "Takes some seconds. The result is wisdom: a program gives it to "
+                               "spmvx_wisdom_import, and info and bench take it by --wisdom.",
+                               run };

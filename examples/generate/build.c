@@ -1,5 +1,5 @@
-/* CSR from rows or from edges. Two passes: lengths, then entries; entries that come in any order are sorted within their row
- * by a radix sort, so the result does not depend on which thread wrote which. */
+/* CSR from rows or from edges. Two passes: lengths, then entries; entries that come in any order are
+ * sorted within their row by a radix sort, so the result does not depend on which thread wrote which. */
 #include "build.h"
 
 #include <stdatomic.h>
@@ -111,7 +111,8 @@ static void fill_rows(void *arg, int64_t begin, int64_t end)
 {
     const rows_job *j = arg;
     const generated *g = j->g;
-    for (int64_t i = begin; i < end; i++) j->length[i] = (int32_t)j->row(j->arg, i, g->col + g->ptr[i], g->val + g->ptr[i]);
+    for (int64_t i = begin; i < end; i++)
+        j->length[i] = (int32_t)j->row(j->arg, i, g->col + g->ptr[i], g->val + g->ptr[i]);
 }
 
 static void sum_up(int64_t *ptr, int64_t n)
@@ -174,10 +175,11 @@ typedef struct edges_job {
     edge_fn *edge;
     const void *arg;
     bool mirrored;
-    _Atomic int64_t *cursor;        /* first counts, then places */
+    _Atomic int64_t *cursor; /* first counts, then places */
 } edges_job;
 
-/* The counters of rows lie anywhere in memory: a block of entries is made first, and what it touches prefetched. */
+/* The counters of rows lie anywhere in memory: a block of entries is made first, and what it touches
+ * prefetched. */
 enum { BLOCK = 256 };
 
 typedef struct block {
@@ -211,7 +213,8 @@ static void count_edges(void *arg, int64_t begin, int64_t end)
     const edges_job *j = arg;
     for (block b; begin < end;) {
         begin = make_block(j, begin, end, &b);
-        for (int64_t k = 0; k < b.count; k++) atomic_fetch_add_explicit(&j->cursor[b.row[k]], 1, memory_order_relaxed);
+        for (int64_t k = 0; k < b.count; k++)
+            atomic_fetch_add_explicit(&j->cursor[b.row[k]], 1, memory_order_relaxed);
     }
 }
 
@@ -242,11 +245,13 @@ static bool place_all(edges_job *j, int threads, int64_t edges)
     generated *g = j->g;
     for (int64_t i = 0; i < g->nrows; i++) atomic_init(&j->cursor[i], 0);
     parallel(threads, edges, count_edges, j);
-    for (int64_t i = 0; i < g->nrows; i++) g->ptr[i + 1] = atomic_load_explicit(&j->cursor[i], memory_order_relaxed);
+    for (int64_t i = 0; i < g->nrows; i++)
+        g->ptr[i + 1] = atomic_load_explicit(&j->cursor[i], memory_order_relaxed);
     sum_up(g->ptr, g->nrows);
     g->col = allocate(g->ptr[g->nrows], sizeof *g->col);
     if (!g->col) return false;
-    for (int64_t i = 0; i < g->nrows; i++) atomic_store_explicit(&j->cursor[i], g->ptr[i], memory_order_relaxed);
+    for (int64_t i = 0; i < g->nrows; i++)
+        atomic_store_explicit(&j->cursor[i], g->ptr[i], memory_order_relaxed);
     parallel(threads, edges, place_edges, j);
     return true;
 }
@@ -257,15 +262,17 @@ bool build_edges(generated *g, int threads, int64_t edges, edge_fn *edge, bool m
     g->ptr = allocate(g->nrows + 1, sizeof *g->ptr);
     const bool ok = j.cursor && g->ptr && place_all(&j, threads, edges);
     free(j.cursor);
-    return ok && fill(&(rows_job) { .g = g, .row = sorted_row, .arg = g }, threads);
+    return ok && fill(&(rows_job){ .g = g, .row = sorted_row, .arg = g }, threads);
 }
 
 /* ---- whole matrices ---- */
 
-/* t = the transpose of g with row i taken as to[i] and column c as to[c]; rows are visited in the order from. */
-static bool transpose_into(generated *t, const generated *g, const int32_t *to, const int32_t *from, bool with_values)
+/* t = the transpose of g with row i taken as to[i] and column c as to[c]; rows are visited in the order
+ * from. */
+static bool transpose_into(generated *t, const generated *g, const int32_t *to, const int32_t *from,
+                           bool with_values)
 {
-    *t = (generated) { .nrows = g->ncols, .ncols = g->nrows, .nnz = g->nnz };
+    *t = (generated){ .nrows = g->ncols, .ncols = g->nrows, .nnz = g->nnz };
     t->ptr = allocate(t->nrows + 1, sizeof *t->ptr);
     t->col = allocate(t->nnz, sizeof *t->col);
     t->val = allocate(t->nnz, sizeof *t->val);
@@ -307,7 +314,7 @@ int32_t *permutation(int64_t n, uint64_t seed)
 {
     int32_t *p = allocate(n, sizeof *p);
     if (!p) return NULL;
-    for (int64_t i = 0; i < n; i++) {       /* Fisher and Yates, inside out */
+    for (int64_t i = 0; i < n; i++) { /* Fisher and Yates, inside out */
         const int64_t k = below(hash(seed, (uint64_t)i), i + 1);
         p[i] = p[k];
         p[k] = (int32_t)i;

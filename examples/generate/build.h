@@ -10,11 +10,12 @@ typedef void loop_body(void *arg, int64_t begin, int64_t end);
 /* The body over 0 ... n-1, in pieces that any thread may take in any order. */
 void parallel(int threads, int64_t n, loop_body *, void *arg);
 
-/* Row i: with col NULL an upper bound of its length, else columns (sorted, no repeats) and, if the family has values of its
- * own, values; answers the length. A row without values may use val as scratch, and may turn out shorter than was said. */
+/* Row i: with col NULL an upper bound of its length, else columns (sorted, no repeats) and, if the family
+ * has values of its own, values; answers the length. A row without values may use val as scratch, and may
+ * turn out shorter than was said. */
 typedef int64_t row_fn(const void *arg, int64_t i, int32_t *col, double *val);
-/* Fills ptr, col, val and nnz of g, whose nrows and ncols are set. False: no memory (here and below), and what g holds by
- * then is still to be freed. */
+/* Fills ptr, col, val and nnz of g, whose nrows and ncols are set. False: no memory (here and below), and
+ * what g holds by then is still to be freed. */
 bool build_rows(generated *g, int threads, row_fn *, const void *arg);
 
 /* Entry e is (*row, *col), or false for none. */

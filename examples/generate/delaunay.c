@@ -1,7 +1,7 @@
-/* Delaunay triangulation by divide and conquer (L. Guibas, J. Stolfi, Primitives for the manipulation of general
- * subdivisions, ACM TOG 1985). Coordinates are whole numbers and the signs of the determinants exact: first in double with
- * a bound of the error (J. Shewchuk, Adaptive precision floating-point arithmetic, 1997), in 128-bit integers where that
- * cannot tell. */
+/* Delaunay triangulation by divide and conquer (L. Guibas, J. Stolfi, Primitives for the manipulation of
+ * general subdivisions, ACM TOG 1985). Coordinates are whole numbers and the signs of the determinants
+ * exact: first in double with a bound of the error (J. Shewchuk, Adaptive precision floating-point
+ * arithmetic, 1997), in 128-bit integers where that cannot tell. */
 #include "delaunay.h"
 
 #include <math.h>
@@ -31,11 +31,12 @@ static bool exactly_in_circle(int64_t ax, int64_t ay, int64_t bx, int64_t by, in
 /* Whether d lies within the circle through a, b, c, which are counterclockwise. */
 static bool in_circle(point a, point b, point c, point d)
 {
-    const double ax = a.x - d.x, ay = a.y - d.y, bx = b.x - d.x, by = b.y - d.y, cx = c.x - d.x, cy = c.y - d.y;
+    const double ax = a.x - d.x, ay = a.y - d.y, bx = b.x - d.x, by = b.y - d.y, cx = c.x - d.x,
+                 cy = c.y - d.y;
     const double a2 = ax * ax + ay * ay, b2 = bx * bx + by * by, c2 = cx * cx + cy * cy;
     const double det = a2 * (bx * cy - cx * by) + b2 * (cx * ay - ax * cy) + c2 * (ax * by - bx * ay);
-    const double size = a2 * (fabs(bx * cy) + fabs(cx * by)) + b2 * (fabs(cx * ay) + fabs(ax * cy))
-                        + c2 * (fabs(ax * by) + fabs(bx * ay));
+    const double size = a2 * (fabs(bx * cy) + fabs(cx * by)) + b2 * (fabs(cx * ay) + fabs(ax * cy)) +
+                        c2 * (fabs(ax * by) + fabs(bx * ay));
     if (fabs(det) > 0x1p-49 * size) return det > 0;
     return exactly_in_circle(a.x - d.x, a.y - d.y, b.x - d.x, b.y - d.y, c.x - d.x, c.y - d.y);
 }
@@ -47,14 +48,27 @@ typedef struct pool {
 } pool;
 
 typedef struct part {
-    int32_t left, right;            /* the hull's edges: from the leftmost point counterclockwise, from the rightmost clockwise */
+    /* the hull's edges: from the leftmost point counterclockwise, from the rightmost clockwise */
+    int32_t left, right;
     pool unused;
 } part;
 
-static int32_t destination(const triangulation *t, int32_t e) { return t->origin[e ^ 1]; }
-static int32_t left_next(const triangulation *t, int32_t e) { return t->previous[e ^ 1]; }
-static int32_t right_previous(const triangulation *t, int32_t e) { return t->next[e ^ 1]; }
-static point at(const triangulation *t, int32_t i) { return t->points[i]; }
+static int32_t destination(const triangulation *t, int32_t e)
+{
+    return t->origin[e ^ 1];
+}
+static int32_t left_next(const triangulation *t, int32_t e)
+{
+    return t->previous[e ^ 1];
+}
+static int32_t right_previous(const triangulation *t, int32_t e)
+{
+    return t->next[e ^ 1];
+}
+static point at(const triangulation *t, int32_t i)
+{
+    return t->points[i];
+}
 
 static int32_t make_edge(triangulation *t, pool *p, int32_t from, int32_t to)
 {
@@ -141,13 +155,16 @@ static bool circle_holds(const triangulation *t, int32_t base, int32_t candidate
                      at(t, destination(t, other)));
 }
 
-/* The lower common tangent of both hulls, as an edge from right to left; moves the hulls' ends that it replaces. */
+/* The lower common tangent of both hulls, as an edge from right to left; moves the hulls' ends that it
+ * replaces. */
 static int32_t tangent(triangulation *t, pool *unused, part *l, part *r)
 {
     int32_t a = l->right, b = r->left;
     for (;;) {
-        if (counterclockwise(at(t, t->origin[b]), at(t, t->origin[a]), at(t, destination(t, a)))) a = left_next(t, a);
-        else if (counterclockwise(at(t, t->origin[a]), at(t, destination(t, b)), at(t, t->origin[b]))) b = right_previous(t, b);
+        if (counterclockwise(at(t, t->origin[b]), at(t, t->origin[a]), at(t, destination(t, a))))
+            a = left_next(t, a);
+        else if (counterclockwise(at(t, t->origin[a]), at(t, destination(t, b)), at(t, t->origin[b])))
+            b = right_previous(t, b);
         else break;
     }
     const int32_t base = join(t, unused, b ^ 1, a);
@@ -179,12 +196,10 @@ static part merge(triangulation *t, part l, part r)
             }
         const bool left = above(t, a, base), right = above(t, b, base);
         if (!left && !right) break;
-        if (!left || (right && circle_holds(t, a, b ^ 1, b)))
-            base = join(t, &unused, b, base ^ 1);
-        else
-            base = join(t, &unused, base ^ 1, a ^ 1);
+        if (!left || (right && circle_holds(t, a, b ^ 1, b))) base = join(t, &unused, b, base ^ 1);
+        else base = join(t, &unused, base ^ 1, a ^ 1);
     }
-    return (part) { l.left, r.right, unused };
+    return (part){ l.left, r.right, unused };
 }
 
 static part conquer(triangulation *t, int32_t begin, int32_t end)
@@ -205,7 +220,7 @@ static part conquer(triangulation *t, int32_t begin, int32_t end)
 
 bool triangulate(const point *points, int64_t n, int threads, triangulation *t)
 {
-    *t = (triangulation) { .halves = 6 * n, .points = points };
+    *t = (triangulation){ .halves = 6 * n, .points = points };
     t->origin = allocate(t->halves, sizeof *t->origin);
     t->next = allocate(t->halves, sizeof *t->next);
     t->previous = allocate(t->halves, sizeof *t->previous);
@@ -227,5 +242,5 @@ void triangulation_free(triangulation *t)
     free(t->origin);
     free(t->next);
     free(t->previous);
-    *t = (triangulation) { 0 };
+    *t = (triangulation){ 0 };
 }

@@ -9,8 +9,8 @@ typedef struct point {
     int32_t x, y;
 } point;
 
-/* Half-edges: e and e^1 are one edge, origin[e] is where e begins (-1: no edge), next[e] the next one counterclockwise from
- * the same point. */
+/* Half-edges: e and e^1 are one edge, origin[e] is where e begins (-1: no edge), next[e] the next one
+ * counterclockwise from the same point. */
 typedef struct triangulation {
     int64_t halves;
     int32_t *origin, *next, *previous;

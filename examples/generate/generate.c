@@ -1,5 +1,5 @@
-/* From a name to a matrix: the sizes are checked before anything is allocated, the family makes the structure, then values
- * and order follow the endings of the name. */
+/* From a name to a matrix: the sizes are checked before anything is allocated, the family makes the
+ * structure, then values and order follow the endings of the name. */
 #include "generate.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ void generated_free(generated *g)
     free(g->ptr);
     free(g->col);
     free(g->val);
-    *g = (generated) { 0 };
+    *g = (generated){ 0 };
 }
 
 /* ---- sizes ---- */
@@ -34,16 +34,17 @@ static bool sizes_fit(const char *name, const shape *s, bool shuffled, char *err
 {
     const double largest = 2147483647.0, bytes = 8 * (s->nrows + 1) + 12 * s->nnz;
     if (s->nrows > largest || s->ncols > largest) {
-        snprintf(error, error_size, "%s has %.0f rows and %.0f columns; at most %.0f are possible", name, s->nrows, s->ncols,
-                 largest);
+        snprintf(error, error_size, "%s has %.0f rows and %.0f columns; at most %.0f are possible", name,
+                 s->nrows, s->ncols, largest);
     } else if (s->nnz > s->nrows * s->ncols) {
-        snprintf(error, error_size, "%s has %.0f nonzeros in %.0f x %.0f, which holds %.0f", name, s->nnz, s->nrows, s->ncols,
-                 s->nrows * s->ncols);
+        snprintf(error, error_size, "%s has %.0f nonzeros in %.0f x %.0f, which holds %.0f", name, s->nnz,
+                 s->nrows, s->ncols, s->nrows * s->ncols);
     } else if (shuffled && s->nrows != s->ncols) {
-        snprintf(error, error_size, "%s: _shuffled needs a square matrix, and this one is %.0f x %.0f", name, s->nrows, s->ncols);
+        snprintf(error, error_size, "%s: _shuffled needs a square matrix, and this one is %.0f x %.0f", name,
+                 s->nrows, s->ncols);
     } else if (bytes > memory()) {
-        snprintf(error, error_size, "%s: %.0f rows and %.0f nonzeros take %.3g GB, and this machine has %.3g", name, s->nrows,
-                 s->nnz, 1e-9 * bytes, 1e-9 * memory());
+        snprintf(error, error_size, "%s: %.0f rows and %.0f nonzeros take %.3g GB, and this machine has %.3g",
+                 name, s->nrows, s->nnz, 1e-9 * bytes, 1e-9 * memory());
     } else {
         return true;
     }
@@ -106,7 +107,7 @@ static bool make(const request *r, int threads, generated *g)
 
 bool generate(const char *name, int threads, generated *out, char *error, size_t error_size)
 {
-    *out = (generated) { 0 };
+    *out = (generated){ 0 };
     request r;
     shape s;
     if (!parse_name(name, &r, error, error_size)) return false;

@@ -1,5 +1,6 @@
-/* Random numbers as pure functions of a counter: the finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood, Fast splittable
- * pseudorandom number generators, OOPSLA 2014) over a seed and an index. Integers alone decide structure. */
+/* Random numbers as pure functions of a counter: the finaliser of SplitMix64 (G. Steele, D. Lea, C. Flood,
+ * Fast splittable pseudorandom number generators, OOPSLA 2014) over a seed and an index. Integers alone
+ * decide structure. */
 #ifndef GENERATE_HASH_H
 #define GENERATE_HASH_H
 #include <stdint.h>
@@ -52,8 +53,8 @@ static inline int log2_floor(uint64_t n)
     return 63 - __builtin_clzll(n | 1);
 }
 
-/* One of 0 ... n-1, low ones more often: block k, n/2^(k+1) ... n/2^k - 1, with the probability of level k. Share 32768 is
- * uniform; 65536 times 2^(a-1) gives a density that falls as the a-th power. */
+/* One of 0 ... n-1, low ones more often: block k, n/2^(k+1) ... n/2^k - 1, with the probability of level
+ * k. Share 32768 is uniform; 65536 times 2^(a-1) gives a density that falls as the a-th power. */
 static inline int64_t skewed(uint64_t h, uint32_t share, int64_t n)
 {
     const int top = log2_floor((uint64_t)n), k = level(h, share, top);

@@ -2,7 +2,8 @@
 #include "family.h"
 #include "hash.h"
 
-/* ---- circuit: a diagonal, wires to near nodes both ways, some far; supply nets as dense rows, and other dense columns ---- */
+/* ---- circuit: a diagonal, wires to near nodes both ways, some far; supply nets as dense rows, and other
+ * dense columns ---- */
 
 enum { DENSE_ROWS = 5, DENSE_COLUMNS = 3, WIRES = 2, PARTS = 1 + 2 * WIRES + DENSE_ROWS + DENSE_COLUMNS };
 
@@ -12,11 +13,14 @@ static int64_t net_node(int64_t k, int64_t n)
     return scatter(k % n, n);
 }
 
-/* Part 0 is the diagonal; then wires in both directions; then the nets, each with half of the nodes of the one before. */
+/* Part 0 is the diagonal; then wires in both directions; then the nets, each with half of the nodes of the
+ * one before. */
 static bool circuit_edge(const void *arg, int64_t e, int32_t *row, int32_t *col)
 {
-    enum { FAR = 3277, SECOND_WIRE = 8520, FIRST_ROW = 15000, FIRST_COLUMN = 1966, CLOSER = 49152 };   /* of 65536 */
-    const int64_t n = *(const int64_t *)arg, i = e % n, part = e / n, wire = (part - 1) / 2, net = part - 1 - 2 * WIRES;
+    /* of 65536 */
+    enum { FAR = 3277, SECOND_WIRE = 8520, FIRST_ROW = 15000, FIRST_COLUMN = 1966, CLOSER = 49152 };
+    const int64_t n = *(const int64_t *)arg, i = e % n, part = e / n, wire = (part - 1) / 2,
+                  net = part - 1 - 2 * WIRES;
     *row = *col = (int32_t)i;
     if (part == 0) return true;
     if (net >= DENSE_ROWS) {
@@ -37,7 +41,7 @@ static bool circuit_edge(const void *arg, int64_t e, int32_t *row, int32_t *col)
 static void circuit_size(const int64_t *p, shape *s)
 {
     const double n = (double)p[0];
-    *s = (shape) { n, n, n * (n < 4 ? n : 4) };
+    *s = (shape){ n, n, n * (n < 4 ? n : 4) };
 }
 
 static bool circuit_make(const int64_t *p, int threads, generated *g)
@@ -45,9 +49,11 @@ static bool circuit_make(const int64_t *p, int threads, generated *g)
     return build_edges(g, threads, PARTS * p[0], circuit_edge, false, p);
 }
 
-/* ---- chem: points of a box, kinetic energy by differences of 12th order along each axis, and atoms in whose ball every
- * point couples with every other (J. Chelikowsky, N. Troullier, Y. Saad, Finite-difference-pseudopotential method, 1994).
- * Every cube of CELL^3 points has one atom; a ball lies within its cube, so that balls are disjoint. ---- */
+/* ---- chem ----
+ * Points of a box, kinetic energy by differences of 12th order along each axis, and atoms in whose ball every
+ * point couples with every other. Every cube of CELL^3 points has one atom; a ball lies within its cube, so
+ * that balls are disjoint.
+ * Source: J. Chelikowsky, N. Troullier, Y. Saad, Finite-difference-pseudopotential method, 1994. */
 
 enum { CELL = 13, RADIUS2 = 22, REACH = 4, ORDER = 6, BALL = 512 };
 
@@ -58,7 +64,8 @@ typedef struct box {
 /* The atom of the cube that holds the point at; true if the point is in its ball. */
 static bool atom_near(const int64_t at[3], int64_t atom[3])
 {
-    const uint64_t h = hash(0xa70, (uint64_t)(at[0] / CELL + ((at[1] / CELL) << 20) + ((at[2] / CELL) << 40)));
+    const uint64_t h =
+        hash(0xa70, (uint64_t)(at[0] / CELL + ((at[1] / CELL) << 20) + ((at[2] / CELL) << 40)));
     int64_t distance2 = 0;
     for (int d = 0; d < 3; d++) {
         atom[d] = at[d] / CELL * CELL + REACH + below(h << (20 * d), CELL - 2 * REACH);
@@ -75,7 +82,9 @@ static int64_t add_ball(const box *b, const int64_t atom[3], int32_t *out)
         for (int64_t y = -REACH; y <= REACH; y++)
             for (int64_t x = -REACH; x <= REACH; x++) {
                 const int64_t at[] = { atom[0] + x, atom[1] + y, atom[2] + z };
-                if (x * x + y * y + z * z > RADIUS2 || at[0] >= b->n[0] || at[1] >= b->n[1] || at[2] >= b->n[2]) continue;
+                if (x * x + y * y + z * z > RADIUS2 || at[0] >= b->n[0] || at[1] >= b->n[1] ||
+                    at[2] >= b->n[2])
+                    continue;
                 out[found++] = (int32_t)(at[0] + b->n[0] * (at[1] + b->n[1] * at[2]));
             }
     return found;
@@ -90,7 +99,8 @@ static int64_t chem_row(const void *arg, int64_t i, int32_t *col, double *val)
     found[count++] = (int32_t)i;
     for (int d = 0; d < 3; stride *= b->n[d++])
         for (int64_t step = -ORDER; step <= ORDER; step++)
-            if (step && at[d] + step >= 0 && at[d] + step < b->n[d]) found[count++] = (int32_t)(i + step * stride);
+            if (step && at[d] + step >= 0 && at[d] + step < b->n[d])
+                found[count++] = (int32_t)(i + step * stride);
     if (atom_near(at, atom)) count += add_ball(b, atom, found + count);
     (void)val;
     sort_columns(found, count, b->n[0] * b->n[1] * b->n[2], sorted);
@@ -102,7 +112,7 @@ static int64_t chem_row(const void *arg, int64_t i, int32_t *col, double *val)
 static void chem_size(const int64_t *p, shape *s)
 {
     const double n = (double)p[0] * (double)p[1] * (double)p[2];
-    *s = (shape) { n, n, n * (n < 125 ? n : 125) };
+    *s = (shape){ n, n, n * (n < 125 ? n : 125) };
 }
 
 static bool chem_make(const int64_t *p, int threads, generated *g)
@@ -112,13 +122,21 @@ static bool chem_make(const int64_t *p, int threads, generated *g)
 }
 
 const family irregular_families[] = {
-    { { "circuit_N", "circuit: short rows, 5 dense rows (up to 0.23 N), 3 dense columns", "about 3.75 nonzeros a row",
-        "circuit5M_dc: 3523317 rows, 14865409 nonzeros" },
-      .least = { 1 }, .values = RANDOM, .size = circuit_size, .make = circuit_make },
-    { { "chem_X[_Y_Z]", "real-space quantum chemistry: 37-point stencil, and an atom's ball of 461 points in every 13^3",
-        "about 117 nonzeros a row, 19 to 485",
-        "Ga41As41H72: 268096 rows, 18488476 nonzeros" },
-      .least = { 1, 1, 1 }, .most = { 1 << 20, 1 << 20, 1 << 20 }, .defaults = { 0, SAME, SAME },
-      .values = RANDOM, .symmetric = true, .size = chem_size, .make = chem_make },
+    { { "circuit_N", "circuit: short rows, 5 dense rows (up to 0.23 N), 3 dense columns",
+        "about 3.75 nonzeros a row", "circuit5M_dc: 3523317 rows, 14865409 nonzeros" },
+      .least = { 1 },
+      .values = RANDOM,
+      .size = circuit_size,
+      .make = circuit_make },
+    { { "chem_X[_Y_Z]",
+        "real-space quantum chemistry: 37-point stencil, and an atom's ball of 461 points in every 13^3",
+        "about 117 nonzeros a row, 19 to 485", "Ga41As41H72: 268096 rows, 18488476 nonzeros" },
+      .least = { 1, 1, 1 },
+      .most = { 1 << 20, 1 << 20, 1 << 20 },
+      .defaults = { 0, SAME, SAME },
+      .values = RANDOM,
+      .symmetric = true,
+      .size = chem_size,
+      .make = chem_make },
     { .info = { 0 } },
 };

@@ -1,4 +1,5 @@
-/* Lattices that are no boxes: the triangle of states of a Markov chain, and the periodic lattice of quantum chromodynamics. */
+/* Lattices that are no boxes: the triangle of states of a Markov chain, and the periodic lattice of
+ * quantum chromodynamics. */
 #include "family.h"
 #include "hash.h"
 
@@ -12,7 +13,7 @@ static int64_t first_state(int64_t n, int64_t y)
 /* The y of a state, by bisection. */
 static int64_t infected(int64_t n, int64_t state)
 {
-    int64_t low = 0, high = n + 1;                  /* first_state(low) <= state < first_state(high) */
+    int64_t low = 0, high = n + 1; /* first_state(low) <= state < first_state(high) */
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
         if (first_state(n, middle) <= state) low = middle;
@@ -57,15 +58,18 @@ static bool mc2depi_make(const int64_t *p, int threads, generated *g)
 }
 
 /* ---- qcd: the Wilson hopping matrix on an L^4 torus, 4 spins and 3 colours a site ----
- * A hop along mu couples spins by 1 - gamma_mu or 1 + gamma_mu, colours by a full 3 x 3 matrix (K. Wilson, Confinement of
- * quarks, 1974). In the basis where gamma_4 is diagonal a hop in space couples a spin with itself and one other, a hop in
- * time half of the spins with themselves: 6 x 2 x 3 + 3 entries a row. */
+ * A hop along mu
+ * couples spins by 1 - gamma_mu or 1 + gamma_mu, colours by a full 3 x 3 matrix. In the basis where
+ * gamma_4 is diagonal a hop in space couples a spin with itself and one other, a hop in time half of the
+ * spins with themselves: 6 x 2 x 3 + 3 entries a row.
+ * Source: K. Wilson, Confinement of quarks, 1974. */
 
 enum { SPINS = 4, COLOURS = 3, HOPS = 39 };
 
 static int32_t *add_colours(int32_t *col, int64_t site, int spin)
 {
-    for (int colour = 0; colour < COLOURS; colour++) *col++ = (int32_t)((site * SPINS + spin) * COLOURS + colour);
+    for (int colour = 0; colour < COLOURS; colour++)
+        *col++ = (int32_t)((site * SPINS + spin) * COLOURS + colour);
     return col;
 }
 
@@ -78,7 +82,8 @@ static int64_t hop_row(const void *arg, int64_t row, int32_t *col, double *val)
     int64_t stride = 1;
     for (int mu = 0; mu < 4; mu++, stride *= l) {
         const int64_t at = site / stride % l;
-        const int64_t next = site + ((at + 1) % l - at) * stride, before = site + ((at + l - 1) % l - at) * stride;
+        const int64_t next = site + ((at + 1) % l - at) * stride,
+                      before = site + ((at + l - 1) % l - at) * stride;
         if (mu == 3) {
             end = add_colours(end, spin < 2 ? before : next, spin);
             continue;
@@ -106,11 +111,18 @@ static bool qcd_make(const int64_t *p, int threads, generated *g)
 }
 
 const family lattice_families[] = {
-    { { "mc2depi[_N]", "Markov chain of an epidemic, N = 1024 persons", "n = N+1: rows n(n+1)/2, nonzeros 4 rows - 3n",
-        "mc2depi: 525825 rows, 2100225 nonzeros" },
-      .least = { 1 }, .defaults = { 1024 }, .values = OWN, .size = mc2depi_size, .make = mc2depi_make },
+    { { "mc2depi[_N]", "Markov chain of an epidemic, N = 1024 persons",
+        "n = N+1: rows n(n+1)/2, nonzeros 4 rows - 3n", "mc2depi: 525825 rows, 2100225 nonzeros" },
+      .least = { 1 },
+      .defaults = { 1024 },
+      .values = OWN,
+      .size = mc2depi_size,
+      .make = mc2depi_make },
     { { "qcd_L", "quarks on a periodic lattice of L^4 sites, 3 x 3 blocks", "rows 12 L^4, 39 nonzeros a row",
         "conf5_4-8x8: 49152 rows, 1916928 nonzeros (complex)" },
-      .least = { 3 }, .values = RANDOM, .size = qcd_size, .make = qcd_make },
+      .least = { 3 },
+      .values = RANDOM,
+      .size = qcd_size,
+      .make = qcd_make },
     { .info = { 0 } },
 };

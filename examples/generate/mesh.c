@@ -1,5 +1,6 @@
-/* Graphs in the plane over random points: Delaunay triangulations and geometric graphs, as in the tenth DIMACS challenge
- * (D. Bader et al., Graph partitioning and graph clustering, 2013). Coordinates are whole numbers. */
+/* Graphs in the plane over random points: Delaunay triangulations and geometric graphs, as in the tenth
+ * DIMACS challenge (D. Bader et al., Graph partitioning and graph clustering, 2013). Coordinates are whole
+ * numbers. */
 #include <stdlib.h>
 
 #include "delaunay.h"
@@ -14,7 +15,8 @@ static point delaunay_point(int64_t t, int bits)
 {
     const uint64_t h = hash(0xde, (uint64_t)t);
     const int spare = SIDE_BITS - bits;
-    return (point) { (int32_t)(t << spare | (int64_t)(h & (((uint64_t)1 << spare) - 1))), (int32_t)(h >> (64 - SIDE_BITS)) };
+    return (point){ (int32_t)(t << spare | (int64_t)(h & (((uint64_t)1 << spare) - 1))),
+                    (int32_t)(h >> (64 - SIDE_BITS)) };
 }
 
 /* The place of a cell along Hilbert's curve over 2^bits x 2^bits cells (D. Hilbert, 1891). */
@@ -46,7 +48,8 @@ static bool order_by_curve(const point *points, int64_t n, int bits, int32_t *po
     for (int64_t c = 0; c <= cells; c++) first[c] = 0;
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t t = 0; t < n; t++) {
-            const int64_t c = hilbert(order, points[t].x >> (SIDE_BITS - order), points[t].y >> (SIDE_BITS - order));
+            const int64_t c =
+                hilbert(order, points[t].x >> (SIDE_BITS - order), points[t].y >> (SIDE_BITS - order));
             if (pass) point_of[first[c]++] = (int32_t)t;
             else first[c + 1]++;
         }
@@ -58,7 +61,8 @@ static bool order_by_curve(const point *points, int64_t n, int bits, int32_t *po
 
 typedef struct numbered_mesh {
     triangulation t;
-    int32_t *edge, *number, *point_of;      /* of a point: an edge that begins there, its row; of a row: its point */
+    /* of a point: an edge that begins there, its row; of a row: its point */
+    int32_t *edge, *number, *point_of;
 } numbered_mesh;
 
 /* Runs of so many points along the curve stay together; the runs lie in random order. */
@@ -93,7 +97,8 @@ static int64_t mesh_row(const void *arg, int64_t i, int32_t *col, double *val)
 static bool delaunay_rows(const int64_t *p, int threads, const point *points, numbered_mesh *m, generated *g)
 {
     const int64_t n = g->nrows;
-    if (!number_points(points, n, (int)p[0], p[1], m) || !triangulate(points, n, threads, &m->t)) return false;
+    if (!number_points(points, n, (int)p[0], p[1], m) || !triangulate(points, n, threads, &m->t))
+        return false;
     for (int32_t e = 0; e < m->t.halves; e++)
         if (m->t.origin[e] >= 0) m->edge[m->t.origin[e]] = e;
     const bool ok = build_rows(g, threads, mesh_row, m);
@@ -105,7 +110,8 @@ static bool delaunay_make(const int64_t *p, int threads, generated *g)
 {
     const int64_t n = g->nrows;
     point *points = allocate(n, sizeof *points);
-    numbered_mesh m = { .edge = allocate(n, sizeof *m.edge), .number = allocate(n, sizeof *m.number),
+    numbered_mesh m = { .edge = allocate(n, sizeof *m.edge),
+                        .number = allocate(n, sizeof *m.number),
                         .point_of = allocate(n, sizeof *m.point_of) };
     bool ok = points && m.edge && m.number && m.point_of;
     if (ok) {
@@ -122,16 +128,16 @@ static bool delaunay_make(const int64_t *p, int threads, generated *g)
 static void delaunay_size(const int64_t *p, shape *s)
 {
     const double n = (double)((int64_t)1 << p[0]);
-    *s = (shape) { n, n, 6 * n - 12 };
+    *s = (shape){ n, n, 6 * n - 12 };
 }
 
 /* ---- geometric graphs: n points in a square, edges up to the radius 0.55 sqrt(ln n / n) ----
  * The square is 2^31 wide. Points lie in two halves, each in the order of x, as in the originals. */
 
 typedef struct geometric {
-    int64_t n, radius2, cells;              /* cells a side, each as wide as the radius or wider */
+    int64_t n, radius2, cells; /* cells a side, each as wide as the radius or wider */
     int scale;
-    int32_t *first, *point_of;              /* of a cell: its points */
+    int32_t *first, *point_of; /* of a cell: its points */
 } geometric;
 
 static void geometric_point(const geometric *g, int64_t t, int64_t *x, int64_t *y)
@@ -172,7 +178,8 @@ static int64_t geometric_row(const void *arg, int64_t i, int32_t *col, double *v
     const geometric *g = arg;
     int64_t x, y, found = 0;
     geometric_point(g, i, &x, &y);
-    const int64_t cx = cell_along(g, x), cy = cell_along(g, y), left = cx ? cx - 1 : 0, right = cx + 1 < g->cells ? cx + 1 : cx;
+    const int64_t cx = cell_along(g, x), cy = cell_along(g, y), left = cx ? cx - 1 : 0,
+                  right = cx + 1 < g->cells ? cx + 1 : cx;
     for (int64_t row = cy ? cy - 1 : 0; row <= cy + 1 && row < g->cells; row++)
         for (int32_t k = g->first[row * g->cells + left]; k < g->first[row * g->cells + right + 1]; k++) {
             const int32_t other = g->point_of[k];
@@ -188,7 +195,8 @@ static int64_t geometric_row(const void *arg, int64_t i, int32_t *col, double *v
 
 static bool rgg_make(const int64_t *p, int threads, generated *out)
 {
-    const int64_t share = 241741147823362708;       /* 0.3025 ln 2 2^60: radius^2 = 0.3025 K ln 2 / 2^K of the square's 2^62 */
+    /* 0.3025 ln 2 2^60: radius^2 = 0.3025 K ln 2 / 2^K of the square's 2^62 */
+    const int64_t share = 241741147823362708;
     geometric g = { .n = out->nrows, .scale = (int)p[0] };
     g.radius2 = g.scale > 2 ? share * g.scale >> (g.scale - 2) : share * g.scale << (2 - g.scale);
     for (g.cells = 1; (g.cells + 1) * (g.cells + 1) <= ((int64_t)1 << 62) / g.radius2; g.cells++) {}
@@ -200,16 +208,25 @@ static bool rgg_make(const int64_t *p, int threads, generated *out)
 
 static void rgg_size(const int64_t *p, shape *s)
 {
-    const double n = (double)((int64_t)1 << p[0]), degree = 0.66 * (double)p[0];    /* pi 0.3025 ln n */
-    *s = (shape) { n, n, degree < n ? n * degree : n * n };
+    const double n = (double)((int64_t)1 << p[0]), degree = 0.66 * (double)p[0]; /* pi 0.3025 ln n */
+    *s = (shape){ n, n, degree < n ? n * degree : n * n };
 }
 
 const family mesh_families[] = {
     { { "delaunay_nK[_rR]", "Delaunay triangulation of 2^K points, in runs of R along a curve",
         "rows 2^K, nonzeros 6 rows - 6 - 2 hull; R = 10", "delaunay_n20: 1048576 rows, 6291372 nonzeros" },
-      .least = { 2, 1 }, .most = { 24 }, .defaults = { 0, 10 }, .symmetric = true, .size = delaunay_size, .make = delaunay_make },
+      .least = { 2, 1 },
+      .most = { 24 },
+      .defaults = { 0, 10 },
+      .symmetric = true,
+      .size = delaunay_size,
+      .make = delaunay_make },
     { { "rgg_nK", "geometric graph of 2^K points", "rows 2^K, about 0.66 K nonzeros a row",
         "rgg_n_2_20_s0: 1048576 rows, 13783240 nonzeros" },
-      .least = { 1 }, .most = { 26 }, .symmetric = true, .size = rgg_size, .make = rgg_make },
+      .least = { 1 },
+      .most = { 26 },
+      .symmetric = true,
+      .size = rgg_size,
+      .make = rgg_make },
     { .info = { 0 } },
 };

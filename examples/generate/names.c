@@ -1,4 +1,5 @@
-/* Names of matrices: patterns of the families, names that stand for others, endings that change values and order. */
+/* Names of matrices: patterns of the families, names that stand for others, endings that change values and
+ * order. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,12 +8,15 @@
 
 #include "family.h"
 
-static const family *const groups[] = { stencil_families, lattice_families, graph_families, mesh_families, rectangular_families,
-                                      irregular_families };
+static const family *const groups[] = { stencil_families, lattice_families,     graph_families,
+                                        mesh_families,    rectangular_families, irregular_families };
 enum { GROUPS = sizeof groups / sizeof *groups, LONGEST_NAME = 128 };
 
-/* Matrices that measurements name, and originals whose sizes a family reaches. Figures of nonzeros are the measured ones. */
-static const struct alias { const char *name, *meaning; } aliases[] = {
+/* Matrices that measurements name, and originals whose sizes a family reaches. Figures of nonzeros are the
+ * measured ones. */
+static const struct alias {
+    const char *name, *meaning;
+} aliases[] = {
     { "air02", "rail_50_6774_61555" },
     { "atmosmodd", "atmosmodd_148_148_58" },
     { "atmosmodd_like", "atmosmodd_108_108_110" },
@@ -102,15 +106,16 @@ static char letter(const char *pattern, int k)
     return '?';
 }
 
-static bool in_limits(const char *name, const family *f, const int64_t *p, int count, char *error, size_t error_size)
+static bool in_limits(const char *name, const family *f, const int64_t *p, int count, char *error,
+                      size_t error_size)
 {
     for (int k = 0; k < count; k++) {
         const int64_t most = f->most[k] ? f->most[k] : INT32_MAX;
         if (p[k] >= f->least[k] && p[k] <= most) continue;
         char value[32] = "too large";
         if (p[k] < INT64_MAX) snprintf(value, sizeof value, "%" PRId64, p[k]);
-        snprintf(error, error_size, "%s: %c of %s is %s, not %" PRId64 " to %" PRId64, name, letter(f->info.pattern, k),
-                 f->info.pattern, value, f->least[k], most);
+        snprintf(error, error_size, "%s: %c of %s is %s, not %" PRId64 " to %" PRId64, name,
+                 letter(f->info.pattern, k), f->info.pattern, value, f->least[k], most);
         return false;
     }
     return true;
@@ -156,10 +161,11 @@ static void set_defaults(const family *f, int64_t *p, int given)
 
 bool parse_name(const char *name, request *r, char *error, size_t error_size)
 {
-    *r = (request) { 0 };
+    *r = (request){ 0 };
     char text[LONGEST_NAME];
     if (strlen(name) >= sizeof text) {
-        snprintf(error, error_size, "'%.20s...' has %zu letters; names have fewer than %d", name, strlen(name), LONGEST_NAME);
+        snprintf(error, error_size, "'%.20s...' has %zu letters; names have fewer than %d", name,
+                 strlen(name), LONGEST_NAME);
         return false;
     }
     strcpy(text, name);

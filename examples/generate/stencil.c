@@ -1,6 +1,7 @@
-/* Stencils on boxes of X x Y x Z points, x fastest: neighbours within the box, with constant or varying coefficients, and
- * elements of eight nodes with several unknowns a node (each node couples with the 27 around it by full blocks).
- * HPCG: J. Dongarra, M. Heroux, P. Luszczek, A new metric for ranking high-performance computing systems, 2016. */
+/* Stencils on boxes of X x Y x Z points, x fastest: neighbours within the box, with constant or varying
+ * coefficients, and elements of eight nodes with several unknowns a node (each node couples with the 27
+ * around it by full blocks). HPCG: J. Dongarra, M. Heroux, P. Luszczek, A new metric for ranking
+ * high-performance computing systems, 2016. */
 #include "family.h"
 #include "hash.h"
 
@@ -8,10 +9,11 @@ enum { MOST_NEIGHBOURS = 27 };
 
 typedef struct grid {
     int64_t n[3];
-    int count;                                      /* of offsets, in the order of their points' numbers */
+    int count; /* of offsets, in the order of their points' numbers */
     int8_t at[MOST_NEIGHBOURS][3];
-    int64_t unknowns;                               /* a point */
-    /* The entry from point i to point j, offset k, of a family with values of its own; the diagonal gets shift minus their sum. */
+    int64_t unknowns; /* a point */
+    /* The entry from point i to point j, offset k, of a family with values of its own; the diagonal gets
+     * shift minus their sum. */
     double (*coupling)(const struct grid *, int64_t i, int64_t j, int k);
     double shift;
 } grid;
@@ -52,7 +54,8 @@ static int neighbours(const grid *g, int64_t i, int64_t out[MOST_NEIGHBOURS], in
     return found;
 }
 
-static void own_values(const grid *g, int64_t i, int found, const int64_t *near, const int *which, double *val)
+static void own_values(const grid *g, int64_t i, int found, const int64_t *near, const int *which,
+                       double *val)
 {
     double sum = 0;
     int diagonal = 0;
@@ -85,7 +88,8 @@ static int64_t grid_row(const void *arg, int64_t row, int32_t *col, double *val)
 
 static double pairs(int64_t n)
 {
-    return 3.0 * (double)n - 2;                     /* of points that are the same or next to each other, on a line of n */
+    /* of points that are the same or next to each other, on a line of n */
+    return 3.0 * (double)n - 2;
 }
 
 static void star_size(const int64_t *p, int dimensions, shape *s)
@@ -97,8 +101,14 @@ static void star_size(const int64_t *p, int dimensions, shape *s)
     s->nrows = s->ncols = points;
 }
 
-static void star2_size(const int64_t *p, shape *s) { star_size(p, 2, s); }
-static void star3_size(const int64_t *p, shape *s) { star_size(p, 3, s); }
+static void star2_size(const int64_t *p, shape *s)
+{
+    star_size(p, 2, s);
+}
+static void star3_size(const int64_t *p, shape *s)
+{
+    star_size(p, 3, s);
+}
 
 static void block_size(double unknowns, const int64_t *n, shape *s)
 {
@@ -106,7 +116,10 @@ static void block_size(double unknowns, const int64_t *n, shape *s)
     s->nnz = unknowns * unknowns * pairs(n[0]) * pairs(n[1]) * pairs(n[2]);
 }
 
-static void stencil27_size(const int64_t *p, shape *s) { block_size(1, p, s); }
+static void stencil27_size(const int64_t *p, shape *s)
+{
+    block_size(1, p, s);
+}
 
 static const int64_t *fem_box(const int64_t *p, int64_t n[3])
 {
@@ -198,7 +211,7 @@ static double rate(const grid *g, int64_t i, int64_t j, int k)
 static bool mc2box_make(const int64_t *p, int threads, generated *out)
 {
     grid g = make_grid(p, 2, 1);
-    g.count--;                                      /* none towards y+1, the last of the offsets */
+    g.count--; /* none towards y+1, the last of the offsets */
     g.coupling = rate;
     return build_rows(out, threads, grid_row, &g);
 }
@@ -208,24 +221,64 @@ static bool mc2box_make(const int64_t *p, int threads, generated *out)
 
 const family stencil_families[] = {
     { { "lap2d_X[_Y]", "5-point Laplacian", "rows XY, nonzeros 5XY - 2X - 2Y; 4 and -1", "-" },
-      BOX2, .diagonal = 4, .off_diagonal = -1, .symmetric = true, .size = star2_size, .make = star2_make },
+      BOX2,
+      .diagonal = 4,
+      .off_diagonal = -1,
+      .symmetric = true,
+      .size = star2_size,
+      .make = star2_make },
     { { "lap3d_X[_Y_Z]", "7-point Laplacian", "rows XYZ, nonzeros 7XYZ - 2(XY + YZ + ZX); 6 and -1", "-" },
-      BOX3, .diagonal = 6, .off_diagonal = -1, .symmetric = true, .size = star3_size, .make = star3_make },
+      BOX3,
+      .diagonal = 6,
+      .off_diagonal = -1,
+      .symmetric = true,
+      .size = star3_size,
+      .make = star3_make },
     { { "stencil27_X[_Y_Z]", "27-point stencil", "rows XYZ, nonzeros (3X-2)(3Y-2)(3Z-2); 26 and -1", "-" },
-      BOX3, .diagonal = 26, .off_diagonal = -1, .symmetric = true, .size = stencil27_size, .make = stencil27_make },
+      BOX3,
+      .diagonal = 26,
+      .off_diagonal = -1,
+      .symmetric = true,
+      .size = stencil27_size,
+      .make = stencil27_make },
     { { "hpcg_X[_Y_Z]", "the matrix of HPCG, another name of stencil27", "as stencil27", "HPCG: the same" },
-      BOX3, .diagonal = 26, .off_diagonal = -1, .symmetric = true, .size = stencil27_size, .make = stencil27_make },
-    { { "atmosmodd_X[_Y_Z]", "7-point, varying coefficients, not symmetric", "as lap3d; coefficients of height and wind",
-        "atmosmodd: 1270432 rows, 8814880 nonzeros" },
-      BOX3, .values = OWN, .diagonal = 6, .off_diagonal = -1, .size = star3_size, .make = atmosmodd_make },
-    { { "ecology_X[_Y]", "5-point Laplacian with whole weights of 1 to 32", "as lap2d; minus a weight, and their sum",
-        "ecology1: 1000000 rows, 4996000 nonzeros" },
-      BOX2, .values = OWN, .diagonal = 4, .off_diagonal = -1, .symmetric = true, .size = star2_size, .make = ecology_make },
+      BOX3,
+      .diagonal = 26,
+      .off_diagonal = -1,
+      .symmetric = true,
+      .size = stencil27_size,
+      .make = stencil27_make },
+    { { "atmosmodd_X[_Y_Z]", "7-point, varying coefficients, not symmetric",
+        "as lap3d; coefficients of height and wind", "atmosmodd: 1270432 rows, 8814880 nonzeros" },
+      BOX3,
+      .values = OWN,
+      .diagonal = 6,
+      .off_diagonal = -1,
+      .size = star3_size,
+      .make = atmosmodd_make },
+    { { "ecology_X[_Y]", "5-point Laplacian with whole weights of 1 to 32",
+        "as lap2d; minus a weight, and their sum", "ecology1: 1000000 rows, 4996000 nonzeros" },
+      BOX2,
+      .values = OWN,
+      .diagonal = 4,
+      .off_diagonal = -1,
+      .symmetric = true,
+      .size = star2_size,
+      .make = ecology_make },
     { { "mc2box_X[_Y]", "Markov chain of an epidemic on a box of states",
         "rows XY, nonzeros 4XY - X - 2Y; rates, and minus their sum", "-" },
-      BOX2, .values = OWN, .size = mc2box_size, .make = mc2box_make },
-    { { "femBdof_X[_Y_Z]", "hexahedral elements, B unknowns a node", "rows BXYZ, nonzeros B^2 (3X-2)(3Y-2)(3Z-2)",
+      BOX2,
+      .values = OWN,
+      .size = mc2box_size,
+      .make = mc2box_make },
+    { { "femBdof_X[_Y_Z]", "hexahedral elements, B unknowns a node",
+        "rows BXYZ, nonzeros B^2 (3X-2)(3Y-2)(3Z-2)",
         "cant: 62451 rows, 4007383 nonzeros, 3 unknowns a node" },
-      .least = { 1, 1, 1, 1 }, .most = { 64 }, .values = RANDOM, .symmetric = true, .size = fem_size, .make = fem_make },
+      .least = { 1, 1, 1, 1 },
+      .most = { 64 },
+      .values = RANDOM,
+      .symmetric = true,
+      .size = fem_size,
+      .make = fem_make },
     { .info = { 0 } },
 };

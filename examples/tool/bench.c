@@ -11,16 +11,23 @@ static void describe_rows(bench *b)
 {
     double squares = 0;
     const int32_t *col = b->csr.col;
-    b->shortest = INT64_MAX;
-    b->strict = true;
+    int64_t shortest = INT64_MAX, longest = 0;
+    bool strict = true;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(b->set->threads) schedule(guided) reduction(min : shortest)             \
+    reduction(max : longest) reduction(+ : squares) reduction(&& : strict)
+#endif
     for (int64_t r = 0; r < b->csr.nrows; r++) {
-        const int64_t from = index_at(b->csr.ptr, b->csr.ptr_type, r), to = index_at(b->csr.ptr, b->csr.ptr_type, r + 1), n = to - from;
-        for (int64_t k = from + 1; k < to; k++) b->strict = b->strict && col[k - 1] < col[k];
-        b->shortest = n < b->shortest ? n : b->shortest;
-        b->longest = n > b->longest ? n : b->longest;
+        const int64_t from = index_at(b->csr.ptr, b->csr.ptr_type, r),
+                      to = index_at(b->csr.ptr, b->csr.ptr_type, r + 1), n = to - from;
+        for (int64_t k = from + 1; k < to; k++) strict = strict && col[k - 1] < col[k];
+        shortest = n < shortest ? n : shortest;
+        longest = n > longest ? n : longest;
         squares += (double)n * (double)n;
     }
-    if (!b->csr.nrows) b->shortest = 0;
+    b->shortest = b->csr.nrows ? shortest : 0;
+    b->longest = longest;
+    b->strict = strict;
     const double rows = b->csr.nrows ? (double)b->csr.nrows : 1.0;
     b->mean = (double)b->csr.nnz / rows;
     b->deviation = sqrt(fmax(0.0, squares / rows - b->mean * b->mean));
@@ -36,34 +43,34 @@ static void make_vectors(bench *b)
     for (int64_t k = 0; k < b->csr.nrows; k++) vector_set(b->y0, b->type, k, sample(-1 - k));
     b->mx = b->x;
     b->my = b->y;
-    for (int i = 0; b->set->state[ROTATED] && !b->set->on_device && i < ROTATION; i++) {
-        b->xs[i] = checked_alloc(nx * each);
-        b->ys[i] = checked_alloc(ny * each);
-        memcpy(b->xs[i], b->x, nx * each);
-        memcpy(b->ys[i], b->y0, ny * each);
-    }
 }
 
 static bool send(bench *b, const void *host, size_t bytes, void **there)
 {
-    return spmvx_buffer_alloc(b->ctx, bytes, there) == SPMVX_OK && spmvx_buffer_upload(b->ctx, *there, host, bytes) == SPMVX_OK;
+    return spmvx_buffer_alloc(b->ctx, bytes, there) == SPMVX_OK &&
+           spmvx_buffer_upload(b->ctx, *there, host, bytes) == SPMVX_OK;
 }
 
-/* Vectors and CSR on the device, and a matrix that borrows it. */
+/* Vectors and CSR on the device, and a matrix that borrows it; after that the host's arrays go. False when
+ * there is no room: the context's last error says so. */
 static bool send_all(bench *b)
 {
-    const size_t each = type_bytes(b->type), nx = (size_t)b->csr.ncols * each, ny = (size_t)b->csr.nrows * each;
+    const size_t each = type_bytes(b->type), nx = (size_t)b->csr.ncols * each,
+                 ny = (size_t)b->csr.nrows * each;
+    b->mx = b->my = NULL; /* not the host's */
     bool ok = send(b, b->x, nx, &b->mx) && send(b, b->y0, ny, &b->my);
-    for (int i = 0; b->set->state[ROTATED] && i < ROTATION; i++) ok = ok && send(b, b->x, nx, &b->xs[i]) && send(b, b->y0, ny, &b->ys[i]);
     spmvx_arrays a = b->csr;
     a.size = sizeof a;
-    ok = ok && send(b, b->csr.ptr, (size_t)(b->csr.nrows + 1) * (b->csr.ptr_type == SPMVX_I64 ? 8 : 4), &b->ptr) &&
-         send(b, b->csr.col, (size_t)b->csr.nnz * 4, &b->col) && send(b, b->csr.val, (size_t)b->csr.nnz * each, &b->val);
+    ok = ok &&
+         send(b, b->csr.ptr, (size_t)(b->csr.nrows + 1) * (b->csr.ptr_type == SPMVX_I64 ? 8 : 4), &b->ptr) &&
+         send(b, b->csr.col, (size_t)b->csr.nnz * 4, &b->col) &&
+         send(b, b->csr.val, (size_t)b->csr.nnz * each, &b->val);
     a.ptr = b->ptr;
     a.col = b->col;
     a.val = b->val;
     ok = ok && spmvx_matrix_create(b->ctx, &a, SPMVX_BORROW | SPMVX_TRUST, &b->lent) == SPMVX_OK;
-    if (!ok) fail(b->ctx, base_name(b->name));
+    input_release(&b->in);
+    b->csr.ptr = b->csr.row = b->csr.col = b->csr.val = NULL;
     return ok;
 }
 
@@ -75,17 +82,7 @@ static void clear(bench *b)
         void *const there[] = { b->ptr, b->col, b->val, b->mx, b->my };
         for (size_t i = 0; i < sizeof there / sizeof *there; i++) spmvx_buffer_free(b->ctx, there[i]);
     }
-    spmvx_matrix_destroy(b->csr_holder);
-    spmvx_matrix_destroy(b->m);
-    for (int i = 0; i < ROTATION; i++) {
-        if (b->set->on_device) {
-            spmvx_buffer_free(b->ctx, b->xs[i]);
-            spmvx_buffer_free(b->ctx, b->ys[i]);
-        } else {
-            free(b->xs[i]);
-            free(b->ys[i]);
-        }
-    }
+    input_release(&b->in);
     free(b->x);
     free(b->y);
     free(b->y0);
@@ -96,21 +93,36 @@ static void clear(bench *b)
     free(b);
 }
 
-/* A result that is wrong beyond rounding fails the run, and so does a contender that did not run but should have. */
+/* A result that is wrong beyond rounding fails the run, and so do a kernel that should have run and a
+ * matrix of which nothing could be measured. What does not fit, and a peer that fails, has a row that says
+ * so, which is all. */
 static int verdict(const bench *b)
 {
     int result = EXIT_SUCCESS;
     for (int i = 0; i < b->count; i++) {
         const contender *c = &b->who[i];
         if (c->unsuited || (c->ready && c->error <= bound_of(b))) continue;
-        if (c->ready) fprintf(stderr, "spmvx: %s: %s is wrong: error %.1e\n", base_name(b->name), c->name, c->error);
-        else fprintf(stderr, "spmvx: %s: %s did not run: %s\n", base_name(b->name), c->name, c->note);
-        result = EXIT_FAILURE;
+        if (c->ready)
+            fprintf(stderr, "spmvx: %s: %s is wrong: error %.1e\n", base_name(b->name), c->name, c->error);
+        else fprintf(stderr, "spmvx: %s: %s did not run: %s\n", base_name(b->name), c->name, why_not(b, c));
+        if (c->ready || c->kind != PEER) result = EXIT_FAILURE;
     }
-    return result;
+    if (b->results) return result;
+    fprintf(stderr, "spmvx: %s: nothing could be measured%s%s\n", base_name(b->name), b->count ? ": " : "",
+            b->count ? why_not(b, &b->who[0]) : "");
+    return EXIT_FAILURE;
 }
 
-static int bench_matrix(const settings *set, spmvx_context *ctx, spmvx_context *host, const char *name, spmvx_type type, report *out, summary *total)
+/* Bytes of CSR's arrays, x and y once. */
+static double csr_bytes(const bench *b)
+{
+    const double each = (double)type_bytes(b->type), ptr = b->csr.nnz > INT32_MAX ? 8.0 : 4.0;
+    return (double)b->csr.nnz * (4 + each) + ptr * (double)(b->csr.nrows + 1) +
+           each * (double)(b->csr.nrows + b->csr.ncols);
+}
+
+static int bench_matrix(const settings *set, spmvx_context *ctx, spmvx_context *host, const char *name,
+                        spmvx_type type, report *out, summary *total)
 {
     bench *b = checked_alloc(sizeof *b);
     b->set = set;
@@ -119,20 +131,15 @@ static int bench_matrix(const settings *set, spmvx_context *ctx, spmvx_context *
     b->name = name;
     b->type = type;
     int result = EXIT_FAILURE;
-    b->m = matrix_of(host, name, type);
-    if (b->m && as_csr(host, b->m, &b->csr_holder, &b->csr)) {
-        const double each = (double)type_bytes(type);
-        b->csr_bytes = (double)b->csr.nnz * (4 + each) + 4.0 * (double)(b->csr.nrows + 1) + each * (double)(b->csr.nrows + b->csr.ncols);
+    if (input_open(host, name, type, set->on_device, &b->in)) {
+        b->csr = b->in.csr;
+        b->csr_bytes = csr_bytes(b);
         b->bandwidth = checked_alloc((size_t)set->rounds * sizeof *b->bandwidth);
-        describe_rows(b);
         b->clock = checked_alloc((size_t)set->rounds * sizeof *b->clock);
+        describe_rows(b);
         make_vectors(b);
         make_reference(b);
-        if (set->on_device && !send_all(b)) {
-            clear(b);
-            return EXIT_FAILURE;
-        }
-        prepare_contenders(b);
+        prepare_contenders(b, set->on_device && !send_all(b) ? spmvx_last_error(ctx) : NULL);
         for (state s = WARM; s < STATES; s++) {
             if (!set->state[s]) continue;
             measure(b, s);
@@ -168,7 +175,7 @@ static bool parse_number(const char *text, double *out)
 
 typedef struct wishes {
     const char *place, *wisdom, *types, *states, *suite, *peers, *beta, *min_time, *output;
-    int64_t threads, rounds, warmup, flush, device;
+    int64_t threads, rounds, warmup, flush, device, max_bytes;
     bool json, csv, markdown;
 } wishes;
 
@@ -177,30 +184,39 @@ static int check(const wishes *w, settings *set, report *out)
     static const char *const types[] = { "f64", "f32" };
     const command *c = &command_bench;
     double milliseconds;
-    if (!choose(w->types, types, 2, set->type)) return usage_error(c, "--types is '%s', not f64, f32 or f64,f32", w->types);
-    if (!choose(w->states, state_names, STATES, set->state)) return usage_error(c, "--states is '%s', not a list of warm, cold, rotated, graph", w->states);
-    if (w->rounds < 1 || w->rounds > 10000) return usage_error(c, "--repeat is %" PRId64 ", not 1 to 10000", w->rounds);
+    if (!choose(w->types, types, 2, set->type))
+        return usage_error(c, "--types is '%s', not f64, f32 or f64,f32", w->types);
+    if (!choose(w->states, state_names, STATES, set->state))
+        return usage_error(c, "--states is '%s', not a list of warm, cold, rotated, graph", w->states);
+    if (w->rounds < 1 || w->rounds > 10000)
+        return usage_error(c, "--repeat is %" PRId64 ", not 1 to 10000", w->rounds);
     if (w->warmup > 10000) return usage_error(c, "--warmup is %" PRId64 ", above 10000", w->warmup);
-    if (w->flush < 1 || w->flush > 65536) return usage_error(c, "--flush is %" PRId64 ", not 1 to 65536", w->flush);
+    if (w->flush < 1 || w->flush > 65536)
+        return usage_error(c, "--flush is %" PRId64 ", not 1 to 65536", w->flush);
     if (!parse_number(w->beta, &set->beta)) return usage_error(c, "--beta is '%s', not a number", w->beta);
     if (!parse_number(w->min_time, &milliseconds) || milliseconds < 0 || milliseconds > 1e5)
         return usage_error(c, "--min-time is '%s', not milliseconds from 0 to 100000", w->min_time);
-    if (w->json + w->csv + w->markdown > 1) return usage_error(c, "--json, --csv and --markdown exclude each other");
+    if (w->json + w->csv + w->markdown > 1)
+        return usage_error(c, "--json, --csv and --markdown exclude each other");
     set->min_time = 1e-3 * milliseconds;
+    set->max_bytes = (size_t)w->max_bytes;
     set->rounds = (int)w->rounds;
     set->warmup = (int)w->warmup;
     out->kind = w->json ? JSON : w->csv ? CSV : w->markdown ? MARKDOWN : TEXT_TABLE;
     return -1;
 }
 
-static int bench_all(const settings *set, spmvx_context *ctx, spmvx_context *host, const inputs *in, report *out)
+static int bench_all(const settings *set, spmvx_context *ctx, spmvx_context *host, const inputs *in,
+                     report *out)
 {
     int result = in->failed ? EXIT_FAILURE : EXIT_SUCCESS;
     summary *total = summary_new();
     report_begin(out, ctx, set);
     for (int i = 0; i < in->count; i++)
         for (int t = 0; t < 2; t++)
-            if (set->type[t] && bench_matrix(set, ctx, host, in->names[i], t ? SPMVX_F32 : SPMVX_F64, out, total) != EXIT_SUCCESS) result = EXIT_FAILURE;
+            if (set->type[t] && bench_matrix(set, ctx, host, in->names[i], t ? SPMVX_F32 : SPMVX_F64, out,
+                                             total) != EXIT_SUCCESS)
+                result = EXIT_FAILURE;
     report_end(out);
     if (out->kind == TEXT_TABLE) summary_print(total, out->out);
     summary_free(total);
@@ -220,7 +236,8 @@ static bool open_place(const wishes *w, settings *set, spmvx_context *host, spmv
     o.device = (int32_t)(w->device > INT32_MAX ? INT32_MAX : w->device);
     o.threads = (int32_t)w->threads;
     spmvx_context *tried = NULL;
-    if (o.place != SPMVX_HOST && spmvx_context_create(&o, &tried) != SPMVX_OK) return fail(NULL, "context"), false;
+    if (o.place != SPMVX_HOST && spmvx_context_create(&o, &tried) != SPMVX_OK)
+        return fail(NULL, "context"), false;
     if (tried) spmvx_context_get_info(tried, &i);
     if (!tried || i.place == SPMVX_HOST) {
         spmvx_context_destroy(tried);
@@ -247,15 +264,25 @@ static int run(int argc, char **argv)
 {
     const char *files[MOST_FILES];
     int count;
-    wishes w = { .place = "any", .types = "f64", .states = "warm", .beta = "0", .min_time = "0.2", .rounds = 15, .warmup = 3, .flush = 256 };
+    wishes w = { .place = "any",
+                 .types = "f64",
+                 .states = "warm",
+                 .beta = "0",
+                 .min_time = "0.2",
+                 .rounds = 15,
+                 .warmup = 3,
+                 .flush = 256 };
     settings set = { 0 };
     report out = { .out = stdout };
     const option options[] = {
-        { "--suite", 0, TEXT, &w.suite, "NAME", "matrices of a suite: quick, host, gpu, small; or a directory's files" },
-        { "--kernels", 0, TEXT, &set.kernels, "LIST", "only these, apart by ';' (parameters have commas), 'auto' among them; default: all" },
+        { "--suite", 0, TEXT, &w.suite, "NAME",
+          "matrices of a suite: quick, host, gpu, small; or a directory's files" },
+        { "--kernels", 0, TEXT, &set.kernels, "LIST",
+          "only these, apart by ';' (parameters have commas), 'auto' among them; default: all" },
         { "--peers", 0, TEXT, &w.peers, "LIST", "peers' modules, or directories of them, apart by ','" },
         { "--types", 0, TEXT, &w.types, "T", "f64 (default), f32, or f64,f32" },
-        { "--states", 0, TEXT, &w.states, "LIST", "of warm (default), cold (caches emptied), rotated (other x and y each time), graph" },
+        { "--states", 0, TEXT, &w.states, "LIST",
+          "of warm (default), cold (caches emptied), rotated (other x and y each time), graph" },
         { "--place", 0, TEXT, &w.place, "P", "host, cuda or any (default): where to multiply" },
         { "--device", 0, COUNT, &w.device, "N", "number of the GPU (default 0)" },
         { "--beta", 0, TEXT, &w.beta, "V", "y = A x + V y (default 0)" },
@@ -263,20 +290,28 @@ static int run(int argc, char **argv)
         { "--warmup", 0, COUNT, &w.warmup, "N", "multiplications before the first round (default 3)" },
         { "--min-time", 0, TEXT, &w.min_time, "MS", "milliseconds of a sample, at least (default 0.2)" },
         { "--wisdom", 0, TEXT, &w.wisdom, "FILE", "what 'spmvx tune' found, for AUTO" },
-        { "--flush", 0, COUNT, &w.flush, "MB", "megabytes read to empty the caches and to tell the bandwidth (default 256)" },
+        { "--max-bytes", 0, COUNT, &w.max_bytes, "N",
+          "bytes that a contender may hold (0: 16 times CSR's and 64 MiB)" },
+        { "--flush", 0, COUNT, &w.flush, "MB",
+          "megabytes read to empty the caches and to tell the bandwidth (default 256)" },
         { "--threads", 0, COUNT, &w.threads, "N", "threads to use (0: OpenMP's default)" },
         { "--json", 0, FLAG, &w.json, NULL, "results as JSON" },
         { "--csv", 0, FLAG, &w.csv, NULL, "results as comma-separated values" },
         { "--markdown", 0, FLAG, &w.markdown, NULL, "results as Markdown tables" },
-        { "--output", 'o', TEXT, &w.output, "FILE", "results to a file, which is complete after every matrix" }, { 0 } };
+        { "--output", 'o', TEXT, &w.output, "FILE",
+          "results to a file, which is complete after every matrix" },
+        { 0 }
+    };
     int status = parse(&command_bench, options, argc, argv, files, &count);
-    if (status < 0 && !count && !w.suite) status = usage_error(&command_bench, "no file, name or suite given");
+    if (status < 0 && !count && !w.suite)
+        status = usage_error(&command_bench, "no file, name or suite given");
     if (status < 0) status = check(&w, &set, &out);
     if (status >= 0) return status;
     spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
     spmvx_context *host = open_context(w.threads), *ctx = NULL;
     set.flush_bytes = (size_t)w.flush << 20;
-    const bool ready = host && open_place(&w, &set, host, &ctx) && import_wisdom(ctx, w.wisdom) && load_peers(w.peers, set.on_device);
+    const bool ready = host && open_place(&w, &set, host, &ctx) && import_wisdom(ctx, w.wisdom) &&
+                       load_peers(w.peers, set.on_device);
     if (!ready) {
         close_place(&set, host, ctx);
         return EXIT_FAILURE;
@@ -305,12 +340,25 @@ static int run(int argc, char **argv)
     return status;
 }
 
-const command command_bench = { "bench", "[options] [FILE|NAME]...", "Time every kernel on a matrix, side by side",
-    "A NAME that is no file is a generated matrix ('spmvx generate --list'). Columns: setup (conversion from CSR; the median of\n"
-    "up to 7 within 20 ms), time of a multiplication (median and quartiles over the rounds), GFLOP/s (2 a nonzero), GB/s by the\n"
-    "bytes of plain CSR with x and y once and by what the format streams, the latter's share of the bandwidth at which memory\n"
-    "was read in the same rounds, after how many multiplications the set-up has paid against csr-vector, the memory that set-up\n"
-    "took at its peak, and the largest error of a row against a long-double reference, relative to |A||x| + |beta||y|. ** marks\n"
-    "the fastest; where others are as fast in a quarter of the rounds, there is no winner, and * marks them all.\n"
-    "Exit status 1 when a result is wrong, or a kernel or a matrix failed; a format that would take many times the memory of\n"
-    "CSR is told and passed over.", run };
+const command command_bench = {
+    "bench", "[options] [FILE|NAME]...", "Time every kernel on a matrix, side by side",
+    "A NAME that is no file is a generated matrix ('spmvx generate --list'). "
+    "Columns: setup (conversion from CSR, on a device from\n"
+    "CSR that lies there, borrowed and trusted; the median of up to 7, of AUTO by "
+    "timing the first), the same in multiplications\n"
+    "by csr-vector, time of a multiplication (median and quartiles over the "
+    "rounds), GFLOP/s (2 a nonzero), GB/s by the\n"
+    "bytes of plain CSR with x and y once and by what the format streams, the "
+    "latter's share of the bandwidth at which memory\n"
+    "was read in the same rounds, after how many multiplications the set-up has "
+    "paid against csr-vector, the memory that set-up\n"
+    "took at its peak, and the largest error of a row against a long-double "
+    "reference, relative to |A||x| + |beta||y|. ** marks\n"
+    "the fastest; where others are as fast in a quarter of the rounds, there is "
+    "no winner, and * marks them all.\n"
+    "A contender that finds no memory, would hold too much, or is not served has "
+    "a row that says so, and so has a peer that\n"
+    "fails. Exit status 1 when a result is wrong, when a kernel fails otherwise, "
+    "or when nothing of a matrix could be measured.",
+    run
+};

@@ -1,6 +1,7 @@
-/* spmvx check: all that is wrong with a Matrix Market file, line by line, where reading it stops at the first error. What the
- * library refuses is an error here; what it takes and a user may not have meant is a warning. The text streams by; memory is
- * for one line, and for the places of a number of entries, to find repeats.
+/* spmvx check: all that is wrong with a Matrix Market file, line by line, where reading it stops at the
+ * first error. What the library refuses is an error here; what it takes and a user may not have meant is a
+ * warning. The text streams by; memory is for one line, and for the places of a number of entries, to find
+ * repeats.
  * Source: Boisvert, Pozo, Remington, The Matrix Market exchange formats, NISTIR 5935, 1996. */
 #include <inttypes.h>
 #include <math.h>
@@ -15,10 +16,14 @@
 
 enum { LIMIT = 20, REMEMBER = 1 << 24, TOKENS = 8, LONG_NUMBER = 300 };
 
-typedef enum field { ANY, REAL, INTEGER, PATTERN } field;   /* ANY: the banner does not tell, or the library reads no such */
+/* ANY: the banner does not tell, or the library reads no such */
+typedef enum field { ANY, REAL, INTEGER, PATTERN } field;
 typedef enum symmetry { GENERAL, SYMMETRIC, SKEW } symmetry;
 
-typedef struct place { uint64_t at; int64_t line; } place;  /* at: row << 32 | column */
+typedef struct place {
+    uint64_t at;
+    int64_t line;
+} place; /* at: row << 32 | column */
 
 typedef struct check {
     const char *path;
@@ -26,18 +31,20 @@ typedef struct check {
     progress bar;
     int64_t line, errors, warnings;
     enum { BANNER, SIZES, ENTRIES, NO_MATRIX } stage;
-    bool array, sized;                      /* sized: the line of sizes is known and makes sense */
+    bool array, sized; /* sized: the line of sizes is known and makes sense */
     field field;
     symmetry symmetry;
     int64_t nrows, ncols, announced;
-    int64_t count, first_excess;            /* entries; a line */
+    int64_t count, first_excess; /* entries; a line */
     place *places;
     int64_t kept, room;
-    uint64_t by_rows, by_columns;           /* of the last entry, its place in either order */
-    bool rows_rise, columns_rise;           /* all entries so far are in that order: none repeats */
+    uint64_t by_rows, by_columns; /* of the last entry, its place in either order */
+    bool rows_rise, columns_rise; /* all entries so far are in that order: none repeats */
 } check;
 
-typedef struct token { char *begin, *end; } token;
+typedef struct token {
+    char *begin, *end;
+} token;
 
 /* ---- what is said ---- */
 
@@ -49,8 +56,7 @@ static void say(check *c, int64_t line, const char *kind, const char *format, va
     putchar('\n');
 }
 
-__attribute__((format(printf, 3, 4)))
-static void error(check *c, int64_t line, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void error(check *c, int64_t line, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -58,8 +64,7 @@ static void error(check *c, int64_t line, const char *format, ...)
     va_end(args);
 }
 
-__attribute__((format(printf, 3, 4)))
-static void warning(check *c, int64_t line, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void warning(check *c, int64_t line, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -67,13 +72,16 @@ static void warning(check *c, int64_t line, const char *format, ...)
     va_end(args);
 }
 
-typedef struct excerpt { char text[24]; } excerpt;
+typedef struct excerpt {
+    char text[24];
+} excerpt;
 
 /* The first 20 characters of a token, for a message. */
 static excerpt shown(token t)
 {
     excerpt e = { { 0 } };
-    for (int n = 0; t.begin < t.end && n < 20; t.begin++) e.text[n++] = *t.begin > 31 && *t.begin < 127 ? *t.begin : '?';
+    for (int n = 0; t.begin < t.end && n < 20; t.begin++)
+        e.text[n++] = *t.begin > 31 && *t.begin < 127 ? *t.begin : '?';
     return e;
 }
 
@@ -125,7 +133,7 @@ static bool whole(token t, int64_t *out)
     return p == t.end;
 }
 
-typedef enum number { NONE, WHOLE, FRACTION, SCALED, NOT_FINITE } number;   /* SCALED: with an exponent */
+typedef enum number { NONE, WHOLE, FRACTION, SCALED, NOT_FINITE } number; /* SCALED: with an exponent */
 
 static number number_kind(token t)
 {
@@ -160,20 +168,25 @@ static void check_banner(check *c, const token *t, int n)
     static const char *const fields[] = { "real", "double", "integer", "pattern", "complex", NULL };
     static const field known[] = { REAL, REAL, INTEGER, PATTERN, ANY, ANY };
     static const char *const symmetries[] = { "general", "symmetric", "skew-symmetric", "hermitian", NULL };
-    static const char *const words[] = { "banner", "object (matrix)", "layout (coordinate or array)", "field (real, integer or pattern)",
+    static const char *const words[] = { "banner", "object (matrix)", "layout (coordinate or array)",
+                                         "field (real, integer or pattern)",
                                          "symmetry (general, symmetric or skew-symmetric)" };
     if (n < 5) error(c, c->line, "the banner lacks the %s", words[n]);
     if (n > 5) error(c, c->line, "after the symmetry comes '%s'", shown(t[5]).text);
-    if (n > 1 && !is_word(t[1], "matrix")) error(c, c->line, "the object is '%s', not 'matrix'", shown(t[1]).text);
+    if (n > 1 && !is_word(t[1], "matrix"))
+        error(c, c->line, "the object is '%s', not 'matrix'", shown(t[1]).text);
     c->array = n > 2 && is_word(t[2], "array");
-    if (n > 2 && !c->array && !is_word(t[2], "coordinate")) error(c, c->line, "the layout is '%s', not 'coordinate' or 'array'", shown(t[2]).text);
+    if (n > 2 && !c->array && !is_word(t[2], "coordinate"))
+        error(c, c->line, "the layout is '%s', not 'coordinate' or 'array'", shown(t[2]).text);
     const int f = n > 3 ? which(t[3], fields) : 5, s = n > 4 ? which(t[4], symmetries) : 0;
     c->field = known[f];
     c->symmetry = s < 3 ? (symmetry)s : GENERAL;
     if (n > 3 && f == 4) error(c, c->line, "the field is 'complex', which is not read");
-    if (n > 3 && f == 5) error(c, c->line, "the field is '%s', not real, integer or pattern", shown(t[3]).text);
+    if (n > 3 && f == 5)
+        error(c, c->line, "the field is '%s', not real, integer or pattern", shown(t[3]).text);
     if (s == 3) error(c, c->line, "the symmetry is 'hermitian', which is not read");
-    if (s == 4) error(c, c->line, "the symmetry is '%s', not general, symmetric or skew-symmetric", shown(t[4]).text);
+    if (s == 4)
+        error(c, c->line, "the symmetry is '%s', not general, symmetric or skew-symmetric", shown(t[4]).text);
     if (c->field == PATTERN && c->symmetry == SKEW) error(c, c->line, "a pattern cannot be skew-symmetric");
     if (c->field == PATTERN && c->array) {
         error(c, c->line, "a pattern cannot be an array");
@@ -202,10 +215,13 @@ static void check_sizes(check *c, const token *t, int n)
     if (n < want) error(c, c->line, "the number of %s is missing", names[n]);
     if (n > want) error(c, c->line, "after the sizes comes '%s'", shown(t[want]).text);
     if (c->sized && c->symmetry != GENERAL && c->nrows != c->ncols)
-        error(c, c->line, "%" PRId64 " rows and %" PRId64 " columns, in a symmetric matrix", c->nrows, c->ncols);
+        error(c, c->line, "%" PRId64 " rows and %" PRId64 " columns, in a symmetric matrix", c->nrows,
+              c->ncols);
     if (!c->sized) c->nrows = c->ncols = INT32_MAX;
     if (c->array && c->sized)
-        c->announced = c->symmetry == GENERAL ? c->nrows * c->ncols : c->nrows * (c->nrows + (c->symmetry == SYMMETRIC ? 1 : -1)) / 2;
+        c->announced = c->symmetry == GENERAL
+                           ? c->nrows * c->ncols
+                           : c->nrows * (c->nrows + (c->symmetry == SYMMETRIC ? 1 : -1)) / 2;
 }
 
 /* Without a banner the rest is checked where the lines look like a matrix, as one of unknown field. */
@@ -226,7 +242,8 @@ static void check_first_line(check *c, char *p, char *end)
     }
     error(c, c->line, "the file does not begin with %%%%MatrixMarket");
     if (!n || *t[0].begin == '%') return;
-    if (n == 3 && whole(t[0], &ignored) && whole(t[1], &ignored) && whole(t[2], &ignored)) check_sizes(c, t, n);
+    if (n == 3 && whole(t[0], &ignored) && whole(t[1], &ignored) && whole(t[2], &ignored))
+        check_sizes(c, t, n);
     else c->stage = NO_MATRIX;
 }
 
@@ -236,7 +253,8 @@ static bool check_index(check *c, const char *name, token t, int64_t most, int64
 {
     if (!whole(t, out)) error(c, c->line, "the %s is '%s', not a whole number", name, shown(t).text);
     else if (*out < 1 || *out > most)
-        error(c, c->line, "%s %s is not in 1 ... %" PRId64 "%s", name, shown(t).text, most, *out ? "" : "; they begin at 1");
+        error(c, c->line, "%s %s is not in 1 ... %" PRId64 "%s", name, shown(t).text, most,
+              *out ? "" : "; they begin at 1");
     else return true;
     return false;
 }
@@ -247,7 +265,7 @@ static void check_range(check *c, token t)
     const char saved = *t.end;
     *t.end = 0;
     char *exponent = t.begin + strcspn(t.begin, "eEdD");
-    if (*exponent) *exponent = 'e';   /* what strtod knows */
+    if (*exponent) *exponent = 'e'; /* what strtod knows */
     const bool zero = t.begin + strcspn(t.begin, "123456789") >= exponent;
     const double v = strtod(t.begin, NULL);
     *t.end = saved;
@@ -258,7 +276,8 @@ static void check_range(check *c, token t)
 static void check_value(check *c, token t)
 {
     const number k = number_kind(t);
-    if (c->field == INTEGER && k != WHOLE) error(c, c->line, "the value is '%s', not a whole number, in an integer file", shown(t).text);
+    if (c->field == INTEGER && k != WHOLE)
+        error(c, c->line, "the value is '%s', not a whole number, in an integer file", shown(t).text);
     else if (k == NONE) error(c, c->line, "the value is '%s', not a number", shown(t).text);
     else if (k == NOT_FINITE) warning(c, c->line, "the value is %s", shown(t).text);
     else if (k == SCALED || t.end - t.begin > LONG_NUMBER) check_range(c, t);
@@ -267,7 +286,7 @@ static void check_value(check *c, token t)
 /* For check_repeats, while there is room. */
 static void keep_place(check *c, uint64_t row, uint64_t col)
 {
-    if (c->symmetry != GENERAL && col > row) {   /* the same entry as its mirror image */
+    if (c->symmetry != GENERAL && col > row) { /* the same entry as its mirror image */
         const uint64_t swapped = row;
         row = col;
         col = swapped;
@@ -296,9 +315,11 @@ static void check_place(check *c, const token *t, int n)
     if (n < 2) error(c, c->line, "the column is missing");
     if (n < 2 || !check_index(c, "column", t[1], c->ncols, &col) || !row_fits) return;
     if (c->symmetry == SKEW && row == col)
-        error(c, c->line, "row %" PRId64 ", column %" PRId64 " is on the diagonal of a skew-symmetric matrix", row, col);
+        error(c, c->line, "row %" PRId64 ", column %" PRId64 " is on the diagonal of a skew-symmetric matrix",
+              row, col);
     if (c->symmetry != GENERAL && row < col)
-        warning(c, c->line, "row %" PRId64 ", column %" PRId64 " is above the diagonal of a symmetric matrix", row, col);
+        warning(c, c->line, "row %" PRId64 ", column %" PRId64 " is above the diagonal of a symmetric matrix",
+                row, col);
     keep_place(c, (uint64_t)row, (uint64_t)col);
 }
 
@@ -311,7 +332,8 @@ static void check_entry(check *c, const token *t, int n)
     if (c->field == ANY) return;
     if (c->field != PATTERN && n > at) check_value(c, t[at]);
     if (n < want && n >= at) error(c, c->line, "the value is missing");
-    if (n > want) error(c, c->line, "after the %s comes '%s'", c->array ? "value" : "entry", shown(t[want]).text);
+    if (n > want)
+        error(c, c->line, "after the %s comes '%s'", c->array ? "value" : "entry", shown(t[want]).text);
 }
 
 static int by_place_then_line(const void *a, const void *b)
@@ -327,8 +349,9 @@ static void check_repeats(check *c)
     for (int64_t i = 1, first = 0; i < c->kept; i++) {
         const place p = c->places[i];
         if (p.at != c->places[first].at) first = i;
-        else warning(c, p.line, "row %" PRIu64 ", column %" PRIu64 " repeats the entry of line %" PRId64, p.at >> 32, p.at & UINT32_MAX,
-                     c->places[first].line);
+        else
+            warning(c, p.line, "row %" PRIu64 ", column %" PRIu64 " repeats the entry of line %" PRId64,
+                    p.at >> 32, p.at & UINT32_MAX, c->places[first].line);
     }
 }
 
@@ -353,9 +376,11 @@ static void check_end(check *c, bool ended)
     if (!c->line) error(c, last, "the file is empty");
     else if (c->stage != ENTRIES) error(c, last, "the file ends before its sizes");
     else if (c->sized && c->count < c->announced)
-        error(c, last, "the file ends after %" PRId64 " of the %" PRId64 " entries announced", c->count, c->announced);
+        error(c, last, "the file ends after %" PRId64 " of the %" PRId64 " entries announced", c->count,
+              c->announced);
     if (c->first_excess)
-        error(c, c->first_excess, "more entries than the %" PRId64 " announced: %" PRId64 " in all", c->announced, c->count);
+        error(c, c->first_excess, "more entries than the %" PRId64 " announced: %" PRId64 " in all",
+              c->announced, c->count);
     if (c->line && !ended) warning(c, last, "no newline ends the last line, which may have been cut");
 }
 
@@ -374,7 +399,7 @@ static void check_lines(check *c, lines *text, const spmvx_context *ctx)
     while (c->stage != NO_MATRIX && lines_next(text, &l)) {
         c->line++;
         ended = l.ended;
-        if (lines_failed(text)) break;   /* within this line */
+        if (lines_failed(text)) break; /* within this line */
         if (l.cut) error(c, c->line, "the line is longer than %d bytes", LONGEST_LINE);
         else check_line(c, &l);
     }
@@ -393,7 +418,8 @@ static void print_count(const check *c, const char *before, int64_t n, const cha
 static void print_summary(const check *c)
 {
     if (c->kept == c->remember && c->count > c->kept && !c->rows_rise && !c->columns_rise && !c->array)
-        printf("%s: note: repeats were looked for among the first %" PRId64 " entries alone\n", c->path, c->kept);
+        printf("%s: note: repeats were looked for among the first %" PRId64 " entries alone\n", c->path,
+               c->kept);
     note("%s: ", c->path);
     if (!c->errors) note("ok, %" PRId64 " x %" PRId64 ", %" PRId64 " entries", c->nrows, c->ncols, c->count);
     print_count(c, "", c->errors, "error");
@@ -403,7 +429,11 @@ static void print_summary(const check *c)
 
 static bool check_file(spmvx_context *ctx, const char *path, int64_t limit, int64_t remember, bool strict)
 {
-    check c = { .path = path, .limit = limit ? limit : INT64_MAX, .remember = remember, .rows_rise = true, .columns_rise = true,
+    check c = { .path = path,
+                .limit = limit ? limit : INT64_MAX,
+                .remember = remember,
+                .rows_rise = true,
+                .columns_rise = true,
                 .bar = progress_begin(path) };
     lines *text = lines_open(ctx, path, &c.bar);
     if (!text) {
@@ -424,10 +454,12 @@ static int run(int argc, char **argv)
     int count, result = EXIT_SUCCESS;
     int64_t limit = LIMIT, remember = REMEMBER;
     bool strict = false;
-    const option options[] = {
-        { "--limit", 0, COUNT, &limit, "N", "errors listed of each file, and as many warnings (default 20; 0: all)" },
-        { "--strict", 0, FLAG, &strict, NULL, "warnings fail, too" },
-        { "--remember", 0, COUNT, &remember, "N", "entries kept to find repeats, 16 bytes each (default 16777216)" }, { 0 } };
+    const option options[] = { { "--limit", 0, COUNT, &limit, "N",
+                                 "errors listed of each file, and as many warnings (default 20; 0: all)" },
+                               { "--strict", 0, FLAG, &strict, NULL, "warnings fail, too" },
+                               { "--remember", 0, COUNT, &remember, "N",
+                                 "entries kept to find repeats, 16 bytes each (default 16777216)" },
+                               { 0 } };
     const int status = parse(&command_check, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (!count) return usage_error(&command_check, "no file given");
@@ -439,9 +471,15 @@ static int run(int argc, char **argv)
     return result;
 }
 
-const command command_check = { "check", "[options] FILE...", "List all that is wrong with a Matrix Market file",
-    "A line for each finding, FILE:LINE: error|warning: WHAT, and one for the file. An error is what the library refuses. A warning\n"
-    "is what it takes and may not be meant: entries above the diagonal of a symmetric matrix, repeated entries, values that are\n"
-    "not finite or that no double can hold, a last line without its newline. Entries in the order of rows or of columns need\n"
+const command command_check = {
+    "check", "[options] FILE...", "List all that is wrong with a Matrix Market file",
+    "A line for each finding, FILE:LINE: error|warning: WHAT, and one for the file. An error is what the "
+    "library refuses. A warning\n"
+    "is what it takes and may not be meant: entries above the diagonal of a symmetric matrix, repeated "
+    "entries, values that are\n"
+    "not finite or that no double can hold, a last line without its newline. Entries in the order of rows or "
+    "of columns need\n"
     "not be kept to find repeats; of others, beyond N, some repeats may go unseen, which is told.\n"
-    "Exit status 0 when no error is found, 1 when one is (or a warning, with --strict), 2 for wrong usage.", run };
+    "Exit status 0 when no error is found, 1 when one is (or a warning, with --strict), 2 for wrong usage.",
+    run
+};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "generate.h"
+#include "output.h"
 #include "tool.h"
 
 static int list(void)
@@ -11,19 +12,22 @@ static int list(void)
     family_info f;
     const char *name, *meaning;
     for (int i = 0; generate_family(i, &f); i++)
-        printf("%s\n    %s\n    figures:   %s\n    original:  %s\n", f.pattern, f.summary, f.formula, f.original);
+        printf("%s\n    %s\n    figures:   %s\n    original:  %s\n", f.pattern, f.summary, f.formula,
+               f.original);
     printf("\nnames that stand for others:\n");
     for (int i = 0; generate_alias(i, &name, &meaning); i++) printf("    %-16s %s\n", name, meaning);
     return EXIT_SUCCESS;
 }
 
-/* Lengths of rows, mean distance of an entry from the diagonal (of the rectangle's corners, in columns), bandwidth. */
+/* Lengths of rows, mean distance of an entry from the diagonal (of the rectangle's corners, in columns),
+ * bandwidth. */
 static void print_figures(const char *name, const generated *g)
 {
     int64_t shortest = g->nrows ? INT64_MAX : 0, longest = 0, empty = 0, bandwidth = 0;
     double spread = 0;
     for (int64_t i = 0; i < g->nrows; i++) {
-        const int64_t n = g->ptr[i + 1] - g->ptr[i], middle = (int64_t)((double)i * (double)g->ncols / (double)g->nrows);
+        const int64_t n = g->ptr[i + 1] - g->ptr[i],
+                      middle = (int64_t)((double)i * (double)g->ncols / (double)g->nrows);
         shortest = n < shortest ? n : shortest;
         longest = n > longest ? n : longest;
         empty += !n;
@@ -33,9 +37,10 @@ static void print_figures(const char *name, const generated *g)
             bandwidth = away > bandwidth ? away : bandwidth;
         }
     }
-    printf("%s: %" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, rows of %" PRId64 " to %" PRId64 ", mean %.2f, %" PRId64
-           " empty; from the diagonal mean %.0f, most %" PRId64 "\n", name, g->nrows, g->ncols, g->nnz, shortest, longest,
-           (double)g->nnz / (double)g->nrows, empty, g->nnz ? spread / (double)g->nnz : 0, bandwidth);
+    printf("%s: %" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, rows of %" PRId64 " to %" PRId64
+           ", mean %.2f, %" PRId64 " empty; from the diagonal mean %.0f, most %" PRId64 "\n",
+           name, g->nrows, g->ncols, g->nnz, shortest, longest, (double)g->nnz / (double)g->nrows, empty,
+           g->nnz ? spread / (double)g->nnz : 0, bandwidth);
 }
 
 static int write_file(const generated *g, const char *path, int64_t threads, int64_t digits)
@@ -54,10 +59,10 @@ static int write_file(const generated *g, const char *path, int64_t threads, int
     o.digits = (int32_t)digits;
     int result = EXIT_FAILURE;
     if (!ctx) return result;
-    if (spmvx_matrix_create(ctx, &a, SPMVX_BORROW, &m) == SPMVX_OK && spmvx_matrix_write(ctx, m, path, &o) == SPMVX_OK)
+    if (spmvx_matrix_create(ctx, &a, SPMVX_BORROW, &m) == SPMVX_OK &&
+        write_matrix(ctx, m, path, &o) == SPMVX_OK)
         result = EXIT_SUCCESS;
-    else
-        fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
+    else fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
     spmvx_matrix_destroy(m);
     spmvx_context_destroy(ctx);
     return result;
@@ -72,13 +77,17 @@ static int run(int argc, char **argv)
     const option options[] = {
         { "--output", 'o', TEXT, &out, "FILE", "write the matrix there (.gz .zst .xz compress)" },
         { "--list", 0, FLAG, &listed, NULL, "tell the families of names, their figures and the originals'" },
-        { "--digits", 0, COUNT, &digits, "N", "significant digits, 1 to 17 (0: enough to read back the same bits)" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
+        { "--digits", 0, COUNT, &digits, "N",
+          "significant digits, 1 to 17 (0: enough to read back the same bits)" },
+        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { 0 }
+    };
     const int status = parse(&command_generate, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (listed && !count && !out) return list();
     if (listed || count != 1)
-        return usage_error(&command_generate, "%d names given%s", count, listed ? " beside --list" : ", one wanted");
+        return usage_error(&command_generate, "%d names given%s", count,
+                           listed ? " beside --list" : ", one wanted");
     if (digits > 17) return usage_error(&command_generate, "--digits is %" PRId64 ", not 0 to 17", digits);
     char error[4096];
     generated g;
@@ -92,7 +101,11 @@ static int run(int argc, char **argv)
     return result;
 }
 
-const command command_generate = { "generate", "[options] NAME [-o FILE] | --list", "Make a matrix by its name",
-    "Capitals of a pattern stand for numbers (k: thousands, M: millions), brackets hold what may be left out. Endings change a\n"
-    "name: _const and _rand its values, _shuffled the order of rows and columns. The same name gives the same bits everywhere.\n"
-    "Without -o only the figures are printed.", run };
+const command command_generate = { "generate", "[options] NAME [-o FILE] | --list",
+                                   "Make a matrix by its name",
+                                   "Capitals of a pattern stand for numbers (k: thousands, M: millions), "
+                                   "brackets hold what may be left out. Endings change a\n"
+                                   "name: _const and _rand its values, _shuffled the order of rows and "
+                                   "columns. The same name gives the same bits everywhere.\n"
+                                   "Without -o only the figures are printed.",
+                                   run };

@@ -1,6 +1,6 @@
-/* Pictures of cells. PNG (ISO/IEC 15948): 16 colours, 4 bits a pixel; compressed by zlib where the build has it, else in
- * stored blocks (RFC 1950, RFC 1951). SVG: runs of equal shade in a row are one line, in light colours or dark ones as the
- * reader prefers. */
+/* Pictures of cells. PNG (ISO/IEC 15948): 16 colours, 4 bits a pixel; compressed by zlib where the build
+ * has it, else in stored blocks (RFC 1950, RFC 1951). SVG: runs of equal shade in a row are one line, in
+ * light colours or dark ones as the reader prefers. */
 #include "image.h"
 
 #include <errno.h>
@@ -14,11 +14,19 @@
 
 #include "tool.h"
 
-typedef struct colour { int r, g, b; } colour;
-typedef struct ramp { colour panel, frame, text, least, most; } ramp;
+typedef struct colour {
+    int r, g, b;
+} colour;
+typedef struct ramp {
+    colour panel, frame, text, least, most;
+} ramp;
 
-static const ramp light = { { 255, 255, 255 }, { 128, 128, 128 }, { 31, 35, 40 }, { 120, 174, 226 }, { 6, 22, 72 } };
-static const ramp dark = { { 13, 17, 23 }, { 128, 128, 128 }, { 230, 237, 243 }, { 42, 92, 160 }, { 215, 238, 255 } };
+static const ramp light = {
+    { 255, 255, 255 }, { 128, 128, 128 }, { 31, 35, 40 }, { 120, 174, 226 }, { 6, 22, 72 }
+};
+static const ramp dark = {
+    { 13, 17, 23 }, { 128, 128, 128 }, { 230, 237, 243 }, { 42, 92, 160 }, { 215, 238, 255 }
+};
 
 static colour shade_colour(const ramp *c, int shade)
 {
@@ -39,7 +47,8 @@ int64_t picture_height(const picture *p)
 
 /* ---- PNG ---- */
 
-enum { FRAME = SHADES + 1, COLOURS = SHADES + 2 };   /* indices of the palette: 0 the panel, then the shades, the frame */
+/* indices of the palette: 0 the panel, then the shades, the frame */
+enum { FRAME = SHADES + 1, COLOURS = SHADES + 2 };
 
 static uint32_t crc(uint32_t c, const unsigned char *p, size_t n)
 {
@@ -75,7 +84,7 @@ static unsigned char *deflated(const unsigned char *raw, size_t n, size_t *size)
 {
     uLongf room = compressBound((uLong)n);
     unsigned char *out = checked_alloc(room);
-    if (compress2(out, &room, raw, (uLong)n, 9) != Z_OK) {   /* only memory can be short */
+    if (compress2(out, &room, raw, (uLong)n, 9) != Z_OK) { /* only memory can be short */
         free(out);
         errno = ENOMEM;
         return NULL;
@@ -88,7 +97,7 @@ static unsigned char *deflated(const unsigned char *raw, size_t n, size_t *size)
 {
     enum { MOST = 65535 };
     unsigned char *out = checked_alloc(n + 5 * (n / MOST + 1) + 6), *p = out;
-    uint32_t a = 1, b = 0;   /* Adler-32 */
+    uint32_t a = 1, b = 0; /* Adler-32 */
     *p++ = 0x78;
     *p++ = 0x01;
     for (size_t at = 0; at < n; at += MOST) {
@@ -130,7 +139,9 @@ static unsigned char *pixels(const picture *p, size_t *size)
         if (y < BORDER || y >= height - BORDER) continue;
         for (int x = 0; x < p->width; x++) {
             const int shade = p->shade[cell * p->width + x];
-            if (shade) fill(row, BORDER + (int64_t)x * p->cell_width, BORDER + ((int64_t)x + 1) * p->cell_width, shade);
+            if (shade)
+                fill(row, BORDER + (int64_t)x * p->cell_width, BORDER + ((int64_t)x + 1) * p->cell_width,
+                     shade);
         }
     }
     return raw;
@@ -145,7 +156,8 @@ bool write_png(FILE *f, const picture *p)
     unsigned char *raw = pixels(p, &size), *packed = deflated(raw, size, &packed_size);
     free(raw);
     if (!packed) return false;
-    memcpy(put32(put32(head, (uint32_t)picture_width(p)), (uint32_t)picture_height(p)), "\4\3\0\0\0", 5);   /* 4 bits, palette */
+    /* 4 bits, palette */
+    memcpy(put32(put32(head, (uint32_t)picture_width(p)), (uint32_t)picture_height(p)), "\4\3\0\0\0", 5);
     for (int i = 0; i < COLOURS; i++) {
         const colour c = i == 0 ? light.panel : i == FRAME ? light.frame : shade_colour(&light, i);
         palette[3 * i] = (unsigned char)c.r;
@@ -169,16 +181,20 @@ enum { MARGIN = 12, FONT = 13, LINE = 20, SWATCH = 9 };
 
 static void print_style(FILE *f, const ramp *c)
 {
-    fprintf(f, ".panel{fill:#%02x%02x%02x}", (unsigned)c->panel.r, (unsigned)c->panel.g, (unsigned)c->panel.b);
-    fprintf(f, ".frame{fill:none;stroke:#%02x%02x%02x}", (unsigned)c->frame.r, (unsigned)c->frame.g, (unsigned)c->frame.b);
+    fprintf(f, ".panel{fill:#%02x%02x%02x}", (unsigned)c->panel.r, (unsigned)c->panel.g,
+            (unsigned)c->panel.b);
+    fprintf(f, ".frame{fill:none;stroke:#%02x%02x%02x}", (unsigned)c->frame.r, (unsigned)c->frame.g,
+            (unsigned)c->frame.b);
     fprintf(f, "text{fill:#%02x%02x%02x}\n", (unsigned)c->text.r, (unsigned)c->text.g, (unsigned)c->text.b);
     for (int i = 1; i <= SHADES; i++) {
         const colour s = shade_colour(c, i);
-        fprintf(f, ".s%d{stroke:#%02x%02x%02x}%s", i, (unsigned)s.r, (unsigned)s.g, (unsigned)s.b, i == SHADES ? "\n" : "");
+        fprintf(f, ".s%d{stroke:#%02x%02x%02x}%s", i, (unsigned)s.r, (unsigned)s.g, (unsigned)s.b,
+                i == SHADES ? "\n" : "");
     }
 }
 
-/* The runs of one shade: a path for each row that has any, a line one cell wide for each run (a third of what rects take). */
+/* The runs of one shade: a path for each row that has any, a line one cell wide for each run (a third of
+ * what rects take). */
 static void print_runs(FILE *f, const picture *p, int shade)
 {
     if (!memchr(p->shade, shade, (size_t)p->width * (size_t)p->height)) return;
@@ -208,7 +224,8 @@ static void print_scale(FILE *f, const picture *p, int64_t y)
     int64_t x = MARGIN + text_width(p->least) + 4;
     fprintf(f, "<text x=\"%d\" y=\"%" PRId64 "\">%s</text>\n", MARGIN, y, p->least);
     for (int i = 1; i <= SHADES; i++, x += SWATCH)
-        fprintf(f, "<path class=\"s%d\" stroke-width=\"%d\" d=\"M%" PRId64 " %" PRId64 "h%d\"/>\n", i, SWATCH, x, y - SWATCH / 2, SWATCH);
+        fprintf(f, "<path class=\"s%d\" stroke-width=\"%d\" d=\"M%" PRId64 " %" PRId64 "h%d\"/>\n", i, SWATCH,
+                x, y - SWATCH / 2, SWATCH);
     fprintf(f, "<text x=\"%" PRId64 "\" y=\"%" PRId64 "\">%s</text>\n", x + 4, y, p->most);
 }
 
@@ -221,17 +238,24 @@ bool write_svg(FILE *f, const picture *p)
         width = text_width(p->least) + text_width(p->most) + SHADES * SWATCH + 8;
     width += 2 * MARGIN;
     const int64_t height = below + (p->least ? LINE : 0) + MARGIN;
-    fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%" PRId64 "\" height=\"%" PRId64 "\" viewBox=\"0 0 %" PRId64 " %" PRId64
-               "\" role=\"img\">\n<title>%s</title>\n<style>\ntext{font:%dpx sans-serif}\n", width, height, width, height, p->caption, FONT);
+    fprintf(f,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%" PRId64 "\" height=\"%" PRId64
+            "\" viewBox=\"0 0 %" PRId64 " %" PRId64
+            "\" role=\"img\">\n<title>%s</title>\n<style>\ntext{font:%dpx sans-serif}\n",
+            width, height, width, height, p->caption, FONT);
     print_style(f, &light);
     fprintf(f, "@media (prefers-color-scheme:dark){\n");
     print_style(f, &dark);
-    fprintf(f, "}\n</style>\n<rect class=\"panel\" width=\"%" PRId64 "\" height=\"%" PRId64 "\" rx=\"6\"/>\n", width, height);
-    fprintf(f, "<g transform=\"translate(%d %d) scale(%d %d) translate(0 .5)\" shape-rendering=\"crispEdges\">\n", MARGIN + BORDER, MARGIN + BORDER,
-            p->cell_width, p->cell_height);
+    fprintf(f, "}\n</style>\n<rect class=\"panel\" width=\"%" PRId64 "\" height=\"%" PRId64 "\" rx=\"6\"/>\n",
+            width, height);
+    fprintf(
+        f, "<g transform=\"translate(%d %d) scale(%d %d) translate(0 .5)\" shape-rendering=\"crispEdges\">\n",
+        MARGIN + BORDER, MARGIN + BORDER, p->cell_width, p->cell_height);
     for (int i = 1; i <= SHADES; i++) print_runs(f, p, i);
-    fprintf(f, "</g>\n<rect class=\"frame\" x=\"%d.5\" y=\"%d.5\" width=\"%" PRId64 "\" height=\"%" PRId64 "\"/>\n", MARGIN, MARGIN,
-            inner_width - 1, inner_height - 1);
+    fprintf(f,
+            "</g>\n<rect class=\"frame\" x=\"%d.5\" y=\"%d.5\" width=\"%" PRId64 "\" height=\"%" PRId64
+            "\"/>\n",
+            MARGIN, MARGIN, inner_width - 1, inner_height - 1);
     fprintf(f, "<text x=\"%d\" y=\"%" PRId64 "\">%s</text>\n", MARGIN, below, p->caption);
     if (p->least) print_scale(f, p, below + LINE);
     fprintf(f, "</svg>\n");

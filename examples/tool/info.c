@@ -9,8 +9,8 @@
 enum { BUCKETS = 33 };
 
 typedef struct shape {
-    int64_t shortest, longest, empty, histogram[BUCKETS];   /* bucket b: lengths of b bits */
-    int64_t below, above;                                   /* bandwidth */
+    int64_t shortest, longest, empty, histogram[BUCKETS]; /* bucket b: lengths of b bits */
+    int64_t below, above;                                 /* bandwidth */
     bool sorted;
 } shape;
 
@@ -19,7 +19,8 @@ static shape shape_of(const spmvx_arrays *a)
     shape s = { .shortest = INT64_MAX, .sorted = true };
     const int32_t *col = a->col;
     for (int64_t r = 0; r < a->nrows; r++) {
-        const int64_t from = index_at(a->ptr, a->ptr_type, r), to = index_at(a->ptr, a->ptr_type, r + 1), n = to - from;
+        const int64_t from = index_at(a->ptr, a->ptr_type, r), to = index_at(a->ptr, a->ptr_type, r + 1),
+                      n = to - from;
         int bits = 0;
         while (n >> bits && bits < BUCKETS - 1) bits++;
         s.histogram[bits]++;
@@ -42,7 +43,8 @@ static void print_shape(const spmvx_arrays *a, const shape *s)
     const double rows = a->nrows ? (double)a->nrows : 1.0, cols = a->ncols ? (double)a->ncols : 1.0;
     printf("  rows x columns    %" PRId64 " x %" PRId64 "\n", a->nrows, a->ncols);
     printf("  nonzeros          %" PRId64 " (%.3g of all places)\n", a->nnz, (double)a->nnz / rows / cols);
-    printf("  row lengths       %" PRId64 " ... %" PRId64 ", mean %.2f, %" PRId64 " rows empty\n", s->shortest, s->longest, (double)a->nnz / rows, s->empty);
+    printf("  row lengths       %" PRId64 " ... %" PRId64 ", mean %.2f, %" PRId64 " rows empty\n",
+           s->shortest, s->longest, (double)a->nnz / rows, s->empty);
     printf("  bandwidth         %" PRId64 " below the diagonal, %" PRId64 " above\n", s->below, s->above);
     printf("  columns in a row  %s\n", s->sorted ? "sorted, none repeats" : "not sorted, or some repeat");
     printf("  row length histogram\n");
@@ -50,14 +52,16 @@ static void print_shape(const spmvx_arrays *a, const shape *s)
         if (!s->histogram[b]) continue;
         const int64_t low = b ? INT64_C(1) << (b - 1) : 0, high = b ? (INT64_C(1) << b) - 1 : 0;
         const int bar = (int)(40.0 * (double)s->histogram[b] / rows + 0.5);
-        printf("    %8" PRId64 " - %-8" PRId64 " %9" PRId64 "  %.*s\n", low, high, s->histogram[b], bar, "########################################");
+        printf("    %8" PRId64 " - %-8" PRId64 " %9" PRId64 "  %.*s\n", low, high, s->histogram[b], bar,
+               "########################################");
     }
 }
 
 /* ---- symmetry: rows of the transpose beside rows of its transpose, both of which are sorted ---- */
 
 typedef struct symmetry {
-    int64_t mirrored, equal, opposite;   /* entries whose mirror image is there; has the same value, the opposite one */
+    /* entries whose mirror image is there; has the same value, the opposite one */
+    int64_t mirrored, equal, opposite;
 } symmetry;
 
 static double value_of(const spmvx_arrays *a, int64_t k)
@@ -70,7 +74,8 @@ static symmetry compare_rows(const spmvx_arrays *a, const spmvx_arrays *t)
     symmetry s = { 0 };
     const int32_t *ca = a->col, *ct = t->col;
     for (int64_t r = 0; r < a->nrows; r++) {
-        const int64_t end = index_at(a->ptr, a->ptr_type, r + 1), end_t = index_at(t->ptr, t->ptr_type, r + 1);
+        const int64_t end = index_at(a->ptr, a->ptr_type, r + 1),
+                      end_t = index_at(t->ptr, t->ptr_type, r + 1);
         int64_t j = index_at(t->ptr, t->ptr_type, r);
         for (int64_t k = index_at(a->ptr, a->ptr_type, r); k < end; k++) {
             while (j < end_t && ct[j] < ca[k]) j++;
@@ -88,14 +93,19 @@ static void print_symmetry(spmvx_context *ctx, const spmvx_matrix *m)
 {
     spmvx_matrix *t = NULL, *tt = NULL;
     spmvx_arrays a = SPMVX_ARRAYS_INIT, b = SPMVX_ARRAYS_INIT;
-    if (spmvx_matrix_transpose(ctx, m, &t) == SPMVX_OK && spmvx_matrix_transpose(ctx, t, &tt) == SPMVX_OK && spmvx_matrix_arrays(tt, &a) == SPMVX_OK &&
-        spmvx_matrix_arrays(t, &b) == SPMVX_OK && a.format == SPMVX_CSR && b.format == SPMVX_CSR) {
+    if (spmvx_matrix_transpose(ctx, m, &t) == SPMVX_OK && spmvx_matrix_transpose(ctx, t, &tt) == SPMVX_OK &&
+        spmvx_matrix_arrays(tt, &a) == SPMVX_OK && spmvx_matrix_arrays(t, &b) == SPMVX_OK &&
+        a.format == SPMVX_CSR && b.format == SPMVX_CSR) {
         const symmetry s = compare_rows(&a, &b);
         const double all = a.nnz ? (double)a.nnz : 1.0;
         if (s.equal == a.nnz) printf("  symmetry          symmetric\n");
         else if (s.opposite == a.nnz) printf("  symmetry          skew-symmetric\n");
-        else if (s.mirrored == a.nnz) printf("  symmetry          pattern symmetric; %.1f%% of the values are\n", 100.0 * (double)s.equal / all);
-        else printf("  symmetry          none; %.1f%% of the nonzeros have a mirror image\n", 100.0 * (double)s.mirrored / all);
+        else if (s.mirrored == a.nnz)
+            printf("  symmetry          pattern symmetric; %.1f%% of the values are\n",
+                   100.0 * (double)s.equal / all);
+        else
+            printf("  symmetry          none; %.1f%% of the nonzeros have a mirror image\n",
+                   100.0 * (double)s.mirrored / all);
     } else fail(ctx, "transposition");
     spmvx_matrix_destroy(t);
     spmvx_matrix_destroy(tt);
@@ -115,12 +125,14 @@ static void print_diagonals(const spmvx_arrays *a)
     }
     for (int64_t d = 0; d < most; d++) {
         if (!seen[d]) continue;
-        const int64_t offset = d - a->nrows, first = offset < 0 ? -offset : 0, last = a->ncols - offset < a->nrows ? a->ncols - offset : a->nrows;
+        const int64_t offset = d - a->nrows, first = offset < 0 ? -offset : 0,
+                      last = a->ncols - offset < a->nrows ? a->ncols - offset : a->nrows;
         diagonals++;
         places += last - first;
     }
     free(seen);
-    printf("  diagonals         %" PRId64 " with nonzeros, %.1f%% full\n", diagonals, places ? 100.0 * (double)a->nnz / (double)places : 0.0);
+    printf("  diagonals         %" PRId64 " with nonzeros, %.1f%% full\n", diagonals,
+           places ? 100.0 * (double)a->nnz / (double)places : 0.0);
 }
 
 static int64_t count_blocks(const spmvx_arrays *a, int64_t size, int64_t *last_seen)
@@ -142,7 +154,8 @@ static int64_t count_blocks(const spmvx_arrays *a, int64_t size, int64_t *last_s
 static void print_best_block(const spmvx_arrays *a)
 {
     const double each = (double)type_bytes(a->val_type);
-    int64_t *last_seen = checked_alloc(((size_t)a->ncols + 1) * sizeof *last_seen), best = 1, best_blocks = a->nnz;
+    int64_t *last_seen = checked_alloc(((size_t)a->ncols + 1) * sizeof *last_seen), best = 1,
+            best_blocks = a->nnz;
     double least = (double)a->nnz * (4.0 + each);
     for (int64_t size = 2; size <= 8; size++) {
         const int64_t blocks = count_blocks(a, size, last_seen);
@@ -153,10 +166,12 @@ static void print_best_block(const spmvx_arrays *a)
         best_blocks = blocks;
     }
     free(last_seen);
-    if (best == 1) printf("  best block        none: no square block of 2 to 8 takes fewer bytes than single nonzeros\n");
+    if (best == 1)
+        printf(
+            "  best block        none: no square block of 2 to 8 takes fewer bytes than single nonzeros\n");
     else
-        printf("  best block        %" PRId64 " x %" PRId64 ": %" PRId64 " blocks, %.1f%% full\n", best, best, best_blocks,
-               100.0 * (double)a->nnz / (double)(best_blocks * best * best));
+        printf("  best block        %" PRId64 " x %" PRId64 ": %" PRId64 " blocks, %.1f%% full\n", best, best,
+               best_blocks, 100.0 * (double)a->nnz / (double)(best_blocks * best * best));
 }
 
 /* ---- formats and choice ---- */
@@ -173,8 +188,9 @@ static void print_bytes(size_t n)
 /* By converting: what is printed is what a program would get. */
 static void print_formats(spmvx_context *ctx, const spmvx_matrix *m)
 {
-    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSR, SPMVX_CSC, SPMVX_ELL, SPMVX_SELL, SPMVX_CSR5, SPMVX_HYB, SPMVX_DIA, SPMVX_BSR, SPMVX_TILED,
-                                           SPMVX_PACKED };
+    static const spmvx_format formats[] = { SPMVX_COO,  SPMVX_CSR,   SPMVX_CSC,   SPMVX_ELL,
+                                            SPMVX_SELL, SPMVX_CSR5,  SPMVX_HYB,   SPMVX_DIA,
+                                            SPMVX_BSR,  SPMVX_TILED, SPMVX_PACKED };
     printf("  format   slots a nonzero        holds     streams\n");
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
@@ -198,8 +214,10 @@ static int print_choice(spmvx_context *ctx, const spmvx_matrix *m)
 {
     spmvx_matrix *best;
     spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
-    if (spmvx_matrix_convert(ctx, m, NULL, &best) != SPMVX_OK || spmvx_matrix_get_info(best, &i) != SPMVX_OK) return fail(ctx, "conversion");
-    printf("  AUTO takes        %s (%s), %.2f bytes a nonzero\n", i.kernel, format_text(i.format), (double)i.bytes_streamed / (double)(i.nnz ? i.nnz : 1));
+    if (spmvx_matrix_convert(ctx, m, NULL, &best) != SPMVX_OK || spmvx_matrix_get_info(best, &i) != SPMVX_OK)
+        return fail(ctx, "conversion");
+    printf("  AUTO takes        %s (%s), %.2f bytes a nonzero\n", i.kernel, format_text(i.format),
+           (double)i.bytes_streamed / (double)(i.nnz ? i.nnz : 1));
     printf("  because           %s\n", i.reason);
     spmvx_matrix_destroy(best);
     return EXIT_SUCCESS;
@@ -211,8 +229,10 @@ static int show(spmvx_context *host, spmvx_context *ctx, const char *path, spmvx
     spmvx_matrix *m = read_matrix(host, path, type), *csr = NULL;
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
     int result = EXIT_FAILURE;
-    if (m && spmvx_matrix_arrays(m, &a) == SPMVX_OK && a.format == SPMVX_COO) {   /* more rows than row lengths are worth */
-        printf("%s\n  rows x columns    %" PRId64 " x %" PRId64 "\n  nonzeros          %" PRId64 "\n", path, a.nrows, a.ncols, a.nnz);
+    /* more rows than row lengths are worth */
+    if (m && spmvx_matrix_arrays(m, &a) == SPMVX_OK && a.format == SPMVX_COO) {
+        printf("%s\n  rows x columns    %" PRId64 " x %" PRId64 "\n  nonzeros          %" PRId64 "\n", path,
+               a.nrows, a.ncols, a.nnz);
         result = print_choice(ctx, m);
     } else if (m && as_csr(host, m, &csr, &a)) {
         const shape s = shape_of(&a);
@@ -239,12 +259,15 @@ static int run(int argc, char **argv)
         { "--wisdom", 0, TEXT, &wisdom, "FILE", "what 'spmvx tune' found, for AUTO" },
         { "--place", 0, TEXT, &place, "P", "host, cuda or any (default): whose formats and choice" },
         { "--device", 0, COUNT, &device, "N", "number of the GPU (default 0)" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
+        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { 0 }
+    };
     const int status = parse(&command_info, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (!count) return usage_error(&command_info, "no file given");
     if (!type_named(type)) return usage_error(&command_info, "--type is '%s', not f64 or f32", type);
-    spmvx_context *host = open_context(threads), *ctx = host ? open_context_at(&command_info, place, device, threads) : NULL;
+    spmvx_context *host = open_context(threads),
+                  *ctx = host ? open_context_at(&command_info, place, device, threads) : NULL;
     if (!ctx || !import_wisdom(ctx, wisdom)) result = EXIT_FAILURE;
     for (int i = 0; i < count && ctx && result == EXIT_SUCCESS; i++)
         if (show(host, ctx, files[i], type_named(type)) != EXIT_SUCCESS) result = EXIT_FAILURE;
@@ -253,4 +276,5 @@ static int run(int argc, char **argv)
     return result;
 }
 
-const command command_info = { "info", "[options] FILE...", "Show a matrix's size, structure, and what AUTO would choose", NULL, run };
+const command command_info = { "info", "[options] FILE...",
+                               "Show a matrix's size, structure, and what AUTO would choose", NULL, run };

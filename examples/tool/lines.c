@@ -1,5 +1,5 @@
-/* The lines of a file. Compression is undone by the library's own source of bytes, the one piece of the library beside its
- * public interface that the tool uses. */
+/* The lines of a file. Compression is undone by the library's own source of bytes, the one piece of the
+ * library beside its public interface that the tool uses. */
 #include "lines.h"
 
 #include <stdlib.h>
@@ -14,16 +14,16 @@ struct lines {
     spx_source *source;
     progress *bar;
     bool failed;
-    size_t at, end;                         /* of what is in input */
+    size_t at, end; /* of what is in input */
     char *text;
-    size_t length, room;                    /* of the line in text */
+    size_t length, room; /* of the line in text */
     char input[INPUT];
 };
 
 lines *lines_open(spmvx_context *ctx, const char *path, progress *bar)
 {
     spx_source *source;
-    if (spx_source_open(ctx, path, SIZE_MAX, &source) != SPMVX_OK) return NULL;
+    if (spx_source_open(ctx, path, &source) != SPMVX_OK) return NULL;
     lines *l = checked_alloc(sizeof *l);
     l->source = source;
     l->bar = bar;

@@ -6,8 +6,10 @@
 
 #include "tool.h"
 
-static const command *const commands[] = { &command_info, &command_mul, &command_spmspm, &command_convert, &command_bench, &command_compare,
-                                         &command_generate, &command_kernels, &command_check, &command_spy, &command_tune };
+static const command *const commands[] = { &command_info,     &command_mul,     &command_spmspm,
+                                           &command_convert,  &command_bench,   &command_compare,
+                                           &command_generate, &command_kernels, &command_check,
+                                           &command_spy,      &command_tune };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_overview(FILE *out)
@@ -15,7 +17,8 @@ static void print_overview(FILE *out)
     fprintf(out, "usage: spmvx COMMAND [options] [files]\n\ncommands:\n");
     for (int i = 0; i < COMMANDS; i++) fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(out, "\n'spmvx COMMAND --help' tells more; 'spmvx --version' the version.\n"
-                 "Exit status: 0 success, 1 failure, 2 usage. Files are Matrix Market, Rutherford-Boeing (.rb .rua ...) or .npz.\n");
+                 "Exit status: 0 success, 1 failure, 2 usage. Files are Matrix Market, Rutherford-Boeing "
+                 "(.rb .rua ...) or .npz.\n");
 }
 
 int main(int argc, char **argv)

@@ -31,7 +31,7 @@ static bool read_vector(const char *path, int64_t n, spmvx_type type, void *out)
                 break;
             }
             if (market && !sized) {
-                sized = true;   /* rows and columns of the array */
+                sized = true; /* rows and columns of the array */
                 break;
             }
             if (got < n) vector_set(out, type, got, v);
@@ -83,15 +83,19 @@ static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const request *q)
     void *x = checked_alloc(nx), *y = checked_alloc(ny), *there_x = NULL, *there_y = NULL;
     int result = EXIT_FAILURE;
     if (make_x(q->x, n, q->type, x)) {
-        if (spmvx_buffer_alloc(ctx, nx, &there_x) != SPMVX_OK || spmvx_buffer_alloc(ctx, ny, &there_y) != SPMVX_OK || spmvx_buffer_upload(ctx, there_x, x, nx) != SPMVX_OK ||
-            spmvx_mul(ctx, q->transpose ? SPMVX_T : SPMVX_N, 1.0, A, there_x, 0.0, there_y) != SPMVX_OK || spmvx_buffer_download(ctx, y, there_y, ny) != SPMVX_OK)
+        if (spmvx_buffer_alloc(ctx, nx, &there_x) != SPMVX_OK ||
+            spmvx_buffer_alloc(ctx, ny, &there_y) != SPMVX_OK ||
+            spmvx_buffer_upload(ctx, there_x, x, nx) != SPMVX_OK ||
+            spmvx_mul(ctx, q->transpose ? SPMVX_T : SPMVX_N, 1.0, A, there_x, 0.0, there_y) != SPMVX_OK ||
+            spmvx_buffer_download(ctx, y, there_y, ny) != SPMVX_OK)
             fail(ctx, "multiplication");
         else {
             double sum = 0;
             for (int64_t r = 0; r < m; r++) sum += vector_get(y, q->type, r);
             if (!q->y || !quiet())
-                fprintf(q->y && !strcmp(q->y, "-") ? stderr : stdout, "%s: %" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, sum of y %.17g\n", i.kernel, m, n,
-                        i.nnz, sum);
+                fprintf(q->y && !strcmp(q->y, "-") ? stderr : stdout,
+                        "%s: %" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, sum of y %.17g\n", i.kernel, m,
+                        n, i.nnz, sum);
             result = !q->y || write_vector(q->y, m, q->type, y) ? EXIT_SUCCESS : EXIT_FAILURE;
         }
     }
@@ -116,7 +120,9 @@ static int run(int argc, char **argv)
         { "--type", 0, TEXT, &type, "T", "f64 (default) or f32" },
         { "--place", 0, TEXT, &place, "P", "host, cuda or any (default): where to multiply" },
         { "--device", 0, COUNT, &device, "N", "number of the GPU (default 0)" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
+        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { 0 }
+    };
     const int status = parse(&command_mul, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (count != 1) return usage_error(&command_mul, "%d files given, one wanted", count);
@@ -136,5 +142,7 @@ static int run(int argc, char **argv)
     return result;
 }
 
-const command command_mul = { "mul", "[options] FILE", "Multiply a matrix by a vector, y = A*x",
-    "x and y files: numbers apart by white space, or a Matrix Market array of one column.", run };
+const command command_mul = {
+    "mul", "[options] FILE", "Multiply a matrix by a vector, y = A*x",
+    "x and y files: numbers apart by white space, or a Matrix Market array of one column.", run
+};

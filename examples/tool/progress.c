@@ -1,5 +1,5 @@
-/* A bar on stderr while a file is read: on a terminal only, not before half a second, ten times a second at most, and gone
- * when the work is done. Wiped with spaces, which every terminal knows. */
+/* A bar on stderr while a file is read: on a terminal only, not before half a second, ten times a second
+ * at most, and gone when the work is done. Wiped with spaces, which every terminal knows. */
 #include "progress.h"
 
 #include <inttypes.h>
@@ -30,8 +30,8 @@ static bool begins_character(char c)
     return (c & 0xc0) != 0x80;
 }
 
-/* The last `most` characters of a name (in UTF-8, at most 4 * MOST_NAME bytes), with '?' for control characters. Answers how
- * many they are. */
+/* The last `most` characters of a name (in UTF-8, at most 4 * MOST_NAME bytes), with '?' for control
+ * characters. Answers how many they are. */
 static int put_name(const char *name, int most, char *out)
 {
     const char *end = name + strlen(name), *from = end;
@@ -57,7 +57,8 @@ void progress_line(const char *name, int64_t done, int64_t total, int columns, c
         snprintf(out, room, "%.*s", columns > 1 ? columns - 1 : 0, amount);
         return;
     }
-    const int bar_room = left - put_name(name, left < MOST_NAME ? left : MOST_NAME, shown) - 3, length = bar_room < MOST_BAR ? bar_room : MOST_BAR;
+    const int bar_room = left - put_name(name, left < MOST_NAME ? left : MOST_NAME, shown) - 3,
+              length = bar_room < MOST_BAR ? bar_room : MOST_BAR;
     if (total < 0 || length < LEAST_BAR) {
         snprintf(out, room, "%s %s", shown, amount);
         return;

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "output.h"
 #include "tool.h"
 
-static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *o, const char *out)
+static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *o,
+                    const char *out)
 {
     spmvx_matrix *C = NULL;
     spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
@@ -13,9 +15,11 @@ static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matri
     if (spmspm_mul(ctx, A, B, o, &C) != SPMVX_OK) return fail(ctx, "product");
     const double took = now() - begin;
     spmvx_matrix_get_info(C, &i);
-    if (!out || !quiet()) printf("%" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, %.3g ms\n", i.nrows, i.ncols, i.nnz, 1e3 * took);
+    if (!out || !quiet())
+        printf("%" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, %.3g ms\n", i.nrows, i.ncols, i.nnz,
+               1e3 * took);
     int result = EXIT_SUCCESS;
-    if (out && spmvx_matrix_write(ctx, C, out, NULL) != SPMVX_OK) {
+    if (out && write_matrix(ctx, C, out, NULL) != SPMVX_OK) {
         fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
         result = EXIT_FAILURE;
     }
@@ -34,14 +38,17 @@ static int run(int argc, char **argv)
         { "--kernel", 0, TEXT, &o.kernel, "NAME", "force a kernel: csr-dense-row, coo-hash" },
         { "--max-workspace", 0, COUNT, &workspace, "N", "bytes beside the product (0: no limit)" },
         { "--type", 0, TEXT, &type, "T", "f64 (default) or f32" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
+        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { 0 }
+    };
     const int status = parse(&command_spmspm, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (count != 2) return usage_error(&command_spmspm, "%d files given, two wanted", count);
     if (!type_named(type)) return usage_error(&command_spmspm, "--type is '%s', not f64 or f32", type);
     o.max_workspace = (size_t)workspace;
     spmvx_context *ctx = open_context(threads);
-    spmvx_matrix *A = ctx ? read_matrix(ctx, files[0], type_named(type)) : NULL, *B = A ? read_matrix(ctx, files[1], type_named(type)) : NULL;
+    spmvx_matrix *A = ctx ? read_matrix(ctx, files[0], type_named(type)) : NULL,
+                 *B = A ? read_matrix(ctx, files[1], type_named(type)) : NULL;
     const int result = B ? multiply(ctx, A, B, &o, out) : EXIT_FAILURE;
     spmvx_matrix_destroy(B);
     spmvx_matrix_destroy(A);
@@ -50,4 +57,5 @@ static int run(int argc, char **argv)
 }
 
 const command command_spmspm = { "spmspm", "[options] A B [-o C]", "Multiply two sparse matrices, C = A*B",
-    "C has sorted columns and no repeats; entries that cancel to zero are kept.", run };
+                                 "C has sorted columns and no repeats; entries that cancel to zero are kept.",
+                                 run };

@@ -9,10 +9,11 @@
 #include "image.h"
 #include "tool.h"
 
-enum { LEAST_SIZE = 32, MOST_SIZE = 8192, SIZE = 800, FLATTEST = 8 };   /* FLATTEST: long side to short side, at most */
+/* FLATTEST: long side to short side, at most */
+enum { LEAST_SIZE = 32, MOST_SIZE = 8192, SIZE = 800, FLATTEST = 8 };
 
-/* How one side is cut: rows (or columns) a cell, cells, pixels a cell. All cells are equal but the last: cells that differ
- * would show as stripes that the matrix does not have. */
+/* How one side is cut: rows (or columns) a cell, cells, pixels a cell. All cells are equal but the last:
+ * cells that differ would show as stripes that the matrix does not have. */
 typedef struct side {
     int64_t per;
     int cells, pixels;
@@ -30,8 +31,10 @@ static void cut_both(const spmvx_arrays *a, int64_t pixels, side *rows, side *co
 {
     const bool tall = a->nrows >= a->ncols;
     const int64_t longer = tall ? a->nrows : a->ncols, shorter = tall ? a->ncols : a->nrows;
-    const side l = cut(longer, pixels), s = shorter >= longer / FLATTEST
-        ? (side){ l.per, (int)((shorter + l.per - 1) / l.per), l.pixels } : cut(shorter, pixels / FLATTEST);
+    const side l = cut(longer, pixels),
+               s = shorter >= longer / FLATTEST
+                       ? (side){ l.per, (int)((shorter + l.per - 1) / l.per), l.pixels }
+                       : cut(shorter, pixels / FLATTEST);
     *rows = tall ? l : s;
     *cols = tall ? s : l;
     if (!rows->cells) rows->cells = 1;
@@ -48,13 +51,15 @@ static uint32_t *count_entries(const spmvx_arrays *a, const side *rows, const si
     uint32_t *cells = checked_alloc((size_t)rows->cells * (size_t)cols->cells * sizeof *cells);
     if (a->format == SPMVX_COO) {
         for (int64_t k = 0; k < a->nnz; k++)
-            add(&cells[index_at(a->row, a->idx_type, k) / rows->per * cols->cells + index_at(a->col, a->idx_type, k) / cols->per]);
+            add(&cells[index_at(a->row, a->idx_type, k) / rows->per * cols->cells +
+                       index_at(a->col, a->idx_type, k) / cols->per]);
         return cells;
     }
     for (int64_t r = 0; r < a->nrows; r++) {
         uint32_t *row = cells + r / rows->per * cols->cells;
         const int64_t to = index_at(a->ptr, a->ptr_type, r + 1);
-        for (int64_t k = index_at(a->ptr, a->ptr_type, r); k < to; k++) add(&row[index_at(a->col, a->idx_type, k) / cols->per]);
+        for (int64_t k = index_at(a->ptr, a->ptr_type, r); k < to; k++)
+            add(&row[index_at(a->col, a->idx_type, k) / cols->per]);
     }
     return cells;
 }
@@ -66,7 +71,9 @@ static uint32_t shade_cells(const uint32_t *cells, size_t n, unsigned char *shad
     for (size_t i = 0; i < n; i++) most = cells[i] > most ? cells[i] : most;
     const double step = most > 1 ? (SHADES - 1) / log((double)most) : 0.0;
     for (size_t i = 0; i < n; i++)
-        shade[i] = (unsigned char)(!cells[i] ? 0 : most == 1 ? SHADES : 1 + (int)(step * log((double)cells[i]) + 0.5));
+        shade[i] = (unsigned char)(!cells[i]   ? 0
+                                   : most == 1 ? SHADES
+                                               : 1 + (int)(step * log((double)cells[i]) + 0.5));
     return most;
 }
 
@@ -97,14 +104,16 @@ static int draw(const spmvx_arrays *a, int64_t size, const char *out)
     free(cells);
     char caption[160], end[96];
     const bool to_scale = rows.per * cols.pixels == cols.per * rows.pixels;
-    snprintf(caption, sizeof caption, "%" PRId64 " x %" PRId64 ", %" PRId64 " nonzero%s%s", a->nrows, a->ncols, a->nnz, a->nnz == 1 ? "" : "s",
-             to_scale ? "" : " (not to scale)");
-    snprintf(end, sizeof end, "%" PRIu32 " nonzero%s in a cell of %" PRId64 " x %" PRId64, most, most == 1 ? "" : "s", rows.per, cols.per);
-    const picture p = { cols.cells, rows.cells, cols.pixels, rows.pixels, shade, caption, most > 1 ? "1" : NULL, end };
+    snprintf(caption, sizeof caption, "%" PRId64 " x %" PRId64 ", %" PRId64 " nonzero%s%s", a->nrows,
+             a->ncols, a->nnz, a->nnz == 1 ? "" : "s", to_scale ? "" : " (not to scale)");
+    snprintf(end, sizeof end, "%" PRIu32 " nonzero%s in a cell of %" PRId64 " x %" PRId64, most,
+             most == 1 ? "" : "s", rows.per, cols.per);
+    const picture p = { cols.cells, rows.cells, cols.pixels,           rows.pixels,
+                        shade,      caption,    most > 1 ? "1" : NULL, end };
     const int result = save(out, &p);
     if (result == EXIT_SUCCESS)
-        note("%s: %" PRId64 " x %" PRId64 " pixels; %s%s%s\n", out, picture_width(&p), picture_height(&p), caption, a->nnz ? "; up to " : "",
-             a->nnz ? end : "");
+        note("%s: %" PRId64 " x %" PRId64 " pixels; %s%s%s\n", out, picture_width(&p), picture_height(&p),
+             caption, a->nnz ? "; up to " : "", a->nnz ? end : "");
     free(shade);
     return result;
 }
@@ -117,13 +126,17 @@ static int run(int argc, char **argv)
     const option options[] = {
         { "--output", 'o', TEXT, &out, "OUT", "the picture to write, .svg or .png" },
         { "--size", 0, COUNT, &size, "N", "pixels of its longer side, at most; 32 to 8192 (default 800)" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" }, { 0 } };
+        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { 0 }
+    };
     const int status = parse(&command_spy, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (count != 1) return usage_error(&command_spy, "%d files given, one wanted", count);
     if (!out) return usage_error(&command_spy, "no picture to write is given; -o names it");
-    if (!ends_with(out, ".svg") && !ends_with(out, ".png")) return usage_error(&command_spy, "--output is '%s', not a name that ends in .svg or .png", out);
-    if (size < LEAST_SIZE || size > MOST_SIZE) return usage_error(&command_spy, "--size is %" PRId64 ", not %d to %d", size, LEAST_SIZE, MOST_SIZE);
+    if (!ends_with(out, ".svg") && !ends_with(out, ".png"))
+        return usage_error(&command_spy, "--output is '%s', not a name that ends in .svg or .png", out);
+    if (size < LEAST_SIZE || size > MOST_SIZE)
+        return usage_error(&command_spy, "--size is %" PRId64 ", not %d to %d", size, LEAST_SIZE, MOST_SIZE);
     spmvx_context *ctx = open_context(threads);
     spmvx_matrix *m = ctx ? read_matrix(ctx, files[0], SPMVX_F32) : NULL;
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
@@ -133,7 +146,12 @@ static int run(int argc, char **argv)
     return result;
 }
 
-const command command_spy = { "spy", "[options] FILE -o OUT", "Draw where a matrix has its nonzeros, as SVG or PNG",
-    "The matrix is cut into equal cells; the more nonzeros a cell holds, the stronger its shade, on a logarithmic scale. A\n"
-    "matrix that is more than 8 times as long as wide (or as wide as long) is drawn wider (or taller) than it is. An SVG has a\n"
-    "caption, and follows the reader's preference for light or dark; it may be larger than N by that caption.", run };
+const command command_spy = { "spy", "[options] FILE -o OUT",
+                              "Draw where a matrix has its nonzeros, as SVG or PNG",
+                              "The matrix is cut into equal cells; the more nonzeros a cell holds, the "
+                              "stronger its shade, on a logarithmic scale. A\n"
+                              "matrix that is more than 8 times as long as wide (or as wide as long) is "
+                              "drawn wider (or taller) than it is. An SVG has a\n"
+                              "caption, and follows the reader's preference for light or dark; it may be "
+                              "larger than N by that caption.",
+                              run };

@@ -21,8 +21,8 @@ void print_help(const command *c, const option *o)
     printf("\noptions:\n");
     for (; o && o->name; o++) {
         char left[48];
-        snprintf(left, sizeof left, "%s%c%s%s%s%s", o->letter ? "-" : "", o->letter ? o->letter : ' ', o->letter ? ", " : "   ", o->name,
-                 o->value ? " " : "", o->value ? o->value : "");
+        snprintf(left, sizeof left, "%s%c%s%s%s%s", o->letter ? "-" : "", o->letter ? o->letter : ' ',
+                 o->letter ? ", " : "   ", o->name, o->value ? " " : "", o->value ? o->value : "");
         printf("  %-24s %s\n", left, o->help);
     }
     printf("  %-24s %s\n", "-q, --quiet", "results and errors only: no progress, no notes");
@@ -68,7 +68,8 @@ static const option *find_option(const option *o, const char *arg, const char **
     return NULL;
 }
 
-int parse(const command *c, const option *options, int argc, char **argv, const char *files[MOST_FILES], int *count)
+int parse(const command *c, const option *options, int argc, char **argv, const char *files[MOST_FILES],
+          int *count)
 {
     bool only_files = false;
     *count = 0;
@@ -98,7 +99,8 @@ int parse(const command *c, const option *options, int argc, char **argv, const 
             if (++i == argc) return usage_error(c, "%s needs a value", o->name);
             value = argv[i];
         }
-        if (!set_option(o, value)) return usage_error(c, "%s is '%s', not a whole number of 0 or more", o->name, value);
+        if (!set_option(o, value))
+            return usage_error(c, "%s is '%s', not a whole number of 0 or more", o->name, value);
     }
     return -1;
 }
@@ -155,7 +157,7 @@ void sort_doubles(double *v, int n)
 
 double sample(int64_t i)
 {
-    uint64_t h = (uint64_t)i * 0x9e3779b97f4a7c15u + 0x7f4a7c15u;   /* splitmix64 */
+    uint64_t h = (uint64_t)i * 0x9e3779b97f4a7c15u + 0x7f4a7c15u; /* splitmix64 */
     h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
     h = (h ^ h >> 27) * 0x94d049bb133111ebu;
     return (double)((h ^ h >> 31) >> 11) * 0x1p-52 - 1.0;
@@ -184,7 +186,8 @@ spmvx_type type_named(const char *name)
 
 const char *format_text(spmvx_format f)
 {
-    static const char *const names[] = { "AUTO", "COO", "CSR", "CSC", "ELL", "SELL", "CSR5", "HYB", "DIA", "BSR", "TILED", "PACKED" };
+    static const char *const names[] = { "AUTO", "COO", "CSR", "CSC", "ELL",   "SELL",
+                                         "CSR5", "HYB", "DIA", "BSR", "TILED", "PACKED" };
     return (unsigned)f < sizeof names / sizeof *names ? names[f] : "?";
 }
 
@@ -277,7 +280,9 @@ bool as_csr(spmvx_context *ctx, const spmvx_matrix *m, spmvx_matrix **holder, sp
     o.format = SPMVX_CSR;
     o.max_bytes = SIZE_MAX;
     *view = (spmvx_arrays)SPMVX_ARRAYS_INIT;
-    if (spmvx_matrix_convert(ctx, m, &o, holder) == SPMVX_OK && spmvx_matrix_arrays(*holder, view) == SPMVX_OK) return true;
+    if (spmvx_matrix_convert(ctx, m, &o, holder) == SPMVX_OK &&
+        spmvx_matrix_arrays(*holder, view) == SPMVX_OK)
+        return true;
     fail(ctx, "conversion to CSR");
     return false;
 }

@@ -8,13 +8,14 @@
 
 enum { EXIT_USAGE = 2, MOST_FILES = 256 };
 
-/* One option of a command; text points to where the value goes (flag: a bool, count: an int64_t, text: a const char *). */
+/* One option of a command; text points to where the value goes (flag: a bool, count: an int64_t, text: a
+ * const char *). */
 typedef struct option {
-    const char *name;           /* "--threads" */
-    char letter;                /* 'o' for -o, or 0 */
+    const char *name; /* "--threads" */
+    char letter;      /* 'o' for -o, or 0 */
     enum { FLAG, COUNT, TEXT } kind;
     void *out;
-    const char *value, *help;   /* "N", "threads to use" */
+    const char *value, *help; /* "N", "threads to use" */
 } option;
 
 typedef struct command {
@@ -22,11 +23,11 @@ typedef struct command {
     int (*run)(int argc, char **argv);
 } command;
 
-extern const command command_bench, command_check, command_compare, command_convert, command_generate, command_info, command_kernels, command_mul,
-                     command_spmspm, command_spy, command_tune;
+extern const command command_bench, command_check, command_compare, command_convert, command_generate,
+    command_info, command_kernels, command_mul, command_spmspm, command_spy, command_tune;
 
-/* Reads argv[1...]; options end with a NULL name, and --help and --quiet need not stand there. Files are what is left.
- * Answers -1 to go on, else an exit status (after --help, or a message on stderr). */
+/* Reads argv[1...]; options end with a NULL name, and --help and --quiet need not stand there. Files are
+ * what is left. Answers -1 to go on, else an exit status (after --help, or a message on stderr). */
 int parse(const command *, const option *, int argc, char **argv, const char *files[MOST_FILES], int *count);
 void print_help(const command *, const option *);
 int usage_error(const command *, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -38,8 +39,8 @@ bool quiet(void);
 /* On stdout, unless --quiet was given: what is no result. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-void *checked_alloc(size_t bytes);          /* ends the program when memory is out; zeroed */
-double now(void);                           /* seconds */
+void *checked_alloc(size_t bytes); /* ends the program when memory is out; zeroed */
+double now(void);                  /* seconds */
 void sort_doubles(double *, int n);
 /* Between -1 and 1, the same for the same index everywhere. */
 double sample(int64_t i);

@@ -9,35 +9,36 @@
  * Three nouns:
  *
  *   context  where work runs: host threads, or one GPU and a stream; with its workspace and its last error.
- *            It serves one thread at a time; any number of contexts may exist. The library has no other mutable
- *            state than each thread's last error.
- *   matrix   sparse, in one format, in one place, with the kernel that multiplies it. Immutable once built, value
- *            updates aside, and shared freely by contexts of the same place and by threads. Its arrays are
- *            reference-counted: sources, copies, contexts and streams may be destroyed in any order, also while work
- *            is queued. The allocator callbacks of the context that made it must outlive it.
+ *            It serves one thread at a time; any number of contexts may exist. The library has no other
+ *            mutable state than each thread's last error.
+ *   matrix   sparse, in one format, in one place, with the kernel that multiplies it. Immutable once built,
+ *            value updates aside, and shared freely by contexts of the same place and by threads. Its arrays
+ *            are reference-counted: sources, copies, contexts and streams may be destroyed in any order,
+ *            also while work is queued. The allocator callbacks of the context that made it must outlive it.
  *   plan     the pattern of C = A*B, to redo the product with new values. Immutable.
  *
  * Conventions that hold for every function:
  *
- *   Status   Functions that can fail return a spmvx_status. A failed call leaves its arguments, its outputs and every
- *            handle as they were, leaks nothing, and leaves a message that names the argument and its value:
- *            spmvx_last_error(). Destroy functions take NULL.
- *   Order    create, convert, transpose, read, spmspm_mul, upload and download are complete when they return;
- *            mul, mul_multi, update_values and refill are queued on the context's stream. On the host every call is
- *            complete when it returns.
- *   Types    Indices are base 0. Row and column counts are below 2^31; the number of entries is not limited to that.
- *            Values, x and y are all of one type, SPMVX_F32 or SPMVX_F64.
- *   Same bits  The same call on the same machine with the same kernel gives the same bits, for any number of threads,
- *            unless the caller allowed otherwise by SPMVX_ALLOW_NONDETERMINISTIC.
- *   Threads  Calls with different contexts may run at the same time, also on the same matrix. Two calls with the same
- *            context may not. A matrix must not be destroyed, nor its values updated, while another thread uses it.
- *   Structs  begin with their size, have no hidden padding and grow at their end only; each has a ..._INIT macro.
- *            NULL options, or an INIT unchanged, mean the defaults. A size of 0 or below version 0.1's, a non-zero
- *            tail that this library does not know, and an unknown flag are refused (SPMVX_ERR_ARGUMENT). Of an output
- *            struct the first min(size, known) bytes are written; its size field keeps the caller's value.
- *            Flags are disjoint over all sets, so that one in the wrong place is refused.
- *   Promise  Names, argument and field order, enum values and meanings do not change; see docs/abi.md.
- */
+ *   Status   Functions that can fail return a spmvx_status. A failed call leaves its arguments, its outputs
+ *            and every handle as they were, leaks nothing, and leaves a message that names the argument and
+ *            its value: spmvx_last_error(). Destroy functions take NULL.
+ *   Order    create, convert, transpose, read, spmspm_mul, upload and download are complete when they
+ *            return; mul, mul_multi, update_values and refill are queued on the context's stream. On the
+ *            host every call is complete when it returns.
+ *   Types    Indices are base 0. Row and column counts are below 2^31; the number of entries is not limited
+ *            to that. Values, x and y are all of one type, SPMVX_F32 or SPMVX_F64.
+ *   Bits     The same call on the same machine with the same kernel gives the same bits, for any number of
+ *            threads, unless the caller allowed otherwise by SPMVX_ALLOW_NONDETERMINISTIC.
+ *   Threads  Calls with different contexts may run at the same time, also on the same matrix. Two calls with
+ *            the same context may not. A matrix must not be destroyed, nor its values updated, while another
+ *            thread uses it.
+ *   Structs  begin with their size, have no hidden padding and grow at their end only; each has a ..._INIT
+ *            macro. NULL options, or an INIT unchanged, mean the defaults. A size of 0 or below version
+ *            0.1's, a non-zero tail that this library does not know, and an unknown flag are refused
+ *            (SPMVX_ERR_ARGUMENT). Of an output struct the first min(size, known) bytes are written; its
+ *            size field keeps the caller's value. Flags are disjoint over all sets, so that one in the wrong
+ *            place is refused.
+ *   Promise  Names, argument and field order, enum values and meanings do not change; see docs/abi.md. */
 #ifndef SPMVX_H
 #define SPMVX_H
 #include <stddef.h>
@@ -51,362 +52,528 @@ extern "C" {
 #endif
 
 typedef struct spmvx_context spmvx_context;
-typedef struct spmvx_matrix  spmvx_matrix;
-typedef struct spmspm_plan   spmspm_plan;
+typedef struct spmvx_matrix spmvx_matrix;
+typedef struct spmspm_plan spmspm_plan;
 
-#define SPMVX_FORCE32(e) e##_FORCE32 = 0x7fffffff   /* enums are 32 bits wide; their values are ABI */
+#define SPMVX_FORCE32(e) e##_FORCE32 = 0x7fffffff /* enums are 32 bits wide; their values are ABI */
 
 /* What a call answers. SPMVX_OK is 0, every failure is negative. */
 typedef enum spmvx_status {
-    SPMVX_OK              =   0,
-    SPMVX_ERR_ARGUMENT    =  -1,   /* NULL, negative, unknown enum value or flag, unknown option tail, overlap */
-    SPMVX_ERR_MEMORY      =  -2,   /* host or device memory ran out */
-    SPMVX_ERR_SHAPE       =  -3,   /* sizes that do not fit together */
-    SPMVX_ERR_TYPE        =  -4,   /* value or index types that do not fit together */
-    SPMVX_ERR_RANGE       =  -5,   /* an index outside the matrix, falling row pointers, a count that overflows */
-    SPMVX_ERR_PLACE       =  -6,   /* a matrix or pointer that lives elsewhere than the context computes */
-    SPMVX_ERR_UNSUPPORTED =  -7,   /* valid, and not offered: the message says what is */
-    SPMVX_ERR_DEVICE      =  -8,   /* no device or driver, no code for this GPU, launch or runtime failure */
-    SPMVX_ERR_IO          =  -9,   /* the operating system refused a file */
-    SPMVX_ERR_FILE        = -10,   /* a file's content is wrong: the message has the line and the reason */
-    SPMVX_ERR_LIMIT       = -11,   /* a format, budget or maximum would be exceeded: the message has the numbers */
-    SPMVX_ERR_PATTERN     = -12,   /* a plan meets a pattern that it was not made from */
-    SPMVX_ERR_CANCELLED   = -13,   /* a progress callback asked to stop */
-    SPMVX_ERR_INTERNAL    = -14,   /* a defect of this library */
+    SPMVX_OK = 0,
+    /* NULL, negative, unknown enum value or flag, unknown option tail, overlap */
+    SPMVX_ERR_ARGUMENT = -1,
+    SPMVX_ERR_MEMORY = -2, /* host or device memory ran out */
+    SPMVX_ERR_SHAPE = -3,  /* sizes that do not fit together */
+    SPMVX_ERR_TYPE = -4,   /* value or index types that do not fit together */
+    /* an index outside the matrix, falling row pointers, a count that overflows */
+    SPMVX_ERR_RANGE = -5,
+    SPMVX_ERR_PLACE = -6,       /* a matrix or pointer that lives elsewhere than the context computes */
+    SPMVX_ERR_UNSUPPORTED = -7, /* valid, and not offered: the message says what is */
+    SPMVX_ERR_DEVICE = -8,      /* no device or driver, no code for this GPU, launch or runtime failure */
+    SPMVX_ERR_IO = -9,          /* the operating system refused a file */
+    SPMVX_ERR_FILE = -10,       /* a file's content is wrong: the message has the line and the reason */
+    /* a format, budget or maximum would be exceeded: the message has the numbers */
+    SPMVX_ERR_LIMIT = -11,
+    SPMVX_ERR_PATTERN = -12,   /* a plan meets a pattern that it was not made from */
+    SPMVX_ERR_CANCELLED = -13, /* a progress callback asked to stop */
+    SPMVX_ERR_INTERNAL = -14,  /* a defect of this library */
     SPMVX_FORCE32(SPMVX_ERR)
 } spmvx_status;
 
 /* Types of indices (I32, I64) and of values (F32, F64). */
-typedef enum spmvx_type   { SPMVX_I32 = 1, SPMVX_I64 = 2, SPMVX_F32 = 3, SPMVX_F64 = 4, /* later F16 BF16 C32 C64 */
-                            SPMVX_FORCE32(SPMVX_TYPE) } spmvx_type;
+typedef enum spmvx_type {
+    SPMVX_I32 = 1,
+    SPMVX_I64 = 2,
+    SPMVX_F32 = 3,
+    SPMVX_F64 = 4, /* later F16 BF16 C32 C64 */
+    SPMVX_FORCE32(SPMVX_TYPE)
+} spmvx_type;
 /* Formats. AUTO is a request, made in conversions only. */
-typedef enum spmvx_format { SPMVX_AUTO = 0, SPMVX_COO = 1, SPMVX_CSR = 2, SPMVX_CSC = 3, SPMVX_ELL = 4, SPMVX_SELL = 5,
-                            SPMVX_CSR5 = 6, SPMVX_HYB = 7, SPMVX_DIA = 8, SPMVX_BSR = 9, SPMVX_TILED = 10,
-                            SPMVX_PACKED = 11, SPMVX_FORCE32(SPMVX_FORMAT) } spmvx_format;
-/* Where arrays live and work runs. Zero is the host: a program that passes malloc'ed vectors never changes its meaning
- * on a machine with a GPU. SPMVX_ANY asks for CUDA where a device answers and the host elsewhere; take vectors from
- * spmvx_buffer_alloc then. A context's info and a matrix's info show HOST or CUDA, never ANY. */
-typedef enum spmvx_place  { SPMVX_HOST = 0, SPMVX_CUDA = 1, SPMVX_ANY = 2, SPMVX_FORCE32(SPMVX_PLACE) } spmvx_place;
+typedef enum spmvx_format {
+    SPMVX_AUTO = 0,
+    SPMVX_COO = 1,
+    SPMVX_CSR = 2,
+    SPMVX_CSC = 3,
+    SPMVX_ELL = 4,
+    SPMVX_SELL = 5,
+    SPMVX_CSR5 = 6,
+    SPMVX_HYB = 7,
+    SPMVX_DIA = 8,
+    SPMVX_BSR = 9,
+    SPMVX_TILED = 10,
+    SPMVX_PACKED = 11,
+    SPMVX_FORCE32(SPMVX_FORMAT)
+} spmvx_format;
+/* Where arrays live and work runs. Zero is the host: a program that passes malloc'ed vectors never changes
+ * its meaning on a machine with a GPU. SPMVX_ANY asks for CUDA where a device answers and the host
+ * elsewhere; take vectors from spmvx_buffer_alloc then. A context's info and a matrix's info show HOST or
+ * CUDA, never ANY. */
+typedef enum spmvx_place {
+    SPMVX_HOST = 0,
+    SPMVX_CUDA = 1,
+    SPMVX_ANY = 2,
+    SPMVX_FORCE32(SPMVX_PLACE)
+} spmvx_place;
 /* N: A itself. T: its transpose, for matrices converted with SPMVX_OPS_T. */
-typedef enum spmvx_op     { SPMVX_N = 0, SPMVX_T = 1, SPMVX_FORCE32(SPMVX_OP) } spmvx_op;
+typedef enum spmvx_op { SPMVX_N = 0, SPMVX_T = 1, SPMVX_FORCE32(SPMVX_OP) } spmvx_op;
 /* Order of the values inside a block. */
-typedef enum spmvx_order  { SPMVX_ROW_MAJOR = 0, SPMVX_COLUMN_MAJOR = 1, SPMVX_FORCE32(SPMVX_ORDER) } spmvx_order;
+typedef enum spmvx_order {
+    SPMVX_ROW_MAJOR = 0,
+    SPMVX_COLUMN_MAJOR = 1,
+    SPMVX_FORCE32(SPMVX_ORDER)
+} spmvx_order;
 /* Of messages to the log callback. */
-typedef enum spmvx_level  { SPMVX_LOG_WARNING = 1, SPMVX_LOG_INFO = 2, SPMVX_LOG_DEBUG = 3, SPMVX_FORCE32(SPMVX_LOG) } spmvx_level;
+typedef enum spmvx_level {
+    SPMVX_LOG_WARNING = 1,
+    SPMVX_LOG_INFO = 2,
+    SPMVX_LOG_DEBUG = 3,
+    SPMVX_FORCE32(SPMVX_LOG)
+} spmvx_level;
 /* What a kernel of the list does. */
-typedef enum spmvx_operation { SPMVX_MUL = 1, SPMVX_MUL_MULTI = 2, SPMVX_SPMSPM = 3, SPMVX_FORCE32(SPMVX_OPERATION) } spmvx_operation;
+typedef enum spmvx_operation {
+    SPMVX_MUL = 1,
+    SPMVX_MUL_MULTI = 2,
+    SPMVX_SPMSPM = 3,
+    SPMVX_FORCE32(SPMVX_OPERATION)
+} spmvx_operation;
 
 /* ---- version and errors ---- */
 
 /* The version of the loaded library: major * 1000000 + minor * 1000 + patch. Thread-safe. */
-int32_t      spmvx_version(void);
+int32_t spmvx_version(void);
 /* The same as text, "0.1.0". Static storage. Thread-safe. */
-const char  *spmvx_version_string(void);
-/* A short English text for a status, such as "sizes that do not fit together"; never NULL, also for an unknown value.
- * Static storage. Thread-safe. */
-const char  *spmvx_status_string(spmvx_status);
-/* The message of the last failed call of this context, naming argument and value; "" if none failed. With NULL: of this
- * thread's last failed call, which is the one to ask when no context exists or the call took none. Successful calls
- * leave it as it was. Never NULL; valid until the next failing call of the context (or thread), or its end. */
-const char  *spmvx_last_error(const spmvx_context *);
+const char *spmvx_version_string(void);
+/* A short English text for a status, such as "sizes that do not fit together"; never NULL, also for an
+ * unknown value. Static storage. Thread-safe. */
+const char *spmvx_status_string(spmvx_status);
+/* The message of the last failed call of this context, naming argument and value; "" if none failed. With
+ * NULL: of this thread's last failed call, which is the one to ask when no context exists or the call took
+ * none. Successful calls leave it as it was. Never NULL; valid until the next failing call of the context
+ * (or thread), or its end. */
+const char *spmvx_last_error(const spmvx_context *);
 
 /* ---- context ---- */
 
-#define SPMVX_CONTEXT_CHECK 0x100u          /* verify place and alignment of x and y on every call; for debugging */
+#define SPMVX_CONTEXT_CHECK 0x100u /* verify place and alignment of x and y on every call; for debugging */
 
-/* place    HOST, CUDA or ANY.
- * device   the number of the GPU; ignored on the host.
- * threads  host threads, 0: OpenMP's default, at most 4096. No kernel's result depends on it; AUTO's choice may.
- * flags    SPMVX_CONTEXT_CHECK or 0.
- * stream   cudaStream_t or NULL; must be NULL on the host.
- * alloc, release   host memory: 64-byte aligned, callable from any thread; both or none. bytes is a multiple of 64,
- *          not 0. NULL: the C library's. They
- *          must outlive the context, every matrix made in it, and every matrix that shares arrays with those. alloc
- *          answers NULL when memory is out. (libzstd alone, while a .zst file is open, takes memory of its own.)
- * log      receives messages from the thread that makes the call, or NULL.
- * user     handed to the three callbacks. */
+/* What a context is made of. */
 typedef struct spmvx_context_options {
-    size_t size; spmvx_place place; int32_t device; int32_t threads /* 0: OpenMP's default */; uint32_t flags;
-    void *stream;                                         /* cudaStream_t, or NULL */
-    void *(*alloc)(void *user, size_t bytes); void (*release)(void *user, void *ptr);  /* host memory, 64-byte aligned, from any thread */
+    size_t size;
+    spmvx_place place; /* HOST, CUDA or ANY */
+    int32_t device;    /* the number of the GPU; ignored on the host */
+    /* Host threads, at most 4096; 0: OpenMP's default. No kernel's result depends on it; AUTO's choice
+     * may. */
+    int32_t threads;
+    uint32_t flags; /* SPMVX_CONTEXT_CHECK or 0 */
+    void *stream;   /* cudaStream_t, or NULL; must be NULL on the host */
+    /* Host memory: 64-byte aligned, callable from any thread; alloc and release both or none. bytes is a
+     * multiple of 64, not 0. NULL: the C library's. They must outlive the context, every matrix made in it,
+     * and every matrix that shares arrays with those. alloc answers NULL when memory is out. (libzstd alone,
+     * while a .zst file is open, takes memory of its own.) */
+    void *(*alloc)(void *user, size_t bytes);
+    void (*release)(void *user, void *ptr);
+    /* Receives messages from the thread that makes the call; NULL: none. */
     void (*log)(void *user, spmvx_level level, const char *message);
-    void *user;
+    void *user; /* handed to the three callbacks */
 } spmvx_context_options;
-#define SPMVX_CONTEXT_OPTIONS_INIT { sizeof(spmvx_context_options), SPMVX_HOST, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
+#define SPMVX_CONTEXT_OPTIONS_INIT                                                       \
+    {                                                                                    \
+        sizeof(spmvx_context_options), SPMVX_HOST, 0, 0, 0, NULL, NULL, NULL, NULL, NULL \
+    }
 
-/* name (of the device or CPU) lives as long as the context; bytes_held counts the workspace, not the matrices. */
+/* What a context is. */
 typedef struct spmvx_context_info {
-    size_t size; spmvx_place place; int32_t device; int32_t threads; uint32_t flags; const char *name /* of the device or CPU */; size_t bytes_held;
+    size_t size;
+    spmvx_place place; /* HOST or CUDA */
+    int32_t device;    /* 0 on the host */
+    int32_t threads;   /* of the host */
+    uint32_t flags;
+    const char *name;  /* of the device or CPU; lives as long as the context */
+    size_t bytes_held; /* workspace and wisdom, not the matrices */
 } spmvx_context_info;
-#define SPMVX_CONTEXT_INFO_INIT { sizeof(spmvx_context_info), SPMVX_HOST, 0, 0, 0, NULL, 0 }
+#define SPMVX_CONTEXT_INFO_INIT                                  \
+    {                                                            \
+        sizeof(spmvx_context_info), SPMVX_HOST, 0, 0, 0, NULL, 0 \
+    }
 
-/* Makes a context; NULL options mean the host with OpenMP's default number of threads. *out is written on success only
- * and ends by spmvx_context_destroy.
- * Errors: ARGUMENT; DEVICE (place CUDA, and no device, driver or code for it: the message says what is missing); MEMORY. */
+/* Makes a context; NULL options mean the host with OpenMP's default number of threads. *out is written on
+ * success only and ends by spmvx_context_destroy.
+ * Errors: ARGUMENT; DEVICE (place CUDA, and no device, driver or code for it: the message says what is
+ * missing); MEMORY. */
 spmvx_status spmvx_context_create(const spmvx_context_options *, spmvx_context **out);
-/* Later calls are queued on this stream (cudaStream_t; NULL: the default one). On the host only NULL is accepted. They use the
- * context's workspace as the earlier ones do: the caller sees to it that these are complete before those begin, by an event or
- * by waiting, or a multiplication may never end; for work at the same time take two contexts.
- * Errors: ARGUMENT, DEVICE. */
+/* Later calls are queued on this stream (cudaStream_t; NULL: the default one). On the host only NULL is
+ * accepted. They use the context's workspace as the earlier ones do: the caller sees to it that these are
+ * complete before those begin, by an event or by waiting, or their results may be wrong; for work at the same
+ * time take two contexts. Errors: ARGUMENT, DEVICE. */
 spmvx_status spmvx_context_set_stream(spmvx_context *, void *stream);
 /* Waits for all that was queued; returns at once on the host. Errors: ARGUMENT, DEVICE. */
 spmvx_status spmvx_context_synchronize(spmvx_context *);
 /* Errors: ARGUMENT. */
 spmvx_status spmvx_context_get_info(const spmvx_context *, spmvx_context_info *);
-/* Gives unused workspace back; no graph captured before may be replayed. The next multiplication of each shape reserves
- * anew (or call spmvx_mul_prepare). Errors: ARGUMENT. */
+/* Gives unused workspace back; no graph captured before may be replayed. The next multiplication of each
+ * shape reserves anew (or call spmvx_mul_prepare). Errors: ARGUMENT. */
 spmvx_status spmvx_context_trim(spmvx_context *);
-/* Ends a context and its workspace. Matrices made in it live on. NULL is fine, as for every destroy. */
-void         spmvx_context_destroy(spmvx_context *);
+/* Ends a context and its workspace, once the device's work is done. Matrices made in it live on. NULL is
+ * fine, as for every destroy. */
+void spmvx_context_destroy(spmvx_context *);
 
 /* ---- memory where the context computes ---- */
 
-/* bytes of memory, aligned to at least 64, uninitialised; *out is NULL for 0 bytes. The caller owns it and gives it back
- * by spmvx_buffer_free with a context of the same place and allocator. Errors: ARGUMENT, MEMORY. */
+/* bytes of memory, aligned to at least 64, uninitialised; *out is NULL for 0 bytes. The caller owns it and
+ * gives it back by spmvx_buffer_free with a context of the same place and allocator. On a GPU it comes from a
+ * pool of the context's: other devices do not reach it (no peer access), and it cannot be shared with another
+ * process (no IPC). Errors: ARGUMENT, MEMORY. */
 spmvx_status spmvx_buffer_alloc(spmvx_context *, size_t bytes, void **out);
-/* Copies from host memory into a buffer (or any memory where the context computes), after the work queued so far;
- * complete on return. dst and src must not overlap. Errors: ARGUMENT, DEVICE. */
+/* Copies from host memory into a buffer (or any memory where the context computes), after the work queued
+ * so far; complete on return. dst and src must not overlap. Errors: ARGUMENT, DEVICE. */
 spmvx_status spmvx_buffer_upload(spmvx_context *, void *dst, const void *host_src, size_t bytes);
 /* Copies into host memory, after the work queued so far; complete on return. Errors: ARGUMENT, DEVICE. */
 spmvx_status spmvx_buffer_download(spmvx_context *, void *host_dst, const void *src, size_t bytes);
 /* Frees what spmvx_buffer_alloc gave; NULL is fine. */
-void         spmvx_buffer_free(spmvx_context *, void *);
+void spmvx_buffer_free(spmvx_context *, void *);
 
 /* ---- matrix: in and out ----
  * COO   row[nnz] col[nnz] val[nnz], any order
- * CSR   ptr[nrows+1] col[nnz] val[nnz];  CSC   ptr[ncols+1] row[nnz] val[nnz]
+ * CSR   ptr[nrows+1] col[nnz] val[nnz]
+ * CSC   ptr[ncols+1] row[nnz] val[nnz]
  * ELL   col[width*nrows] val[width*nrows], entry k of row r at k*nrows + r; col -1 marks padding
  * SELL  ptr[ceil(nrows/slice)+1], entry k of row s*slice+i at ptr[s] + k*slice + i; col -1 marks padding;
  *       row[nrows]: the matrix row that sits at each position, or NULL for none moved
  *       (SELL-C-sigma: C is slice; Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014)
- * DIA   col[width] offsets (column - row), val[width*nrows], diagonal d of row r at d*nrows + r; every slot inside the matrix is an entry
- * BSR   ptr[ceil(nrows/block_rows)+1] col[blocks] val[blocks*block_rows*block_cols], blocks in block_order; every slot inside is an entry
- * Base 0. Columns may be unsorted and repeat; repeats stay entries of their own, but for DIA, BSR and sparse products,
- * which add them up in input order. nnz counts entries, padding aside. Row counts and column counts are below 2^31, nnz
- * is not. A NULL array of no elements is fine. CSR5, HYB, TILED and PACKED are made by conversion only. Where arrays
- * live is found out, place and device say it in a view. A view of a DIA or BSR with empty slots is UNSUPPORTED.
- * Fields that a format does not use are ignored on input and 0 in a view. reserved must be 0. */
+ * DIA   col[width] offsets (column - row), val[width*nrows], diagonal d of row r at d*nrows + r; every slot
+ *       inside the matrix is an entry
+ * BSR   ptr[ceil(nrows/block_rows)+1] col[blocks] val[blocks*block_rows*block_cols], blocks in block_order;
+ *       every slot inside the matrix is an entry
+ * Base 0. Columns may be unsorted and repeat; repeats stay entries of their own, but for DIA, BSR and sparse
+ * products, which add them up in input order. nnz counts entries, padding aside. Row counts and column counts
+ * are below 2^31, nnz is not. A NULL array of no elements is fine. CSR5, HYB, TILED and PACKED are made by
+ * conversion only. Where arrays live is found out, place and device say it in a view. A view of a DIA or BSR
+ * with empty slots is UNSUPPORTED. Fields that a format does not use are ignored on input and 0 in a view.
+ * reserved must be 0. */
 typedef struct spmvx_arrays {
-    size_t size; spmvx_format format; spmvx_type ptr_type, idx_type, val_type; spmvx_place place; int32_t device;
-    spmvx_order block_order; uint32_t reserved;
-    int64_t nrows, ncols, nnz, block_rows, block_cols, slice, width;
+    size_t size;
+    spmvx_format format;
+    spmvx_type ptr_type;     /* I32 or I64, of formats that have ptr */
+    spmvx_type idx_type;     /* of row and col: I32 or I64 */
+    spmvx_type val_type;     /* F32 or F64 */
+    spmvx_place place;       /* of a view; ignored on input */
+    int32_t device;          /* of a view; ignored on input */
+    spmvx_order block_order; /* BSR */
+    uint32_t reserved;       /* 0 */
+    int64_t nrows, ncols;
+    int64_t nnz;                    /* entries, padding aside */
+    int64_t block_rows, block_cols; /* BSR */
+    int64_t slice;                  /* SELL: rows of a slice */
+    int64_t width;                  /* ELL: entries of a row with padding; DIA: diagonals */
     const void *ptr, *row, *col, *val;
 } spmvx_arrays;
-#define SPMVX_ARRAYS_INIT { sizeof(spmvx_arrays), SPMVX_CSR, SPMVX_I32, SPMVX_I32, SPMVX_F64, SPMVX_HOST, 0, SPMVX_ROW_MAJOR, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+#define SPMVX_ARRAYS_INIT                                                                                    \
+    {                                                                                                        \
+        sizeof(spmvx_arrays), SPMVX_CSR, SPMVX_I32, SPMVX_I32, SPMVX_F64, SPMVX_HOST, 0, SPMVX_ROW_MAJOR, 0, \
+            0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL                                                      \
+    }
 
-#define SPMVX_BORROW 0x1u   /* use the caller's arrays in place; they outlive every matrix that shares them. While info shows
-                               SPMVX_IS_BORROWED the caller may change values between calls, never the pattern */
-#define SPMVX_TRUST  0x2u   /* skip the O(nnz) validation */
+/* Use the caller's arrays in place; they outlive every matrix that shares them. While info shows
+ * SPMVX_IS_BORROWED the caller may change values between calls, never the pattern. */
+#define SPMVX_BORROW 0x1u
+#define SPMVX_TRUST 0x2u /* skip the O(nnz) validation */
 
-/* Makes a matrix from the caller's arrays, in the format they have, with the best kernel of that format. Without
- * SPMVX_BORROW everything is copied (indices to 32 bits, row pointers to 32 bits while nnz < 2^31). Borrowing needs I32
- * indices (ptr may be I64). *out ends by spmvx_matrix_destroy.
- * Errors: ARGUMENT; SHAPE (nnz against ptr); TYPE; RANGE (an index outside, falling ptr, 2^31 rows or more);
- * UNSUPPORTED (a format that cannot be given, or borrowing of I64 indices); PLACE; MEMORY. */
+/* Makes a matrix from the caller's arrays, in the format they have, with the best kernel of that format.
+ * Without SPMVX_BORROW everything is copied (indices to 32 bits, row pointers to 32 bits while nnz <
+ * 2^31). Borrowing needs I32 indices (ptr may be I64). *out ends by spmvx_matrix_destroy.
+ * Errors: ARGUMENT; SHAPE (nnz against ptr); TYPE; RANGE (an index outside, falling ptr, 2^31 rows or
+ * more); UNSUPPORTED (a format that cannot be given, or borrowing of I64 indices); PLACE; MEMORY. */
 spmvx_status spmvx_matrix_create(spmvx_context *, const spmvx_arrays *, uint32_t flags, spmvx_matrix **out);
-/* A view of the matrix's own arrays, without a copy: they belong to the matrix, live as long as it does, and must not
- * be written. ptr is I64 from 2^31 entries on, or when it was lent so. (The CSR arrays of A are the CSC arrays of its
- * transpose: given back with format CSC they make one without a copy.) Thread-safe. Errors: ARGUMENT; UNSUPPORTED for a format that is not listed above. */
+/* A view of the matrix's own arrays, without a copy: they belong to the matrix, live as long as it does,
+ * and must not be written. ptr is I64 from 2^31 entries on, or when it was lent so. (The CSR arrays of A
+ * are the CSC arrays of its transpose: given back with format CSC they make one without a copy.)
+ * Thread-safe. Errors: ARGUMENT; UNSUPPORTED for a format that is not listed above. */
 spmvx_status spmvx_matrix_arrays(const spmvx_matrix *, spmvx_arrays *view);
 
-/* val_type  of the matrix: SPMVX_F64 (also 0) or SPMVX_F32.
- * max_bytes what reading may take in memory at its peak, the matrix included; beyond it SPMVX_ERR_LIMIT. 0: no limit.
- * progress  is called now and then from the calling thread, with bytes of the file done and in total (-1: unknown);
- *           any answer but 0 stops with SPMVX_ERR_CANCELLED. */
+/* How a file is read. */
 typedef struct spmvx_read_options {
-    size_t size; spmvx_type val_type /* 0: F64 */; uint32_t flags; size_t max_bytes /* 0: no limit */;
-    int32_t (*progress)(void *user, int64_t done, int64_t total); void *user;   /* non-zero: stop */
+    size_t size;
+    spmvx_type val_type; /* of the matrix: SPMVX_F64 (also 0) or SPMVX_F32 */
+    uint32_t flags;      /* 0 */
+    /* Bytes of memory that reading may take at its peak, the matrix included; what would exceed it is refused
+     * with SPMVX_ERR_LIMIT before it is taken. Counted are all blocks that the context allocates, with 64
+     * bytes beside each, and what the decoders hold; libzip's own memory counts as 1 MiB. What reading a file
+     * took without a limit is enough as a limit. 0: no limit. */
+    size_t max_bytes;
+    /* Called now and then from the calling thread, with bytes of the file done and in total (-1: unknown);
+     * any answer but 0 stops with SPMVX_ERR_CANCELLED. NULL: none. */
+    int32_t (*progress)(void *user, int64_t done, int64_t total);
+    void *user; /* handed to progress */
 } spmvx_read_options;
-#define SPMVX_READ_OPTIONS_INIT { sizeof(spmvx_read_options), SPMVX_F64, 0, 0, NULL, NULL }
+#define SPMVX_READ_OPTIONS_INIT                                 \
+    {                                                           \
+        sizeof(spmvx_read_options), SPMVX_F64, 0, 0, NULL, NULL \
+    }
 
 /* Reads a matrix file. Its kind is told so:
- *   - SciPy's .npz (scipy.sparse.save_npz), a file that begins as a ZIP archive does, or whose name ends in .npz: csr, csc, coo,
- *     bsr (zeros of a block are entries) or dia (zeros are none); values real, integer or boolean; stored or deflated members,
- *     either byte order. Not from a pipe.
- *   - Matrix Market (https://math.nist.gov/MatrixMarket/formats.html), a text that begins with %%MatrixMarket: coordinate, or
- *     array (whose zeros are no entries); real, integer or pattern (every value 1); general, symmetric or skew-symmetric.
- *   - Rutherford-Boeing, or Harwell-Boeing: any other text whose name ends in .rb, .hb or a matrix type such as .rua .rsa
- *     .pza, letters of either case, the ending of a compressed file aside. Real, integer or pattern; unsymmetric, symmetric,
- *     skew-symmetric or rectangular; assembled. Right-hand sides are passed over. (What cannot be read twice, a pipe, is told
- *     by its name alone.)
- * Texts may be compressed by gzip, zstd or xz, which is told by content. Symmetric ones are expanded: each entry off the
- * diagonal is followed by its image. The result is CSR, entries of a row in the order of the file; COO where rows far outnumber
- * entries, since memory is bounded by what the file holds and not by what its header claims.
- * Errors: ARGUMENT; IO (the operating system's reason); FILE (line or member, and reason); UNSUPPORTED (complex, Hermitian,
- * elemental, a compression or .npz that this build lacks); RANGE (2^31 rows or more); LIMIT; CANCELLED; MEMORY. */
-spmvx_status spmvx_matrix_read(spmvx_context *, const char *path, const spmvx_read_options *, spmvx_matrix **out);   /* CSR; COO where rows far outnumber entries */
+ *   - SciPy's .npz (scipy.sparse.save_npz), a file that begins as a ZIP archive does, or whose name ends in
+ *     .npz: csr, csc, coo, bsr (zeros of a block are entries) or dia (zeros are none); values real, integer
+ *     or boolean; stored or deflated members, either byte order. Not from a pipe.
+ *   - Matrix Market (https://math.nist.gov/MatrixMarket/formats.html), a text that begins with
+ *     %%MatrixMarket: coordinate, or array (whose zeros are no entries); real, integer or pattern (every
+ *     value 1); general, symmetric or skew-symmetric.
+ *   - Rutherford-Boeing, or Harwell-Boeing: any other text whose name ends in .rb, .hb or a matrix type such
+ *     as .rua .rsa .pza, letters of either case, the ending of a compressed file aside. Real, integer or
+ *     pattern; unsymmetric, symmetric, skew-symmetric or rectangular; assembled. Right-hand sides are passed
+ *     over. (What cannot be read twice, a pipe, is told by its name alone.)
+ * Texts may be compressed by gzip, zstd or xz, which is told by content. Symmetric ones are expanded: each
+ * entry off the diagonal is followed by its image. The result is CSR, entries of a row in the order of the
+ * file; COO where rows far outnumber entries, since memory is bounded by what the file holds and not by what
+ * its header claims (but for the window of compressed text, which is as large as that text asks for). Values
+ * are rounded to nearest, whatever the caller's floating-point environment is, which stays as it was.
+ * Errors: ARGUMENT; IO (the operating system's reason); FILE (line or member, and reason); UNSUPPORTED
+ * (complex, Hermitian, elemental, a compression or .npz that this build lacks); RANGE (2^31 rows or more);
+ * LIMIT; CANCELLED; MEMORY. */
+spmvx_status spmvx_matrix_read(spmvx_context *, const char *path, const spmvx_read_options *,
+                               spmvx_matrix **out);
 
-/* digits  significant decimal digits of values, 1 to 17; 0: enough to round-trip exactly.
- * level   of the compressor; 0: its default. */
+/* How a file is written. */
 typedef struct spmvx_write_options {
-    size_t size; int32_t digits /* 0: enough to round-trip */; int32_t level /* 0: the compressor's default */; uint32_t flags, reserved;
+    size_t size;
+    int32_t digits; /* significant decimal digits of values, 1 to 17; 0: enough to round-trip exactly */
+    int32_t level;  /* of the compressor; 0: its default */
+    uint32_t flags; /* 0 */
+    uint32_t reserved;
 } spmvx_write_options;
-#define SPMVX_WRITE_OPTIONS_INIT { sizeof(spmvx_write_options), 0, 0, 0, 0 }
+#define SPMVX_WRITE_OPTIONS_INIT                \
+    {                                           \
+        sizeof(spmvx_write_options), 0, 0, 0, 0 \
+    }
 
-/* Writes a matrix, as the kind of file that its name says. A name that ends in .npz: SciPy's, csr (COO: coo), values and their
- * type as they are, for which digits must be 0; not to a pipe. Any other: Matrix Market, coordinate, real general, row by row (COO: in
- * its own order); compressed when the name ends in .gz .zst or .xz; values that are read back with digits 0 have the same bits, NaN
- * payloads aside. Names of Rutherford-Boeing files are refused. The file appears whole or not at all: it is written beside its name
- * and renamed. Errors: ARGUMENT, IO, UNSUPPORTED, MEMORY. */
-spmvx_status spmvx_matrix_write(spmvx_context *, const spmvx_matrix *, const char *path, const spmvx_write_options *);   /* .gz .zst .xz compress */
+/* Writes a matrix, as the kind of file that its name says. A name that ends in .npz: SciPy's, csr (COO:
+ * coo), values and their type as they are, for which digits must be 0; not to a pipe. Any other: Matrix
+ * Market, coordinate, real general, row by row (COO: in its own order); compressed when the name ends in
+ * .gz .zst or .xz; values that are read back with digits 0 have the same bits, NaN payloads aside. Names
+ * of Rutherford-Boeing files are refused. Digits do not depend on the caller's floating-point environment.
+ *
+ * The file appears whole or not at all, also over a power failure: it is written in the same folder, without
+ * a name where the file system offers that (so that nothing is left when the process ends) or as
+ * .spmvx-<process>-<number>.tmp, stored, and renamed. Links are followed, also to a file that is not there
+ * yet. What is no regular file is written in place; so is a descriptor (/dev/stdout, /dev/fd/3), from where
+ * it stands, and what was written through it before stays. Errors: ARGUMENT, IO, UNSUPPORTED, MEMORY. */
+spmvx_status spmvx_matrix_write(spmvx_context *, const spmvx_matrix *, const char *path,
+                                const spmvx_write_options *);
 
 /* ---- conversion ---- */
 
-#define SPMVX_ALLOW_NONDETERMINISTIC 0x10u   /* AUTO may take a kernel with floating-point atomics */
-#define SPMVX_UPDATABLE              0x20u   /* keep what spmvx_matrix_update_values needs; the result owns its values */
-#define SPMVX_OPS_N 1u                       /* bits 1 << spmvx_op */
+#define SPMVX_ALLOW_NONDETERMINISTIC 0x10u /* AUTO may take a kernel with floating-point atomics */
+#define SPMVX_UPDATABLE 0x20u /* keep what spmvx_matrix_update_values needs; the result owns its values */
+#define SPMVX_OPS_N 1u        /* bits 1 << spmvx_op */
 #define SPMVX_OPS_T 2u
 
-/* format   AUTO lets the library choose format and kernel; with a kernel forced, AUTO means that kernel's format.
- * effort   0: by the model alone; 1: the best few are built and timed; 2: all are.
- * kernel   force one, with parameters where it has them: "csr-merge-path:chunk=8192"; NULL: chosen. A bare name takes
- *          its best variant for this machine, "name@avx2" that variant, "name@c" the portable one. Forced by name, a
- *          kernel takes every valid matrix of its types. See spmvx_kernel_get_info and `spmvx kernels`.
- * expected_muls   how many multiplications will follow, which bounds what the conversion is worth. 0: 1000.
- * nvec     columns of X it is tuned and reserved for. 0: 1.
- * slice, sigma    of SELL: slice 4 to 65536; sigma 1 or more, rows are sorted by length within windows of sigma rows
- *          (sigma >= nrows: the whole matrix). 0: chosen.
- * block_rows, block_cols   of BSR. 0: chosen.
- * max_bytes       what the result may hold, arrays that it shares included; a result that would be larger is refused
- *          before it is built. 0: 16 times CSR's bytes + 64 MiB; SIZE_MAX: no limit.
- * ops      SPMVX_OPS_N | SPMVX_OPS_T; 0: N. T keeps an explicit transpose beside the matrix, in the same format. N is
- *          always there.
- * flags    SPMVX_ALLOW_NONDETERMINISTIC | SPMVX_UPDATABLE. */
+/* What a conversion makes. */
 typedef struct spmvx_convert_options {
-    size_t size; spmvx_format format; int32_t effort;   /* 0 model only, 1 time the best few, 2 time all */
-    const char *kernel;                                  /* force one: "sell", "csr-vector:lanes=16,threads=256"; or NULL */
-    int64_t expected_muls;                               /* 0: 1000. What conversion may cost */
-    int64_t nvec;                                        /* 0: 1. Columns of X it is tuned for */
-    int64_t slice, sigma, block_rows, block_cols;        /* 0: chosen */
-    size_t max_bytes;                                    /* what the result may hold. 0: 16 times CSR's bytes + 64 MiB; SIZE_MAX: no limit */
-    uint32_t ops /* 0: SPMVX_OPS_N */, flags;
+    size_t size;
+    /* AUTO lets the library choose format and kernel; with a kernel forced, AUTO means that kernel's
+     * format. */
+    spmvx_format format;
+    int32_t effort; /* 0: by the model alone; 1: the best few are built and timed; 2: all are */
+    /* Forces one, with parameters where it has them: "csr-merge-path:chunk=8192"; NULL: chosen. A bare name
+     * takes its best variant for this machine, "name@avx2" that variant, "name@c" the portable one. Forced by
+     * name, a kernel takes every valid matrix of its types. See spmvx_kernel_get_info and `spmvx kernels`. */
+    const char *kernel;
+    /* How many multiplications will follow, which bounds what the conversion is worth. 0: 1000. */
+    int64_t expected_muls;
+    int64_t nvec; /* columns of X it is tuned and reserved for. 0: 1 */
+    /* Of SELL: rows of a slice, 4 to 65536. 0: chosen. */
+    int64_t slice;
+    /* Of SELL, 1 or more: rows are sorted by length within windows of sigma rows (sigma >= nrows: the whole
+     * matrix). 0: chosen. */
+    int64_t sigma;
+    int64_t block_rows, block_cols; /* of BSR, 1 to 16. 0: chosen */
+    /* Bytes that the result may hold, arrays that it shares included; a result that would be larger is
+     * refused before it is built. 0: 16 times CSR's bytes + 64 MiB; SIZE_MAX: no limit. */
+    size_t max_bytes;
+    /* SPMVX_OPS_N | SPMVX_OPS_T; 0: N. T keeps an explicit transpose beside the matrix. N is always there. */
+    uint32_t ops;
+    uint32_t flags; /* SPMVX_ALLOW_NONDETERMINISTIC | SPMVX_UPDATABLE */
 } spmvx_convert_options;
-#define SPMVX_CONVERT_OPTIONS_INIT { sizeof(spmvx_convert_options), SPMVX_AUTO, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SPMVX_CONVERT_OPTIONS_INIT                                                    \
+    {                                                                                 \
+        sizeof(spmvx_convert_options), SPMVX_AUTO, 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+    }
 
-/* Makes the same matrix in another format, or with another kernel. A result that shares the caller's arrays shows
- * SPMVX_IS_BORROWED; one that copied any of their values (SPMVX_UPDATABLE, a kept transpose) has copies of all. The source may live on the host or on any device;
- * the result lives where the context computes. Arrays that stay the same are shared, not copied; borrowing is inherited
- * by what shares them. Every conversion back to CSR is exact: entries of a row keep their order, repeats and explicit
- * zeros stay; but for DIA and BSR, which order a row by column and add repeats up in input order. Workspace for op N and nvec columns is reserved in this context. NULL options: AUTO.
- * Errors: ARGUMENT (also a kernel parameter that is unknown or out of range: the message lists the known ones);
- * UNSUPPORTED (a format or kernel this version or machine lacks; an update order that is no longer known);
- * LIMIT (max_bytes); DEVICE; MEMORY. */
-spmvx_status spmvx_matrix_convert(spmvx_context *, const spmvx_matrix *, const spmvx_convert_options *, spmvx_matrix **out);
-/* The transpose, as a CSR matrix of its own (ncols x nrows; COO where its rows far outnumber entries); entries of each row
- * stand in the order of A's rows.
+/* Makes the same matrix in another format, or with another kernel. A result that shares the caller's
+ * arrays shows SPMVX_IS_BORROWED; one that copied any of their values (SPMVX_UPDATABLE, a kept transpose)
+ * has copies of all. The source may live on the host or on any device; the result lives where the context
+ * computes. Arrays that stay the same are shared, not copied; borrowing is inherited by what shares them.
+ * Every conversion back to CSR is exact: entries of a row keep their order, repeats and explicit zeros
+ * stay; but for DIA and BSR, which order a row by column and add repeats up in input order. Workspace for
+ * op N and nvec columns is reserved in this context. NULL options: AUTO. Errors: ARGUMENT (also a kernel
+ * parameter that is unknown or out of range: the message lists the known ones); UNSUPPORTED (a format or
+ * kernel this version or machine lacks; an update order that is no longer known); LIMIT (max_bytes);
+ * DEVICE; MEMORY. */
+spmvx_status spmvx_matrix_convert(spmvx_context *, const spmvx_matrix *, const spmvx_convert_options *,
+                                  spmvx_matrix **out);
+/* The transpose, as a CSR matrix of its own (ncols x nrows; COO where its rows far outnumber entries);
+ * entries of each row stand in the order of A's rows.
  * Errors: ARGUMENT, MEMORY. */
 spmvx_status spmvx_matrix_transpose(spmvx_context *, const spmvx_matrix *, spmvx_matrix **out);
 
-/* Gives new values to a matrix converted with SPMVX_UPDATABLE; the pattern stays. val has the entries, order and type of
- * the arrays that the matrix was first made from (for a file or a transpose: of its spmvx_matrix_arrays): as long as their
- * val was, repeats not added up, for ELL and SELL with the padding. It lives where the context computes. It is read until the work is done; NULL is fine for a
- * matrix of no entries. Not while another thread multiplies with the matrix.
- * Errors: ARGUMENT; UNSUPPORTED (a matrix converted without SPMVX_UPDATABLE); PLACE; DEVICE. */
+/* Gives new values to a matrix converted with SPMVX_UPDATABLE; the pattern stays. val has the entries,
+ * order and type of the arrays that the matrix was first made from (for a file or a transpose: of its
+ * spmvx_matrix_arrays): as long as their val was, repeats not added up, for ELL and SELL with the padding.
+ * It lives where the context computes. It is read until the work is done; NULL is fine for a matrix of no
+ * entries. Not while another thread multiplies with the matrix. Errors: ARGUMENT; UNSUPPORTED (a matrix
+ * converted without SPMVX_UPDATABLE); PLACE; DEVICE. */
 spmvx_status spmvx_matrix_update_values(spmvx_context *, spmvx_matrix *, const void *val);
 
-#define SPMVX_IS_BORROWED      0x1000u
-#define SPMVX_IS_UPDATABLE     0x2000u
+#define SPMVX_IS_BORROWED 0x1000u
+#define SPMVX_IS_UPDATABLE 0x2000u
 #define SPMVX_IS_DETERMINISTIC 0x4000u
 
-/* ops      bits SPMVX_OPS_N, SPMVX_OPS_T: which op spmvx_mul takes.
- * flags    SPMVX_IS_...
- * stored   entries with padding, of A itself.
- * bytes_held      all that the matrix keeps in memory (transpose, partition and update maps included, arrays shared
- *          with other matrices counted in each, borrowed ones in none).
- * bytes_streamed  what one multiplication reads of the matrix: its arrays, not x and y.
- * kernel   with its parameters, in the form that spmvx_convert_options.kernel takes.
- * reason   in words, what decided for format and kernel.
- * Both texts live as long as the matrix. */
+/* What a matrix is. */
 typedef struct spmvx_matrix_info {
-    size_t size; spmvx_format format; spmvx_place place; spmvx_type val_type; int32_t device; uint32_t ops, flags;
-    int64_t nrows, ncols, nnz, stored /* entries with padding */;
-    size_t bytes_held, bytes_streamed /* what one multiplication reads of the matrix */;
-    const char *kernel /* with its parameters */, *reason;   /* live as long as the matrix */
+    size_t size;
+    spmvx_format format;
+    spmvx_place place; /* HOST or CUDA */
+    spmvx_type val_type;
+    int32_t device;
+    uint32_t ops;   /* bits SPMVX_OPS_N, SPMVX_OPS_T: which op spmvx_mul takes */
+    uint32_t flags; /* SPMVX_IS_... */
+    int64_t nrows, ncols;
+    int64_t nnz;    /* entries, padding aside */
+    int64_t stored; /* entries with padding, of A itself */
+    /* All that the matrix keeps in memory: transpose, partition and update maps included; arrays shared with
+     * other matrices are counted in each, borrowed ones in none. */
+    size_t bytes_held;
+    size_t bytes_streamed; /* what one multiplication reads of the matrix: its arrays, not x and y */
+    /* with its parameters, as spmvx_convert_options.kernel takes it; lives as long as A */
+    const char *kernel;
+    const char *reason; /* in words, what decided for format and kernel; lives as long as the matrix */
 } spmvx_matrix_info;
-#define SPMVX_MATRIX_INFO_INIT { sizeof(spmvx_matrix_info), SPMVX_AUTO, SPMVX_HOST, SPMVX_F64, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL }
+#define SPMVX_MATRIX_INFO_INIT                                                                              \
+    {                                                                                                       \
+        sizeof(spmvx_matrix_info), SPMVX_AUTO, SPMVX_HOST, SPMVX_F64, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL \
+    }
 /* Thread-safe. Errors: ARGUMENT. */
 spmvx_status spmvx_matrix_get_info(const spmvx_matrix *, spmvx_matrix_info *);
 /* Ends a matrix; arrays that others share live on. NULL is fine. */
-void         spmvx_matrix_destroy(spmvx_matrix *);
+void spmvx_matrix_destroy(spmvx_matrix *);
 
-/* ---- products with dense vectors ----
- * y = alpha * op(A) * x + beta * y; x and y in the matrix's value type, aligned to an element, where the context computes
- * (for CUDA: device, managed or pinned memory), not overlapping; NULL where they have no elements.
- * beta == 0 never reads y (NaN in it is overwritten); alpha == 0 reads neither A nor x. A NaN or Inf in x or in A reaches
- * exactly the rows with an entry that meets it. For F32 alpha and beta are rounded to float.
- * Neither allocates nor synchronises in the context that made or prepared the matrix, so a CUDA graph may capture it; in
- * another context the first call reserves workspace. Workspace is the context's: it never moves, and two calls that may
- * run at once need two contexts.
- * Error bound, componentwise: |y' - y| <= 2 gamma_n (|alpha||A||x| + |beta||y|), n the row's terms.
- * Later, as spmvx_mul_ex: z = alpha*A*x + beta*y, device scalars, row-major X, vectors wider than values, complex. */
+/* ---- products with dense vectors ---- y = alpha * op(A) * x + beta * y; x and y in the matrix's value
+ * type, aligned to an element, where the context computes (for CUDA: device, managed or pinned memory),
+ * not overlapping; NULL where they have no elements. beta == 0 never reads y (NaN in it is overwritten);
+ * alpha == 0 reads neither A nor x. A NaN or Inf in x or in A reaches exactly the rows with an entry that
+ * meets it. For F32 alpha and beta are rounded to float. Neither allocates nor synchronises in the context
+ * that made or prepared the matrix, so a CUDA graph may capture it; in another context the first call
+ * reserves workspace. Workspace is the context's: it never moves, and two calls that may run at once need
+ * two contexts.
+ * Error bound, componentwise: |y' - y| <= 2 gamma_n (|alpha||A||x| + |beta||y|), n the row's terms. Later,
+ * as spmvx_mul_ex: z = alpha*A*x + beta*y, device scalars, row-major X, vectors wider than values,
+ * complex. */
 
-/* Reserves in ctx what multiplications of A by op with up to nvec columns need. Errors: ARGUMENT, PLACE, UNSUPPORTED
- * (an op that A was not converted for), MEMORY. */
+/* Reserves in ctx what multiplications of A by op with up to nvec columns need. Errors: ARGUMENT, PLACE,
+ * UNSUPPORTED (an op that A was not converted for), MEMORY. */
 spmvx_status spmvx_mul_prepare(spmvx_context *, const spmvx_matrix *A, spmvx_op, int64_t nvec);
 /* x has ncols elements and y nrows (op T: nrows and ncols).
- * Errors: ARGUMENT (NULL, overlap, misaligned); PLACE; UNSUPPORTED (op); MEMORY (first call in another context). */
-spmvx_status spmvx_mul(spmvx_context *, spmvx_op, double alpha, const spmvx_matrix *A, const void *x, double beta, void *y);
-/* The same for nvec columns: X and Y are column-major, column j at X + j*ldx and Y + j*ldy; ldx and ldy in elements, at
- * least the length of a column. Each column has the same bits as spmvx_mul with the same kernel would give, unless the
- * matrix was converted for nvec > 1 and has a kernel of its own for it. nvec 0 does nothing. Errors: as spmvx_mul. */
+ * Errors: ARGUMENT (NULL, overlap, misaligned); PLACE; UNSUPPORTED (op); MEMORY (first call in another
+ * context). */
+spmvx_status spmvx_mul(spmvx_context *, spmvx_op, double alpha, const spmvx_matrix *A, const void *x,
+                       double beta, void *y);
+/* The same for nvec columns: X and Y are column-major, column j at X + j*ldx and Y + j*ldy; ldx and ldy in
+ * elements, at least the length of a column. Each column has the same bits as spmvx_mul with the same
+ * kernel would give, unless the matrix was converted for nvec > 1 and has a kernel of its own for it. nvec
+ * 0 does nothing. Errors: as spmvx_mul. */
 spmvx_status spmvx_mul_multi(spmvx_context *, spmvx_op, double alpha, const spmvx_matrix *A, int64_t nvec,
-                             const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);   /* column-major */
+                             const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 
 /* ---- products of sparse matrices: C = A * B, columns sorted, no repeats, structural zeros kept ----
- * Terms of an entry are added in the order of A's row, then of B's, for any number of threads. The host's kernels are
- * "csr-dense-row" and "coo-hash". Plans and the triple product are not in this version yet: their functions check their
- * arguments and answer UNSUPPORTED. */
+ * Terms of an entry are added in the order of A's row, then of B's, for any number of threads. The host's
+ * kernels are "csr-dense-row" and "coo-hash". Plans and the triple product are not in this version yet:
+ * their functions check their arguments and answer UNSUPPORTED. */
 
+/* How C = A*B is made. */
 typedef struct spmspm_options {
-    size_t size; spmvx_format format /* CSR (0 means it) or COO */; uint32_t flags; const char *kernel; size_t max_workspace /* bytes beside C; 0: no limit */;
+    size_t size;
+    spmvx_format format; /* of C: CSR (AUTO means it) or COO */
+    uint32_t flags;      /* 0 */
+    const char *kernel;  /* force one; NULL: chosen */
+    /* Bytes beside C that the product may take, copies of the factors in CSR included; a product that would
+     * take more is SPMVX_ERR_LIMIT. 0: no limit. */
+    size_t max_workspace;
 } spmspm_options;
-#define SPMSPM_OPTIONS_INIT { sizeof(spmspm_options), SPMVX_AUTO, 0, NULL, 0 }
+#define SPMSPM_OPTIONS_INIT                            \
+    {                                                  \
+        sizeof(spmspm_options), SPMVX_AUTO, 0, NULL, 0 \
+    }
+/* What a plan is. */
 typedef struct spmspm_info {
-    size_t size; int64_t nrows, ncols, nnz, products; size_t workspace, bytes_held; const char *kernel, *reason;
+    size_t size;
+    int64_t nrows, ncols;
+    int64_t nnz;                 /* entries of C */
+    int64_t products;            /* multiplications */
+    size_t workspace;            /* bytes beside C */
+    size_t bytes_held;           /* by the plan */
+    const char *kernel, *reason; /* live as long as the plan */
 } spmspm_info;
-#define SPMSPM_INFO_INIT { sizeof(spmspm_info), 0, 0, 0, 0, 0, 0, NULL, NULL }
+#define SPMSPM_INFO_INIT                                  \
+    {                                                     \
+        sizeof(spmspm_info), 0, 0, 0, 0, 0, 0, NULL, NULL \
+    }
 /* C = A*B. Errors: ARGUMENT, SHAPE, TYPE, PLACE, LIMIT, MEMORY, UNSUPPORTED. */
-spmvx_status spmspm_mul(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *, spmvx_matrix **C);
+spmvx_status spmspm_mul(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *,
+                        spmvx_matrix **C);
 /* C = R*A*P. Errors: as spmspm_mul. */
-spmvx_status spmspm_triple(spmvx_context *, const spmvx_matrix *R, const spmvx_matrix *A, const spmvx_matrix *P, const spmspm_options *, spmvx_matrix **C);
-/* The pattern of A*B, for repeated products with new values; ends by spmspm_plan_destroy. Errors: as spmspm_mul. */
-spmvx_status spmspm_plan_create(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *, spmspm_plan **out);
+spmvx_status spmspm_triple(spmvx_context *, const spmvx_matrix *R, const spmvx_matrix *A,
+                           const spmvx_matrix *P, const spmspm_options *, spmvx_matrix **C);
+/* The pattern of A*B, for repeated products with new values; ends by spmspm_plan_destroy. Errors: as
+ * spmspm_mul. */
+spmvx_status spmspm_plan_create(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B,
+                                const spmspm_options *, spmspm_plan **out);
 /* Thread-safe. Errors: ARGUMENT. */
 spmvx_status spmspm_plan_get_info(const spmspm_plan *, spmspm_info *);
 /* C = A*B with the plan's pattern; C may be refilled. Errors: as spmspm_mul; PATTERN. */
-spmvx_status spmspm_plan_mul(spmvx_context *, const spmspm_plan *, const spmvx_matrix *A, const spmvx_matrix *B, spmvx_matrix **C);
-/* New values into a C that came from this plan. Patterns are told by fingerprints, taken when first needed; under graph
- * capture they must be known already. Errors: ARGUMENT, PATTERN, PLACE, DEVICE. */
-spmvx_status spmspm_plan_refill(spmvx_context *, const spmspm_plan *, const spmvx_matrix *A, const spmvx_matrix *B, spmvx_matrix *C);   /* C came from this plan */
+spmvx_status spmspm_plan_mul(spmvx_context *, const spmspm_plan *, const spmvx_matrix *A,
+                             const spmvx_matrix *B, spmvx_matrix **C);
+/* New values into a C that came from this plan. Patterns are told by fingerprints, taken when first
+ * needed; under graph capture they must be known already. Errors: ARGUMENT, PATTERN, PLACE, DEVICE. */
+spmvx_status spmspm_plan_refill(spmvx_context *, const spmspm_plan *, const spmvx_matrix *A,
+                                const spmvx_matrix *B, spmvx_matrix *C);
 /* NULL is fine. */
-void         spmspm_plan_destroy(spmspm_plan *);
+void spmspm_plan_destroy(spmspm_plan *);
 
 /* ---- every kernel the library holds, so that tests, benchmarks and documents walk all of them ---- */
 
 #define SPMVX_KERNEL_DETERMINISTIC 0x10000u
-#define SPMVX_KERNEL_AVAILABLE     0x20000u   /* this machine can run it */
+#define SPMVX_KERNEL_AVAILABLE 0x20000u /* this machine can run it */
 
-/* types: bits 1 << spmvx_type; ops: bits 1 << spmvx_op. The texts are static. A record whose name has variants
- * ("sell", beside "sell@avx512") is the portable one: force it as "sell@c", since the bare name takes the best. */
+/* A kernel of the list. Its texts are static. A record whose name has variants ("sell", beside
+ * "sell@avx512") is the portable one: force it as "sell@c", since the bare name takes the best. */
 typedef struct spmvx_kernel_info {
-    size_t size; spmvx_operation operation; spmvx_format format; spmvx_place place; uint32_t types /* bit spmvx_type */, ops, flags;
-    const char *name /* unique per operation and place; "sell@avx512" is a variant of "sell" */, *summary, *source;
+    size_t size;
+    spmvx_operation operation;
+    spmvx_format format;
+    spmvx_place place;
+    uint32_t types;   /* bits 1 << spmvx_type */
+    uint32_t ops;     /* bits 1 << spmvx_op */
+    uint32_t flags;   /* SPMVX_KERNEL_... */
+    const char *name; /* unique per operation and place; "sell@avx512" is a variant of "sell" */
+    const char *summary, *source;
 } spmvx_kernel_info;
-#define SPMVX_KERNEL_INFO_INIT { sizeof(spmvx_kernel_info), SPMVX_MUL, SPMVX_AUTO, SPMVX_HOST, 0, 0, 0, NULL, NULL, NULL }
+#define SPMVX_KERNEL_INFO_INIT                                                                  \
+    {                                                                                           \
+        sizeof(spmvx_kernel_info), SPMVX_MUL, SPMVX_AUTO, SPMVX_HOST, 0, 0, 0, NULL, NULL, NULL \
+    }
 /* How many kernels there are, of all places and machines. Thread-safe. */
-int32_t      spmvx_kernel_count(void);
+int32_t spmvx_kernel_count(void);
 /* Kernel i of 0 ... count-1. Thread-safe. Errors: ARGUMENT. */
 spmvx_status spmvx_kernel_get_info(int32_t i, spmvx_kernel_info *);
 
 /* ---- what tuning learned, as text ---- */
 
-/* The choices that conversions with effort >= 1 made in this context, as text (lines; the first names format and
- * version). *len in: room at buf; out: bytes with the final NUL. buf NULL asks for the length.
+/* The choices that conversions with effort >= 1 made in this context, as text (lines; the first names
+ * format and version). *len in: room at buf; out: bytes with the final NUL. buf NULL asks for the length.
  * Errors: ARGUMENT; LIMIT (too little room: the message has the length; nothing is written). */
 spmvx_status spmvx_wisdom_export(const spmvx_context *, char *buf, size_t *len);
-/* Adds such text to what the context knows; a later conversion of a matrix with the same features takes the choice
- * without timing. All of it is taken or nothing. len with or without the final NUL.
- * Errors: ARGUMENT; FILE (line and reason); MEMORY. */
+/* Adds such text to what the context knows; a later conversion of a matrix with the same features takes
+ * the choice without timing. All of it is taken or nothing. len with or without the final NUL. Errors:
+ * ARGUMENT; FILE (line and reason); MEMORY. */
 spmvx_status spmvx_wisdom_import(spmvx_context *, const char *buf, size_t len);
 
 #ifdef __GNUC__

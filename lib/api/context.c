@@ -53,13 +53,13 @@ spmvx_status spmvx_context_create(const spmvx_context_options *options, spmvx_co
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     if (!out) return spx_fail_null(NULL, "out");
     SPX_TRY(SPX_TAKE(NULL, "options", options, &o));
-    SPX_TRY(spx_check_range(NULL, "options.place", o.place, SPMVX_HOST, SPMVX_ANY));
+    SPX_TRY(spx_check_range(NULL, "options.place", (int32_t)o.place, SPMVX_HOST, SPMVX_ANY));
     if (o.place != SPMVX_HOST) SPX_TRY(spx_check_range(NULL, "options.device", o.device, 0, INT32_MAX));
     SPX_TRY(spx_check_range(NULL, "options.threads", o.threads, 0, SPX_MAX_THREADS));
     SPX_TRY(spx_check_flags(NULL, "options.flags", o.flags, SPMVX_CONTEXT_CHECK));
     if (!o.alloc != !o.release)
-        return spx_fail(NULL, SPMVX_ERR_ARGUMENT, "options.%s is NULL, and options.%s is not: both or none", o.alloc ? "release" : "alloc",
-                        o.alloc ? "alloc" : "release");
+        return spx_fail(NULL, SPMVX_ERR_ARGUMENT, "options.%s is NULL, and options.%s is not: both or none",
+                        o.alloc ? "release" : "alloc", o.alloc ? "alloc" : "release");
     return spx_context_new(&o, out);
 }
 
@@ -78,7 +78,12 @@ spmvx_status spmvx_context_synchronize(spmvx_context *ctx)
 spmvx_status spmvx_context_get_info(const spmvx_context *ctx, spmvx_context_info *info)
 {
     if (!ctx) return spx_fail_null(NULL, "context");
-    const spmvx_context_info i = { sizeof i, ctx->backend->place, ctx->device, ctx->threads, ctx->flags, ctx->name,
+    const spmvx_context_info i = { sizeof i,
+                                   ctx->backend->place,
+                                   ctx->device,
+                                   ctx->threads,
+                                   ctx->flags,
+                                   ctx->name,
                                    ctx->block_bytes + spx_wisdom_bytes(ctx) };
     return SPX_GIVE(ctx, "info", info, &i);
 }
@@ -94,7 +99,7 @@ spmvx_status spmvx_context_trim(spmvx_context *ctx)
 void spmvx_context_destroy(spmvx_context *ctx)
 {
     if (!ctx) return;
-    spx_wisdom_free(ctx, ctx->wisdom);
+    spx_wisdom_free(ctx);
     spx_context_free(ctx);
 }
 
@@ -108,14 +113,16 @@ spmvx_status spmvx_buffer_alloc(spmvx_context *ctx, size_t bytes, void **out)
     return SPMVX_OK;
 }
 
-static spmvx_status check_copy(const spmvx_context *ctx, const char *to, const void *dst, const char *from, const void *src, size_t bytes)
+static spmvx_status check_copy(const spmvx_context *ctx, const char *to, const void *dst, const char *from,
+                               const void *src, size_t bytes)
 {
     if (!ctx) return spx_fail_null(NULL, "context");
     if (!dst && bytes) return spx_fail_null(ctx, to);
     if (!src && bytes) return spx_fail_null(ctx, from);
     const uintptr_t d = (uintptr_t)dst, s = (uintptr_t)src;
     if (bytes && (d < s ? s - d < bytes : d - s < bytes))
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "%s %p and %s %p overlap over %zu bytes", to, dst, from, src, bytes);
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "%s %p and %s %p overlap over %zu bytes", to, dst, from, src,
+                        bytes);
     return SPMVX_OK;
 }
 

@@ -4,17 +4,49 @@
 
 int32_t spmvx_kernel_count(void)
 {
-    return spx_kernel_total();
+    return spx_kernel_total() + spx_product_kernel_total();
+}
+
+static spmvx_kernel_info info_of_kernel(const spx_kernel *k)
+{
+    char why[SPX_MESSAGE / 2];
+    const bool available =
+        spx_kernel_available(k) && (k->place == SPMVX_HOST || spx_cuda_answers(0, why, sizeof why));
+    return (spmvx_kernel_info){
+        .operation = k->operation,
+        .format = k->format,
+        .place = k->place,
+        .types = k->types,
+        .ops = SPMVX_OPS_N | SPMVX_OPS_T,
+        .flags = k->flags | (available ? SPMVX_KERNEL_AVAILABLE : 0),
+        .name = k->name,
+        .summary = k->summary,
+        .source = k->source,
+    };
+}
+
+static spmvx_kernel_info info_of_product_kernel(const spx_product_kernel *k)
+{
+    return (spmvx_kernel_info){
+        .operation = SPMVX_SPMSPM,
+        .format = k->format,
+        .place = k->place,
+        .types = k->types,
+        .ops = SPMVX_OPS_N,
+        .flags = k->flags | (spx_product_kernel_available(k) ? SPMVX_KERNEL_AVAILABLE : 0),
+        .name = k->name,
+        .summary = k->summary,
+        .source = k->source,
+    };
 }
 
 spmvx_status spmvx_kernel_get_info(int32_t i, spmvx_kernel_info *info)
 {
-    SPX_TRY(spx_check_range(NULL, "i", i, 0, spx_kernel_total() - 1));
-    const spx_kernel *k = spx_kernel_at(i);
-    char why[SPX_MESSAGE / 2];
-    const bool available = spx_kernel_available(k) && (k->place == SPMVX_HOST || spx_cuda_answers(0, why, sizeof why));
-    const spmvx_kernel_info out = { sizeof out, k->operation, k->format, k->place, k->types, k->operation == SPMVX_SPMSPM ? SPMVX_OPS_N : SPMVX_OPS_N | SPMVX_OPS_T,
-                                    k->flags | (available ? SPMVX_KERNEL_AVAILABLE : 0), k->name, k->summary, k->source };
+    const int32_t by_vectors = spx_kernel_total();
+    SPX_TRY(spx_check_range(NULL, "i", i, 0, spmvx_kernel_count() - 1));
+    const spmvx_kernel_info out = i < by_vectors
+                                      ? info_of_kernel(spx_kernel_at(i))
+                                      : info_of_product_kernel(spx_product_kernel_at(i - by_vectors));
     return SPX_GIVE(NULL, "info", info, &out);
 }
 

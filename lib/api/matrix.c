@@ -3,41 +3,51 @@
 
 #include "api/args.h"
 #include "dispatch/matrix.h"
-#include "dispatch/place.h"
+#include "dispatch/import.h"
+#include "dispatch/ownership.h"
+#include "dispatch/transfer.h"
 
 static spmvx_status check_types(const spmvx_context *ctx, const spmvx_arrays *a)
 {
     SPX_TRY(spx_check_value_type(ctx, "arrays.val_type", a->val_type));
     SPX_TRY(spx_check_index_type(ctx, "arrays.idx_type", a->idx_type));
-    if (a->format != SPMVX_COO) SPX_TRY(spx_check_index_type(ctx, "arrays.ptr_type", a->ptr_type));
+    if (spx_format_find(a->format)->pointers)
+        SPX_TRY(spx_check_index_type(ctx, "arrays.ptr_type", a->ptr_type));
     return SPMVX_OK;
 }
 
 static spmvx_status check_counts(const spmvx_context *ctx, const spmvx_arrays *a)
 {
-    const struct { const char *name; int64_t value, limit; } counts[] = {
-        { "arrays.nrows", a->nrows, INT32_MAX }, { "arrays.ncols", a->ncols, INT32_MAX }, { "arrays.nnz", a->nnz, INT64_MAX / 64 }
-    };
+    const struct {
+        const char *name;
+        int64_t value, limit;
+    } counts[] = { { "arrays.nrows", a->nrows, INT32_MAX },
+                   { "arrays.ncols", a->ncols, INT32_MAX },
+                   { "arrays.nnz", a->nnz, INT64_MAX / 64 } };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         SPX_TRY(spx_check_range(ctx, counts[i].name, counts[i].value, 0, INT64_MAX));
         if (counts[i].value > counts[i].limit)
-            return spx_fail(ctx, SPMVX_ERR_RANGE, "%s is %" PRId64 ", above %" PRId64, counts[i].name, counts[i].value, counts[i].limit);
+            return spx_fail(ctx, SPMVX_ERR_RANGE, "%s is %" PRId64 ", above %" PRId64, counts[i].name,
+                            counts[i].value, counts[i].limit);
     }
     return SPMVX_OK;
 }
 
 static spmvx_status check_format(const spmvx_context *ctx, const spmvx_arrays *a)
 {
-    if (!spx_format_name(a->format)) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "arrays.format is %d, which is no format", (int)a->format);
-    switch (a->format) {
-    case SPMVX_AUTO: return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "arrays.format is SPMVX_AUTO; arrays have a format of their own");
-    case SPMVX_CSR5: case SPMVX_HYB: case SPMVX_TILED: case SPMVX_PACKED:
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "arrays.format is SPMVX_%s, which is made by conversion only; give CSR or COO", spx_format_name(a->format));
-    default: return SPMVX_OK;
-    }
+    const spx_format *f = spx_format_find(a->format);
+    if (a->format == SPMVX_AUTO)
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
+                        "arrays.format is SPMVX_AUTO; arrays have a format of their own");
+    if (!f)
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "arrays.format is %d, which is no format", (int)a->format);
+    if (f->measure) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                    "arrays.format is SPMVX_%s, which is made by conversion only; give CSR or COO", f->name);
 }
 
-spmvx_status spmvx_matrix_create(spmvx_context *ctx, const spmvx_arrays *arrays, uint32_t flags, spmvx_matrix **out)
+spmvx_status spmvx_matrix_create(spmvx_context *ctx, const spmvx_arrays *arrays, uint32_t flags,
+                                 spmvx_matrix **out)
 {
     if (!ctx) return spx_fail_null(NULL, "context");
     if (!arrays) return spx_fail_null(ctx, "arrays");
@@ -50,18 +60,29 @@ spmvx_status spmvx_matrix_create(spmvx_context *ctx, const spmvx_arrays *arrays,
     SPX_TRY(check_types(ctx, &a));
     SPX_TRY(check_counts(ctx, &a));
     if (flags & SPMVX_BORROW && a.idx_type != SPMVX_I32)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "flags has SPMVX_BORROW, and arrays.idx_type is SPMVX_I64; borrowing needs SPMVX_I32");
-    spx_sparse here = { 0 }, host = { 0 };
-    SPX_TRY(spx_take_arrays(ctx, &a, flags & SPMVX_BORROW, flags & SPMVX_TRUST, &here, &host));
-    return spx_matrix_taken(ctx, &here, &host, out);
+        return spx_fail(
+            ctx, SPMVX_ERR_UNSUPPORTED,
+            "flags has SPMVX_BORROW, and arrays.idx_type is SPMVX_I64; borrowing needs SPMVX_I32");
+    spx_sparse own = { 0 }, host = { 0 };
+    SPX_TRY(spx_arrays_import(ctx, &a, flags & SPMVX_BORROW, flags & SPMVX_TRUST, &own, &host));
+    /* what was not read to be checked is not read to choose a kernel, either */
+    const bool look = host.format != SPMVX_AUTO;
+    return spx_matrix_adopt(ctx, &own, &host, look, false, out);
 }
 
 spmvx_status spmvx_matrix_arrays(const spmvx_matrix *m, spmvx_arrays *view)
 {
     if (!m) return spx_fail_null(NULL, "matrix");
-    const spx_sparse *A = &m->side[SPMVX_N].A;
-    spmvx_arrays v = { .format = A->format, .ptr_type = A->ptr_type, .idx_type = SPMVX_I32, .val_type = A->val_type, .place = m->place,
-                       .device = m->device, .nrows = A->nrows, .ncols = A->ncols, .nnz = A->nnz };
+    const spx_sparse *A = &m->op[SPMVX_N].A;
+    spmvx_arrays v = { .format = A->format,
+                       .ptr_type = A->slot[SPX_PTR] ? A->ptr_type : 0,
+                       .idx_type = SPMVX_I32,
+                       .val_type = A->val_type,
+                       .place = m->place,
+                       .device = m->device,
+                       .nrows = A->nrows,
+                       .ncols = A->ncols,
+                       .nnz = A->nnz };
     SPX_TRY(spx_format_find(A->format)->view(A, &v));
     return SPX_GIVE(NULL, "view", view, &v);
 }
@@ -71,39 +92,50 @@ spmvx_status spmvx_matrix_transpose(spmvx_context *ctx, const spmvx_matrix *m, s
     SPX_TRY(spx_check_source(ctx, "matrix", m));
     if (!out) return spx_fail_null(ctx, "out");
     spx_sparse A = { 0 }, at = { 0 };
-    SPX_TRY(spx_to_host(ctx, &m->side[SPMVX_N].A, &A));
-    const spmvx_status turned = spx_transpose(ctx, &A, &at);
+    SPX_TRY(spx_to_host(ctx, &m->op[SPMVX_N].A, &A));
+    const spmvx_status s = spx_transpose(ctx, &A, spx_format_find(A.format), &at);
     spx_sparse_drop(&A);
-    if (turned != SPMVX_OK) return turned;
-    if (m->updatable && at.slot[SPX_VAL] == m->side[SPMVX_N].A.slot[SPX_VAL]) {   /* what may be written is shared with nobody */
-        const spmvx_status s = spx_own_values(ctx, &at);
-        if (s != SPMVX_OK) {
-            spx_sparse_drop(&at);
-            return s;
-        }
-    }
-    return spx_matrix_of(ctx, &at, out);
+    if (s != SPMVX_OK) return s;
+    const bool written = m->updatable && at.slot[SPX_VAL] == m->op[SPMVX_N].A.slot[SPX_VAL];
+    return spx_matrix_from_host(ctx, &at, written, out);
 }
 
-/* What is kept for the way back to CSR alone. */
-static size_t not_streamed(const spx_sparse *a)
+/* What a multiplication does not read. */
+static size_t idle_bytes(const spx_sparse *a)
 {
-    size_t bytes = a->slot[SPX_ORDER] ? a->slot[SPX_ORDER]->bytes : 0;
-    if (a->format == SPMVX_CSR5) bytes += a->slot[SPX_PTR]->bytes;
-    return bytes;
+    const spx_format *f = spx_format_find(a->format);
+    const size_t order = a->slot[SPX_ORDER] ? a->slot[SPX_ORDER]->bytes : 0; /* for the way back to CSR */
+    return order + (f->idle_bytes ? f->idle_bytes(a) : 0);
+}
+
+/* Of all kernels that it multiplies with. */
+static bool is_deterministic(const spx_operator *op)
+{
+    const spx_kernel *one = op->choice.kernel, *multi = op->multi.kernel;
+    return one && one->flags & SPMVX_KERNEL_DETERMINISTIC &&
+           (!multi || multi->flags & SPMVX_KERNEL_DETERMINISTIC);
 }
 
 spmvx_status spmvx_matrix_get_info(const spmvx_matrix *m, spmvx_matrix_info *info)
 {
     if (!m) return spx_fail_null(NULL, "matrix");
-    const spx_side *n = &m->side[SPMVX_N], *t = &m->side[SPMVX_T];
-    spmvx_matrix_info i = { .format = n->A.format, .place = m->place, .val_type = n->A.val_type, .device = m->device, .ops = m->ops,
-                            .nrows = n->A.nrows, .ncols = n->A.ncols, .nnz = n->A.nnz, .stored = n->A.stored,
-                            .bytes_streamed = spx_sparse_bytes(&n->A, true) - not_streamed(&n->A), .kernel = m->kernel, .reason = m->reason };
+    const spx_operator *n = &m->op[SPMVX_N], *t = &m->op[SPMVX_T];
+    spmvx_matrix_info i = { .format = n->A.format,
+                            .place = m->place,
+                            .val_type = n->A.val_type,
+                            .device = m->device,
+                            .ops = m->ops,
+                            .nrows = n->A.nrows,
+                            .ncols = n->A.ncols,
+                            .nnz = n->A.nnz,
+                            .stored = n->A.stored,
+                            .bytes_streamed = spx_sparse_bytes(&n->A, true) - idle_bytes(&n->A),
+                            .kernel = m->kernel,
+                            .reason = m->reason };
     i.bytes_held = sizeof *m + spx_matrix_bytes(m);
-    if (spx_sparse_borrowed(&n->A) || spx_sparse_borrowed(&t->A)) i.flags |= SPMVX_IS_BORROWED;
+    if (m->borrowed) i.flags |= SPMVX_IS_BORROWED;
     if (m->updatable) i.flags |= SPMVX_IS_UPDATABLE;
-    if (n->choice.kernel && n->choice.kernel->flags & SPMVX_KERNEL_DETERMINISTIC && (!t->choice.kernel || t->choice.kernel->flags & SPMVX_KERNEL_DETERMINISTIC))
+    if (is_deterministic(n) && (!(m->ops & SPMVX_OPS_T) || is_deterministic(t)))
         i.flags |= SPMVX_IS_DETERMINISTIC;
     return SPX_GIVE(NULL, "info", info, &i);
 }

@@ -1,4 +1,5 @@
-/* Products of sparse matrices: the checks. Plans and the triple product are not in this version: UNSUPPORTED, here alone. */
+/* Products of sparse matrices: the checks. Plans and the triple product are not in this version:
+ * UNSUPPORTED, here alone. */
 #include <inttypes.h>
 
 #include "api/args.h"
@@ -14,7 +15,8 @@ static spmvx_status take_options(const spmvx_context *ctx, const spmspm_options 
     *o = (spmspm_options)SPMSPM_OPTIONS_INIT;
     SPX_TRY(SPX_TAKE(ctx, "options", options, o));
     if (o->format != SPMVX_AUTO && o->format != SPMVX_CSR && o->format != SPMVX_COO)
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.format is %d; a product is CSR or COO", (int)o->format);
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.format is %d; a product is CSR or COO",
+                        (int)o->format);
     return spx_check_flags(ctx, "options.flags", o->flags, 0);
 }
 
@@ -28,15 +30,18 @@ static spmvx_status check_factors(const spmvx_context *ctx, factor left, factor 
 {
     SPX_TRY(spx_check_matrix(ctx, left.name, left.m));
     SPX_TRY(spx_check_matrix(ctx, right.name, right.m));
-    const spx_sparse *a = &left.m->side[SPMVX_N].A, *b = &right.m->side[SPMVX_N].A;
+    const spx_sparse *a = &left.m->op[SPMVX_N].A, *b = &right.m->op[SPMVX_N].A;
     if (a->ncols != b->nrows)
-        return spx_fail(ctx, SPMVX_ERR_SHAPE, "%s has %" PRId64 " columns, and %s has %" PRId64 " rows", left.name, a->ncols, right.name, b->nrows);
+        return spx_fail(ctx, SPMVX_ERR_SHAPE, "%s has %" PRId64 " columns, and %s has %" PRId64 " rows",
+                        left.name, a->ncols, right.name, b->nrows);
     if (a->val_type != b->val_type)
-        return spx_fail(ctx, SPMVX_ERR_TYPE, "%s has values of type %d, and %s of type %d", left.name, (int)a->val_type, right.name, (int)b->val_type);
+        return spx_fail(ctx, SPMVX_ERR_TYPE, "%s has values of type %d, and %s of type %d", left.name,
+                        (int)a->val_type, right.name, (int)b->val_type);
     return SPMVX_OK;
 }
 
-spmvx_status spmspm_mul(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *options, spmvx_matrix **C)
+spmvx_status spmspm_mul(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
+                        const spmspm_options *options, spmvx_matrix **C)
 {
     SPX_TRY(check_factors(ctx, (factor){ "A", A }, (factor){ "B", B }));
     if (!C) return spx_fail_null(ctx, "C");
@@ -45,8 +50,8 @@ spmvx_status spmspm_mul(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_m
     return spx_product_make(ctx, A, B, &o, C);
 }
 
-spmvx_status spmspm_triple(spmvx_context *ctx, const spmvx_matrix *R, const spmvx_matrix *A, const spmvx_matrix *P, const spmspm_options *options,
-                           spmvx_matrix **C)
+spmvx_status spmspm_triple(spmvx_context *ctx, const spmvx_matrix *R, const spmvx_matrix *A,
+                           const spmvx_matrix *P, const spmspm_options *options, spmvx_matrix **C)
 {
     SPX_TRY(check_factors(ctx, (factor){ "R", R }, (factor){ "A", A }));
     SPX_TRY(check_factors(ctx, (factor){ "A", A }, (factor){ "P", P }));
@@ -56,7 +61,8 @@ spmvx_status spmspm_triple(spmvx_context *ctx, const spmvx_matrix *R, const spmv
     return not_yet(ctx, "spmspm_triple");
 }
 
-spmvx_status spmspm_plan_create(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *options, spmspm_plan **out)
+spmvx_status spmspm_plan_create(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
+                                const spmspm_options *options, spmspm_plan **out)
 {
     SPX_TRY(check_factors(ctx, (factor){ "A", A }, (factor){ "B", B }));
     if (!out) return spx_fail_null(ctx, "out");
@@ -72,7 +78,8 @@ spmvx_status spmspm_plan_get_info(const spmspm_plan *plan, spmspm_info *info)
     return not_yet(NULL, "spmspm_plan_get_info");
 }
 
-static spmvx_status check_plan(const spmvx_context *ctx, const spmspm_plan *plan, const spmvx_matrix *A, const spmvx_matrix *B, const void *C)
+static spmvx_status check_plan(const spmvx_context *ctx, const spmspm_plan *plan, const spmvx_matrix *A,
+                               const spmvx_matrix *B, const void *C)
 {
     if (!ctx) return spx_fail_null(NULL, "context");
     if (!plan) return spx_fail_null(ctx, "plan");
@@ -80,13 +87,15 @@ static spmvx_status check_plan(const spmvx_context *ctx, const spmspm_plan *plan
     return C ? SPMVX_OK : spx_fail_null(ctx, "C");
 }
 
-spmvx_status spmspm_plan_mul(spmvx_context *ctx, const spmspm_plan *plan, const spmvx_matrix *A, const spmvx_matrix *B, spmvx_matrix **C)
+spmvx_status spmspm_plan_mul(spmvx_context *ctx, const spmspm_plan *plan, const spmvx_matrix *A,
+                             const spmvx_matrix *B, spmvx_matrix **C)
 {
     SPX_TRY(check_plan(ctx, plan, A, B, C));
     return not_yet(ctx, "spmspm_plan_mul");
 }
 
-spmvx_status spmspm_plan_refill(spmvx_context *ctx, const spmspm_plan *plan, const spmvx_matrix *A, const spmvx_matrix *B, spmvx_matrix *C)
+spmvx_status spmspm_plan_refill(spmvx_context *ctx, const spmspm_plan *plan, const spmvx_matrix *A,
+                                const spmvx_matrix *B, spmvx_matrix *C)
 {
     SPX_TRY(check_plan(ctx, plan, A, B, C));
     return not_yet(ctx, "spmspm_plan_refill");
@@ -94,5 +103,5 @@ spmvx_status spmspm_plan_refill(spmvx_context *ctx, const spmspm_plan *plan, con
 
 void spmspm_plan_destroy(spmspm_plan *plan)
 {
-    (void)plan;   /* none is ever made */
+    (void)plan; /* none is ever made */
 }

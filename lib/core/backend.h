@@ -1,9 +1,12 @@
-/* The backend boundary: all that the library asks of a place. One table a backend; the host's is backend_host.c.
+/* The backend boundary: all that the library asks of a place. One table a backend; the host's is
+ * backend_host.c.
  *
  * Slots marked optional may be NULL. A function that fails has called spx_fail. */
 #ifndef SPX_BACKEND_H
 #define SPX_BACKEND_H
-#include "core/alloc.h"
+#include "core/sparse.h"
+
+struct spx_features; /* kernel/kernel.h */
 
 typedef struct spx_backend {
     spmvx_place place;
@@ -31,23 +34,34 @@ typedef struct spx_backend {
     /* Copies between arrays where the context computes; complete on return. */
     spmvx_status (*copy)(const spmvx_context *, void *dst, const void *src, size_t bytes);
     /* Copies to host memory from any device, in a context of any place; complete on return. */
-    spmvx_status (*fetch)(const spmvx_context *, int32_t device, void *host_dst, const void *src, size_t bytes);
-    /* Where memory is that a caller names. Pinned host memory and managed memory are where the context computes. */
+    spmvx_status (*fetch)(const spmvx_context *, int32_t device, void *host_dst, const void *src,
+                          size_t bytes);
+    /* Where memory is that a caller names. Pinned host memory and managed memory are where the context
+     * computes. */
     spmvx_status (*place_of)(const spmvx_context *, const void *, spmvx_place *, int32_t *device);
-    /* Records what `queue` puts on the context's stream, repeats it, and gives the nanoseconds of each time on the
-     * device, without the host's part. Complete on return. */
-    spmvx_status (*replay)(spmvx_context *, spmvx_status (*queue)(const void *arg), const void *arg, int times, double *ns);
+    /* Records what `queue` puts on the context's stream, repeats it, and gives the nanoseconds of each
+     * time on the device, without the host's part. Complete on return. */
+    spmvx_status (*replay)(spmvx_context *, spmvx_status (*queue)(const void *arg), const void *arg,
+                           int times, double *ns);
+    /* The statistics pass over a CSR on the device: fills in longest, empty, deviation, span,
+     * sectors_per_entry, padded and padded_sorted. */
+    spmvx_status (*features)(const spmvx_context *, const spx_sparse *csr, struct spx_features *);
     /* y = beta*y over n elements for each of nvec columns; beta 0 never reads y. Queued. */
-    spmvx_status (*scale)(spmvx_context *, spmvx_type, int64_t n, int64_t nvec, double beta, void *y, int64_t ldy);
-    /* dst[i] = src[map[i] - 1] where map[i] is not 0; map NULL: a copy of n values. With ptr (n + 1): dst[i] is the sum of
-     * src[map[k] - 1] over k from ptr[i] on, in order, where there is one. map_each is 4 or 8 bytes. Queued. */
-    spmvx_status (*gather)(spmvx_context *, int64_t n, spmvx_type, void *dst, const void *src, const void *map, size_t map_each, const int64_t *ptr);
+    spmvx_status (*scale)(spmvx_context *, spmvx_type, int64_t n, int64_t nvec, spx_scalar beta, void *y,
+                          int64_t ldy);
+    /* dst[i] = src[map[i] - 1] where map[i] is not 0; map NULL: a copy of n values. With ptr (n + 1):
+     * dst[i] is the sum of src[map[k] - 1] over k from ptr[i] on, in order, where there is one. map_each
+     * is 4 or 8 bytes. Queued. */
+    spmvx_status (*gather)(spmvx_context *, int64_t n, spmvx_type, void *dst, const void *src,
+                           const void *map, size_t map_each, const int64_t *ptr);
 } spx_backend;
 
 extern const spx_backend spx_backend_host;
-extern const spx_backend spx_backend_cuda;   /* without CUDA in the build: a table whose probe and open say so */
+/* without CUDA in the build: a table whose probe and open say so */
+extern const spx_backend spx_backend_cuda;
 
-/* Does device `device` answer, with code for it, and SPMVX_DISABLE leave it? If not, `why` (room bytes) says what is missing. */
+/* Does device `device` answer, with code for it, and SPMVX_DISABLE leave it? If not, `why` (room bytes)
+ * says what is missing. */
 bool spx_cuda_answers(int32_t device, char *why, size_t room);
 
 /* The backend that serves a requested place (HOST, CUDA, ANY). */

@@ -33,7 +33,8 @@ static bool probe(int32_t device, char *why, size_t room)
 static spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
 {
     if (o->stream)
-        return spx_fail(NULL, SPMVX_ERR_ARGUMENT, "options.stream is %p, and the host has no streams", o->stream);
+        return spx_fail(NULL, SPMVX_ERR_ARGUMENT, "options.stream is %p, and the host has no streams",
+                        o->stream);
     if (!ctx->threads) ctx->threads = spx_default_threads();
     cpu_name(ctx->name, sizeof ctx->name);
     return SPMVX_OK;
@@ -85,7 +86,7 @@ enum { STEP = 4096 };
 typedef struct scale_job {
     spmvx_type type;
     int64_t n;
-    double beta;
+    spx_scalar beta;
     void *y;
 } scale_job;
 
@@ -93,16 +94,20 @@ static void scale_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     const scale_job *s = arg;
-    const float beta = (float)s->beta;
+    const float single = s->beta.f32;
+    const double beta = s->beta.f64;
+    float *y32 = s->y;
+    double *y64 = s->y;
     for (int64_t i = begin * STEP; i < spx_min(end * STEP, s->n); i++)
-        if (s->type == SPMVX_F64) ((double *)s->y)[i] = s->beta == 0.0 ? 0.0 : s->beta * ((double *)s->y)[i];
-        else ((float *)s->y)[i] = beta == 0.0f ? 0.0f : beta * ((float *)s->y)[i];
+        if (s->type == SPMVX_F64) y64[i] = beta == 0.0 ? 0.0 : beta * y64[i];
+        else y32[i] = single == 0.0f ? 0.0f : single * y32[i];
 }
 
-static spmvx_status scale(spmvx_context *ctx, spmvx_type type, int64_t n, int64_t nvec, double beta, void *y, int64_t ldy)
+static spmvx_status scale(spmvx_context *ctx, spmvx_type type, int64_t n, int64_t nvec, spx_scalar beta,
+                          void *y, int64_t ldy)
 {
-    if (beta == 1.0) return SPMVX_OK;
-    const size_t each = type == SPMVX_F64 ? 8 : 4;
+    if (spx_scalar_is(type, beta, 1.0)) return SPMVX_OK;
+    const size_t each = spx_type_bytes(type);
     for (int64_t j = 0; j < nvec; j++) {
         scale_job s = { type, n, beta, (char *)y + (size_t)(j * ldy) * each };
         spx_parallel(spx_threads_for(ctx->threads, n), spx_ceil_div(n, STEP), scale_body, &s);
@@ -128,20 +133,20 @@ static void gather_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     const gather_job *g = arg;
-    const bool wide = g->type == SPMVX_F64;
+    const size_t each = spx_type_bytes(g->type);
     for (int64_t i = begin * STEP; i < spx_min(end * STEP, g->n); i++) {
         const int64_t first = g->ptr ? g->ptr[i] : i, last = g->ptr ? g->ptr[i + 1] : i + 1;
         for (int64_t k = first; k < last; k++) {
             const int64_t from = map_at(g, k) - 1;
             if (from < 0) continue;
-            if (k == first) spx_value_copy(g->dst, i, g->src, from, wide);
+            if (k == first) spx_value_copy(g->dst, i, g->src, from, each);
             else spx_value_add(g->dst, i, g->src, from, g->type);
         }
     }
 }
 
-static spmvx_status gather(spmvx_context *ctx, int64_t n, spmvx_type type, void *dst, const void *src, const void *map, size_t map_each,
-                           const int64_t *ptr)
+static spmvx_status gather(spmvx_context *ctx, int64_t n, spmvx_type type, void *dst, const void *src,
+                           const void *map, size_t map_each, const int64_t *ptr)
 {
     gather_job g = { n, type, map_each, dst, src, map, ptr };
     spx_parallel(spx_threads_for(ctx->threads, n), spx_ceil_div(n, STEP), gather_body, &g);
@@ -149,7 +154,18 @@ static spmvx_status gather(spmvx_context *ctx, int64_t n, spmvx_type type, void 
 }
 
 const spx_backend spx_backend_host = {
-    .place = SPMVX_HOST, .name = "host", .probe = probe, .open = open_context, .close = close_context,
-    .set_stream = set_stream, .synchronize = synchronize, .allocate = allocate, .release = release,
-    .upload = copy, .download = copy, .clear = clear, .scale = scale, .gather = gather,
+    .place = SPMVX_HOST,
+    .name = "host",
+    .probe = probe,
+    .open = open_context,
+    .close = close_context,
+    .set_stream = set_stream,
+    .synchronize = synchronize,
+    .allocate = allocate,
+    .release = release,
+    .upload = copy,
+    .download = copy,
+    .clear = clear,
+    .scale = scale,
+    .gather = gather,
 };

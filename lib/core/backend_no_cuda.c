@@ -1,4 +1,5 @@
-/* Stands in for the CUDA backend where it is not built: its probe says so, and no context is ever opened on it. */
+/* Stands in for the CUDA backend where it is not built: its probe says so, and no context is ever opened
+ * on it. */
 #include <stdio.h>
 
 #include "core/backend.h"

@@ -5,14 +5,25 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of the machine on which the kernels' rates were measured: two threads of a virtual EPYC of the fifth generation. */
-const spx_machine spx_machine_preset = { .memory = 20.0, .more = 0.5, .cache = 40.0, .near = 32e3, .mid = 1e6, .cached = 24e6, .compute = 1.0, .far = 1.0 };
+/* Of the machine on which the kernels' rates were measured: two threads of a virtual EPYC of the fifth
+ * generation. */
+const spx_machine spx_machine_preset = {
+    .memory_rate = 20.0,
+    .extra_thread = 0.5,
+    .cache_rate = 40.0,
+    .first_cache = 32e3,
+    .second_cache = 1e6,
+    .last_cache = 24e6,
+    .compute_scale = 1.0,
+    .far_scale = 1.0,
+};
 
 spmvx_status spx_context_new(const spmvx_context_options *o, spmvx_context **out)
 {
     const spx_backend *backend;
     SPX_TRY(spx_backend_find(o->place, o->device, &backend));
-    const spx_allocator allocator = o->alloc ? (spx_allocator){ o->alloc, o->release, o->user } : spx_default_allocator;
+    const spx_allocator allocator =
+        o->alloc ? (spx_allocator){ o->alloc, o->release, o->user } : spx_default_allocator;
     const size_t bytes = sizeof(spmvx_context) + SPX_MESSAGE;
     spmvx_context *ctx = spx_raw_alloc(&allocator, bytes);
     if (!ctx) return spx_fail_memory(NULL, bytes, "a context");
@@ -40,7 +51,7 @@ void spx_workspace_trim(spmvx_context *ctx)
     while (ctx->blocks) {
         spx_block *b = ctx->blocks;
         ctx->blocks = b->next;
-        ctx->backend->release(ctx, b->data);
+        spx_array_drop(b->memory);
         spx_free(ctx, b);
     }
     ctx->block_bytes = 0;
@@ -54,12 +65,10 @@ void spx_context_free(spmvx_context *ctx)
     spx_raw_free(&allocator, ctx);
 }
 
-spmvx_status spx_workspace_alone(const spmvx_context *ctx, size_t bytes, void **out)
+spmvx_status spx_array_here(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
 {
-    SPX_TRY(ctx->backend->allocate(ctx, bytes, "workspace", out));
-    const spmvx_status s = ctx->backend->clear(ctx, *out, bytes);
-    if (s != SPMVX_OK) ctx->backend->release(ctx, *out);
-    return s;
+    if (ctx->backend->array_new) return ctx->backend->array_new(ctx, bytes, what, out);
+    return spx_array_new(ctx, (int64_t)bytes, 1, what, out);
 }
 
 spmvx_status spx_workspace(spmvx_context *ctx, size_t bytes, void **out)
@@ -67,14 +76,13 @@ spmvx_status spx_workspace(spmvx_context *ctx, size_t bytes, void **out)
     *out = NULL;
     if (!bytes) return SPMVX_OK;
     for (spx_block *b = ctx->blocks; b; b = b->next)
-        if (b->bytes >= bytes) {
-            *out = b->data;
+        if (b->memory->bytes >= bytes) {
+            *out = b->memory->data;
             return SPMVX_OK;
         }
     spx_block *b;
     SPX_TRY(spx_alloc(ctx, sizeof *b, "a workspace block's record", &b));
-    b->bytes = bytes;
-    const spmvx_status s = spx_workspace_alone(ctx, bytes, &b->data);
+    const spmvx_status s = spx_array_here(ctx, bytes, "workspace", &b->memory);
     if (s != SPMVX_OK) {
         spx_free(ctx, b);
         return s;
@@ -82,7 +90,7 @@ spmvx_status spx_workspace(spmvx_context *ctx, size_t bytes, void **out)
     b->next = ctx->blocks;
     ctx->blocks = b;
     ctx->block_bytes += bytes;
-    *out = b->data;
+    *out = b->memory->data;
     return SPMVX_OK;
 }
 

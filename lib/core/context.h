@@ -3,24 +3,35 @@
 #define SPX_CONTEXT_H
 #include "core/backend.h"
 
-/* Blocks of the place's memory for multiplications: they grow by adding, never move, and live until the context is
- * trimmed or ends, since a captured graph may hold their addresses. */
+/* Blocks of the place's memory for multiplications: they grow by adding, never move, and live until the
+ * context is trimmed or ends, since a captured graph may hold their addresses. */
 typedef struct spx_block {
     struct spx_block *next;
-    size_t bytes;
-    void *data;
+    spx_array *memory;
 } spx_block;
 
-struct spx_wisdom;   /* dispatch/wisdom.h */
+struct spx_wisdom; /* dispatch/wisdom.h */
 
-/* What the model of a multiplication's time knows of the machine. Wisdom may replace it: `spmvx tune` measures it. */
+/* What the model of a multiplication's time knows of the machine that it runs on, a processor or a device.
+ * Wisdom may replace what `spmvx tune` measures, which is the first eight. */
 typedef struct spx_machine {
-    double memory;              /* GB/s that one thread reads from memory */
-    double more;                /* what each further thread adds, as a part of that */
-    double cache;               /* GB/s that one thread reads from the last cache */
-    double near, mid, cached;   /* bytes of the first cache, of the second, of what the last one holds for all threads */
-    double compute;             /* time of computing, and of gathers beyond the second cache, against the machine on which the */
-    double far;                 /* kernels' rates were measured */
+    double memory_rate;  /* bytes a nanosecond that one thread, or the device, reads from memory */
+    double extra_thread; /* what each further thread adds, as a part of that */
+    double cache_rate;   /* bytes a nanosecond that one thread, or the device, reads from the last cache */
+    double first_cache;  /* bytes */
+    double second_cache; /* bytes; of a device what L2 keeps of x beside the matrix */
+    double last_cache;   /* bytes of a matrix that stays in the last cache, for all threads */
+    /* Time of computing, and of gathers beyond the second cache, against the machine on which the kernels'
+     * rates were measured. */
+    double compute_scale, far_scale;
+    /* Of a device alone: */
+    int multiprocessors;
+    int resident_threads; /* of a multiprocessor */
+    double launch_ns;     /* of an empty launch */
+    double gather_first;  /* sectors a nanosecond that are gathered from L1, */
+    double gather_second; /* from L2, */
+    double gather_memory; /* and from memory */
+    double transfer_ns;   /* a byte that is built on the host and brought to the device */
 } spx_machine;
 extern const spx_machine spx_machine_preset;
 
@@ -37,20 +48,22 @@ struct spmvx_context {
     size_t block_bytes;
     struct spx_wisdom *wisdom;
     spx_machine machine;
-    bool machine_known;         /* by wisdom */
-    char *error;   /* [SPX_MESSAGE], written under const handles, too */
+    bool machine_known; /* by wisdom */
+    spx_budget *budget; /* the innermost one that is open; or NULL */
+    char *error;        /* [SPX_MESSAGE], written under const handles, too */
 };
 
 spmvx_status spx_context_new(const spmvx_context_options *, spmvx_context **out);
 void spx_context_free(spmvx_context *);
 
-/* On a GPU, workspace is zero whenever no multiplication runs: its blocks count themselves there, and a kernel clears what it wrote. */
-/* Workspace that is no context's; ends by the backend's release. */
-spmvx_status spx_workspace_alone(const spmvx_context *, size_t bytes, void **out);
-/* Workspace of at least `bytes`: the first block that is large enough, or a new one. 0 bytes give NULL. */
+/* Memory where the context computes, uninitialised. */
+spmvx_status spx_array_here(const spmvx_context *, size_t bytes, const char *what, spx_array **out);
+
+/* Workspace holds nothing between two multiplications, and is not cleared.
+ * This is one of at least `bytes`: the first block that is large enough, or a new one. 0 bytes give NULL. */
 spmvx_status spx_workspace(spmvx_context *, size_t bytes, void **out);
 void spx_workspace_trim(spmvx_context *);
 
-__attribute__((format(printf, 3, 4)))
-void spx_log(const spmvx_context *, spmvx_level, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void spx_log(const spmvx_context *, spmvx_level, const char *format,
+                                                   ...);
 #endif

@@ -3,10 +3,14 @@
 #define SPX_CSR5_H
 #include <stdint.h>
 
-enum { SPX_CSR5_OMEGA = 64, SPX_CSR5_SIGMA = 32 };   /* at most */
+enum {
+    SPX_CSR5_OMEGA = 64, /* lanes at most */
+    SPX_CSR5_SIGMA = 32, /* entries of a lane at most */
+    SPX_CSR5_LANES = 8   /* where nothing else is asked for */
+};
 
-/* Of a tile's lane: which of its sigma entries begin a row (the tile's first entry always does, to seal the tile); how many
- * segments begin in the lanes before it; how many lanes right after it begin none. */
+/* Of a tile's lane: which of its sigma entries begin a row (the tile's first entry always does, to seal
+ * the tile); how many segments begin in the lanes before it; how many lanes right after it begin none. */
 typedef struct spx_csr5_desc {
     uint32_t bit_flag;
     uint16_t y_offset, seg_offset;

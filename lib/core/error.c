@@ -18,7 +18,7 @@ spmvx_status spx_fail(const spmvx_context *ctx, spmvx_status status, const char 
 {
     va_list args;
     va_start(args, format);
-    char text[SPX_MESSAGE];   /* first into a buffer of its own: an argument may be the last message itself */
+    char text[SPX_MESSAGE]; /* first into a buffer of its own: an argument may be the last message itself */
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     memcpy(thread_error, text, sizeof text);
@@ -29,12 +29,6 @@ spmvx_status spx_fail(const spmvx_context *ctx, spmvx_status status, const char 
 spmvx_status spx_fail_null(const spmvx_context *ctx, const char *argument)
 {
     return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "%s is NULL", argument);
-}
-
-spmvx_status spx_fail_memory(const spmvx_context *ctx, size_t bytes, const char *what)
-{
-    if (bytes == SIZE_MAX) return spx_fail(ctx, SPMVX_ERR_MEMORY, "no memory for %s: its size does not fit in size_t", what);
-    return spx_fail(ctx, SPMVX_ERR_MEMORY, "no memory for %s: %zu bytes", what, bytes);
 }
 
 void spx_error_save(const spmvx_context *ctx, spx_error_state *s)

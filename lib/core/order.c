@@ -8,7 +8,6 @@
 
 enum { STEP = 16384 };
 
-
 typedef struct ascend_check {
     const int32_t *key;
     int64_t n;
@@ -34,7 +33,8 @@ bool spx_ascending(const spmvx_context *ctx, const int32_t *key, int64_t n)
 }
 
 /* Least significant digit first, 11 bits a pass: no memory in proportion to the keys' range. */
-spmvx_status spx_order_by(const spmvx_context *ctx, const int32_t *key, int64_t n, int64_t limit, spx_array **order)
+spmvx_status spx_order_by(const spmvx_context *ctx, const int32_t *key, int64_t n, int64_t limit,
+                          spx_array **order)
 {
     enum { BITS = 11, DIGITS = 1 << BITS };
     spx_array *from = NULL, *to = NULL;

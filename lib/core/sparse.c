@@ -20,7 +20,8 @@ size_t spx_sparse_bytes(const spx_sparse *a, bool with_borrowed)
 {
     size_t bytes = 0;
     for (int i = 0; i < SPX_SLOTS; i++)
-        if (a->slot[i] && (with_borrowed || !a->slot[i]->borrowed)) bytes = spx_plus(bytes, a->slot[i]->bytes);
+        if (a->slot[i] && (with_borrowed || !a->slot[i]->borrowed))
+            bytes = spx_plus(bytes, a->slot[i]->bytes);
     return bytes;
 }
 
@@ -33,8 +34,13 @@ bool spx_sparse_borrowed(const spx_sparse *a)
 
 spmvx_status spx_csr_new(const spmvx_context *ctx, const spx_sparse *a, int64_t nnz, spx_sparse *csr)
 {
-    spx_sparse c = { .format = SPMVX_CSR, .val_type = a->val_type, .ptr_type = spx_count_type(nnz), .nrows = a->nrows, .ncols = a->ncols,
-                     .nnz = nnz, .stored = nnz };
+    spx_sparse c = { .format = SPMVX_CSR,
+                     .val_type = a->val_type,
+                     .ptr_type = spx_count_type(nnz),
+                     .nrows = a->nrows,
+                     .ncols = a->ncols,
+                     .nnz = nnz,
+                     .stored = nnz };
     spmvx_status s = spx_array_new(ctx, a->nrows + 1, spx_type_bytes(c.ptr_type), "ptr", &c.slot[SPX_PTR]);
     if (s == SPMVX_OK) s = spx_array_new(ctx, nnz, sizeof(int32_t), "col", &c.slot[SPX_COL]);
     if (s == SPMVX_OK) s = spx_array_new(ctx, nnz, spx_type_bytes(a->val_type), "val", &c.slot[SPX_VAL]);

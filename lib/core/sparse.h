@@ -1,29 +1,79 @@
-/* A sparse matrix as arrays: shape, format, and reference-counted arrays in slots. What the slots mean is told by
- * format/<format>.c. Kernels read it, formats build it. */
+/* A sparse matrix as arrays: shape, format, and reference-counted arrays in slots. What the slots mean is
+ * told by format/<format>.c. Kernels read it, formats build it. */
 #ifndef SPX_SPARSE_H
 #define SPX_SPARSE_H
 #include "core/alloc.h"
 
-enum spx_slot { SPX_PTR, SPX_ROW, SPX_COL, SPX_VAL, SPX_BITS, SPX_TILE, SPX_DESC, SPX_LIST_PTR, SPX_LIST, SPX_ORDER, SPX_SLOTS };
-enum { SPX_MIN_SLICE = 4, SPX_MAX_SLICE = 65536 };   /* rows of a slice of SELL */
+enum spx_slot {
+    SPX_PTR,
+    SPX_ROW,
+    SPX_COL,
+    SPX_VAL,
+    SPX_BITS,
+    SPX_TILE,
+    SPX_DESC,
+    SPX_LIST_PTR,
+    SPX_LIST,
+    SPX_ORDER,
+    SPX_SLOTS
+};
+
+/* What a format leaves open, and a matrix in it has fixed. In a request 0 means: chosen by the format.
+ * Which of them a format has stands in its record (format/format.h). */
+typedef struct spx_layout {
+    int64_t slice;                  /* SELL, PACKED: rows of a slice */
+    int64_t sigma;                  /* SELL, PACKED: rows are sorted by length within windows of so many */
+    int64_t block_rows, block_cols; /* BSR */
+    int64_t lanes;                  /* CSR5: omega, lanes of a tile */
+    int64_t lane_entries;           /* CSR5: sigma, entries of a lane */
+    int64_t tile_width;             /* TILED: columns of a tile */
+} spx_layout;
+
+/* A number that a multiplication is scaled by, in the type of the matrix's values. */
+typedef union spx_scalar {
+    float f32;
+    double f64;
+} spx_scalar;
+
+/* A number in the values' type: rounded first, so that what rounds to 0 counts as 0. Through a volatile,
+ * since gcc 12 at -O2 drops a pair of such conversions (the vectoriser of straight-line code;
+ * tests/unit/test_mul.c sees it). */
+static inline spx_scalar spx_scalar_of(spmvx_type type, double v)
+{
+    spx_scalar s = { .f64 = v };
+    volatile float single = (float)v;
+    if (type == SPMVX_F32) s.f32 = single;
+    return s;
+}
+
+static inline bool spx_scalar_is(spmvx_type type, spx_scalar s, double v)
+{
+    return type == SPMVX_F32 ? (double)s.f32 == v : s.f64 == v;
+}
 
 typedef struct spx_sparse {
     spmvx_format format;
-    spmvx_type val_type;      /* F32, F64; I32 or I64 while a map of positions goes through a conversion */
-    spmvx_type ptr_type;      /* I32 or I64 */
+    spmvx_type val_type; /* F32, F64; I32 or I64 while a map of positions goes through a conversion */
+    spmvx_type ptr_type; /* I32 or I64 */
     int64_t nrows, ncols;
-    int64_t nnz;              /* entries, padding aside */
-    int64_t stored;           /* entries with padding: the length of the VAL slot */
-    int64_t slice, sigma;     /* SELL; CSR5: omega and sigma; TILED: lanes of a slice, and width of a tile */
-    int64_t width;            /* ELL, HYB: entries a row of the ELL part; DIA: diagonals */
-    int64_t block_rows, block_cols;   /* BSR */
-    spmvx_order block_order;
+    int64_t nnz;    /* entries, padding aside */
+    int64_t stored; /* entries with padding: the length of the VAL slot */
+    int64_t width;  /* ELL, HYB: entries a row of the ELL part; DIA: diagonals; PACKED: entries of a piece */
+    spx_layout layout;
+    spmvx_order block_order; /* BSR */
     spx_array *slot[SPX_SLOTS];
 } spx_sparse;
 
+/* 0 for what is no type of this library, which is no element's size. */
 static inline size_t spx_type_bytes(spmvx_type t)
 {
-    return t == SPMVX_I64 || t == SPMVX_F64 ? 8 : 4;
+    switch (t) {
+    case SPMVX_I32:
+    case SPMVX_F32: return 4;
+    case SPMVX_I64:
+    case SPMVX_F64: return 8;
+    default: return 0;
+    }
 }
 
 static inline const void *spx_data(const spx_sparse *a, enum spx_slot s)
@@ -48,22 +98,33 @@ static inline void spx_index_put(void *p, spmvx_type t, int64_t i, int64_t v)
     else ((int32_t *)p)[i] = (int32_t)v;
 }
 
-/* Moves one value, whatever it is: builders treat values as opaque. */
-static inline void spx_value_copy(void *dst, int64_t to, const void *src, int64_t from, bool wide)
+/* A value of 16 bytes, which no arithmetic looks into. */
+typedef struct spx_bytes16 {
+    uint64_t half[2];
+} spx_bytes16;
+
+/* Moves one value of `each` bytes (2, 4, 8 or 16), whatever it is. */
+static inline void spx_value_copy(void *dst, int64_t to, const void *src, int64_t from, size_t each)
 {
-    if (wide) ((uint64_t *)dst)[to] = ((const uint64_t *)src)[from];
-    else ((uint32_t *)dst)[to] = ((const uint32_t *)src)[from];
+    if (each == 8) ((uint64_t *)dst)[to] = ((const uint64_t *)src)[from];
+    else if (each == 4) ((uint32_t *)dst)[to] = ((const uint32_t *)src)[from];
+    else if (each == 16) ((spx_bytes16 *)dst)[to] = ((const spx_bytes16 *)src)[from];
+    else ((uint16_t *)dst)[to] = ((const uint16_t *)src)[from];
 }
 
-/* dst[to] += src[from], in the values' type. */
+/* The value of a place that holds no entry. */
+static inline void spx_value_clear(void *dst, int64_t at, size_t each)
+{
+    static const spx_bytes16 zero = { { 0, 0 } };
+    spx_value_copy(dst, at, &zero, 0, each);
+}
+
+/* dst[to] += src[from], for real values. Positions that travel in place of values are no numbers: the
+ * first of repeats stays, and an update map lists the others. */
 static inline void spx_value_add(void *dst, int64_t to, const void *src, int64_t from, spmvx_type t)
 {
-    switch (t) {
-    case SPMVX_F64: ((double *)dst)[to] += ((const double *)src)[from]; break;
-    case SPMVX_F32: ((float *)dst)[to] += ((const float *)src)[from]; break;
-    case SPMVX_I64: ((int64_t *)dst)[to] += ((const int64_t *)src)[from]; break;
-    default: ((int32_t *)dst)[to] += ((const int32_t *)src)[from];
-    }
+    if (t == SPMVX_F64) ((double *)dst)[to] += ((const double *)src)[from];
+    if (t == SPMVX_F32) ((float *)dst)[to] += ((const float *)src)[from];
 }
 
 static inline bool spx_bit(const uint64_t *bits, int64_t i)
@@ -83,7 +144,7 @@ spmvx_status spx_csr_new(const spmvx_context *, const spx_sparse *a, int64_t nnz
 void spx_running_sum(void *ptr, spmvx_type, int64_t count);
 /* A second owner of the same arrays. */
 spx_sparse spx_sparse_share(const spx_sparse *);
-void spx_sparse_drop(spx_sparse *);        /* leaves it zeroed; fine on a zeroed one */
+void spx_sparse_drop(spx_sparse *); /* leaves it zeroed; fine on a zeroed one */
 size_t spx_sparse_bytes(const spx_sparse *, bool with_borrowed);
 bool spx_sparse_borrowed(const spx_sparse *);
 #endif

@@ -7,8 +7,8 @@
 #include <omp.h>
 #endif
 
-/* Two awake threads cost 0.9 microseconds more than one (docs/performance-notes.md), which csr-vector wins back from 5000
- * nonzeros on; twice that leaves room for threads that have to wake up. */
+/* Two awake threads cost 0.9 microseconds more than one (docs/performance-notes.md), which csr-vector wins
+ * back from 5000 nonzeros on; twice that leaves room for threads that have to wake up. */
 static const int64_t WORK_WORTH_THREADS = 10000;
 
 int spx_threads_for(int threads, int64_t work)

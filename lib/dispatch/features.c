@@ -1,15 +1,16 @@
-/* The statistics pass: one look at the row pointers and at the first and last column of each row; for a device also a sample of
- * windows of rows, for how many sectors of x their gathers touch. */
+/* The statistics pass of the host: one look at the row pointers and at the first and last column of each
+ * row; for a device also a sample of windows of rows, for how many sectors of x their gathers touch. A
+ * device's own is cuda/features.cu, which finds the same numbers. */
 #include "dispatch/features.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Adds the sectors of x that a window of rows touches, and its entries: WINDOW_ROWS rows or LONG entries, of a long row the
- * first LONG. */
+/* Adds the sectors of x that a window of rows touches, and its entries: WINDOW_ROWS rows or LONG entries,
+ * of a long row the first LONG. */
 static void look_at_window(const spx_sparse *csr, int64_t row, int shift, int64_t *sectors, int64_t *entries)
 {
-    enum { WINDOW_ROWS = 32, LONG = 1024, SLOTS = 4096 };   /* a table at most half full */
+    enum { WINDOW_ROWS = 32, LONG = 1024, SLOTS = 4096 }; /* a table at most half full */
     int32_t seen[SLOTS];
     const int32_t *col = spx_data(csr, SPX_COL);
     int64_t taken = 0;
@@ -28,20 +29,18 @@ static void look_at_window(const spx_sparse *csr, int64_t row, int shift, int64_
     *entries += taken;
 }
 
-static double sectors_an_entry(const spx_sparse *csr)
+static double sectors_per_entry(const spx_sparse *csr)
 {
     enum { WINDOWS = 128 };
-    const int shift = csr->val_type == SPMVX_F64 ? 2 : 3;   /* elements in a sector of 32 bytes */
+    const int shift = csr->val_type == SPMVX_F64 ? 2 : 3; /* elements in a sector of 32 bytes */
     const int64_t apart = spx_max(csr->nrows / WINDOWS, 1);
     int64_t sectors = 0, entries = 0;
     for (int64_t r = 0; r < csr->nrows; r += apart) look_at_window(csr, r, shift, &sectors, &entries);
     return (double)sectors / (double)spx_max(entries, 1);
 }
 
-void spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, spx_features *f)
+static void look_at_rows(const spx_sparse *csr, spx_features *f)
 {
-    *f = (spx_features){ .nrows = csr->nrows, .ncols = csr->ncols, .nnz = csr->nnz, .value_bytes = spx_type_bytes(csr->val_type),
-                         .ptr_bytes = spx_type_bytes(csr->ptr_type), .threads = spx_threads_for(ctx->threads, csr->nnz), .machine = &ctx->machine };
     const int32_t *col = spx_data(csr, SPX_COL);
     double squares = 0, span = 0;
     int64_t to = spx_ptr_at(csr, 0);
@@ -54,9 +53,26 @@ void spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, spx_featur
         squares += (double)n * (double)n;
         if (n) span += fabs((double)col[to - 1] - (double)col[from]);
     }
-    const double m = (double)spx_max(csr->nrows, 1), filled = (double)spx_max(csr->nrows - f->empty, 1);
-    f->mean = (double)csr->nnz / m;
-    f->deviation = sqrt(fmax(0.0, squares / m - f->mean * f->mean));
+    const double rows = (double)spx_max(csr->nrows, 1), filled = (double)spx_max(csr->nrows - f->empty, 1);
+    f->deviation = sqrt(fmax(0.0, squares / rows - f->mean * f->mean));
     f->span = span / filled;
-    if (ctx->backend->place == SPMVX_CUDA) f->sectors = sectors_an_entry(csr);
+}
+
+spmvx_status spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, int64_t nvec, spx_features *f)
+{
+    *f = (spx_features){
+        .nrows = csr->nrows,
+        .ncols = csr->ncols,
+        .nnz = csr->nnz,
+        .mean = (double)csr->nnz / (double)spx_max(csr->nrows, 1),
+        .value_bytes = spx_type_bytes(csr->val_type),
+        .ptr_bytes = spx_type_bytes(csr->ptr_type),
+        .nvec = nvec,
+        .threads = spx_threads_for(ctx->threads, csr->nnz),
+        .machine = &ctx->machine,
+    };
+    if (csr->slot[SPX_PTR]->place == SPMVX_CUDA) return ctx->backend->features(ctx, csr, f);
+    look_at_rows(csr, f);
+    if (ctx->backend->place == SPMVX_CUDA) f->sectors_per_entry = sectors_per_entry(csr);
+    return SPMVX_OK;
 }

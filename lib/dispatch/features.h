@@ -1,8 +1,9 @@
-/* The statistics pass. */
+/* The statistics pass: one look at a CSR where it lies. */
 #ifndef SPX_FEATURES_H
 #define SPX_FEATURES_H
 #include "kernel/kernel.h"
 
-/* Reads the structure of a CSR matrix once. */
-void spx_features_of(const spmvx_context *, const spx_sparse *csr, spx_features *);
+/* What is known of a CSR in host memory, or in memory of the context's device, for multiplications by nvec
+ * columns where the context computes. Takes no scratch in proportion to the shape. */
+spmvx_status spx_features_of(const spmvx_context *, const spx_sparse *csr, int64_t nvec, spx_features *);
 #endif

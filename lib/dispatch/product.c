@@ -1,7 +1,11 @@
-/* C = A*B: the factors as CSR, a kernel by name or by what its workspace costs, and C as a matrix ready to multiply. */
+/* C = A*B: the factors as CSR, a kernel by name or by what its workspace costs, and C as a matrix ready to
+ * multiply. All that is taken beside C, copies of the factors in CSR included, is charged to a budget of
+ * options.max_workspace. */
 #include "dispatch/product.h"
 
 #include <inttypes.h>
+
+#include "dispatch/transfer.h"
 
 static int64_t count_products(const spx_sparse *A, const spx_sparse *B)
 {
@@ -11,43 +15,100 @@ static int64_t count_products(const spx_sparse *A, const spx_sparse *B)
     return n;
 }
 
-/* The dense row costs its columns once a thread, the hash table far more a product: so the hash only where the dense rows
- * would dwarf the work, or not fit. */
-static const char *kernel_for(const spx_product *p)
+/* The dense row costs its columns once a thread, the hash table far more a product: so the hash only where
+ * the dense rows would dwarf the work, or not fit. */
+static const char *preferred(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                             int64_t products)
 {
-    const size_t row = spx_bytes(p->B->ncols, sizeof(int32_t) + spx_type_bytes(p->B->val_type));
-    const bool small = row <= (size_t)64 << 20, worth = row / 64 <= (size_t)p->products;
-    const size_t least = spx_plus(row, spx_bytes(p->A->nrows + 1, sizeof(int64_t)));
-    return (small || worth) && least <= p->max_workspace ? "csr-dense-row" : "coo-hash";
+    const size_t row = spx_bytes(B->ncols, sizeof(int32_t) + spx_type_bytes(B->val_type));
+    const bool small = row <= (size_t)64 << 20, worth = row / 64 <= (size_t)products;
+    const size_t least = spx_plus(row, spx_bytes(A->nrows + 1, sizeof(int64_t)));
+    return (small || worth) && least <= spx_budget_left(ctx) ? "csr-dense-row" : "coo-hash";
 }
 
-static spmvx_status multiply(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const spmspm_options *o, spmvx_matrix **out)
+/* The kernel that is asked for; else the preferred one, or another where SPMVX_DISABLE rules that out. */
+static spmvx_status choose(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                           int64_t products, const char *asked, const spx_product_kernel **out)
 {
-    spx_product p = { .ctx = ctx, .A = A, .B = B, .products = count_products(A, B), .max_workspace = o->max_workspace ? o->max_workspace : SIZE_MAX };
-    spx_choice choice;
-    spx_sparse C = { 0 };
-    SPX_TRY(spx_kernel_parse(ctx, SPMVX_SPMSPM, o->kernel ? o->kernel : kernel_for(&p), &choice));
-    SPX_TRY(choice.kernel->multiply(&p, &C));
-    spx_log(ctx, SPMVX_LOG_DEBUG, "product by %s: %" PRId64 " multiplications, %" PRId64 " entries, %zu bytes of workspace", choice.kernel->name, p.products,
-            C.nnz, p.workspace);
-    if (o->format != SPMVX_COO) return spx_matrix_of(ctx, &C, out);
-    const spx_build any = { .budget = SIZE_MAX, .max_bytes = SIZE_MAX };
-    spx_sparse coo = { 0 };
-    const spmvx_status s = spx_format_coo.from_csr(ctx, &C, &any, &coo);
-    spx_sparse_drop(&C);
-    return s == SPMVX_OK ? spx_matrix_of(ctx, &coo, out) : s;
+    if (asked) return spx_product_kernel_parse(ctx, asked, out);
+    spx_error_state before;
+    spx_error_save(ctx, &before);
+    if (spx_product_kernel_parse(ctx, preferred(ctx, A, B, products), out) == SPMVX_OK) return SPMVX_OK;
+    spx_error_restore(ctx, &before);
+    for (int32_t i = 0; i < spx_product_kernel_total(); i++) {
+        *out = spx_product_kernel_at(i);
+        if ((*out)->place == ctx->backend->place && spx_product_kernel_available(*out)) return SPMVX_OK;
+    }
+    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                    "SPMVX_DISABLE rules out every kernel for products of sparse matrices");
 }
 
-spmvx_status spx_product_make(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *o, spmvx_matrix **C)
+/* C with its row pointers, charged to nobody. */
+static spmvx_status make_result(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A,
+                                const spx_sparse *B, spx_sparse *C)
 {
-    if (ctx->backend->place != SPMVX_HOST)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "products of sparse matrices are on the host only in this version; convert A and B in a host context");
-    const spx_sparse *a = &A->side[SPMVX_N].A, *b = &B->side[SPMVX_N].A;
+    const int64_t *ptr = plan->ptr->data;
+    const spx_sparse shape = { .val_type = A->val_type, .nrows = A->nrows, .ncols = B->ncols };
+    spx_budget *open = spx_budget_suspend(ctx);
+    const spmvx_status s = spx_csr_new(ctx, &shape, ptr[A->nrows], C);
+    spx_budget_resume(ctx, open);
+    for (int64_t r = 0; s == SPMVX_OK && r <= A->nrows; r++)
+        spx_index_put(C->slot[SPX_PTR]->data, C->ptr_type, r, ptr[r]);
+    return s;
+}
+
+static spmvx_status multiply(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const char *asked,
+                             spx_sparse *C)
+{
+    const spx_product_kernel *kernel;
+    spx_plan plan = { .products = count_products(A, B) };
+    SPX_TRY(choose(ctx, A, B, plan.products, asked, &kernel));
+    spmvx_status s = kernel->analyse(ctx, A, B, &plan);
+    if (s == SPMVX_OK) s = make_result(ctx, &plan, A, B, C);
+    if (s == SPMVX_OK) s = kernel->fill(ctx, &plan, A, B, C);
+    spx_log(ctx, SPMVX_LOG_DEBUG,
+            "product by %s: %" PRId64 " multiplications, %" PRId64 " entries, %zu bytes of workspace",
+            kernel->name, plan.products, s == SPMVX_OK ? C->nnz : 0, spx_budget_peak(ctx));
+    spx_plan_drop(&plan);
+    if (s != SPMVX_OK) spx_sparse_drop(C);
+    return s;
+}
+
+static spmvx_status to_csr(const spmvx_context *ctx, const spmvx_matrix *m, spx_sparse *csr)
+{
+    const spx_sparse *a = &m->op[SPMVX_N].A;
+    return spx_format_find(a->format)->to_csr(ctx, a, csr);
+}
+
+/* Within a budget: C as CSR. */
+static spmvx_status make_csr(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
+                             const spmspm_options *o, spx_sparse *C)
+{
     spx_sparse left = { 0 }, right = { 0 };
-    spmvx_status s = spx_format_find(a->format)->to_csr(ctx, a, &left);
-    if (s == SPMVX_OK) s = spx_format_find(b->format)->to_csr(ctx, b, &right);
-    if (s == SPMVX_OK) s = multiply(ctx, &left, &right, o, C);
+    spmvx_status s = to_csr(ctx, A, &left);
+    if (s == SPMVX_OK) s = to_csr(ctx, B, &right);
+    if (s == SPMVX_OK) s = multiply(ctx, &left, &right, o->kernel, C);
     spx_sparse_drop(&left);
     spx_sparse_drop(&right);
     return s;
+}
+
+spmvx_status spx_product_make(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
+                              const spmspm_options *o, spmvx_matrix **C)
+{
+    if (ctx->backend->place != SPMVX_HOST)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                        "products of sparse matrices are on the host only in this version; convert A and B "
+                        "in a host context");
+    const size_t limit = o->max_workspace ? o->max_workspace : SIZE_MAX;
+    spx_sparse csr = { 0 }, coo = { 0 };
+    SPX_TRY(spx_budget_open(ctx, limit, "options.max_workspace", limit));
+    spmvx_status s = make_csr(ctx, A, B, o, &csr);
+    spx_budget_close(ctx);
+    if (s != SPMVX_OK || o->format != SPMVX_COO)
+        return s == SPMVX_OK ? spx_matrix_from_host(ctx, &csr, false, C) : s;
+    const spx_build any = { .left = SIZE_MAX, .max_bytes = SIZE_MAX };
+    s = spx_format_coo.from_csr(ctx, &csr, &any, &coo);
+    spx_sparse_drop(&csr);
+    return s == SPMVX_OK ? spx_matrix_from_host(ctx, &coo, false, C) : s;
 }

@@ -1,24 +1,29 @@
-/* The table of kernels: one line each. */
+/* The tables of kernels and formats: one line each. */
 #include "dispatch/registry.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dispatch/cpu.h"
 
-extern const spx_kernel spx_mul_coo_scalar, spx_mul_csr_scalar, spx_mul_csr_vector, spx_mul_csr_nnz_split, spx_mul_csr_merge_path,
-    spx_mul_csc_scalar, spx_mul_ell, spx_mul_sell, spx_mul_hyb, spx_mul_dia, spx_mul_bsr,
-    spx_mul_csr5, spx_mul_tiled, spx_mul_packed, spx_spmspm_csr_dense_row, spx_spmspm_coo_hash,
-    spx_mul_multi_csr_vector, spx_mul_multi_sell, spx_mul_multi_bsr;
+extern const spx_kernel spx_mul_coo_scalar, spx_mul_csr_scalar, spx_mul_csr_vector, spx_mul_csr_nnz_split,
+    spx_mul_csr_merge_path, spx_mul_csc_scalar, spx_mul_ell, spx_mul_sell, spx_mul_hyb, spx_mul_dia,
+    spx_mul_bsr, spx_mul_csr5, spx_mul_tiled, spx_mul_packed, spx_mul_multi_csr_vector, spx_mul_multi_sell,
+    spx_mul_multi_bsr;
+extern const spx_product_kernel spx_spmspm_csr_dense_row, spx_spmspm_coo_hash;
 #ifdef SPX_X86
-extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_mul_dia_avx2, spx_mul_dia_avx512, spx_mul_sell_avx2, spx_mul_sell_avx512,
-    spx_mul_packed_avx2, spx_mul_packed_avx512, spx_mul_bsr_avx512;
+extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_mul_dia_avx2,
+    spx_mul_dia_avx512, spx_mul_sell_avx2, spx_mul_sell_avx512, spx_mul_packed_avx2, spx_mul_packed_avx512,
+    spx_mul_bsr_avx512;
 #endif
 #ifdef SPX_CUDA
-extern const spx_kernel spx_cuda_mul_csr_vector, spx_cuda_mul_csr_merge_path, spx_cuda_mul_sell, spx_cuda_mul_multi_csr_vector, spx_cuda_mul_multi_sell;
+extern const spx_format spx_cuda_format_csr, spx_cuda_format_sell;
+extern const spx_kernel spx_cuda_mul_csr_vector, spx_cuda_mul_csr_merge_path, spx_cuda_mul_sell,
+    spx_cuda_mul_multi_csr_vector, spx_cuda_mul_multi_sell;
 #endif
 
 /* Variants stand below their portable kernel, the usually better one last. */
@@ -59,8 +64,6 @@ static const spx_kernel *const kernels[] = {
     &spx_mul_multi_csr_vector,
     &spx_mul_multi_sell,
     &spx_mul_multi_bsr,
-    &spx_spmspm_csr_dense_row,
-    &spx_spmspm_coo_hash,
 #ifdef SPX_CUDA
     &spx_cuda_mul_csr_vector,
     &spx_cuda_mul_csr_merge_path,
@@ -70,7 +73,26 @@ static const spx_kernel *const kernels[] = {
 #endif
 };
 
-static const struct { const char *name; uint32_t bit; } isas[] = { { "avx2", SPX_ISA_AVX2 }, { "avx512", SPX_ISA_AVX512 } };
+_Static_assert(sizeof kernels / sizeof *kernels <= SPX_CANDIDATES, "SPX_CANDIDATES holds all kernels");
+
+static const spx_product_kernel *const product_kernels[] = {
+    &spx_spmspm_csr_dense_row,
+    &spx_spmspm_coo_hash,
+};
+
+static const spx_format *const formats[] = {
+    &spx_format_coo,      &spx_format_csr,       &spx_format_csc,    &spx_format_ell,
+    &spx_format_sell,     &spx_format_hyb,       &spx_format_dia,    &spx_format_bsr,
+    &spx_format_csr5,     &spx_format_tiled,     &spx_format_packed,
+#ifdef SPX_CUDA
+    &spx_cuda_format_csr, &spx_cuda_format_sell,
+#endif
+};
+
+static const struct {
+    const char *name;
+    uint32_t bit;
+} isas[] = { { "avx2", SPX_ISA_AVX2 }, { "avx512", SPX_ISA_AVX512 } };
 static const char *const places[] = { "host", "cuda" };
 
 int32_t spx_kernel_total(void)
@@ -83,59 +105,117 @@ const spx_kernel *spx_kernel_at(int32_t i)
     return kernels[i];
 }
 
+int32_t spx_product_kernel_total(void)
+{
+    return (int32_t)(sizeof product_kernels / sizeof *product_kernels);
+}
+
+const spx_product_kernel *spx_product_kernel_at(int32_t i)
+{
+    return product_kernels[i];
+}
+
+/* ---- formats ---- */
+
+static const spx_format *format_at(spmvx_format f, spmvx_place place)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (formats[i]->format == f && formats[i]->place == place) return formats[i];
+    return NULL;
+}
+
+const spx_format *spx_format_find(spmvx_format f)
+{
+    return format_at(f, SPMVX_HOST);
+}
+
+const spx_format *spx_format_here(const spmvx_context *ctx, spmvx_format f)
+{
+    return format_at(f, ctx->backend->place);
+}
+
+bool spx_kernel_serves(const spmvx_context *ctx, spmvx_format format)
+{
+    for (int32_t i = 0; i < spx_kernel_total(); i++)
+        if (kernels[i]->operation == SPMVX_MUL && kernels[i]->place == ctx->backend->place &&
+            kernels[i]->format == format)
+            return true;
+    return false;
+}
+
+bool spx_layout_serves(const spmvx_context *ctx, spmvx_format format, const spx_layout *layout)
+{
+    const spx_format *here = spx_format_here(ctx, format);
+    if (!spx_kernel_serves(ctx, format)) return false;
+    if (!here) return true;
+    spx_error_state before;
+    spx_error_save(ctx, &before);
+    const bool fits = spx_layout_check(ctx, here, layout, "") == SPMVX_OK;
+    spx_error_restore(ctx, &before);
+    return fits;
+}
+
+/* ---- what this machine can run, and SPMVX_DISABLE leaves ---- */
+
 /* The name without its variant: "sell" of "sell@avx2". */
 static size_t base_length(const char *name)
 {
     return strcspn(name, "@");
 }
 
-static bool same_base(const spx_kernel *a, const char *name, size_t length)
+static bool same_base(const char *a, const char *b, size_t length)
 {
-    return base_length(a->name) == length && !strncmp(a->name, name, length);
+    return base_length(a) == length && !strncmp(a, b, length);
 }
 
 bool spx_kernel_same_base(const spx_kernel *a, const spx_kernel *b)
 {
-    return a->place == b->place && a->operation == b->operation && same_base(a, b->name, base_length(b->name));
+    return a->place == b->place && a->operation == b->operation &&
+           same_base(a->name, b->name, base_length(b->name));
 }
 
-static bool has_variants(const spx_kernel *k)
+bool spx_kernel_has_variants(const spx_kernel *k)
 {
     for (int32_t i = 0; i < spx_kernel_total(); i++)
         if (kernels[i] != k && spx_kernel_same_base(kernels[i], k)) return true;
     return false;
 }
 
-static bool masked_by(const spx_kernel *k, const char *word, size_t n)
+static bool is_word(const char *word, size_t n, const char *name)
 {
-    if (n == strlen(places[k->place]) && !strncmp(word, places[k->place], n) && k->place != SPMVX_HOST) return true;
-    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++)
-        if (k->isa & isas[i].bit && n == strlen(isas[i].name) && !strncmp(word, isas[i].name, n)) return true;
-    return same_base(k, word, n) || (strlen(k->name) == n && !strncmp(k->name, word, n));
+    return strlen(name) == n && !strncmp(word, name, n);
 }
 
-bool spx_kernel_available(const spx_kernel *k)
+static bool masked_by(const char *name, spmvx_place place, uint32_t isa, const char *word, size_t n)
 {
-    if (k->place == SPMVX_HOST && k->isa & ~spx_cpu_isa()) return false;
+    if (place != SPMVX_HOST && is_word(word, n, places[place])) return true;
+    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++)
+        if (isa & isas[i].bit && is_word(word, n, isas[i].name)) return true;
+    return same_base(name, word, n) || is_word(word, n, name);
+}
+
+static bool available(const char *name, spmvx_place place, uint32_t isa)
+{
+    if (place == SPMVX_HOST && isa & ~spx_cpu_isa()) return false;
     const char *word = getenv("SPMVX_DISABLE");
     for (size_t n; word && *word; word += n + (word[n] == ',')) {
         n = strcspn(word, ",");
-        if (n && masked_by(k, word, n)) return false;
+        if (n && masked_by(name, place, isa, word, n)) return false;
     }
     return true;
 }
 
-bool spx_kernel_serves(const spmvx_context *ctx, spmvx_format format)
+bool spx_kernel_available(const spx_kernel *k)
 {
-    for (int32_t i = 0; i < spx_kernel_total(); i++)
-        if (kernels[i]->operation == SPMVX_MUL && kernels[i]->place == ctx->backend->place && kernels[i]->format == format) return true;
-    return false;
+    return available(k->name, k->place, k->isa);
 }
 
-bool spx_slice_serves(const spmvx_context *ctx, int64_t slice)
+bool spx_product_kernel_available(const spx_product_kernel *k)
 {
-    return ctx->backend->place == SPMVX_HOST || slice % 32 == 0;
+    return available(k->name, k->place, k->isa);
 }
+
+/* ---- names with parameters ---- */
 
 spx_choice spx_kernel_preset(const spx_kernel *k)
 {
@@ -144,40 +224,132 @@ spx_choice spx_kernel_preset(const spx_kernel *k)
     return c;
 }
 
+/* Text that grows within a buffer; what does not fit is cut, and then `n` is the room. */
+typedef struct text {
+    char *at;
+    size_t room, n;
+} text;
+
+__attribute__((format(printf, 2, 3))) static void append(text *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(t->at + t->n, t->room - t->n, format, args);
+    va_end(args);
+    t->n = n < 0 || (size_t)n >= t->room - t->n ? t->room - 1 : t->n + (size_t)n;
+}
+
 void spx_kernel_spec(const spx_choice *c, char out[SPX_SPEC])
 {
     const spx_kernel *k = c->kernel;
-    int n = snprintf(out, SPX_SPEC, "%s%s", k->name, !strchr(k->name, '@') && has_variants(k) ? "@c" : "");
-    for (int i = 0; k->params && k->params[i].key; i++)
-        n += snprintf(out + n, SPX_SPEC - (size_t)n, "%c%s=%" PRId64, i ? ',' : ':', k->params[i].key, c->param[i]);
+    const spx_format *f = format_at(k->format, SPMVX_HOST);
+    text t = { out, SPX_SPEC, 0 };
+    char sep = ':';
+    append(&t, "%s%s", k->name, !strchr(k->name, '@') && spx_kernel_has_variants(k) ? "@c" : "");
+    for (const spx_layout_key *l = f->layout; l && l->key; l++) {
+        if (!l->in_name) continue;
+        append(&t, "%c%s=%" PRId64, sep, l->key, spx_layout_value(&c->layout, l));
+        sep = ',';
+    }
+    for (int i = 0; k->params && k->params[i].key; i++) {
+        const spx_param *p = &k->params[i];
+        if (p->kind == SPX_WORD) append(&t, "%c%s=%s", sep, p->key, p->words[c->param[i]]);
+        else append(&t, "%c%s=%" PRId64, sep, p->key, c->param[i]);
+        sep = ',';
+    }
 }
 
-static spmvx_status parse_params(const spmvx_context *ctx, const char *text, spx_choice *c)
+static spmvx_status unknown_key(const spmvx_context *ctx, const spx_kernel *k, const char *key, size_t n)
 {
-    const spx_param *params = c->kernel->params;
-    while (*text) {
-        const size_t key = strcspn(text, "=,"), whole = strcspn(text, ",");
-        int i = 0;
-        while (params && params[i].key && (strlen(params[i].key) != key || strncmp(params[i].key, text, key))) i++;
-        if (!params || !params[i].key) {
-            char known[128] = "none";
-            for (int p = 0, n = 0; params && params[p].key; p++) n += snprintf(known + n, sizeof known - (size_t)n, "%s%s", p ? ", " : "", params[p].key);
-            return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has the parameter \"%.*s\"; %s knows: %s", (int)(key > 64 ? 64 : key), text,
-                            c->kernel->name, known);
+    char names[SPX_MESSAGE / 2] = "none";
+    text known = { names, sizeof names, 0 };
+    const spx_format *f = format_at(k->format, SPMVX_HOST);
+    for (int i = 0; k->params && k->params[i].key; i++)
+        append(&known, "%s%s", known.n ? ", " : "", k->params[i].key);
+    for (const spx_layout_key *l = f->layout; l && l->key; l++)
+        append(&known, "%s%s", known.n ? ", " : "", l->key);
+    return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has the parameter \"%.*s\"; %s knows: %s",
+                    (int)(n > 64 ? 64 : n), key, k->name, names);
+}
+
+/* The whole number that is all of `n` characters; false when it is none. */
+static bool whole_number(const char *from, size_t n, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    const long long v = n ? strtoll(from, &end, 10) : 0;
+    *out = v;
+    return n && end == from + n && !errno;
+}
+
+/* One "key=value" of a kernel's name: a parameter of the kernel's, or a field of its format's layout. */
+static spmvx_status parse_param(const spmvx_context *ctx, const char *word, size_t whole, spx_choice *c)
+{
+    const spx_kernel *k = c->kernel;
+    const size_t key = strcspn(word, "=,"), from = key + (key < whole);
+    const int shown = (int)(whole > 64 ? 64 : whole);
+    const char *value = word + from;
+    const size_t length = whole - from;
+    int64_t v = 0;
+    const bool number = key < whole && whole_number(value, length, &v);
+    for (int i = 0; k->params && k->params[i].key; i++) {
+        const spx_param *p = &k->params[i];
+        if (!is_word(word, key, p->key)) continue;
+        if (p->kind == SPX_WORD) {
+            for (int w = 0; p->words[w]; w++)
+                if (is_word(value, length, p->words[w])) {
+                    c->param[i] = w;
+                    return SPMVX_OK;
+                }
+            return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
+                            "options.kernel has \"%.*s\", which is no value of %s that %s knows", shown, word,
+                            p->key, k->name);
         }
-        char *end = NULL;
-        errno = 0;
-        const long long v = text[key] == '=' ? strtoll(text + key + 1, &end, 10) : 0;
-        if (!end || end == text + key + 1 || end != text + whole || errno || v < params[i].low || v > params[i].high)
-            return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has \"%.*s\"; %s takes %s=%" PRId64 " to %" PRId64,
-                            (int)(whole > 64 ? 64 : whole), text, c->kernel->name, params[i].key, params[i].low, params[i].high);
+        if (!number || v < p->low || v > p->high)
+            return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
+                            "options.kernel has \"%.*s\"; %s takes %s=%" PRId64 " to %" PRId64, shown, word,
+                            k->name, p->key, p->low, p->high);
+        if (p->kind == SPX_POWER_OF_TWO && (v & (v - 1)))
+            return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has \"%.*s\"; %s takes powers of two",
+                            shown, word, k->name);
         c->param[i] = v;
-        text += whole + (text[whole] == ',');
+        return SPMVX_OK;
+    }
+    for (const spx_layout_key *l = format_at(k->format, SPMVX_HOST)->layout; l && l->key; l++) {
+        if (!is_word(word, key, l->key)) continue;
+        if (!number || v < l->low || v > l->high)
+            return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
+                            "options.kernel has \"%.*s\"; %s takes %s=%" PRId64 " to %" PRId64, shown, word,
+                            k->name, l->key, l->low, l->high);
+        *spx_layout_field(&c->layout, l) = v;
+        return SPMVX_OK;
+    }
+    return unknown_key(ctx, k, word, key);
+}
+
+static spmvx_status parse_params(const spmvx_context *ctx, const char *list, spx_choice *c)
+{
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        SPX_TRY(parse_param(ctx, list, n, c));
     }
     return SPMVX_OK;
 }
 
-spmvx_status spx_kernel_parse(const spmvx_context *ctx, spmvx_operation operation, const char *spec, spx_choice *out)
+static spmvx_status unknown_name(const spmvx_context *ctx, const char *spec, const char *names)
+{
+    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.kernel is \"%.64s\", which is not known; %s has %s",
+                    spec, ctx->backend->name, names);
+}
+
+static spmvx_status ruled_out(const spmvx_context *ctx, const char *spec)
+{
+    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                    "options.kernel is \"%.64s\", which this machine or SPMVX_DISABLE rules out", spec);
+}
+
+spmvx_status spx_kernel_parse(const spmvx_context *ctx, spmvx_operation operation, const char *spec,
+                              spx_choice *out)
 {
     const size_t name = strcspn(spec, ":"), base = strcspn(spec, "@:");
     const bool portable = name == base + 2 && spec[base + 1] == 'c';
@@ -185,22 +357,40 @@ spmvx_status spx_kernel_parse(const spmvx_context *ctx, spmvx_operation operatio
     for (int32_t i = 0; i < spx_kernel_total(); i++) {
         const spx_kernel *k = kernels[i];
         if (k->operation != operation || k->place != ctx->backend->place) continue;
-        const bool exact = strlen(k->name) == name && !strncmp(k->name, spec, name);
-        const bool bare = name == base && same_base(k, spec, base);
-        if (!exact && !bare && !(portable && strlen(k->name) == base && !strncmp(k->name, spec, base))) continue;
+        const bool exact = is_word(spec, name, k->name),
+                   bare = name == base && same_base(k->name, spec, base);
+        if (!exact && !bare && !(portable && is_word(spec, base, k->name))) continue;
         known = k;
-        if (spx_kernel_available(k)) found = k;   /* of several variants the last one, until the model has looked */
+        if (spx_kernel_available(k))
+            found = k; /* of several variants the last one, until the model has looked */
     }
+    if (!found && known) return ruled_out(ctx, spec);
     if (!found) {
-        char names[256] = "";
-        if (!known)
-            for (int32_t i = 0, n = 0; i < spx_kernel_total() && n < (int32_t)sizeof names; i++)
-                if (kernels[i]->operation == operation && kernels[i]->place == ctx->backend->place)
-                    n += snprintf(names + n, sizeof names - (size_t)n, "%s%s", n ? ", " : "", kernels[i]->name);
-        return known ? spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.kernel is \"%.64s\", which this machine or SPMVX_DISABLE rules out", spec)
-                     : spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.kernel is \"%.64s\", which is not known; %s has %s", spec, ctx->backend->name, names);
+        char names[SPX_MESSAGE / 2] = "none";
+        text list = { names, sizeof names, 0 };
+        for (int32_t i = 0; i < spx_kernel_total(); i++)
+            if (kernels[i]->operation == operation && kernels[i]->place == ctx->backend->place)
+                append(&list, "%s%s", list.n ? ", " : "", kernels[i]->name);
+        return unknown_name(ctx, spec, names);
     }
     *out = spx_kernel_preset(found);
     out->any_variant = name == base;
     return spec[name] ? parse_params(ctx, spec + name + 1, out) : SPMVX_OK;
+}
+
+spmvx_status spx_product_kernel_parse(const spmvx_context *ctx, const char *spec,
+                                      const spx_product_kernel **out)
+{
+    char names[SPX_MESSAGE / 2] = "none";
+    text list = { names, sizeof names, 0 };
+    for (int32_t i = 0; i < spx_product_kernel_total(); i++) {
+        const spx_product_kernel *k = product_kernels[i];
+        if (k->place != ctx->backend->place) continue;
+        append(&list, "%s%s", list.n ? ", " : "", k->name);
+        if (strcmp(k->name, spec)) continue;
+        if (!spx_product_kernel_available(k)) return ruled_out(ctx, spec);
+        *out = k;
+        return SPMVX_OK;
+    }
+    return unknown_name(ctx, spec, names);
 }

@@ -1,32 +1,55 @@
-/* The table of kernels, and how a text such as "csr-merge-path:chunk=4096" names one. */
+/* The tables of kernels and of formats, and how a text such as "csr-merge-path:chunk=4096" names a kernel. */
 #ifndef SPX_REGISTRY_H
 #define SPX_REGISTRY_H
+#include "format/format.h"
 #include "kernel/kernel.h"
+#include "kernel/product.h"
 
-enum { SPX_SPEC = 96 };   /* room for a kernel's name with parameters */
+enum {
+    SPX_SPEC = 256, /* room for a kernel's name with parameters; a test holds all against it */
+    SPX_CANDIDATES =
+        128 /* kernels that multiply by a vector, at most; the table says so when it grows past it */
+};
 
+/* Kernels that multiply by vectors. */
 int32_t spx_kernel_total(void);
 const spx_kernel *spx_kernel_at(int32_t i);
+/* Kernels that multiply sparse matrices. */
+int32_t spx_product_kernel_total(void);
+const spx_product_kernel *spx_product_kernel_at(int32_t i);
 
 /* Can this machine run it, and does SPMVX_DISABLE (read at every call) leave it? */
 bool spx_kernel_available(const spx_kernel *);
+bool spx_product_kernel_available(const spx_product_kernel *);
 
-/* Is there any kernel for one column, in the place where the context computes, that takes the format, or SELL in slices of so
- * many rows? */
+/* A format's record of the host, which builds all; and the one of the place where the context computes,
+ * NULL where it has none. NULL for AUTO and what is no format. */
+const spx_format *spx_format_find(spmvx_format);
+const spx_format *spx_format_here(const spmvx_context *, spmvx_format);
+
+/* Is there any kernel for one column, in the place where the context computes, that takes the format; and
+ * one that takes it in this layout? */
 bool spx_kernel_serves(const spmvx_context *, spmvx_format);
-bool spx_slice_serves(const spmvx_context *, int64_t slice);
+bool spx_layout_serves(const spmvx_context *, spmvx_format, const spx_layout *);
 
-/* A kernel with its parameters. */
+/* A kernel with its parameters, and what is asked for of its format's layout. */
 typedef struct spx_choice {
     const spx_kernel *kernel;
-    bool any_variant;           /* named without '@': every available variant will do, and the model takes one */
+    bool any_variant; /* named without '@': every available variant will do, and the model takes one */
     int64_t param[SPX_PARAMS];
+    spx_layout layout; /* 0: chosen */
 } spx_choice;
 
-/* Finds the kernel that `spec` names for the operation where the context computes, and reads its parameters. */
+/* Finds the kernel that `spec` names for the operation where the context computes, and reads its
+ * parameters and those of its format's layout. */
 spmvx_status spx_kernel_parse(const spmvx_context *, spmvx_operation, const char *spec, spx_choice *out);
-/* Do the two differ by their variant at most? */
+/* The product kernel of that name. */
+spmvx_status spx_product_kernel_parse(const spmvx_context *, const char *spec,
+                                      const spx_product_kernel **out);
+/* True for variants of one kernel. */
 bool spx_kernel_same_base(const spx_kernel *, const spx_kernel *);
+/* True when a bare name leaves the model a choice. */
+bool spx_kernel_has_variants(const spx_kernel *);
 /* The kernel with its preset parameters. */
 spx_choice spx_kernel_preset(const spx_kernel *);
 /* Writes the form that spx_kernel_parse reads back. */

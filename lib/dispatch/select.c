@@ -1,105 +1,188 @@
-/* The choice by the model: every kernel's own cost(), with what its format costs to build spread over the multiplications
- * that are expected. */
+/* The choice by the model: every kernel's own cost(), with what its format costs to build spread over the
+ * multiplications that are expected. What a format would hold, and what it costs to build, its record
+ * tells. */
 #include "dispatch/select.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "dispatch/features.h"
-#include "kernel/packed.h"
 
 double spx_score(const spx_candidate *c, int64_t expected_muls)
 {
     return c->mul_ns + c->setup_ns / (double)expected_muls;
 }
 
-static bool fits(const spmvx_context *ctx, const spx_kernel *k, spmvx_format format, spmvx_type type, bool nondeterministic)
+spmvx_format spx_request_format(const spx_request *q)
 {
-    return k->operation == SPMVX_MUL && k->place == ctx->backend->place && k->types & SPX_BIT(type) &&
-           (format == SPMVX_AUTO || k->format == format) && (nondeterministic || k->flags & SPMVX_KERNEL_DETERMINISTIC) &&
-           spx_kernel_available(k);
+    return q->forced.kernel ? q->forced.kernel->format : q->format;
 }
 
-static bool wanted(const spmvx_context *ctx, const spx_request *q, const spx_kernel *k, spmvx_format format, spmvx_type type)
+spx_layout spx_request_layout(const spx_request *q)
+{
+    spx_layout l = q->layout;
+    const spx_format *f = q->forced.kernel ? spx_format_find(q->forced.kernel->format) : NULL;
+    for (const spx_layout_key *k = f ? f->layout : NULL; k && k->key; k++) {
+        const int64_t named = spx_layout_value(&q->forced.layout, k);
+        if (named) *spx_layout_field(&l, k) = named;
+    }
+    return l;
+}
+
+static bool fits(const spmvx_context *ctx, const spx_kernel *k, spmvx_operation operation,
+                 spmvx_format format, spmvx_type type, bool nondeterministic)
+{
+    return k->operation == operation && k->place == ctx->backend->place && k->types & SPX_BIT(type) &&
+           (format == SPMVX_AUTO || k->format == format) &&
+           (nondeterministic || k->flags & SPMVX_KERNEL_DETERMINISTIC) && spx_kernel_available(k);
+}
+
+static bool wanted(const spmvx_context *ctx, const spx_request *q, const spx_kernel *k, spmvx_type type)
 {
     const spx_kernel *forced = q->forced.kernel;
-    if (!forced) return fits(ctx, k, format, type, q->nondeterministic);
-    return k == forced || (q->forced.any_variant && spx_kernel_same_base(k, forced) && spx_kernel_available(k));
+    if (!forced) return fits(ctx, k, SPMVX_MUL, q->format, type, q->nondeterministic);
+    return k == forced ||
+           (q->forced.any_variant && spx_kernel_same_base(k, forced) && spx_kernel_available(k));
 }
 
 static spmvx_status none_fits(const spmvx_context *ctx, spmvx_format format)
 {
-    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "no kernel is available for format %s; SPMVX_DISABLE is \"%.64s\"",
-                    spx_format_name(format), getenv("SPMVX_DISABLE") ? getenv("SPMVX_DISABLE") : "");
+    const char *disabled = getenv("SPMVX_DISABLE");
+    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                    "no kernel is available for format %s; SPMVX_DISABLE is \"%.64s\"",
+                    spx_format_name(format), disabled ? disabled : "");
 }
 
-static double setup_ns(const spx_kernel *k, const spx_features *f)
+void spx_select_multi(const spmvx_context *ctx, const spx_features *f, const spx_look *look,
+                      spmvx_format format, spmvx_type type, bool nondeterministic, double mul_ns,
+                      spx_choice *out, double *ns)
 {
-    const double threads = f->threads;
-    if (k->place == SPMVX_CUDA) return k->format == SPMVX_CSR ? 0.0 : 0.3 * (double)f->sell_stored * (4.0 + (double)f->value_bytes);   /* by way of the host */
-    switch (k->format) {
-    case SPMVX_COO: return 1.0 * (double)f->nnz / threads;
-    case SPMVX_SELL: return (3.0 * (double)f->sell_stored + 20.0 * (double)f->nrows) / threads;
-    case SPMVX_ELL: return 2.0 * (double)f->longest * (double)f->nrows / threads;
-    case SPMVX_CSC: return 12.0 * (double)f->nnz / threads;
-    case SPMVX_CSR5: return 4.0 * (double)f->nnz / threads;
-    case SPMVX_TILED: return 15.0 * (double)f->nnz / threads;
-    case SPMVX_PACKED: return (5.0 * (double)f->packed_stored + 20.0 * (double)f->nrows) / threads;
-    case SPMVX_HYB: return 3.0 * (double)f->nnz / threads;
-    case SPMVX_DIA: return 8.0 * (double)f->nnz / threads;
-    case SPMVX_BSR: return (8.0 * (double)f->nnz + 2.0 * (double)f->bsr_stored) / threads;
-    default: return 0.0;
+    *out = (spx_choice){ 0 };
+    *ns = (double)f->nvec * mul_ns;
+    for (int32_t i = 0; i < spx_kernel_total() && f->nvec > 1; i++) {
+        const spx_kernel *k = spx_kernel_at(i);
+        if (!fits(ctx, k, SPMVX_MUL_MULTI, format, type, nondeterministic)) continue;
+        const double cost = k->cost(f, look);
+        if (cost >= *ns) continue;
+        *ns = cost;
+        *out = spx_kernel_preset(k);
     }
 }
 
-/* What SELL, DIA and BSR would take, as far as the format asked for leaves them in question. */
-static spmvx_status look_at_formats(const spmvx_context *ctx, const spx_sparse *csr, spmvx_format format, spx_layout *layout, spx_features *f)
+/* What one format would hold: looked at once, whatever number of kernels it has. */
+typedef struct view {
+    bool done, usable;
+    spx_look look;
+    double setup_ns;
+} view;
+
+enum { FORMATS = SPMVX_PACKED + 1 };
+
+typedef struct selection {
+    spmvx_context *ctx;
+    const spx_sparse *csr;
+    const spx_request *request;
+    spx_features features;
+    view of[FORMATS];
+} selection;
+
+/* Memory that looking may take, whatever the matrix's shape. */
+static size_t scratch(const spx_sparse *csr)
 {
-    if ((format == SPMVX_AUTO || format == SPMVX_SELL) && spx_kernel_serves(ctx, SPMVX_SELL)) {
-        if (!layout->slice && ctx->backend->place == SPMVX_CUDA) layout->slice = 32;
-        SPX_TRY(spx_sell_choose(ctx, csr, &layout->slice, &layout->sigma, &f->sell_stored));
-        f->slice = layout->slice;
-        f->sigma = layout->sigma;
-    }
-    if ((format == SPMVX_AUTO || format == SPMVX_PACKED) && spx_kernel_serves(ctx, SPMVX_PACKED)) {
-        f->packed_sigma = format == SPMVX_PACKED ? layout->sigma : 0;
-        SPX_TRY(spx_packed_choose(ctx, csr, &f->packed_sigma, &f->packed_stored, &f->packed_index_bytes, &f->packed_diagonal));
-    }
-    if (format == SPMVX_AUTO && spx_kernel_serves(ctx, SPMVX_DIA)) SPX_TRY(spx_dia_count(ctx, csr, &f->diagonals));
-    if (format == SPMVX_AUTO && f->mean >= 4.0 && spx_kernel_serves(ctx, SPMVX_BSR)) {   /* shorter rows leave nothing for blocks */
-        SPX_TRY(spx_bsr_choose(ctx, csr, &layout->block_rows, &layout->block_cols, &f->bsr_stored));
-        f->block_rows = layout->block_rows;
-        f->block_cols = layout->block_cols;
-    }
+    return spx_csr_size(csr->nrows, csr->nnz, spx_type_bytes(csr->val_type)) / 4 + ((size_t)1 << 20);
+}
+
+/* Fields that a format has not are no request of it: AUTO with a slice asked for still weighs CSR. */
+static bool layout_fits(selection *s, const spx_format *f, const spx_layout *asked)
+{
+    spx_error_state before;
+    spx_error_save(s->ctx, &before);
+    const bool ok = spx_layout_check(s->ctx, f, asked, "options.") == SPMVX_OK;
+    spx_error_restore(s->ctx, &before);
+    return ok;
+}
+
+static spmvx_status look_at(selection *s, spmvx_format format, view *v)
+{
+    const spx_format *here = spx_format_here(s->ctx, format), *f = here ? here : spx_format_find(format);
+    const spx_layout all = spx_request_layout(s->request), asked = spx_layout_of(f, &all);
+    const bool any = spx_request_format(s->request) == SPMVX_AUTO;
+    v->look = (spx_look){ .layout = asked, .stored = s->csr->nnz };
+    if (any && !layout_fits(s, f, &asked)) return SPMVX_OK;
+    SPX_TRY(spx_layout_check(s->ctx, f, &asked, "options."));
+    if (s->request->updatable && !f->opaque_values)
+        return any ? SPMVX_OK
+                   : spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED,
+                              "options.flags has SPMVX_UPDATABLE, and %s has no values to be updated",
+                              f->name);
+    if (f->look) SPX_TRY(f->look(s->ctx, s->csr, &s->features, &asked, &v->look));
+    v->usable = true;
+    v->setup_ns = f->setup_ns ? f->setup_ns(&s->features, &v->look) : 0.0;
     return SPMVX_OK;
 }
 
-spmvx_status spx_select(const spmvx_context *ctx, const spx_sparse *csr, const spx_request *q, spx_candidate out[SPX_CANDIDATES],
-                        int *count, spx_features *f)
+/* Looks with a budget of its own. In a choice by the library what cannot be looked at is left out. */
+static spmvx_status view_of(selection *s, spmvx_format format)
 {
-    spx_features_of(ctx, csr, f);
-    const spmvx_format format = q->forced.kernel ? q->forced.kernel->format : q->format;
-    spx_layout layout = q->layout;
-    SPX_TRY(look_at_formats(ctx, csr, format, &layout, f));
+    view *v = &s->of[format];
+    if (v->done) return SPMVX_OK;
+    v->done = true;
+    const spx_format *here = spx_format_here(s->ctx, format), *f = here ? here : spx_format_find(format);
+    if (!f->look) return look_at(s, format, v); /* which takes nothing */
+    const size_t most = scratch(s->csr);
+    spx_error_state before;
+    spx_error_save(s->ctx, &before);
+    spmvx_status status = spx_budget_open(s->ctx, most, "the scratch of a choice", most);
+    if (status == SPMVX_OK) {
+        status = look_at(s, format, v);
+        spx_budget_close(s->ctx);
+    }
+    const bool out = status == SPMVX_ERR_MEMORY || status == SPMVX_ERR_LIMIT;
+    if (!out || spx_request_format(s->request) != SPMVX_AUTO) return status;
+    spx_log(s->ctx, SPMVX_LOG_DEBUG, "%s is left out of the choice: %s", spx_format_name(format),
+            s->ctx->error);
+    spx_error_restore(s->ctx, &before);
+    return SPMVX_OK;
+}
+
+static spx_candidate candidate_of(const selection *s, const spx_kernel *k, const view *v)
+{
+    const spx_request *q = s->request;
+    spx_candidate c = { .choice = q->forced.kernel ? q->forced : spx_kernel_preset(k),
+                        .setup_ns = v->setup_ns };
+    c.choice.kernel = k;
+    c.choice.layout = v->look.layout;
+    c.stored = v->look.stored;
+    c.judged = v->look.stored || !s->csr->nnz;
+    const double one = k->cost(&s->features, &v->look);
+    static const double tie = 1e-9; /* kernels that share one for several columns: the better for one first */
+    spx_select_multi(s->ctx, &s->features, &v->look, k->format, s->csr->val_type, q->nondeterministic, one,
+                     &c.multi, &c.mul_ns);
+    c.mul_ns += tie * one;
+    return c;
+}
+
+spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_request *q,
+                        spx_candidate out[SPX_CANDIDATES], int *count, spx_features *f)
+{
+    selection s = { .ctx = ctx, .csr = csr, .request = q };
+    const bool any = spx_request_format(q) == SPMVX_AUTO;
+    SPX_TRY(spx_features_of(ctx, csr, q->nvec, &s.features));
+    *f = s.features;
     *count = 0;
-    for (int32_t i = 0; i < spx_kernel_total() && *count < SPX_CANDIDATES; i++) {
+    for (int32_t i = 0; i < spx_kernel_total(); i++) {
         const spx_kernel *k = spx_kernel_at(i);
-        if (!wanted(ctx, q, k, format, csr->val_type)) continue;
-        const bool wrong_slice = q->layout.slice && q->layout.slice != SPX_PACKED_LANES;
-        if (k->format == SPMVX_PACKED && format == SPMVX_AUTO && wrong_slice) continue;
-        spx_choice choice = q->forced.kernel ? q->forced : spx_kernel_preset(k);
-        choice.kernel = k;
-        spx_candidate c = { choice, layout, k->cost(f), setup_ns(k, f) };
-        memcpy(c.layout.param, choice.param, sizeof c.layout.param);
-        if (k->format == SPMVX_PACKED) {   /* its slices are of one kind, and sorted in windows of their own */
-            c.layout.slice = q->layout.slice;
-            c.layout.sigma = f->packed_sigma;
-        }
+        if (!wanted(ctx, q, k, csr->val_type)) continue;
+        SPX_TRY(view_of(&s, k->format));
+        const view *v = &s.of[k->format];
+        if (!v->usable || (any && !v->look.stored && csr->nnz)) continue;
+        const spx_candidate c = candidate_of(&s, k, v);
         int at = (*count)++;
-        for (; at && spx_score(&out[at - 1], q->expected_muls) > spx_score(&c, q->expected_muls); at--) out[at] = out[at - 1];
+        for (; at && spx_score(&out[at - 1], q->expected_muls) > spx_score(&c, q->expected_muls); at--)
+            out[at] = out[at - 1];
         out[at] = c;
     }
-    return *count ? SPMVX_OK : none_fits(ctx, format);
+    return *count ? SPMVX_OK : none_fits(ctx, spx_request_format(q));
 }
 
 spmvx_status spx_select_any(const spmvx_context *ctx, spmvx_format format, spmvx_type type, spx_choice *out)
@@ -107,7 +190,9 @@ spmvx_status spx_select_any(const spmvx_context *ctx, spmvx_format format, spmvx
     out->kernel = NULL;
     for (int32_t i = 0; i < spx_kernel_total(); i++) {
         const spx_kernel *k = spx_kernel_at(i);
-        if (fits(ctx, k, format, type, false) && (!out->kernel || spx_kernel_same_base(k, out->kernel))) *out = spx_kernel_preset(k);
+        if (fits(ctx, k, SPMVX_MUL, format, type, false) &&
+            (!out->kernel || spx_kernel_same_base(k, out->kernel)))
+            *out = spx_kernel_preset(k);
     }
     return out->kernel ? SPMVX_OK : none_fits(ctx, format);
 }

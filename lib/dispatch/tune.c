@@ -1,5 +1,6 @@
-/* Timing of prepared sides: a first multiplication that is not counted, then as many as a tenth of a second holds, at least
- * 5 and at most 31, and their lower quartile, since others on the machine only ever add. */
+/* Timing of prepared operators: a first multiplication that is not counted, then as many as a tenth of a
+ * second holds, at least 5 and at most 31, and their lower quartile, since others on the machine only ever
+ * add. */
 #include "dispatch/tune.h"
 
 #include <math.h>
@@ -20,15 +21,29 @@ static int by_value(const void *a, const void *b)
 }
 
 typedef struct batch {
-    const spx_kernel *kernel;
-    const spx_mul *mul;
+    const spx_operator *op;
+    spx_mul one, all; /* by a column, and by all columns */
     int runs;
 } batch;
+
+/* As spx_mul_run does it. */
+static spmvx_status multiply(const batch *b)
+{
+    if (b->op->multi.kernel) return b->op->multi.kernel->run(&b->all);
+    const size_t each = spx_type_bytes(b->op->A.val_type);
+    spx_mul one = b->one;
+    for (int64_t j = 0; j < b->all.nvec; j++) {
+        one.x = (const char *)b->all.x + (size_t)(j * b->all.ldx) * each;
+        one.y = (char *)b->all.y + (size_t)(j * b->all.ldy) * each;
+        SPX_TRY(one.kernel->run(&one));
+    }
+    return SPMVX_OK;
+}
 
 static spmvx_status queue_batch(const void *arg)
 {
     const batch *b = arg;
-    for (int i = 0; i < b->runs; i++) SPX_TRY(b->kernel->run(b->mul));
+    for (int i = 0; i < b->runs; i++) SPX_TRY(multiply(b));
     return SPMVX_OK;
 }
 
@@ -53,34 +68,79 @@ static spmvx_status time_on_device(batch *b, double first, double *took, int *n)
     static const double brief = 1e6, most_runs = 64.0;
     b->runs = (int)fmax(1.0, fmin(most_runs, brief / first));
     *n = (int)fmax(LEAST, fmin(MOST, budget / (first * b->runs)));
-    SPX_TRY(b->mul->ctx->backend->replay(b->mul->ctx, queue_batch, b, *n, took));
+    SPX_TRY(b->one.ctx->backend->replay(b->one.ctx, queue_batch, b, *n, took));
     for (int i = 0; i < *n; i++) took[i] /= b->runs;
     return SPMVX_OK;
 }
 
-static spmvx_status time_runs(const spx_kernel *kernel, const spx_mul *mul, double *ns)
+static spmvx_status time_runs(batch *b, double *ns)
 {
-    const spx_backend *backend = mul->ctx->backend;
-    batch b = { kernel, mul, 1 };
+    const spx_backend *backend = b->one.ctx->backend;
     double took[MOST];
     int n = 0;
     const double start = spx_now();
-    SPX_TRY(queue_batch(&b));
-    SPX_TRY(backend->synchronize(mul->ctx));
+    SPX_TRY(queue_batch(b));
+    SPX_TRY(backend->synchronize(b->one.ctx));
     *ns = spx_now() - start;
-    if (*ns > budget) return SPMVX_OK;   /* so slow that the first tells enough */
-    SPX_TRY(backend->replay ? time_on_device(&b, *ns, took, &n) : time_on_host(&b, took, &n));
+    if (*ns > budget) return SPMVX_OK; /* so slow that the first tells enough */
+    SPX_TRY(backend->replay ? time_on_device(b, *ns, took, &n) : time_on_host(b, took, &n));
     qsort(took, (size_t)n, sizeof *took, by_value);
     *ns = took[n / 4];
     return SPMVX_OK;
 }
 
-spmvx_status spx_side_time(spmvx_context *ctx, const spx_side *side, const void *x, void *y, double *ns)
+spmvx_status spx_timing_new(const spmvx_context *ctx, int64_t ncols, int64_t nrows, int64_t nvec,
+                            spmvx_type type, spx_timing *t)
 {
-    spx_mul mul = { .ctx = ctx, .A = &side->A, .part = &side->part, .alpha = 1.0, .beta = 0.0, .x = x, .y = y, 
-                    .threads = spx_threads_for(ctx->threads, side->A.nnz + side->A.nrows) };
-    SPX_TRY(spx_workspace_alone(ctx, side->part.work_bytes, &mul.work));   /* not the context's: this may fail yet */
-    const spmvx_status s = time_runs(side->choice.kernel, &mul, ns);
-    ctx->backend->release(ctx, mul.work);
+    static const char what[] = "a vector to time with";
+    const size_t each = spx_type_bytes(type), bytes = spx_bytes(nvec, spx_bytes(ncols, each));
+    spx_array *ones = NULL;
+    *t = (spx_timing){ .nvec = nvec, .ldx = ncols, .ldy = nrows };
+    spmvx_status s = spx_array_new(ctx, (int64_t)bytes, 1, what, &ones);
+    if (s == SPMVX_OK) s = spx_array_here(ctx, bytes, what, &t->x);
+    if (s == SPMVX_OK) s = spx_array_here(ctx, spx_bytes(nvec, spx_bytes(nrows, each)), what, &t->y);
+    if (s == SPMVX_OK) {
+        for (int64_t i = 0; i < nvec * ncols; i++)
+            if (type == SPMVX_F64) ((double *)ones->data)[i] = 1.0;
+            else ((float *)ones->data)[i] = 1.0f;
+        s = ctx->backend->upload(ctx, t->x->data, ones->data, bytes);
+    }
+    spx_array_drop(ones);
+    if (s != SPMVX_OK) spx_timing_drop(t);
+    return s;
+}
+
+void spx_timing_drop(spx_timing *t)
+{
+    spx_array_drop(t->x);
+    spx_array_drop(t->y);
+    *t = (spx_timing){ 0 };
+}
+
+spmvx_status spx_operator_time(spmvx_context *ctx, const spx_operator *op, const spx_timing *t, double *ns)
+{
+    const size_t need = op->multi.kernel ? op->multi_part.work_bytes : op->part.work_bytes;
+    spx_array *work; /* not the context's: this may fail yet */
+    SPX_TRY(spx_array_here(ctx, need, "workspace", &work));
+    const spmvx_type type = op->A.val_type;
+    batch b = { .op = op, .runs = 1 };
+    b.one = (spx_mul){ .ctx = ctx,
+                       .kernel = op->choice.kernel,
+                       .A = &op->A,
+                       .part = &op->part,
+                       .alpha = spx_scalar_of(type, 1.0),
+                       .beta = spx_scalar_of(type, 0.0),
+                       .x = t->x->data,
+                       .y = t->y->data,
+                       .work = work->data,
+                       .threads = spx_threads_for(ctx->threads, op->A.nnz + op->A.nrows) };
+    b.all = b.one;
+    b.all.kernel = op->multi.kernel;
+    b.all.part = &op->multi_part;
+    b.all.nvec = t->nvec;
+    b.all.ldx = t->ldx;
+    b.all.ldy = t->ldy;
+    const spmvx_status s = time_runs(&b, ns);
+    spx_array_drop(work);
     return s;
 }

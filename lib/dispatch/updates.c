@@ -1,55 +1,46 @@
-/* Values that may be written: arrays of their own, and where each value of the first input went. Positions go through the same
- * conversion as the values did, in their place, so no format knows of updates but those that add repeats up. */
+/* Where each value of the first input went. Positions go through the same conversion as the values did, in
+ * their place, so no format knows of updates but those that add repeats up. */
 #include "dispatch/updates.h"
 
 #include <string.h>
 
-#include "dispatch/place.h"
-
-static spmvx_status own_slot(const spmvx_context *ctx, spx_sparse *A, int slot)
-{
-    spx_array *own;
-    SPX_TRY(spx_array_copy(ctx, A->slot[slot], &own));
-    spx_array_drop(A->slot[slot]);
-    A->slot[slot] = own;
-    return SPMVX_OK;
-}
-
-/* Borrowed arrays are copied, too: what is shown as borrowed follows the caller's values, and these do not. */
-spmvx_status spx_own_values(const spmvx_context *ctx, spx_sparse *A)
-{
-    for (int i = 0; i < SPX_SLOTS; i++)
-        if (A->slot[i] && (A->slot[i]->borrowed || (i == SPX_VAL && spx_array_shared(A->slot[i])))) SPX_TRY(own_slot(ctx, A, i));
-    return SPMVX_OK;
-}
+#include "dispatch/transfer.h"
 
 spmvx_status spx_positions(const spmvx_context *ctx, const spmvx_matrix *src, spx_sparse *out)
 {
-    const spx_side *side = &src->side[SPMVX_N];
+    const spx_operator *op = &src->op[SPMVX_N];
     spx_sparse a = { 0 };
-    if (side->map_ptr)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.flags has SPMVX_UPDATABLE, and A is %s whose repeated entries were added up; convert from the first "
-                        "matrix", spx_format_name(side->A.format));
-    if (side->map || src->stored_is_input) SPX_TRY(spx_to_host(ctx, &side->A, &a));
+    if (op->map_ptr)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                        "options.flags has SPMVX_UPDATABLE, and A is %s whose repeated entries were added "
+                        "up; convert from the first "
+                        "matrix",
+                        spx_format_name(op->A.format));
+    if (op->map || src->stored_is_input) SPX_TRY(spx_to_host(ctx, &op->A, &a));
     else if (src->csr_is_input) {
         spx_sparse host = { 0 };
-        SPX_TRY(spx_to_host(ctx, &side->A, &host));
-        const spmvx_status s = spx_format_find(side->A.format)->to_csr(ctx, &host, &a);
+        SPX_TRY(spx_to_host(ctx, &op->A, &host));
+        const spmvx_status s = spx_format_find(op->A.format)->to_csr(ctx, &host, &a);
         spx_sparse_drop(&host);
         if (s != SPMVX_OK) return s;
     } else
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.flags has SPMVX_UPDATABLE, and A was itself converted without it to %s in a way that "
-                        "lost the order of the first input; convert from the first matrix, or make that one updatable", spx_format_name(side->A.format));
+        return spx_fail(
+            ctx, SPMVX_ERR_UNSUPPORTED,
+            "options.flags has SPMVX_UPDATABLE, and A was itself converted without it to %s in a way that "
+            "lost the order of the first input; convert from the first matrix, or make that one updatable",
+            spx_format_name(op->A.format));
     spx_array_drop(a.slot[SPX_VAL]);
     a.slot[SPX_VAL] = NULL;
-    a.val_type = side->map ? side->map_type : spx_count_type(a.stored + 1);
-    const spmvx_status s = side->map ? spx_array_to_host(ctx, side->map, &a.slot[SPX_VAL])
-                                     : spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "an update map", &a.slot[SPX_VAL]);
+    a.val_type = op->map ? op->map_type : spx_count_type(a.stored + 1);
+    const spmvx_status s =
+        op->map ? spx_array_to_host(ctx, op->map, &a.slot[SPX_VAL])
+                : spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "an update map", &a.slot[SPX_VAL]);
     if (s != SPMVX_OK) {
         spx_sparse_drop(&a);
         return s;
     }
-    for (int64_t i = 0; !side->map && i < a.stored; i++) spx_index_put(a.slot[SPX_VAL]->data, a.val_type, i, i + 1);
+    for (int64_t i = 0; !op->map && i < a.stored; i++)
+        spx_index_put(a.slot[SPX_VAL]->data, a.val_type, i, i + 1);
     *out = a;
     return SPMVX_OK;
 }
@@ -61,16 +52,10 @@ static bool is_identity(const spx_array *map, spmvx_type type, int64_t n)
     return true;
 }
 
-static spx_layout layout_of(const spx_sparse *a)
-{
-    return (spx_layout){ .slice = a->slice, .sigma = a->sigma, .block_rows = a->block_rows, .block_cols = a->block_cols,
-                         .param = { a->format == SPMVX_TILED ? a->sigma : a->slice, a->sigma } };
-}
-
 /* Where repeats were added up: for every stored place the list of 1 + input position, in input order. */
-static spmvx_status make_lists(const spmvx_context *ctx, const spx_sparse *pos, spx_side *side)
+static spmvx_status make_lists(const spmvx_context *ctx, const spx_sparse *pos, spx_operator *op)
 {
-    const spx_sparse *a = side->host.format ? &side->host : &side->A;
+    const spx_sparse *a = op->host.format ? &op->host : &op->A;
     const spx_format *format = spx_format_find(a->format);
     spx_sparse csr = { 0 };
     spx_array *ptr = NULL, *list = NULL;
@@ -78,18 +63,21 @@ static spmvx_status make_lists(const spmvx_context *ctx, const spx_sparse *pos, 
     spmvx_status s = spx_array_new(ctx, a->stored + 2, sizeof(int64_t), "an update map", &ptr);
     if (s == SPMVX_OK) s = spx_array_new(ctx, csr.nnz, spx_type_bytes(csr.val_type), "an update map", &list);
     if (s == SPMVX_OK) {
-        int64_t *at = ptr->data;   /* at[p + 1]: where the list of place p goes on; in the end at[p] is its begin */
+        /* at[p + 1]: where the list of place p goes on; in the end at[p] is its begin */
+        int64_t *at = ptr->data;
         const int32_t *col = spx_data(&csr, SPX_COL);
         memset(at, 0, (size_t)(a->stored + 2) * sizeof *at);
         for (int64_t r = 0; r < csr.nrows; r++)
-            for (int64_t k = spx_ptr_at(&csr, r); k < spx_ptr_at(&csr, r + 1); k++) at[format->place(a, r, col[k]) + 2]++;
+            for (int64_t k = spx_ptr_at(&csr, r); k < spx_ptr_at(&csr, r + 1); k++)
+                at[format->place_of(a, r, col[k]) + 2]++;
         for (int64_t p = 1; p <= a->stored + 1; p++) at[p] += at[p - 1];
         for (int64_t r = 0; r < csr.nrows; r++)
             for (int64_t k = spx_ptr_at(&csr, r); k < spx_ptr_at(&csr, r + 1); k++)
-                spx_value_copy(list->data, at[format->place(a, r, col[k]) + 1]++, spx_data(&csr, SPX_VAL), k, spx_type_bytes(csr.val_type) == 8);
-        side->map_ptr = ptr;
-        side->map = list;
-        side->map_type = csr.val_type;
+                spx_value_copy(list->data, at[format->place_of(a, r, col[k]) + 1]++, spx_data(&csr, SPX_VAL),
+                               k, spx_type_bytes(csr.val_type));
+        op->map_ptr = ptr;
+        op->map = list;
+        op->map_type = csr.val_type;
     } else {
         spx_array_drop(ptr);
         spx_array_drop(list);
@@ -98,21 +86,24 @@ static spmvx_status make_lists(const spmvx_context *ctx, const spx_sparse *pos, 
     return s;
 }
 
-spmvx_status spx_update_map(const spmvx_context *ctx, const spx_sparse *pos, bool stays, size_t left, size_t max_bytes, spx_side *side)
+spmvx_status spx_update_map(const spmvx_context *ctx, const spx_sparse *positions, bool kept,
+                            spx_operator *op)
 {
-    const spx_build build = { layout_of(&side->A), SIZE_MAX, max_bytes };
-    const size_t need = spx_bytes(side->A.stored, spx_type_bytes(pos->val_type));
-    if (need > left)
-        return spx_fail(ctx, SPMVX_ERR_LIMIT, "the update map would hold %zu bytes; max_bytes is %zu, and %zu of it are left", need, max_bytes, left);
-    spx_sparse a = { 0 };
-    if (stays) a = spx_sparse_share(pos);   /* as the values did */
-    else SPX_TRY(spx_format_convert(ctx, pos, side->A.format, &build, &a));
-    const bool added_up = spx_format_find(a.format)->place && a.nnz != pos->nnz;
+    const spx_build how = { .layout = op->A.layout, .left = SIZE_MAX, .max_bytes = SIZE_MAX };
+    spx_sparse a = { 0 }, csr = { 0 };
+    if (kept) a = spx_sparse_share(positions); /* as the values did */
+    else {
+        SPX_TRY(spx_format_find(positions->format)->to_csr(ctx, positions, &csr));
+        const spmvx_status built = spx_format_find(op->A.format)->from_csr(ctx, &csr, &how, &a);
+        spx_sparse_drop(&csr);
+        if (built != SPMVX_OK) return built;
+    }
+    const bool added_up = spx_format_find(a.format)->place_of && a.nnz != positions->nnz;
     spmvx_status s = SPMVX_OK;
-    if (added_up) s = make_lists(ctx, pos, side);
+    if (added_up) s = make_lists(ctx, positions, op);
     else if (!is_identity(a.slot[SPX_VAL], a.val_type, a.stored)) {
-        side->map = spx_array_share(a.slot[SPX_VAL]);
-        side->map_type = a.val_type;
+        op->map = spx_array_share(a.slot[SPX_VAL]);
+        op->map_type = a.val_type;
     }
     spx_sparse_drop(&a);
     return s;

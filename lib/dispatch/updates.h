@@ -6,7 +6,7 @@
 /* The source's arrays, in host memory, with 1 + input position in place of each value. */
 spmvx_status spx_positions(const spmvx_context *, const spmvx_matrix *src, spx_sparse *out);
 
-/* Sends positions the way that the values of a side went and keeps where they arrived, in host memory; no map where everything
- * stayed in order. stays: the arrays were shared as they are. left: bytes that the map may take, of max_bytes. */
-spmvx_status spx_update_map(const spmvx_context *, const spx_sparse *pos, bool stays, size_t left, size_t max_bytes, spx_side *);
+/* Sends positions the way that an operator's values went and keeps where they arrived, in host memory; no
+ * map where everything stayed in order. kept: the arrays were shared as they are. */
+spmvx_status spx_update_map(const spmvx_context *, const spx_sparse *positions, bool kept, spx_operator *);
 #endif

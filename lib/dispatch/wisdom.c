@@ -1,100 +1,208 @@
-/* Wisdom: what timed conversions found, kept in the context as a list and exchanged as text.
+/* Wisdom: what timed conversions found, kept in the context in the order of its keys and exchanged as
+ * text.
  *
  *     spmvx-wisdom 1
- *     machine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000 far=1000
- *     host f64 threads=2 rows=1000 cols=1000 nnz=4960 longest=5 empty=0 span=60 -> sell@avx512 slice=8 sigma=1
+ *     machine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000
+ *     far=1000
+ *     host f64 threads=2 rows=1000 cols=1000 nnz=4960 longest=5 empty=0 span=60 muls=1000 nvec=1 -> sell
+ *     slice=8 sigma=1
  *
- * The machine's line, which `spmvx tune` measures (of a GPU it begins with 'device'), has MB/s, bytes, and thousandths of the model's own; see spx_machine.
+ * The machine's line, which `spmvx tune` measures (of a GPU it begins with 'device'), has MB/s, bytes, and
+ * thousandths of the model's own; see spx_machine. The others say what a conversion with these features
+ * took: a kernel's name with parameters, and what its format leaves open. A line of that form is taken as
+ * it is: whether the kernel is there, and the layout is one of its format's, is asked when it would be
+ * used.
  *
  * Source of the idea: FFTW (Frigo & Johnson, Proc. IEEE 93(2), 2005). */
 #include "dispatch/wisdom.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char head[] = "spmvx-wisdom 1\n";
 
-void spx_wisdom_key(const spmvx_context *ctx, const spx_features *f, char out[SPX_WISDOM_KEY])
+struct spx_wisdom_entry {
+    int64_t line;       /* of the text that it came from */
+    size_t bytes;       /* of this record */
+    const char *advice; /* behind the key's end: "sell@avx512 slice=8 sigma=1" */
+    char key[];
+};
+
+/* ---- entries ---- */
+
+void spx_wisdom_key(const spmvx_context *ctx, const spx_features *f, int64_t expected_muls,
+                    char out[SPX_WISDOM_KEY])
 {
-    snprintf(out, SPX_WISDOM_KEY, "%s f%zu threads=%d rows=%" PRId64 " cols=%" PRId64 " nnz=%" PRId64 " longest=%" PRId64 " empty=%" PRId64 " span=%.0f",
-             ctx->backend->name, f->value_bytes * 8, ctx->threads, f->nrows, f->ncols, f->nnz, f->longest, f->empty, f->span);
+    snprintf(out, SPX_WISDOM_KEY,
+             "%s f%zu threads=%d rows=%" PRId64 " cols=%" PRId64 " nnz=%" PRId64 " longest=%" PRId64
+             " empty=%" PRId64 " span=%.0f muls=%" PRId64 " nvec=%" PRId64,
+             ctx->backend->name, f->value_bytes * 8, ctx->threads, f->nrows, f->ncols, f->nnz, f->longest,
+             f->empty, f->span, expected_muls, f->nvec);
 }
 
-static spx_wisdom *find(const spmvx_context *ctx, const char *key)
+static spmvx_status make_entry(const spmvx_context *ctx, const char *key, size_t key_length,
+                               const char *advice, size_t advice_length, int64_t line, spx_wisdom_entry **out)
 {
+    spx_wisdom_entry *e;
+    const size_t bytes = sizeof *e + key_length + advice_length + 2;
+    SPX_TRY(spx_alloc(ctx, bytes, "wisdom", &e));
+    memcpy(e->key, key, key_length);
+    e->key[key_length] = 0;
+    memcpy(e->key + key_length + 1, advice, advice_length);
+    e->key[key_length + 1 + advice_length] = 0;
+    e->advice = e->key + key_length + 1;
+    e->line = line;
+    e->bytes = bytes;
+    *out = e;
+    return SPMVX_OK;
+}
+
+static void drop_entries(const spmvx_context *ctx, spx_wisdom *w)
+{
+    for (int64_t i = 0; i < w->count; i++) spx_free(ctx, w->entry[i]);
+    spx_free(ctx, w->entry);
+    *w = (spx_wisdom){ 0 };
+}
+
+void spx_wisdom_free(spmvx_context *ctx)
+{
+    if (!ctx->wisdom) return;
+    drop_entries(ctx, ctx->wisdom);
+    spx_free(ctx, ctx->wisdom);
+    ctx->wisdom = NULL;
+}
+
+size_t spx_wisdom_bytes(const spmvx_context *ctx)
+{
+    if (!ctx->wisdom) return 0;
+    size_t bytes = 0; /* of what is known; not of room for more */
+    for (int64_t i = 0; i < ctx->wisdom->count; i++)
+        bytes += sizeof *ctx->wisdom->entry + ctx->wisdom->entry[i]->bytes;
+    return bytes;
+}
+
+/* Where the key is, or would be. */
+static int64_t find(const spx_wisdom *w, const char *key, bool *there)
+{
+    int64_t low = 0, high = w ? w->count : 0;
+    *there = false;
+    while (low < high) {
+        const int64_t mid = low + (high - low) / 2;
+        const int order = strcmp(w->entry[mid]->key, key);
+        if (order == 0) *there = true;
+        if (order < 0) low = mid + 1;
+        else high = mid;
+    }
+    return low;
+}
+
+/* ---- learning ---- */
+
+static spmvx_status reserve(spmvx_context *ctx, int64_t more)
+{
+    if (!ctx->wisdom) SPX_TRY(spx_calloc(ctx, sizeof *ctx->wisdom, "wisdom", &ctx->wisdom));
     spx_wisdom *w = ctx->wisdom;
-    while (w && strcmp(w->key, key)) w = w->next;
-    return w;
+    if (w->count + more <= w->room) return SPMVX_OK;
+    const int64_t room = spx_max(2 * w->room, w->count + more);
+    spx_wisdom_entry **entry;
+    SPX_TRY(spx_alloc(ctx, spx_bytes(room, sizeof *entry), "wisdom", &entry));
+    if (w->count) memcpy(entry, w->entry, (size_t)w->count * sizeof *entry);
+    spx_free(ctx, w->entry);
+    w->entry = entry;
+    w->room = room;
+    return SPMVX_OK;
+}
+
+spmvx_status spx_wisdom_learn(spmvx_context *ctx, const char *key, const spx_candidate *c,
+                              spx_wisdom_entry **out)
+{
+    char advice[SPX_WISDOM_LINE];
+    spx_kernel_spec(&c->choice, advice);
+    const spx_format *f = spx_format_find(c->choice.kernel->format);
+    for (const spx_layout_key *k = f->layout; k && k->key; k++) {
+        const size_t n = strlen(advice);
+        if (!k->in_name)
+            snprintf(advice + n, sizeof advice - n, " %s=%" PRId64, k->key,
+                     spx_layout_value(&c->choice.layout, k));
+    }
+    SPX_TRY(reserve(ctx, 2)); /* both operators of a conversion may have learned something */
+    return make_entry(ctx, key, strlen(key), advice, strlen(advice), 0, out);
+}
+
+void spx_wisdom_drop(spmvx_context *ctx, spx_wisdom_entry *e)
+{
+    spx_free(ctx, e);
+    if (ctx->wisdom && !ctx->wisdom->count) spx_wisdom_free(ctx); /* the room that was made for it */
+}
+
+void spx_wisdom_keep(spmvx_context *ctx, spx_wisdom_entry *e)
+{
+    if (!e) return;
+    spx_wisdom *w = ctx->wisdom;
+    bool there;
+    const int64_t at = find(w, e->key, &there);
+    if (there) spx_free(ctx, w->entry[at]);
+    else memmove(&w->entry[at + 1], &w->entry[at], (size_t)(w->count++ - at) * sizeof *w->entry);
+    w->entry[at] = e;
+}
+
+/* ---- using ---- */
+
+/* "key=value" of a layout, as one of the format's fields. */
+static bool read_field(const spx_format *f, const char *word, size_t n, spx_layout *l)
+{
+    const size_t key = strcspn(word, "=");
+    for (const spx_layout_key *k = f->layout; k && k->key; k++) {
+        if (strlen(k->key) != key || strncmp(k->key, word, key)) continue;
+        char *end;
+        const int64_t v = strtoll(word + key + 1, &end, 10);
+        if (end != word + n || v < k->low || v > k->high) return false;
+        *spx_layout_field(l, k) = v;
+        return true;
+    }
+    return false;
+}
+
+static bool read_advice(const spmvx_context *ctx, const char *advice, spx_candidate *c)
+{
+    char spec[SPX_SPEC];
+    const size_t name = strcspn(advice, " ");
+    if (name >= sizeof spec) return false;
+    memcpy(spec, advice, name);
+    spec[name] = 0;
+    if (spx_kernel_parse(ctx, SPMVX_MUL, spec, &c->choice) != SPMVX_OK) return false;
+    const spx_format *f = spx_format_find(c->choice.kernel->format);
+    for (const char *word = advice + name; *word;) {
+        const size_t n = strcspn(++word, " ");
+        if (!read_field(f, word, n, &c->choice.layout)) return false;
+        word += n;
+    }
+    return spx_layout_serves(ctx, f->format, &c->choice.layout);
 }
 
 bool spx_wisdom_find(const spmvx_context *ctx, const char *key, spx_candidate *out)
 {
-    const spx_wisdom *w = find(ctx, key);
-    if (!w) return false;
+    bool there;
+    const int64_t at = find(ctx->wisdom, key, &there);
+    if (!there) return false;
     spx_error_state before;
     spx_error_save(ctx, &before);
-    const bool ok = spx_kernel_parse(ctx, SPMVX_MUL, w->spec, &out->choice) == SPMVX_OK;
+    *out = (spx_candidate){ 0 };
+    const bool ok = read_advice(ctx, ctx->wisdom->entry[at]->advice, out);
     spx_error_restore(ctx, &before);
-    out->layout = w->layout;
+    if (!ok)
+        spx_log(ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: \"%.200s\" does not fit here",
+                ctx->wisdom->entry[at]->advice);
     return ok;
-}
-
-static spmvx_status put(const spmvx_context *ctx, spx_wisdom **list, const char *key, const char *spec, const spx_layout *layout)
-{
-    spx_wisdom *w = *list;
-    while (w && strcmp(w->key, key)) w = w->next;
-    if (!w) {
-        SPX_TRY(spx_calloc(ctx, sizeof *w, "wisdom", &w));
-        while (*list) list = &(*list)->next;
-        *list = w;
-    }
-    snprintf(w->key, sizeof w->key, "%s", key);
-    snprintf(w->spec, sizeof w->spec, "%s", spec);
-    w->layout = *layout;
-    return SPMVX_OK;
-}
-
-spmvx_status spx_wisdom_learn(const spmvx_context *ctx, spx_wisdom **list, const char *key, const spx_candidate *c)
-{
-    char spec[SPX_SPEC];
-    spx_kernel_spec(&c->choice, spec);
-    spx_layout layout = { 0 };
-    if (c->choice.kernel->format == SPMVX_SELL) layout = (spx_layout){ .slice = c->layout.slice, .sigma = c->layout.sigma };
-    if (c->choice.kernel->format == SPMVX_BSR) layout = (spx_layout){ .block_rows = c->layout.block_rows, .block_cols = c->layout.block_cols };
-    return put(ctx, list, key, spec, &layout);
-}
-
-void spx_wisdom_free(const spmvx_context *ctx, spx_wisdom *w)
-{
-    while (w) {
-        spx_wisdom *next = w->next;
-        spx_free(ctx, w);
-        w = next;
-    }
-}
-
-void spx_wisdom_merge(spmvx_context *ctx, spx_wisdom *fresh)
-{
-    for (spx_wisdom **at = &ctx->wisdom; *at;) {
-        const spx_wisdom *w = fresh;
-        while (w && strcmp(w->key, (*at)->key)) w = w->next;
-        if (!w) {
-            at = &(*at)->next;
-            continue;
-        }
-        spx_wisdom *old = *at;
-        *at = old->next;
-        spx_free(ctx, old);
-    }
-    spx_wisdom **end = &ctx->wisdom;
-    while (*end) end = &(*end)->next;
-    *end = fresh;
 }
 
 /* ---- the machine's line: whole numbers, which no locale spells otherwise ---- */
 
-#define MACHINE(SPELL) " memory=%" SPELL " more=%" SPELL " cache=%" SPELL " near=%" SPELL " mid=%" SPELL " cached=%" SPELL " compute=%" SPELL " far=%" SPELL
+#define MACHINE(SPELL)                                                                                  \
+    " memory=%" SPELL " more=%" SPELL " cache=%" SPELL " near=%" SPELL " mid=%" SPELL " cached=%" SPELL \
+    " compute=%" SPELL " far=%" SPELL
 
 /* What begins the line: "machine" of the host, "device" of a GPU. */
 static const char *machine_word(spmvx_place place)
@@ -105,8 +213,11 @@ static const char *machine_word(spmvx_place place)
 static int machine_line(const spmvx_context *ctx, char *out, size_t room)
 {
     const spx_machine *m = &ctx->machine;
-    return snprintf(out, room, "%s" MACHINE(PRId64) "\n", machine_word(ctx->backend->place), (int64_t)(1e3 * m->memory + 0.5), (int64_t)(1e3 * m->more + 0.5), (int64_t)(1e3 * m->cache + 0.5),
-                    (int64_t)m->near, (int64_t)m->mid, (int64_t)m->cached, (int64_t)(1e3 * m->compute + 0.5), (int64_t)(1e3 * m->far + 0.5));
+    return snprintf(out, room, "%s" MACHINE(PRId64) "\n", machine_word(ctx->backend->place),
+                    (int64_t)(1e3 * m->memory_rate + 0.5), (int64_t)(1e3 * m->extra_thread + 0.5),
+                    (int64_t)(1e3 * m->cache_rate + 0.5), (int64_t)m->first_cache, (int64_t)m->second_cache,
+                    (int64_t)m->last_cache, (int64_t)(1e3 * m->compute_scale + 0.5),
+                    (int64_t)(1e3 * m->far_scale + 0.5));
 }
 
 static bool begins(const char *text, size_t length, const char *word)
@@ -118,42 +229,42 @@ static bool read_machine(const char *text, spx_machine *m)
 {
     int64_t v[8];
     char rest;
-    if (sscanf(text, MACHINE(SCNd64) "%c", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &rest) != 8) return false;
+    if (sscanf(text, MACHINE(SCNd64) "%c", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &rest) !=
+        8)
+        return false;
     for (int i = 0; i < 8; i++)
         if (v[i] < (i != 1) || v[i] > INT64_C(1000000000000)) return false;
     if (v[1] > 1000 || v[3] > v[4] || v[4] > v[5]) return false;
-    *m = (spx_machine){ 1e-3 * (double)v[0], 1e-3 * (double)v[1], 1e-3 * (double)v[2], (double)v[3], (double)v[4], (double)v[5], 1e-3 * (double)v[6], 1e-3 * (double)v[7] };
+    m->memory_rate = 1e-3 * (double)v[0];
+    m->extra_thread = 1e-3 * (double)v[1];
+    m->cache_rate = 1e-3 * (double)v[2];
+    m->first_cache = (double)v[3];
+    m->second_cache = (double)v[4];
+    m->last_cache = (double)v[5];
+    m->compute_scale = 1e-3 * (double)v[6];
+    m->far_scale = 1e-3 * (double)v[7];
     return true;
 }
 
-size_t spx_wisdom_bytes(const spmvx_context *ctx)
-{
-    size_t bytes = 0;
-    for (const spx_wisdom *w = ctx->wisdom; w; w = w->next) bytes += sizeof *w;
-    return bytes;
-}
-
-static int line_of(const spx_wisdom *w, char *out, size_t room)
-{
-    int n = snprintf(out, room, "%s -> %s", w->key, w->spec);
-    const spx_layout *l = &w->layout;
-    if (l->slice) n += snprintf(out ? out + n : NULL, out ? room - (size_t)n : 0, " slice=%" PRId64 " sigma=%" PRId64, l->slice, l->sigma);
-    if (l->block_rows) n += snprintf(out ? out + n : NULL, out ? room - (size_t)n : 0, " block=%" PRId64 "x%" PRId64, l->block_rows, l->block_cols);
-    return n + snprintf(out ? out + n : NULL, out ? room - (size_t)n : 0, "\n");
-}
+/* ---- as text ---- */
 
 spmvx_status spx_wisdom_write(const spmvx_context *ctx, char *buf, size_t *len)
 {
-    size_t need = sizeof head;   /* with the final NUL */
+    static const char arrow[] = " -> ";
+    const spx_wisdom none = { 0 }, *w = ctx->wisdom ? ctx->wisdom : &none;
+    size_t need = sizeof head; /* with the final NUL */
     if (ctx->machine_known) need += (size_t)machine_line(ctx, NULL, 0);
-    for (const spx_wisdom *w = ctx->wisdom; w; w = w->next) need += (size_t)line_of(w, NULL, 0);
-    if (buf && *len < need) return spx_fail(ctx, SPMVX_ERR_LIMIT, "*len is %zu, and the wisdom takes %zu bytes", *len, need);
+    for (int64_t i = 0; i < w->count; i++)
+        need += strlen(w->entry[i]->key) + sizeof arrow - 1 + strlen(w->entry[i]->advice) + 1;
+    if (buf && *len < need)
+        return spx_fail(ctx, SPMVX_ERR_LIMIT, "*len is %zu, and the wisdom takes %zu bytes", *len, need);
     *len = need;
     if (!buf) return SPMVX_OK;
     memcpy(buf, head, sizeof head);
     size_t at = sizeof head - 1;
     if (ctx->machine_known) at += (size_t)machine_line(ctx, buf + at, need - at);
-    for (const spx_wisdom *w = ctx->wisdom; w; w = w->next) at += (size_t)line_of(w, buf + at, need - at);
+    for (int64_t i = 0; i < w->count; i++)
+        at += (size_t)snprintf(buf + at, need - at, "%s%s%s\n", w->entry[i]->key, arrow, w->entry[i]->advice);
     return SPMVX_OK;
 }
 
@@ -162,69 +273,136 @@ static spmvx_status bad_line(const spmvx_context *ctx, int64_t line, const char 
     return spx_fail(ctx, SPMVX_ERR_FILE, "buf is no wisdom: line %" PRId64 ": %s", line, why);
 }
 
-/* One line, without its end: "KEY -> SPEC" or "KEY -> SPEC slice=N sigma=N". */
-static spmvx_status read_line(const spmvx_context *ctx, const char *text, int64_t line, spx_wisdom **list)
+/* Letters, digits and what else names and numbers are made of. */
+static size_t word_length(const char *p)
 {
-    char key[SPX_WISDOM_KEY], spec[SPX_SPEC], rest = 0;
+    return strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.@:,=");
+}
+
+/* "KEY -> NAME" or "KEY -> NAME key=value key=value", without the line's end. */
+static spmvx_status read_entry(const spmvx_context *ctx, const char *text, int64_t line,
+                               spx_wisdom_entry **out)
+{
     const char *arrow = strstr(text, " -> ");
     if (!arrow) return bad_line(ctx, line, "no ' -> '");
-    if (arrow == text || (size_t)(arrow - text) >= sizeof key) return bad_line(ctx, line, "the features are empty or too long");
-    memcpy(key, text, (size_t)(arrow - text));
-    key[arrow - text] = 0;
-    const char *after = arrow + 4;
-    const size_t n = strcspn(after, " ");
-    if (!n || n >= sizeof spec) return bad_line(ctx, line, "the kernel is empty or too long");
-    memcpy(spec, after, n);
-    spec[n] = 0;
-    spx_layout l = { 0 };
-    if (!after[n]) return put(ctx, list, key, spec, &l);
-    const bool sell = sscanf(after + n, " slice=%" SCNd64 " sigma=%" SCNd64 "%c", &l.slice, &l.sigma, &rest) == 2 && l.slice >= SPX_MIN_SLICE && l.slice <= SPX_MAX_SLICE &&
-                      l.sigma >= 1;
-    if (sell) return put(ctx, list, key, spec, &l);
-    l = (spx_layout){ 0 };
-    const bool bsr = sscanf(after + n, " block=%" SCNd64 "x%" SCNd64 "%c", &l.block_rows, &l.block_cols, &rest) == 2 && l.block_rows >= 1 &&
-                     l.block_rows <= 16 && l.block_cols >= 1 && l.block_cols <= 16;
-    if (bsr) return put(ctx, list, key, spec, &l);
-    return bad_line(ctx, line, "after the kernel comes ' slice=4...65536 sigma=1...', ' block=1...16x1...16' or nothing");
+    const size_t key = (size_t)(arrow - text);
+    if (!key || key >= SPX_WISDOM_KEY) return bad_line(ctx, line, "the features are empty or too long");
+    const char *advice = arrow + 4, *p = advice;
+    const size_t name = word_length(p);
+    if (!name || name >= SPX_SPEC) return bad_line(ctx, line, "the kernel is empty or too long");
+    for (p += name; *p;) {
+        const size_t n = *p == ' ' ? word_length(p + 1) : 0;
+        const char *equals = n ? memchr(p + 1, '=', n) : NULL;
+        if (!equals || equals == p + 1 || equals == p + n)
+            return bad_line(ctx, line, "after the kernel comes ' key=value' or nothing");
+        p += 1 + n;
+    }
+    return make_entry(ctx, text, key, advice, strlen(advice), line, out);
+}
+
+/* What a text holds, while it is read. */
+typedef struct reading {
+    spmvx_context *ctx;
+    spx_wisdom fresh; /* in the order of the lines */
+    spx_machine machine;
+    bool machine_known;
+} reading;
+
+static spmvx_status read_line(reading *r, const char *text, int64_t line)
+{
+    const size_t word = strcspn(text, " ");
+    const bool ours = begins(text, word, machine_word(r->ctx->backend->place));
+    if (ours || begins(text, word, "machine") || begins(text, word, "device")) {
+        spx_machine other = r->machine;
+        if (!read_machine(text + word, &other))
+            return bad_line(
+                r->ctx, line,
+                "after 'machine' or 'device' come memory, more (up to 1000), cache, near, mid, cached "
+                "(rising), compute and far, as whole numbers");
+        if (ours) r->machine = other; /* of the other place: passed over */
+        r->machine_known |= ours;
+        return SPMVX_OK;
+    }
+    SPX_TRY(read_entry(r->ctx, text, line, &r->fresh.entry[r->fresh.count]));
+    r->fresh.count++;
+    return SPMVX_OK;
+}
+
+static spmvx_status read_lines(reading *r, const char *buf, size_t n)
+{
+    int64_t line = 2;
+    for (size_t at = sizeof head - 1; at < n; line++) {
+        const char *end = memchr(buf + at, '\n', n - at);
+        const size_t length = end ? (size_t)(end - (buf + at)) : n - at;
+        char text[SPX_WISDOM_LINE];
+        if (!end || length >= sizeof text)
+            return bad_line(r->ctx, line, end ? "too long" : "it does not end");
+        memcpy(text, buf + at, length);
+        text[length] = 0;
+        SPX_TRY(read_line(r, text, line));
+        at += length + 1;
+    }
+    return SPMVX_OK;
+}
+
+/* By key; of one key the later line first. */
+static int by_key(const void *a, const void *b)
+{
+    const spx_wisdom_entry *x = *(spx_wisdom_entry *const *)a, *y = *(spx_wisdom_entry *const *)b;
+    const int order = strcmp(x->key, y->key);
+    return order ? order : (x->line < y->line) - (x->line > y->line);
+}
+
+/* Both into one, where fresh entries replace known ones, and the later of one key the earlier. `all` has
+ * room for both. */
+static void merge(const spmvx_context *ctx, const spx_wisdom *known, spx_wisdom *fresh, spx_wisdom *all)
+{
+    int64_t k = 0;
+    for (int64_t i = 0; i < fresh->count; i++) {
+        spx_wisdom_entry *e = fresh->entry[i];
+        if (all->count && !strcmp(all->entry[all->count - 1]->key, e->key)) {
+            spx_free(ctx, e);
+            continue;
+        }
+        for (; k < known->count && strcmp(known->entry[k]->key, e->key) < 0; k++)
+            all->entry[all->count++] = known->entry[k];
+        if (k < known->count && !strcmp(known->entry[k]->key, e->key)) spx_free(ctx, known->entry[k++]);
+        all->entry[all->count++] = e;
+    }
+    for (; k < known->count; k++) all->entry[all->count++] = known->entry[k];
+    fresh->count = 0;
+}
+
+/* Takes all that was read, which cannot fail any more. */
+static void take(reading *r, spx_wisdom *all)
+{
+    spx_wisdom *known = r->ctx->wisdom;
+    qsort(r->fresh.entry, (size_t)r->fresh.count, sizeof *r->fresh.entry, by_key);
+    merge(r->ctx, known, &r->fresh, all);
+    spx_free(r->ctx, known->entry);
+    *known = *all;
+    *all = (spx_wisdom){ 0 };
+    r->ctx->machine = r->machine;
+    r->ctx->machine_known = r->machine_known;
 }
 
 spmvx_status spx_wisdom_read(spmvx_context *ctx, const char *buf, size_t len)
 {
     const size_t n = strnlen(buf, len);
-    if (n < len && n + 1 != len) {
-        int64_t line = 1;
-        for (size_t i = 0; i < n; i++) line += buf[i] == '\n';
-        return bad_line(ctx, line, "it has a NUL before the end");
-    }
-    if (n < sizeof head - 1 || memcmp(buf, head, sizeof head - 1)) return bad_line(ctx, 1, "it is not 'spmvx-wisdom 1'");
-    spx_wisdom *fresh = NULL;
-    spx_machine machine = ctx->machine;
-    bool known = ctx->machine_known;
-    spmvx_status s = SPMVX_OK;
-    int64_t line = 2;
-    for (size_t at = sizeof head - 1; at < n && s == SPMVX_OK; line++) {
-        const char *end = memchr(buf + at, '\n', n - at);
-        const size_t length = end ? (size_t)(end - (buf + at)) : n - at;
-        char text[SPX_WISDOM_KEY + SPX_SPEC + 80];
-        if (!end || length >= sizeof text) s = bad_line(ctx, line, end ? "too long" : "it does not end");
-        else {
-            memcpy(text, buf + at, length);
-            text[length] = 0;
-            const size_t word = strcspn(text, " ");
-            const bool ours = begins(text, word, machine_word(ctx->backend->place));
-            spx_machine other;
-            if (!ours && !begins(text, word, "machine") && !begins(text, word, "device")) s = read_line(ctx, text, line, &fresh);
-            else if (read_machine(text + word, ours ? &machine : &other)) known |= ours;   /* of the other place: passed over */
-            else s = bad_line(ctx, line, "after 'machine' or 'device' come memory, more (up to 1000), cache, near, mid, cached (rising), compute and far, as whole numbers");
-        }
-        at += length + 1;
-    }
-    if (s != SPMVX_OK) {
-        spx_wisdom_free(ctx, fresh);
-        return s;
-    }
-    spx_wisdom_merge(ctx, fresh);
-    ctx->machine = machine;
-    ctx->machine_known = known;
-    return SPMVX_OK;
+    int64_t lines = 1;
+    for (size_t i = 0; i < n; i++) lines += buf[i] == '\n';
+    if (n < len && n + 1 != len) return bad_line(ctx, lines, "it has a NUL before the end");
+    if (n < sizeof head - 1 || memcmp(buf, head, sizeof head - 1))
+        return bad_line(ctx, 1, "it is not 'spmvx-wisdom 1'");
+    reading r = { .ctx = ctx, .machine = ctx->machine, .machine_known = ctx->machine_known };
+    spx_wisdom all = { 0 };
+    SPX_TRY(reserve(ctx, 0));
+    spmvx_status s = spx_alloc(ctx, spx_bytes(lines, sizeof *r.fresh.entry), "wisdom", &r.fresh.entry);
+    if (s == SPMVX_OK) s = read_lines(&r, buf, n);
+    all.room = ctx->wisdom->count + r.fresh.count;
+    if (s == SPMVX_OK) s = spx_alloc(ctx, spx_bytes(all.room, sizeof *all.entry), "wisdom", &all.entry);
+    if (s == SPMVX_OK) take(&r, &all);
+    drop_entries(ctx, &r.fresh);
+    spx_wisdom_drop(ctx, NULL);
+    return s;
 }

@@ -1,21 +1,23 @@
-/* BSR: dense blocks of block_rows x block_cols: ptr[ceil(nrows/block_rows)+1], col[blocks] (block columns, rising within a
- * block row when built here), val[blocks*block_rows*block_cols], a block in row-major order, or column-major when given so
- * (PETSc's BAIJ is). Slots that are entries of the source have a presence bit, one run of words a block, unless every slot
- * inside the matrix is an entry. Repeats are added up in input order. A block size that was not asked for is the square
- * of 2, 3, 4, 5, 6 or 8 whose values and columns take the fewest bytes, by counting
- * blocks in a sample of the rows.
- * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004. */
+/* BSR: dense blocks of block_rows x block_cols: ptr[ceil(nrows/block_rows)+1], col[blocks] (block columns,
+ * rising within a block row when built here), val[blocks*block_rows*block_cols], a block in row-major
+ * order, or column-major when given so (PETSc's BAIJ is). Slots that are entries of the source have a
+ * presence bit, one run of words a block, unless every slot inside the matrix is an entry. Repeats are
+ * added up in input order. A block size that was not asked for is the square of 2, 3, 4, 5, 6 or 8 whose
+ * values and columns take the fewest bytes, by counting blocks in a sample of the rows.
+ * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Im, Yelick & Vuduc, SPARSITY,
+ * IJHPCA 18(1), 2004. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/build.h"
+#include "format/marks.h"
 
 enum { MAX_BLOCK = 16 };
 
 static int64_t block_size(const spx_sparse *a)
 {
-    return a->block_rows * a->block_cols;
+    return a->layout.block_rows * a->layout.block_cols;
 }
 
 static int64_t words(const spx_sparse *a)
@@ -25,18 +27,19 @@ static int64_t words(const spx_sparse *a)
 
 static int64_t in_block(const spx_sparse *a, int64_t i, int64_t j)
 {
-    return a->block_order == SPMVX_ROW_MAJOR ? i * a->block_cols + j : j * a->block_rows + i;
+    return a->block_order == SPMVX_ROW_MAJOR ? i * a->layout.block_cols + j : j * a->layout.block_rows + i;
 }
 
 static int64_t block_rows_of(const spx_sparse *a)
 {
-    return spx_ceil_div(a->nrows, a->block_rows);
+    return spx_ceil_div(a->nrows, a->layout.block_rows);
 }
 
 /* Slots of block (R, C) that lie inside the matrix. */
 static int64_t inside_block(const spx_sparse *a, int64_t R, int64_t C)
 {
-    return spx_min(a->block_rows, a->nrows - R * a->block_rows) * spx_min(a->block_cols, a->ncols - C * a->block_cols);
+    return spx_min(a->layout.block_rows, a->nrows - R * a->layout.block_rows) *
+           spx_min(a->layout.block_cols, a->ncols - C * a->layout.block_cols);
 }
 
 static int64_t inside(const spx_sparse *a)
@@ -53,53 +56,86 @@ static int64_t inside(const spx_sparse *a)
 static spmvx_status check_block(const spmvx_context *ctx, const char *name, int64_t v)
 {
     if (v >= 1 && v <= MAX_BLOCK) return SPMVX_OK;
-    return spx_fail(ctx, v < 1 ? SPMVX_ERR_ARGUMENT : SPMVX_ERR_UNSUPPORTED, "%s is %" PRId64 "; BSR takes 1 to %d", name, v, MAX_BLOCK);
+    return spx_fail(ctx, v < 1 ? SPMVX_ERR_ARGUMENT : SPMVX_ERR_UNSUPPORTED,
+                    "arrays.%s is %" PRId64 "; BSR takes 1 to %d", name, v, MAX_BLOCK);
 }
 
-static spmvx_status check_repeats(const spmvx_context *ctx, const spx_sparse *a)
+static spmvx_status pointers(const spmvx_context *ctx, const spmvx_arrays *a, int64_t *count)
 {
-    int32_t *last;   /* the block row in which a block column came last, from 1 */
-    const int64_t columns = spx_ceil_div(a->ncols, a->block_cols);
-    SPX_TRY(spx_calloc(ctx, spx_bytes(columns + 1, sizeof *last), "marks of the block columns", &last));
-    spmvx_status s = SPMVX_OK;
-    const int32_t *col = spx_data(a, SPX_COL);
-    for (int64_t R = 0; R < block_rows_of(a) && s == SPMVX_OK; R++)
-        for (int64_t b = spx_ptr_at(a, R); b < spx_ptr_at(a, R + 1) && s == SPMVX_OK; b++) {
-            if (last[col[b]] == R + 1)
-                s = spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.col[%" PRId64 "] is %" PRId32 ", which came before in its block row", b, col[b]);
-            last[col[b]] = (int32_t)(R + 1);
-        }
-    spx_free(ctx, last);
-    return s;
-}
-
-static spmvx_status take(const spmvx_context *ctx, const spmvx_arrays *a, bool borrow, bool trust, spx_sparse *out)
-{
-    SPX_TRY(check_block(ctx, "arrays.block_rows", a->block_rows));
-    SPX_TRY(check_block(ctx, "arrays.block_cols", a->block_cols));
+    SPX_TRY(check_block(ctx, "block_rows", a->block_rows));
+    SPX_TRY(check_block(ctx, "block_cols", a->block_cols));
     if (a->block_order != SPMVX_ROW_MAJOR && a->block_order != SPMVX_COLUMN_MAJOR)
         return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "arrays.block_order is %d", (int)a->block_order);
-    if (!a->ptr) return spx_fail_null(ctx, "arrays.ptr");
-    const int64_t rows = spx_ceil_div(a->nrows, a->block_rows), size = a->block_rows * a->block_cols, blocks = spx_index_at(a->ptr, a->ptr_type, rows);
+    *count = spx_ceil_div(a->nrows, a->block_rows) + 1;
+    return SPMVX_OK;
+}
+
+static spmvx_status measure(const spmvx_context *ctx, const spmvx_arrays *a, int64_t blocks, spx_lengths *n)
+{
+    const int64_t rows = spx_ceil_div(a->nrows, a->block_rows), size = a->block_rows * a->block_cols;
     if (blocks < 0 || blocks > INT64_MAX / 64 / size)
         return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.ptr[%" PRId64 "] is %" PRId64 " blocks", rows, blocks);
-    SPX_TRY(spx_take_present(ctx, "col", a->col, blocks));
-    SPX_TRY(spx_take_present(ctx, "val", a->val, blocks));
-    if (!trust) {
-        SPX_TRY(spx_take_pointers(ctx, a->ptr, a->ptr_type, rows));
-        SPX_TRY(spx_take_indices(ctx, "col", a->col, a->idx_type, blocks, 0, spx_ceil_div(a->ncols, a->block_cols), "block columns"));
+    if (a->nnz < blocks || a->nnz > blocks * size) /* every block has a place inside the matrix */
+        return spx_fail(ctx, SPMVX_ERR_SHAPE,
+                        "arrays.nnz is %" PRId64 ", and %" PRId64 " blocks have %" PRId64 " to %" PRId64
+                        " places inside the matrix",
+                        a->nnz, blocks, blocks, blocks * size);
+    *n = (spx_lengths){ .ptr = rows + 1, .row = -1, .col = blocks, .val = blocks * size };
+    return SPMVX_OK;
+}
+
+/* No block column may come twice in a block row. */
+static spmvx_status check_repeats(const spmvx_context *ctx, const spmvx_arrays *a, const spx_lengths *n)
+{
+    spx_marks marks; /* the block row in which a block column came last, from 1 */
+    int64_t most = 0;
+    for (int64_t R = 0; R + 1 < n->ptr; R++)
+        most = spx_max(most, spx_index_at(a->ptr, a->ptr_type, R + 1) - spx_index_at(a->ptr, a->ptr_type, R));
+    SPX_TRY(spx_marks_new(ctx, spx_ceil_div(a->ncols, a->block_cols) + 1, most, &marks));
+    spmvx_status s = SPMVX_OK;
+    for (int64_t R = 0; R + 1 < n->ptr && s == SPMVX_OK; R++) {
+        const int64_t last = spx_index_at(a->ptr, a->ptr_type, R + 1);
+        for (int64_t b = spx_index_at(a->ptr, a->ptr_type, R); b < last && s == SPMVX_OK; b++) {
+            const int64_t C = spx_index_at(a->col, a->idx_type, b);
+            int32_t *mark = spx_mark(&marks, C);
+            if (*mark == R + 1)
+                s = spx_fail(ctx, SPMVX_ERR_RANGE,
+                             "arrays.col[%" PRId64 "] is %" PRId64 ", which came before in its block row", b,
+                             C);
+            *mark = (int32_t)(R + 1);
+        }
+        spx_marks_empty_table(&marks);
     }
-    *out = (spx_sparse){ .format = SPMVX_BSR, .val_type = a->val_type, .nrows = a->nrows, .ncols = a->ncols, .nnz = a->nnz, .stored = blocks * size,
-                         .block_rows = a->block_rows, .block_cols = a->block_cols, .block_order = a->block_order };
-    out->ptr_type = borrow ? a->ptr_type : spx_count_type(blocks * size);
-    spmvx_status s = spx_take_copy(ctx, "ptr", a->ptr, a->ptr_type, out->ptr_type, rows + 1, borrow, &out->slot[SPX_PTR]);
-    if (s == SPMVX_OK) s = spx_take_copy(ctx, "col", a->col, a->idx_type, SPMVX_I32, blocks, borrow, &out->slot[SPX_COL]);
-    if (s == SPMVX_OK && !trust) s = check_repeats(ctx, out);
-    if (s == SPMVX_OK && inside(out) != a->nnz)
-        s = spx_fail(ctx, SPMVX_ERR_SHAPE, "arrays.nnz is %" PRId64 ", and the blocks have %" PRId64 " places inside the matrix", a->nnz, inside(out));
-    if (s == SPMVX_OK) s = spx_take_copy(ctx, "val", a->val, a->val_type, a->val_type, blocks * size, borrow, &out->slot[SPX_VAL]);
-    if (s != SPMVX_OK) spx_sparse_drop(out);
+    spx_marks_drop(ctx, &marks);
     return s;
+}
+
+static spmvx_status check(const spmvx_context *ctx, const spmvx_arrays *a, const spx_lengths *n, bool trust)
+{
+    if (!trust) {
+        SPX_TRY(spx_import_pointers(ctx, a->ptr, a->ptr_type, n->ptr - 1));
+        SPX_TRY(spx_import_indices(ctx, "col", a->col, a->idx_type, n->col, 0,
+                                   spx_ceil_div(a->ncols, a->block_cols), "block columns"));
+        SPX_TRY(check_repeats(ctx, a, n));
+    }
+    const spx_sparse m = { .nrows = a->nrows,
+                           .ncols = a->ncols,
+                           .layout = { .block_rows = a->block_rows, .block_cols = a->block_cols } };
+    int64_t places = 0;
+    for (int64_t R = 0; R + 1 < n->ptr; R++)
+        for (int64_t b = spx_index_at(a->ptr, a->ptr_type, R); b < spx_index_at(a->ptr, a->ptr_type, R + 1);
+             b++)
+            places += inside_block(&m, R, spx_index_at(a->col, a->idx_type, b));
+    if (places == a->nnz) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_SHAPE,
+                    "arrays.nnz is %" PRId64 ", and the blocks have %" PRId64 " places inside the matrix",
+                    a->nnz, places);
+}
+
+static void describe(const spmvx_arrays *a, spx_sparse *m)
+{
+    m->layout = (spx_layout){ .block_rows = a->block_rows, .block_cols = a->block_cols };
+    m->block_order = a->block_order;
 }
 
 /* ---- from CSR ---- */
@@ -107,12 +143,12 @@ static spmvx_status take(const spmvx_context *ctx, const spmvx_arrays *a, bool b
 typedef struct count_job {
     const spx_sparse *csr;
     int64_t br, bc;
-    int32_t *mark;              /* per thread: the block row (from 1) in which a block column came last */
-    int64_t columns;
-    int64_t *count;             /* blocks a block row */
+    spx_marks *marks; /* per thread: the block row (from 1) in which a block column came last */
+    int64_t *count;   /* blocks a block row */
 } count_job;
 
-/* Where the entries from k on leave the block column of the first: those of one block mostly follow each other. */
+/* Where the entries from k on leave the block column of the first: those of one block mostly follow each
+ * other. */
 static inline int64_t past_block(const int32_t *col, int64_t k, int64_t last, spx_divisor bc)
 {
     const int64_t begin = spx_divide(col[k], bc) * bc.by;
@@ -127,96 +163,139 @@ static void count_body(void *arg, int thread, int64_t begin, int64_t end)
     const count_job *j = arg;
     const int32_t *col = spx_data(j->csr, SPX_COL);
     const spx_divisor bc = spx_divisor_of(j->bc);
-    int32_t *mark = j->mark + (int64_t)thread * j->columns;
-    memset(mark, 0, (size_t)j->columns * sizeof *mark);
+    spx_marks *marks = &j->marks[thread];
     for (int64_t R = begin; R < end; R++) {
-        const int64_t first = spx_ptr_at(j->csr, R * j->br), last = spx_ptr_at(j->csr, spx_min((R + 1) * j->br, j->csr->nrows));
+        const int64_t first = spx_ptr_at(j->csr, R * j->br);
+        const int64_t last = spx_ptr_at(j->csr, spx_min((R + 1) * j->br, j->csr->nrows));
         int64_t n = 0;
         for (int64_t k = first; k < last; k = past_block(col, k, last, bc)) {
-            const int64_t C = spx_divide(col[k], bc);
-            n += mark[C] != R + 1;
-            mark[C] = (int32_t)(R + 1);
+            int32_t *mark = spx_mark(marks, spx_divide(col[k], bc));
+            n += *mark != R + 1;
+            *mark = (int32_t)(R + 1);
         }
+        spx_marks_empty_table(marks);
         j->count[R] = n;
     }
 }
 
-/* Blocks a block row, in count[0 ...]; the caller frees it. */
-static spmvx_status count_blocks(const spmvx_context *ctx, const spx_sparse *csr, int64_t br, int64_t bc, int64_t **count, int64_t *blocks)
+/* The entries of the fullest block row. */
+static int64_t fullest(const spx_sparse *csr, int64_t br)
 {
-    const int64_t rows = spx_ceil_div(csr->nrows, br), threads = spx_threads_for(ctx->threads, csr->nnz);
-    count_job j = { .csr = csr, .br = br, .bc = bc, .columns = spx_ceil_div(csr->ncols, bc) + 1 };
+    int64_t most = 0;
+    for (int64_t r = 0; r < csr->nrows; r += br)
+        most = spx_max(most, spx_ptr_at(csr, spx_min(r + br, csr->nrows)) - spx_ptr_at(csr, r));
+    return most;
+}
+
+/* Marks of block columns for each thread; *marks ends by drop_marks. */
+static spmvx_status make_marks(const spmvx_context *ctx, const spx_sparse *csr, int64_t br, int64_t bc,
+                               int threads, spx_marks **marks)
+{
+    const int64_t most = fullest(csr, br), columns = spx_ceil_div(csr->ncols, bc);
+    SPX_TRY(spx_calloc(ctx, (size_t)threads * sizeof **marks, "marks of the block columns", marks));
+    spmvx_status s = SPMVX_OK;
+    for (int t = 0; t < threads && s == SPMVX_OK; t++)
+        s = spx_marks_new(ctx, columns + 1, spx_min(most, columns), &(*marks)[t]);
+    return s;
+}
+
+static void drop_marks(const spmvx_context *ctx, int threads, spx_marks *marks)
+{
+    for (int t = 0; marks && t < threads; t++) spx_marks_drop(ctx, &marks[t]);
+    spx_free(ctx, marks);
+}
+
+/* Blocks a block row, in count[0 ...]; the caller frees it. */
+static spmvx_status count_blocks(const spmvx_context *ctx, const spx_sparse *csr, int64_t br, int64_t bc,
+                                 int64_t **count, int64_t *blocks)
+{
+    const int64_t rows = spx_ceil_div(csr->nrows, br);
+    const int threads = spx_threads_for(ctx->threads, csr->nnz);
+    count_job j = { .csr = csr, .br = br, .bc = bc };
     SPX_TRY(spx_alloc(ctx, spx_bytes(rows + 1, sizeof *j.count), "counts of blocks", &j.count));
-    const spmvx_status s = spx_alloc(ctx, spx_bytes(threads * j.columns, sizeof *j.mark), "marks of the block columns", &j.mark);
+    const spmvx_status s = make_marks(ctx, csr, br, bc, threads, &j.marks);
+    if (s == SPMVX_OK) spx_parallel(threads, rows, count_body, &j);
+    drop_marks(ctx, threads, j.marks);
     if (s != SPMVX_OK) {
         spx_free(ctx, j.count);
         return s;
     }
-    spx_parallel((int)threads, rows, count_body, &j);
-    spx_free(ctx, j.mark);
     *blocks = 0;
     for (int64_t R = 0; R < rows; R++) *blocks += j.count[R];
     *count = j.count;
     return SPMVX_OK;
 }
 
-enum { WINDOW = 120, SAMPLE = 1 << 14 };   /* rows of a window: 2, 3, 4, 5, 6 and 8 divide it; entries looked at, about */
+/* Rows of a window: 2, 3, 4, 5, 6 and 8 divide it; entries looked at, about; and of a block row at most. */
+enum { WINDOW = 120, SAMPLE = 1 << 14, MOST_SAMPLED = 4096 };
 
 /* Blocks and entries in windows of rows spread evenly over the matrix, all of it when it is small. */
-static void sample_blocks(const spx_sparse *csr, int64_t br, int64_t bc, int32_t *mark, int64_t *blocks, int64_t *entries)
+static void sample_blocks(const spx_sparse *csr, int64_t br, int64_t bc, spx_marks *marks, int64_t *blocks,
+                          int64_t *entries)
 {
     const int32_t *col = spx_data(csr, SPX_COL);
     const int64_t windows = spx_ceil_div(csr->nrows, WINDOW), step = spx_max(1, csr->nnz / SAMPLE);
     int32_t stamp = 0;
-    memset(mark, 0, (size_t)(csr->ncols / bc + 1) * sizeof *mark);
     *blocks = *entries = 0;
     for (int64_t w = 0; w < windows; w += step) {
         const int64_t last = spx_min((w + 1) * WINDOW, csr->nrows);
         for (int64_t r = w * WINDOW; r < last; r += br) {
-            const int64_t to = spx_ptr_at(csr, spx_min(r + br, last));
+            const int64_t from = spx_ptr_at(csr, r);
+            const int64_t to = spx_min(spx_ptr_at(csr, spx_min(r + br, last)), from + MOST_SAMPLED);
             stamp++;
-            for (int64_t k = spx_ptr_at(csr, r); k < to; k++) {
-                *blocks += mark[col[k] / bc] != stamp;
-                mark[col[k] / bc] = stamp;
+            for (int64_t k = from; k < to; k++) {
+                int32_t *mark = spx_mark(marks, col[k] / bc);
+                *blocks += *mark != stamp;
+                *mark = stamp;
             }
-            *entries += to - spx_ptr_at(csr, r);
+            spx_marks_empty_table(marks);
+            *entries += to - from;
         }
     }
 }
 
-spmvx_status spx_bsr_choose(const spmvx_context *ctx, const spx_sparse *csr, int64_t *block_rows, int64_t *block_cols, int64_t *stored)
+/* A block size that was not asked for: the other side's, or the square that takes the fewest bytes. */
+static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+                         const spx_layout *asked, spx_look *out)
 {
     static const int64_t sizes[] = { 2, 3, 4, 5, 6, 8 };
     const size_t each = spx_type_bytes(csr->val_type);
+    const int64_t rows = asked->block_rows, cols = asked->block_cols, side = rows ? rows : cols;
     double least = 0;
-    int64_t best_r = 2, best_c = 2;
-    int32_t *mark;
-    *stored = 0;
-    SPX_TRY(spx_alloc(ctx, spx_bytes(csr->ncols + 1, sizeof *mark), "marks of the block columns", &mark));
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const int64_t br = *block_rows ? *block_rows : *block_cols ? *block_cols : sizes[i], bc = *block_cols ? *block_cols : br;
+    (void)f;
+    *out = (spx_look){ .layout = { .block_rows = side ? side : 2,
+                                   .block_cols = cols   ? cols
+                                                 : side ? side
+                                                        : 2 } };
+    for (size_t i = 0; i < (side ? 1 : sizeof sizes / sizeof *sizes); i++) {
+        const int64_t br = side ? out->layout.block_rows : sizes[i],
+                      bc = side ? out->layout.block_cols : sizes[i];
         int64_t blocks, entries;
-        sample_blocks(csr, br, bc, mark, &blocks, &entries);
-        const double scale = entries ? (double)csr->nnz / (double)entries : 0.0, bytes = scale * (double)blocks * (4.0 + (double)br * (double)bc * (double)each);
-        if (i == 0 || bytes < least) {
-            least = bytes;
-            best_r = br;
-            best_c = bc;
-            *stored = (int64_t)(scale * (double)blocks * (double)br * (double)bc);
-        }
-        if (*block_rows || *block_cols) break;
+        spx_marks marks;
+        SPX_TRY(spx_marks_new(ctx, spx_ceil_div(csr->ncols, bc) + 1, MOST_SAMPLED, &marks));
+        sample_blocks(csr, br, bc, &marks, &blocks, &entries);
+        spx_marks_drop(ctx, &marks);
+        const double scale = entries ? (double)csr->nnz / (double)entries : 0.0;
+        const double places = scale * (double)blocks * (double)(br * bc);
+        const double bytes = scale * (double)blocks * 4.0 + places * (double)each;
+        if (i && bytes >= least) continue;
+        least = bytes;
+        out->layout = (spx_layout){ .block_rows = br, .block_cols = bc };
+        out->stored = places < (double)(INT64_MAX / 64) ? (int64_t)places : 0;
     }
-    spx_free(ctx, mark);
-    *block_rows = best_r;
-    *block_cols = best_c;
     return SPMVX_OK;
+}
+
+static double setup_ns(const spx_features *f, const spx_look *l)
+{
+    return (8.0 * (double)f->nnz + 2.0 * (double)l->stored) / f->threads;
 }
 
 typedef struct fill_job {
     const spx_sparse *csr;
     const spx_sparse *bsr;
-    int32_t *mark;              /* per thread: 1 + a block column's block, from the block row's first; 0: none yet */
-    int64_t columns;
+    /* per thread: 1 + a block column's block, from the block row's first; 0: none yet */
+    spx_marks *marks;
     _Atomic int64_t distinct, inside;
 } fill_job;
 
@@ -243,21 +322,22 @@ static void sort_columns(int32_t *c, int64_t n)
 }
 
 /* The distinct block columns of block row R in rising order, and marks of where each is. */
-static void place_blocks(const fill_job *j, int64_t R, spx_divisor bc, int32_t *mark)
+static void place_blocks(const fill_job *j, int64_t R, spx_divisor bc, spx_marks *marks)
 {
     const spx_sparse *csr = j->csr, *a = j->bsr;
     const int32_t *col = spx_data(csr, SPX_COL);
     int32_t *out = (int32_t *)a->slot[SPX_COL]->data + spx_ptr_at(a, R);
-    const int64_t last = spx_ptr_at(csr, spx_min((R + 1) * a->block_rows, a->nrows));
+    const int64_t last = spx_ptr_at(csr, spx_min((R + 1) * a->layout.block_rows, a->nrows));
     int32_t n = 0;
-    for (int64_t k = spx_ptr_at(csr, R * a->block_rows); k < last; k = past_block(col, k, last, bc)) {
+    for (int64_t k = spx_ptr_at(csr, R * a->layout.block_rows); k < last; k = past_block(col, k, last, bc)) {
         const int64_t C = spx_divide(col[k], bc);
-        if (mark[C]) continue;
+        int32_t *mark = spx_mark(marks, C);
+        if (*mark) continue;
         out[n++] = (int32_t)C;
-        mark[C] = n;
+        *mark = n;
     }
     sort_columns(out, n);
-    for (int32_t b = 0; b < n; b++) mark[out[b]] = b + 1;
+    for (int32_t b = 0; b < n; b++) *spx_mark(marks, out[b]) = b + 1;
 }
 
 static bool rises(const int32_t *col, int64_t first, int64_t last)
@@ -268,22 +348,24 @@ static bool rises(const int32_t *col, int64_t first, int64_t last)
 }
 
 /* Row i of block row R; answers how many slots it takes. In a row that rises no slot is met twice. */
-static int64_t fill_row(const fill_job *j, int64_t R, int64_t i, spx_divisor bc, const int32_t *mark)
+static int64_t fill_row(const fill_job *j, int64_t R, int64_t i, spx_divisor bc, spx_marks *marks)
 {
     const spx_sparse *csr = j->csr, *a = j->bsr;
     const int32_t *col = spx_data(csr, SPX_COL);
     const void *val_in = spx_data(csr, SPX_VAL);
     void *val = a->slot[SPX_VAL]->data;
-    const bool wide = spx_type_bytes(a->val_type) == 8;
-    const int64_t size = block_size(a), r = R * a->block_rows + i, first = spx_ptr_at(csr, r), last = spx_ptr_at(csr, r + 1);
+    const size_t each = spx_type_bytes(a->val_type);
+    const int64_t size = block_size(a), r = R * a->layout.block_rows + i, first = spx_ptr_at(csr, r),
+                  last = spx_ptr_at(csr, r + 1);
     const bool once = rises(col, first, last);
     int64_t distinct = 0;
     for (int64_t k = first, next; k < last; k = next) {
-        const int64_t C = spx_divide(col[k], bc), b = spx_ptr_at(a, R) + mark[C] - 1, to = i * bc.by - C * bc.by;
+        const int64_t C = spx_divide(col[k], bc), to = i * bc.by - C * bc.by;
+        const int64_t b = spx_ptr_at(a, R) + *spx_mark(marks, C) - 1;
         uint64_t *bits = (uint64_t *)a->slot[SPX_BITS]->data + b * words(a);
         next = past_block(col, k, last, bc);
         for (int64_t e = k; once && e < next; e++) {
-            spx_value_copy(val, b * size + to + col[e], val_in, e, wide);
+            spx_value_copy(val, b * size + to + col[e], val_in, e, each);
             bits[(to + col[e]) / 64] |= 1ull << (to + col[e]) % 64;
         }
         distinct += once ? next - k : 0;
@@ -292,7 +374,7 @@ static int64_t fill_row(const fill_job *j, int64_t R, int64_t i, spx_divisor bc,
             uint64_t *word = &bits[at / 64], bit = 1ull << at % 64;
             const bool there = *word & bit;
             if (there) spx_value_add(val, b * size + at, val_in, e, a->val_type);
-            else spx_value_copy(val, b * size + at, val_in, e, wide);
+            else spx_value_copy(val, b * size + at, val_in, e, each);
             distinct += !there;
             *word |= bit;
         }
@@ -305,23 +387,23 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     fill_job *j = arg;
     const spx_sparse *a = j->bsr;
     const int32_t *col = spx_data(a, SPX_COL);
-    int32_t *mark = j->mark + (int64_t)thread * j->columns;
-    const spx_divisor bc = spx_divisor_of(a->block_cols);
+    spx_marks *marks = &j->marks[thread];
+    const spx_divisor bc = spx_divisor_of(a->layout.block_cols);
     const size_t each = spx_type_bytes(a->val_type);
     const int64_t size = block_size(a), w = words(a);
     int64_t distinct = 0, inside = 0;
-    memset(mark, 0, (size_t)j->columns * sizeof *mark);
     for (int64_t R = begin; R < end; R++) {
         const int64_t first = spx_ptr_at(a, R), last = spx_ptr_at(a, R + 1);
         if (first == last) continue;
-        place_blocks(j, R, bc, mark);
-        memset((char *)a->slot[SPX_VAL]->data + (size_t)(first * size) * each, 0, (size_t)((last - first) * size) * each);
-        memset((uint64_t *)a->slot[SPX_BITS]->data + first * w, 0, (size_t)((last - first) * w) * sizeof(uint64_t));
-        for (int64_t i = 0; i < spx_min(a->block_rows, a->nrows - R * a->block_rows); i++) distinct += fill_row(j, R, i, bc, mark);
-        for (int64_t b = first; b < last; b++) {
-            mark[col[b]] = 0;
-            inside += inside_block(a, R, col[b]);
-        }
+        place_blocks(j, R, bc, marks);
+        memset((char *)a->slot[SPX_VAL]->data + (size_t)(first * size) * each, 0,
+               (size_t)((last - first) * size) * each);
+        memset((uint64_t *)a->slot[SPX_BITS]->data + first * w, 0,
+               (size_t)((last - first) * w) * sizeof(uint64_t));
+        for (int64_t i = 0; i < spx_min(a->layout.block_rows, a->nrows - R * a->layout.block_rows); i++)
+            distinct += fill_row(j, R, i, bc, marks);
+        for (int64_t b = first; b < last; b++) inside += inside_block(a, R, col[b]);
+        spx_marks_clear(marks, col + first, last - first);
     }
     j->distinct += distinct;
     j->inside += inside;
@@ -329,11 +411,13 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
 
 static spmvx_status fill(const spmvx_context *ctx, const spx_sparse *csr, spx_sparse *a)
 {
-    const int64_t threads = spx_threads_for(ctx->threads, csr->nnz);
-    fill_job j = { .csr = csr, .bsr = a, .columns = spx_ceil_div(a->ncols, a->block_cols) + 1 };
-    SPX_TRY(spx_alloc(ctx, spx_bytes(threads * j.columns, sizeof *j.mark), "marks of the block columns", &j.mark));
-    spx_parallel((int)threads, block_rows_of(a), fill_body, &j);
-    spx_free(ctx, j.mark);
+    const int threads = spx_threads_for(ctx->threads, csr->nnz);
+    fill_job j = { .csr = csr, .bsr = a };
+    const spmvx_status s =
+        make_marks(ctx, csr, a->layout.block_rows, a->layout.block_cols, threads, &j.marks);
+    if (s == SPMVX_OK) spx_parallel(threads, block_rows_of(a), fill_body, &j);
+    drop_marks(ctx, threads, j.marks);
+    if (s != SPMVX_OK) return s;
     a->nnz = j.distinct;
     if (a->nnz == j.inside) {
         spx_array_drop(a->slot[SPX_BITS]);
@@ -342,26 +426,37 @@ static spmvx_status fill(const spmvx_context *ctx, const spx_sparse *csr, spx_sp
     return SPMVX_OK;
 }
 
-static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
+                             spx_sparse *out)
 {
-    int64_t br = build->layout.block_rows, bc = build->layout.block_cols, blocks, *count;
-    if (br) SPX_TRY(check_block(ctx, "options.block_rows", br));
-    if (bc) SPX_TRY(check_block(ctx, "options.block_cols", bc));
-    if (!br || !bc) SPX_TRY(spx_bsr_choose(ctx, csr, &br, &bc, &blocks));
+    spx_look chosen = { .layout = build->layout };
+    int64_t blocks, *count;
+    if (!chosen.layout.block_rows || !chosen.layout.block_cols)
+        SPX_TRY(look(ctx, csr, NULL, &build->layout, &chosen));
+    const int64_t br = chosen.layout.block_rows, bc = chosen.layout.block_cols;
     SPX_TRY(count_blocks(ctx, csr, br, bc, &count, &blocks));
-    spx_sparse a = { .format = SPMVX_BSR, .val_type = csr->val_type, .nrows = csr->nrows, .ncols = csr->ncols, .stored = blocks * br * bc, .block_rows = br,
-                     .block_cols = bc };
+    spx_sparse a = { .format = SPMVX_BSR,
+                     .val_type = csr->val_type,
+                     .nrows = csr->nrows,
+                     .ncols = csr->ncols,
+                     .stored = blocks * br * bc,
+                     .layout = { .block_rows = br, .block_cols = bc } };
     a.ptr_type = spx_count_type(a.stored);
     const int64_t rows = block_rows_of(&a);
-    const size_t index = spx_plus(spx_bytes(rows + 1, spx_type_bytes(a.ptr_type)), spx_bytes(blocks, 4 + 8 * (size_t)words(&a)));
-    spmvx_status s = spx_budget(ctx, "BSR", spx_plus(index, spx_bytes(a.stored, spx_type_bytes(a.val_type))), csr, build);
+    /* without the presence bits, which are dropped where every slot is an entry */
+    const size_t index =
+        spx_plus(spx_bytes(rows + 1, spx_type_bytes(a.ptr_type)), spx_bytes(blocks, sizeof(int32_t)));
+    spmvx_status s = spx_build_check(
+        ctx, "BSR", spx_plus(index, spx_bytes(a.stored, spx_type_bytes(a.val_type))), csr, build);
     if (s == SPMVX_OK) s = spx_array_new(ctx, rows + 1, spx_type_bytes(a.ptr_type), "ptr", &a.slot[SPX_PTR]);
     if (s == SPMVX_OK) s = spx_array_new(ctx, blocks, sizeof(int32_t), "col", &a.slot[SPX_COL]);
     if (s == SPMVX_OK) s = spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "val", &a.slot[SPX_VAL]);
-    if (s == SPMVX_OK) s = spx_array_new(ctx, blocks * words(&a), sizeof(uint64_t), "presence bits", &a.slot[SPX_BITS]);
+    if (s == SPMVX_OK)
+        s = spx_array_new(ctx, blocks * words(&a), sizeof(uint64_t), "presence bits", &a.slot[SPX_BITS]);
     if (s == SPMVX_OK) {
         spx_index_put(a.slot[SPX_PTR]->data, a.ptr_type, 0, 0);
-        for (int64_t R = 0; R < rows; R++) spx_index_put(a.slot[SPX_PTR]->data, a.ptr_type, R + 1, spx_ptr_at(&a, R) + count[R]);
+        for (int64_t R = 0; R < rows; R++)
+            spx_index_put(a.slot[SPX_PTR]->data, a.ptr_type, R + 1, spx_ptr_at(&a, R) + count[R]);
         s = fill(ctx, csr, &a);
     }
     spx_free(ctx, count);
@@ -373,14 +468,14 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
 static int64_t place(const spx_sparse *a, int64_t row, int64_t col)
 {
     const int32_t *c = spx_data(a, SPX_COL);
-    const int64_t R = row / a->block_rows, C = col / a->block_cols;
+    const int64_t R = row / a->layout.block_rows, C = col / a->layout.block_cols;
     int64_t low = spx_ptr_at(a, R), high = spx_ptr_at(a, R + 1) - 1;
     while (low < high) {
         const int64_t mid = low + (high - low) / 2;
         if (c[mid] < C) low = mid + 1;
         else high = mid;
     }
-    return low * block_size(a) + in_block(a, row % a->block_rows, col % a->block_cols);
+    return low * block_size(a) + in_block(a, row % a->layout.block_rows, col % a->layout.block_cols);
 }
 
 /* ---- back to CSR: blocks in their order, so rows ascend by column when the blocks do ---- */
@@ -394,15 +489,17 @@ static bool present(const spx_sparse *a, int64_t b, int64_t at)
 static int64_t walk_row(const spx_sparse *a, int64_t r, spx_sparse *csr, int64_t to)
 {
     const int32_t *col = spx_data(a, SPX_COL);
-    const int64_t R = r / a->block_rows;
+    const int64_t R = r / a->layout.block_rows;
     int64_t n = 0;
     for (int64_t b = spx_ptr_at(a, R); b < spx_ptr_at(a, R + 1); b++)
-        for (int64_t j = 0; j < spx_min(a->block_cols, a->ncols - col[b] * a->block_cols); j++) {
-            const int64_t at = in_block(a, r % a->block_rows, j);
+        for (int64_t j = 0; j < spx_min(a->layout.block_cols, a->ncols - col[b] * a->layout.block_cols);
+             j++) {
+            const int64_t at = in_block(a, r % a->layout.block_rows, j);
             if (!present(a, b, at)) continue;
             if (to >= 0) {
-                ((int32_t *)csr->slot[SPX_COL]->data)[to + n] = (int32_t)(col[b] * a->block_cols + j);
-                spx_value_copy(csr->slot[SPX_VAL]->data, to + n, spx_data(a, SPX_VAL), b * block_size(a) + at, spx_type_bytes(a->val_type) == 8);
+                ((int32_t *)csr->slot[SPX_COL]->data)[to + n] = (int32_t)(col[b] * a->layout.block_cols + j);
+                spx_value_copy(csr->slot[SPX_VAL]->data, to + n, spx_data(a, SPX_VAL), b * block_size(a) + at,
+                               spx_type_bytes(a->val_type));
             }
             n++;
         }
@@ -439,9 +536,12 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
 static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
     if (a->slot[SPX_BITS])
-        return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED, "matrix is BSR with %" PRId64 " empty slots, which arrays cannot tell; convert it to CSR or COO", inside(a) - a->nnz);
-    v->block_rows = a->block_rows;
-    v->block_cols = a->block_cols;
+        return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED,
+                        "matrix is BSR with %" PRId64
+                        " empty slots, which arrays cannot tell; convert it to CSR or COO",
+                        inside(a) - a->nnz);
+    v->block_rows = a->layout.block_rows;
+    v->block_cols = a->layout.block_cols;
     v->block_order = a->block_order;
     v->ptr = spx_data(a, SPX_PTR);
     v->col = spx_data(a, SPX_COL);
@@ -449,4 +549,26 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
     return SPMVX_OK;
 }
 
-const spx_format spx_format_bsr = { SPMVX_BSR, "BSR", take, from_csr, to_csr, view, place };
+static const spx_layout_key layout[] = {
+    { "block_rows", offsetof(spx_layout, block_rows), 1, MAX_BLOCK, 0, false },
+    { "block_cols", offsetof(spx_layout, block_cols), 1, MAX_BLOCK, 0, false },
+    { 0 },
+};
+
+const spx_format spx_format_bsr = {
+    .format = SPMVX_BSR,
+    .place = SPMVX_HOST,
+    .name = "BSR",
+    .layout = layout,
+    .opaque_values = true,
+    .pointers = pointers,
+    .measure = measure,
+    .check = check,
+    .describe = describe,
+    .view = view,
+    .look = look,
+    .setup_ns = setup_ns,
+    .from_csr = from_csr,
+    .to_csr = to_csr,
+    .place_of = place,
+};

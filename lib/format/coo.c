@@ -1,31 +1,34 @@
-/* COO: row[nnz], col[nnz], val[nnz], in any order. To CSR by a counting sort over rows that keeps the order of a row's
- * entries: every thread counts its run of entries, a scan over rows and runs gives each its place, and they move.
+/* COO: row[nnz], col[nnz], val[nnz], in any order. To CSR by a counting sort over rows that keeps the
+ * order of a row's entries: every thread counts its run of entries, a scan over rows and runs gives each
+ * its place, and they move.
  * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "core/order.h"
 #include "core/threads.h"
-#include "format/take.h"
+#include "format/import.h"
 
 enum { STEP = 16384 };
 
-static spmvx_status take(const spmvx_context *ctx, const spmvx_arrays *a, bool borrow, bool trust, spx_sparse *out)
+static spmvx_status measure(const spmvx_context *ctx, const spmvx_arrays *a, int64_t end, spx_lengths *n)
 {
-    SPX_TRY(spx_take_present(ctx, "row", a->row, a->nnz));
-    SPX_TRY(spx_take_present(ctx, "col", a->col, a->nnz));
-    SPX_TRY(spx_take_present(ctx, "val", a->val, a->nnz));
-    if (!trust) {
-        SPX_TRY(spx_take_indices(ctx, "row", a->row, a->idx_type, a->nnz, 0, a->nrows, "rows"));
-        SPX_TRY(spx_take_indices(ctx, "col", a->col, a->idx_type, a->nnz, 0, a->ncols, "columns"));
-    }
-    *out = (spx_sparse){ .format = SPMVX_COO, .val_type = a->val_type, .ptr_type = SPMVX_I32, .nrows = a->nrows, .ncols = a->ncols,
-                         .nnz = a->nnz, .stored = a->nnz };
-    spmvx_status s = spx_take_copy(ctx, "row", a->row, a->idx_type, SPMVX_I32, a->nnz, borrow, &out->slot[SPX_ROW]);
-    if (s == SPMVX_OK) s = spx_take_copy(ctx, "col", a->col, a->idx_type, SPMVX_I32, a->nnz, borrow, &out->slot[SPX_COL]);
-    if (s == SPMVX_OK) s = spx_take_copy(ctx, "val", a->val, a->val_type, a->val_type, a->nnz, borrow, &out->slot[SPX_VAL]);
-    if (s != SPMVX_OK) spx_sparse_drop(out);
-    return s;
+    (void)ctx, (void)end;
+    *n = (spx_lengths){ .ptr = -1, .row = a->nnz, .col = a->nnz, .val = a->nnz };
+    return SPMVX_OK;
+}
+
+static spmvx_status check(const spmvx_context *ctx, const spmvx_arrays *a, const spx_lengths *n, bool trust)
+{
+    if (trust) return SPMVX_OK;
+    SPX_TRY(spx_import_indices(ctx, "row", a->row, a->idx_type, n->row, 0, a->nrows, "rows"));
+    return spx_import_indices(ctx, "col", a->col, a->idx_type, n->col, 0, a->ncols, "columns");
+}
+
+static double setup_ns(const spx_features *f, const spx_look *look)
+{
+    (void)look;
+    return 1.0 * (double)f->nnz / f->threads;
 }
 
 /* ---- from CSR: spell the rows out ---- */
@@ -43,10 +46,11 @@ static void expand_body(void *arg, int thread, int64_t begin, int64_t end)
         for (int64_t k = spx_ptr_at(e->csr, r); k < spx_ptr_at(e->csr, r + 1); k++) e->row[k] = (int32_t)r;
 }
 
-static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
+                             spx_sparse *out)
 {
     const size_t bytes = spx_bytes(csr->nnz, 8 + spx_type_bytes(csr->val_type));
-    SPX_TRY(spx_budget(ctx, "COO", bytes, csr, build));
+    SPX_TRY(spx_build_check(ctx, "COO", bytes, csr, build));
     spx_array *row;
     SPX_TRY(spx_array_new(ctx, csr->nnz, sizeof(int32_t), "row", &row));
     expand_job e = { csr, row->data };
@@ -66,8 +70,8 @@ typedef struct sort_job {
     const void *val;
     size_t each;
     int64_t nnz, nrows, runs;
-    int64_t *place;           /* runs x nrows: counts, then where the run's next entry of the row goes */
-    int64_t *chunk_total;     /* per chunk of rows */
+    int64_t *place;       /* runs x nrows: counts, then where the run's next entry of the row goes */
+    int64_t *chunk_total; /* per chunk of rows */
     void *ptr;
     spmvx_type ptr_type;
     int32_t *col_out;
@@ -81,7 +85,8 @@ static void count_body(void *arg, int thread, int64_t begin, int64_t end)
     for (int64_t run = begin; run < end; run++) {
         int64_t *count = j->place + run * j->nrows;
         memset(count, 0, (size_t)j->nrows * sizeof *count);
-        for (int64_t i = spx_part(j->nnz, j->runs, run); i < spx_part(j->nnz, j->runs, run + 1); i++) count[j->row[i]]++;
+        for (int64_t i = spx_part(j->nnz, j->runs, run); i < spx_part(j->nnz, j->runs, run + 1); i++)
+            count[j->row[i]]++;
     }
 }
 
@@ -124,7 +129,7 @@ static void move_body(void *arg, int thread, int64_t begin, int64_t end)
         for (int64_t i = spx_part(j->nnz, j->runs, run); i < spx_part(j->nnz, j->runs, run + 1); i++) {
             const int64_t to = place[j->row[i]]++;
             j->col_out[to] = j->col[i];
-            spx_value_copy(j->val_out, to, j->val, i, j->each == 8);
+            spx_value_copy(j->val_out, to, j->val, i, j->each);
         }
     }
 }
@@ -133,8 +138,10 @@ static spmvx_status sort_rows(const spmvx_context *ctx, sort_job *j, bool move)
 {
     const int threads = spx_threads_for(ctx->threads, j->nnz);
     const int64_t chunks = spx_ceil_div(j->nrows, STEP);
-    SPX_TRY(spx_alloc(ctx, spx_bytes(j->runs, spx_bytes(j->nrows, sizeof(int64_t))), "counts of the rows", &j->place));
-    const spmvx_status s = spx_alloc(ctx, spx_bytes(chunks, sizeof(int64_t)), "counts of the rows", &j->chunk_total);
+    SPX_TRY(spx_alloc(ctx, spx_bytes(j->runs, spx_bytes(j->nrows, sizeof(int64_t))), "counts of the rows",
+                      &j->place));
+    const spmvx_status s =
+        spx_alloc(ctx, spx_bytes(chunks, sizeof(int64_t)), "counts of the rows", &j->chunk_total);
     if (s == SPMVX_OK) {
         spx_parallel(threads, j->runs, count_body, j);
         spx_parallel(threads, chunks, total_body, j);
@@ -159,30 +166,36 @@ static int64_t runs_for(const spmvx_context *ctx, int64_t nrows, int64_t nnz)
     return spx_max(1, spx_min(spx_threads_for(ctx->threads, nnz), nnz / spx_max(nrows, 1)));
 }
 
-size_t spx_coo_to_csr_bytes(const spmvx_context *ctx, int64_t nrows, int64_t nnz, size_t val_bytes)
-{
-    const size_t csr = spx_plus(spx_bytes(nnz, sizeof(int32_t) + val_bytes), spx_bytes(nrows + 1, spx_type_bytes(spx_count_type(nnz))));
-    return spx_plus(csr, spx_bytes(runs_for(ctx, nrows, nnz) * nrows + nrows / STEP + 1, sizeof(int64_t)));
-}
-
 static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
 {
     const bool sorted = spx_ascending(ctx, spx_data(a, SPX_ROW), a->nnz);
-    spx_sparse c = { .format = SPMVX_CSR, .val_type = a->val_type, .ptr_type = spx_count_type(a->nnz), .nrows = a->nrows,
-                     .ncols = a->ncols, .nnz = a->nnz, .stored = a->nnz };
+    spx_sparse c = { .format = SPMVX_CSR,
+                     .val_type = a->val_type,
+                     .ptr_type = spx_count_type(a->nnz),
+                     .nrows = a->nrows,
+                     .ncols = a->ncols,
+                     .nnz = a->nnz,
+                     .stored = a->nnz };
     spmvx_status s = spx_array_new(ctx, a->nrows + 1, spx_type_bytes(c.ptr_type), "ptr", &c.slot[SPX_PTR]);
     if (sorted) {
         c.slot[SPX_COL] = spx_array_share(a->slot[SPX_COL]);
         c.slot[SPX_VAL] = spx_array_share(a->slot[SPX_VAL]);
     } else {
         if (s == SPMVX_OK) s = spx_array_new(ctx, a->nnz, sizeof(int32_t), "col", &c.slot[SPX_COL]);
-        if (s == SPMVX_OK) s = spx_array_new(ctx, a->nnz, spx_type_bytes(a->val_type), "val", &c.slot[SPX_VAL]);
+        if (s == SPMVX_OK)
+            s = spx_array_new(ctx, a->nnz, spx_type_bytes(a->val_type), "val", &c.slot[SPX_VAL]);
     }
     if (s == SPMVX_OK) {
-        sort_job j = { .row = spx_data(a, SPX_ROW), .col = spx_data(a, SPX_COL), .val = spx_data(a, SPX_VAL),
-                       .each = spx_type_bytes(a->val_type), .nnz = a->nnz, .nrows = a->nrows,
+        sort_job j = { .row = spx_data(a, SPX_ROW),
+                       .col = spx_data(a, SPX_COL),
+                       .val = spx_data(a, SPX_VAL),
+                       .each = spx_type_bytes(a->val_type),
+                       .nnz = a->nnz,
+                       .nrows = a->nrows,
                        .runs = runs_for(ctx, a->nrows, a->nnz),
-                       .ptr = c.slot[SPX_PTR]->data, .ptr_type = c.ptr_type, .col_out = c.slot[SPX_COL]->data,
+                       .ptr = c.slot[SPX_PTR]->data,
+                       .ptr_type = c.ptr_type,
+                       .col_out = c.slot[SPX_COL]->data,
                        .val_out = c.slot[SPX_VAL]->data };
         s = sort_rows(ctx, &j, !sorted);
     }
@@ -199,4 +212,15 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
     return SPMVX_OK;
 }
 
-const spx_format spx_format_coo = { SPMVX_COO, "COO", take, from_csr, to_csr, view, NULL };
+const spx_format spx_format_coo = {
+    .format = SPMVX_COO,
+    .place = SPMVX_HOST,
+    .name = "COO",
+    .opaque_values = true,
+    .measure = measure,
+    .check = check,
+    .view = view,
+    .setup_ns = setup_ns,
+    .from_csr = from_csr,
+    .to_csr = to_csr,
+};

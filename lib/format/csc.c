@@ -1,29 +1,36 @@
-/* CSC: ptr[ncols+1], row[nnz], val[nnz]: the CSR of the transpose. Columns hold their entries in the order of the rows.
- * Where a row's columns did not ascend, `order` keeps each entry's place in CSR, so that the way back is exact.
- * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Duff, Grimes & Lewis, ACM TOMS 15(1), 1989. */
+/* CSC: ptr[ncols+1], row[nnz], val[nnz]: the CSR of the transpose. Columns hold their entries in the order
+ * of the rows. Where a row's columns did not ascend, `order` keeps each entry's place in CSR, so that the
+ * way back is exact.
+ * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Duff, Grimes & Lewis, ACM TOMS
+ * 15(1), 1989. */
 #include <inttypes.h>
 
 #include "format/build.h"
 
-static spmvx_status take(const spmvx_context *ctx, const spmvx_arrays *a, bool borrow, bool trust, spx_sparse *out)
+static spmvx_status pointers(const spmvx_context *ctx, const spmvx_arrays *a, int64_t *count)
 {
-    if (!a->ptr) return spx_fail_null(ctx, "arrays.ptr");
-    SPX_TRY(spx_take_present(ctx, "row", a->row, a->nnz));
-    SPX_TRY(spx_take_present(ctx, "val", a->val, a->nnz));
-    const int64_t end = spx_index_at(a->ptr, a->ptr_type, a->ncols);
-    if (end != a->nnz)
-        return spx_fail(ctx, SPMVX_ERR_SHAPE, "arrays.ptr[%" PRId64 "] is %" PRId64 ", and arrays.nnz is %" PRId64, a->ncols, end, a->nnz);
-    if (!trust) {
-        SPX_TRY(spx_take_pointers(ctx, a->ptr, a->ptr_type, a->ncols));
-        SPX_TRY(spx_take_indices(ctx, "row", a->row, a->idx_type, a->nnz, 0, a->nrows, "rows"));
-    }
-    *out = (spx_sparse){ .format = SPMVX_CSC, .val_type = a->val_type, .nrows = a->nrows, .ncols = a->ncols, .nnz = a->nnz, .stored = a->nnz };
-    out->ptr_type = borrow ? a->ptr_type : spx_count_type(a->nnz);
-    spmvx_status s = spx_take_copy(ctx, "ptr", a->ptr, a->ptr_type, out->ptr_type, a->ncols + 1, borrow, &out->slot[SPX_PTR]);
-    if (s == SPMVX_OK) s = spx_take_copy(ctx, "row", a->row, a->idx_type, SPMVX_I32, a->nnz, borrow, &out->slot[SPX_ROW]);
-    if (s == SPMVX_OK) s = spx_take_copy(ctx, "val", a->val, a->val_type, a->val_type, a->nnz, borrow, &out->slot[SPX_VAL]);
-    if (s != SPMVX_OK) spx_sparse_drop(out);
-    return s;
+    (void)ctx;
+    *count = a->ncols + 1;
+    return SPMVX_OK;
+}
+
+static spmvx_status measure(const spmvx_context *ctx, const spmvx_arrays *a, int64_t end, spx_lengths *n)
+{
+    *n = (spx_lengths){ .ptr = a->ncols + 1, .row = a->nnz, .col = -1, .val = a->nnz };
+    return spx_import_end(ctx, a, n->ptr, end);
+}
+
+static spmvx_status check(const spmvx_context *ctx, const spmvx_arrays *a, const spx_lengths *n, bool trust)
+{
+    if (trust) return SPMVX_OK;
+    SPX_TRY(spx_import_pointers(ctx, a->ptr, a->ptr_type, a->ncols));
+    return spx_import_indices(ctx, "row", a->row, a->idx_type, n->row, 0, a->nrows, "rows");
+}
+
+static double setup_ns(const spx_features *f, const spx_look *look)
+{
+    (void)look;
+    return 12.0 * (double)f->nnz / f->threads;
 }
 
 typedef struct sorted_check {
@@ -48,7 +55,8 @@ static spmvx_status positions_of(const spmvx_context *ctx, const spx_sparse *csr
     p.val_type = spx_count_type(csr->nnz);
     p.slot[SPX_VAL] = NULL;
     p = spx_sparse_share(&p);
-    const spmvx_status s = spx_array_new(ctx, csr->nnz, spx_type_bytes(p.val_type), "an order of the entries", &p.slot[SPX_VAL]);
+    const spmvx_status s =
+        spx_array_new(ctx, csr->nnz, spx_type_bytes(p.val_type), "an order of the entries", &p.slot[SPX_VAL]);
     if (s != SPMVX_OK) {
         spx_sparse_drop(&p);
         return s;
@@ -69,12 +77,17 @@ static spmvx_status keep_order(const spmvx_context *ctx, const spx_sparse *csr, 
     return s;
 }
 
-static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
+                             spx_sparse *out)
 {
     sorted_check check = { .csr = csr };
     spx_over_rows(ctx, csr, sorted_body, &check);
-    const size_t each = 4 + spx_type_bytes(csr->val_type) + (check.unsorted ? spx_type_bytes(spx_count_type(csr->nnz)) : 0);
-    SPX_TRY(spx_budget(ctx, "CSC", spx_plus(spx_bytes(csr->nnz, each), spx_bytes(csr->ncols + 1, spx_type_bytes(spx_count_type(csr->nnz)))), csr, build));
+    const size_t each =
+        4 + spx_type_bytes(csr->val_type) + (check.unsorted ? spx_type_bytes(spx_count_type(csr->nnz)) : 0);
+    SPX_TRY(spx_build_check(ctx, "CSC",
+                            spx_plus(spx_bytes(csr->nnz, each),
+                                     spx_bytes(csr->ncols + 1, spx_type_bytes(spx_count_type(csr->nnz)))),
+                            csr, build));
     spx_sparse c = { 0 };
     SPX_TRY(spx_transpose_csr(ctx, csr, &c));
     c.format = SPMVX_CSC;
@@ -97,14 +110,15 @@ static spmvx_status to_csr_by_order(const spmvx_context *ctx, const spx_sparse *
     void *ptr = c.slot[SPX_PTR]->data;
     const spmvx_type order_type = spx_count_type(a->nnz);
     for (int64_t r = 0; r < a->nrows; r++) spx_index_put(ptr, c.ptr_type, r + 1, 0);
-    for (int64_t k = 0; k < a->nnz; k++) spx_index_put(ptr, c.ptr_type, row[k] + 1, spx_index_at(ptr, c.ptr_type, row[k] + 1) + 1);
+    for (int64_t k = 0; k < a->nnz; k++)
+        spx_index_put(ptr, c.ptr_type, row[k] + 1, spx_index_at(ptr, c.ptr_type, row[k] + 1) + 1);
     spx_running_sum(ptr, c.ptr_type, a->nrows);
-    const bool wide = spx_type_bytes(a->val_type) == 8;
+    const size_t each = spx_type_bytes(a->val_type);
     for (int64_t j = 0; j < a->ncols; j++)
         for (int64_t k = spx_ptr_at(a, j); k < spx_ptr_at(a, j + 1); k++) {
             const int64_t to = spx_index_at(a->slot[SPX_ORDER]->data, order_type, k);
             ((int32_t *)c.slot[SPX_COL]->data)[to] = (int32_t)j;
-            spx_value_copy(c.slot[SPX_VAL]->data, to, spx_data(a, SPX_VAL), k, wide);
+            spx_value_copy(c.slot[SPX_VAL]->data, to, spx_data(a, SPX_VAL), k, each);
         }
     *csr = c;
     return SPMVX_OK;
@@ -113,7 +127,7 @@ static spmvx_status to_csr_by_order(const spmvx_context *ctx, const spx_sparse *
 static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
 {
     if (a->slot[SPX_ORDER]) return to_csr_by_order(ctx, a, csr);
-    spx_sparse t = *a;   /* the CSR of the transpose */
+    spx_sparse t = *a; /* the CSR of the transpose */
     t.format = SPMVX_CSR;
     t.nrows = a->ncols;
     t.ncols = a->nrows;
@@ -130,4 +144,16 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
     return SPMVX_OK;
 }
 
-const spx_format spx_format_csc = { SPMVX_CSC, "CSC", take, from_csr, to_csr, view, NULL };
+const spx_format spx_format_csc = {
+    .format = SPMVX_CSC,
+    .place = SPMVX_HOST,
+    .name = "CSC",
+    .opaque_values = true,
+    .pointers = pointers,
+    .measure = measure,
+    .check = check,
+    .view = view,
+    .setup_ns = setup_ns,
+    .from_csr = from_csr,
+    .to_csr = to_csr,
+};

@@ -1,10 +1,12 @@
-/* CSR5: the entries of CSR in tiles of omega lanes by sigma entries; a lane holds sigma consecutive entries, and a tile is
- * stored transposed, entry j of lane i at j*omega + i. What does not fill a tile stays at the end as it is in CSR.
- *   tile_ptr    (slot TILE, u32)  row of each tile's first entry, top bit: empty rows lie among the tile's rows
- *   descriptor  (slot DESC)       bit_flag, y_offset, seg_offset of each lane, see core/csr5.h
- *   empty_offset (slots LIST_PTR, LIST)  for marked tiles: each segment's row, relative to the tile's first
- * tile_ptr has one element more, the row where what fills no tile begins; that rest is gone over by the row pointers, which
- * are kept for the way back, too. sigma follows the paper's rule <r,s,t,u> of the mean row length.
+/* CSR5: the entries of CSR in tiles of omega lanes by sigma entries; a lane holds sigma consecutive entries,
+ * and a tile is stored transposed, entry j of lane i at j*omega + i. What does not fill a tile stays at the
+ * end as it is in CSR.
+ *   tile_ptr      (slot TILE, u32) row of each tile's first entry; top bit: empty rows lie among its rows
+ *   descriptor    (slot DESC) bit_flag, y_offset, seg_offset of each lane, see core/csr5.h
+ *   empty_offset  (slots LIST_PTR, LIST) for marked tiles: each segment's row, relative to the tile's first
+ * tile_ptr has one element more, the row where what fills no tile begins; that rest is gone over by the row
+ * pointers, which are kept for the way back, too. sigma follows the paper's rule <r,s,t,u> of the mean row
+ * length.
  * Source: Liu & Vinter, CSR5: an efficient storage format for cross-platform SpMV, ICS 2015. */
 #include "core/csr5.h"
 
@@ -14,7 +16,9 @@
 #include "format/build.h"
 
 /* sigma is r up to r entries a row, the mean from r to s, s from s to t, u beyond. */
-static const struct { int64_t r, s, t, u; } rule = { 4, 32, 256, 4 };
+static const struct {
+    int64_t r, s, t, u;
+} rule = { 4, 32, 256, 4 };
 
 static int64_t sigma_for(const spx_sparse *csr)
 {
@@ -37,17 +41,19 @@ static int64_t row_of(const spx_sparse *csr, int64_t k)
 typedef struct tile_job {
     const spx_sparse *csr;
     spx_sparse *a;
-    int64_t tiles;              /* full ones */
+    int64_t tiles; /* full ones */
 } tile_job;
 
-enum { TILES = 64 };            /* of a chunk */
+enum { TILES = 64 }; /* of a chunk */
 
-/* The segments of a tile: rows that begin in it, and the one that its first entry belongs to. Writes flags to desc when it
- * is given and rows relative to the first to list when that is; tells whether empty rows lie among them. */
+/* The segments of a tile: rows that begin in it, and the one that its first entry belongs to. Writes flags
+ * to desc when it is given and rows relative to the first to list when that is; tells whether empty rows
+ * lie among them. */
 static int64_t walk_tile(const tile_job *j, int64_t t, spx_csr5_desc *desc, int32_t *list, bool *empty)
 {
     const spx_sparse *csr = j->csr;
-    const int64_t sigma = j->a->sigma, size = j->a->slice * sigma, first = t * size, row0 = row_of(csr, first);
+    const int64_t sigma = j->a->layout.lane_entries, size = j->a->layout.lanes * sigma, first = t * size,
+                  row0 = row_of(csr, first);
     int64_t segments = 1;
     *empty = false;
     if (desc) desc[0].bit_flag |= 1;
@@ -69,7 +75,7 @@ static void describe_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     const tile_job *j = arg;
-    const int64_t omega = j->a->slice, size = omega * j->a->sigma;
+    const int64_t omega = j->a->layout.lanes, size = omega * j->a->layout.lane_entries;
     uint32_t *tile_ptr = j->a->slot[SPX_TILE]->data;
     int64_t *list_ptr = j->a->slot[SPX_LIST_PTR]->data;
     for (int64_t t = begin * TILES; t < spx_min(end * TILES, j->tiles); t++) {
@@ -98,7 +104,8 @@ static void list_body(void *arg, int thread, int64_t begin, int64_t end)
     const int64_t *list_ptr = j->a->slot[SPX_LIST_PTR]->data;
     bool empty;
     for (int64_t t = begin * TILES; t < spx_min(end * TILES, j->tiles); t++)
-        if (list_ptr[t + 1] > list_ptr[t]) walk_tile(j, t, NULL, (int32_t *)j->a->slot[SPX_LIST]->data + list_ptr[t], &empty);
+        if (list_ptr[t + 1] > list_ptr[t])
+            walk_tile(j, t, NULL, (int32_t *)j->a->slot[SPX_LIST]->data + list_ptr[t], &empty);
 }
 
 /* Between CSR order and tile order, either way. */
@@ -108,35 +115,48 @@ static void permute_body(void *arg, int thread, int64_t begin, int64_t end)
     const tile_job *j = arg;
     const spx_sparse *from = j->csr, *to = j->a;
     const spx_sparse *csr5 = from->format == SPMVX_CSR5 ? from : to;
-    const int64_t omega = csr5->slice, sigma = csr5->sigma, size = omega * sigma;
-    const bool wide = spx_type_bytes(to->val_type) == 8;
+    const int64_t omega = csr5->layout.lanes, sigma = csr5->layout.lane_entries, size = omega * sigma;
+    const size_t each = spx_type_bytes(to->val_type);
     int32_t *col_out = to->slot[SPX_COL]->data;
     const int32_t *col = spx_data(from, SPX_COL);
     for (int64_t t = begin * TILES; t < spx_min(end * TILES, j->tiles + 1); t++) {
         const int64_t stop = spx_min((t + 1) * size, csr5->nnz);
         for (int64_t k = t * size; k < stop; k++) {
-            const int64_t at = k - t * size, there = t < j->tiles ? t * size + at % sigma * omega + at / sigma : k;
+            const int64_t at = k - t * size,
+                          there = t < j->tiles ? t * size + at % sigma * omega + at / sigma : k;
             const int64_t source = csr5 == to ? k : there, target = csr5 == to ? there : k;
             col_out[target] = col[source];
-            spx_value_copy(to->slot[SPX_VAL]->data, target, spx_data(from, SPX_VAL), source, wide);
+            spx_value_copy(to->slot[SPX_VAL]->data, target, spx_data(from, SPX_VAL), source, each);
         }
     }
 }
 
-static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
+                             spx_sparse *out)
 {
-    const int64_t omega = build->layout.param[0], sigma = build->layout.param[1] ? build->layout.param[1] : sigma_for(csr);
+    const int64_t omega = build->layout.lanes ? build->layout.lanes : SPX_CSR5_LANES,
+                  sigma = build->layout.lane_entries ? build->layout.lane_entries : sigma_for(csr);
     const int64_t size = omega * sigma, tiles = csr->nnz / size;
-    spx_sparse a = { .format = SPMVX_CSR5, .val_type = csr->val_type, .ptr_type = csr->ptr_type, .nrows = csr->nrows, .ncols = csr->ncols,
-                     .nnz = csr->nnz, .stored = csr->nnz, .slice = omega, .sigma = sigma };
-    const size_t descriptors = spx_bytes(tiles, (size_t)omega * sizeof(spx_csr5_desc) + sizeof(uint32_t) + sizeof(int64_t));
-    SPX_TRY(spx_budget(ctx, "CSR5", spx_plus(spx_sparse_bytes(csr, true), descriptors), csr, build));
+    spx_sparse a = { .format = SPMVX_CSR5,
+                     .val_type = csr->val_type,
+                     .ptr_type = csr->ptr_type,
+                     .nrows = csr->nrows,
+                     .ncols = csr->ncols,
+                     .nnz = csr->nnz,
+                     .stored = csr->nnz,
+                     .layout = { .lanes = omega, .lane_entries = sigma } };
+    const size_t descriptors =
+        spx_bytes(tiles, (size_t)omega * sizeof(spx_csr5_desc) + sizeof(uint32_t) + sizeof(int64_t));
+    SPX_TRY(spx_build_check(ctx, "CSR5", spx_plus(spx_sparse_bytes(csr, true), descriptors), csr, build));
     a.slot[SPX_PTR] = spx_array_share(csr->slot[SPX_PTR]);
     spmvx_status s = spx_array_new(ctx, csr->nnz, sizeof(int32_t), "col", &a.slot[SPX_COL]);
-    if (s == SPMVX_OK) s = spx_array_new(ctx, csr->nnz, spx_type_bytes(csr->val_type), "val", &a.slot[SPX_VAL]);
+    if (s == SPMVX_OK)
+        s = spx_array_new(ctx, csr->nnz, spx_type_bytes(csr->val_type), "val", &a.slot[SPX_VAL]);
     if (s == SPMVX_OK) s = spx_array_new(ctx, tiles + 1, sizeof(uint32_t), "tile_ptr", &a.slot[SPX_TILE]);
-    if (s == SPMVX_OK) s = spx_array_new(ctx, tiles * omega, sizeof(spx_csr5_desc), "tile descriptors", &a.slot[SPX_DESC]);
-    if (s == SPMVX_OK) s = spx_array_new(ctx, tiles + 1, sizeof(int64_t), "pointers to empty_offset", &a.slot[SPX_LIST_PTR]);
+    if (s == SPMVX_OK)
+        s = spx_array_new(ctx, tiles * omega, sizeof(spx_csr5_desc), "tile descriptors", &a.slot[SPX_DESC]);
+    if (s == SPMVX_OK)
+        s = spx_array_new(ctx, tiles + 1, sizeof(int64_t), "pointers to empty_offset", &a.slot[SPX_LIST_PTR]);
     tile_job j = { csr, &a, tiles };
     const int threads = spx_threads_for(ctx->threads, csr->nnz);
     if (s == SPMVX_OK) {
@@ -144,7 +164,8 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
         list_ptr[0] = 0;
         spx_parallel(threads, spx_ceil_div(tiles, TILES), describe_body, &j);
         for (int64_t t = 0; t < tiles; t++) list_ptr[t + 1] += list_ptr[t];
-        ((uint32_t *)a.slot[SPX_TILE]->data)[tiles] = (uint32_t)(tiles * size < csr->nnz ? row_of(csr, tiles * size) : spx_max(csr->nrows - 1, 0));
+        ((uint32_t *)a.slot[SPX_TILE]->data)[tiles] =
+            (uint32_t)(tiles * size < csr->nnz ? row_of(csr, tiles * size) : spx_max(csr->nrows - 1, 0));
         s = spx_array_new(ctx, list_ptr[tiles], sizeof(int32_t), "empty_offset", &a.slot[SPX_LIST]);
     }
     if (s != SPMVX_OK) {
@@ -159,7 +180,12 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
 
 static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
 {
-    spx_sparse c = { .format = SPMVX_CSR, .val_type = a->val_type, .ptr_type = a->ptr_type, .nrows = a->nrows, .ncols = a->ncols, .nnz = a->nnz,
+    spx_sparse c = { .format = SPMVX_CSR,
+                     .val_type = a->val_type,
+                     .ptr_type = a->ptr_type,
+                     .nrows = a->nrows,
+                     .ncols = a->ncols,
+                     .nnz = a->nnz,
                      .stored = a->nnz };
     c.slot[SPX_PTR] = spx_array_share(a->slot[SPX_PTR]);
     spmvx_status s = spx_array_new(ctx, a->nnz, sizeof(int32_t), "col", &c.slot[SPX_COL]);
@@ -168,7 +194,7 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
         spx_sparse_drop(&c);
         return s;
     }
-    tile_job j = { a, &c, a->nnz / (a->slice * a->sigma) };
+    tile_job j = { a, &c, a->nnz / (a->layout.lanes * a->layout.lane_entries) };
     spx_parallel(spx_threads_for(ctx->threads, a->nnz), spx_ceil_div(j.tiles + 1, TILES), permute_body, &j);
     *csr = c;
     return SPMVX_OK;
@@ -177,7 +203,37 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
 static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
     (void)a, (void)v;
-    return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED, "matrix is CSR5, which has no view; convert it to CSR or COO");
+    return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED,
+                    "matrix is CSR5, which has no view; convert it to CSR or COO");
 }
 
-const spx_format spx_format_csr5 = { SPMVX_CSR5, "CSR5", NULL, from_csr, to_csr, view, NULL };
+static double setup_ns(const spx_features *f, const spx_look *look)
+{
+    (void)look;
+    return 4.0 * (double)f->nnz / f->threads;
+}
+
+/* The row pointers are kept for the way back alone, but for what fills no tile. */
+static size_t idle_bytes(const spx_sparse *a)
+{
+    return a->slot[SPX_PTR]->bytes;
+}
+
+static const spx_layout_key layout[] = {
+    { "omega", offsetof(spx_layout, lanes), 1, SPX_CSR5_OMEGA, 0, true },
+    { "sigma", offsetof(spx_layout, lane_entries), 0, SPX_CSR5_SIGMA, 0, true },
+    { 0 },
+};
+
+const spx_format spx_format_csr5 = {
+    .format = SPMVX_CSR5,
+    .place = SPMVX_HOST,
+    .name = "CSR5",
+    .layout = layout,
+    .opaque_values = true,
+    .view = view,
+    .setup_ns = setup_ns,
+    .from_csr = from_csr,
+    .to_csr = to_csr,
+    .idle_bytes = idle_bytes,
+};

@@ -1,15 +1,23 @@
-/* DIA: whole diagonals: col[width] holds the offsets (column - row) in rising order, diagonal d of row r at d*nrows + r.
- * Slots that are entries of the source have a presence bit, so that a stored zero stays an entry and an empty slot never
- * meets x; without empty slots there are no bits. Bits of a diagonal begin at a word. Repeats are added up in input order.
+/* DIA: whole diagonals: col[width] holds the offsets (column - row) in rising order, diagonal d of row r
+ * at d*nrows + r. Slots that are entries of the source have a presence bit, so that a stored zero stays an
+ * entry and an empty slot never meets x; without empty slots there are no bits. Bits of a diagonal begin
+ * at a word. Repeats are added up in input order.
  * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Bell & Garland, SC 2009. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/build.h"
 
 /* Rows that diagonal `offset` crosses: begin ... end-1. */
-static int64_t first_row(int64_t offset) { return spx_max(0, -offset); }
-static int64_t last_row(const spx_sparse *a, int64_t offset) { return spx_max(first_row(offset), spx_min(a->nrows, a->ncols - offset)); }
+static int64_t first_row(int64_t offset)
+{
+    return spx_max(0, -offset);
+}
+static int64_t last_row(const spx_sparse *a, int64_t offset)
+{
+    return spx_max(first_row(offset), spx_min(a->nrows, a->ncols - offset));
+}
 
 static int64_t inside(const spx_sparse *a)
 {
@@ -31,70 +39,164 @@ static spmvx_status check_offsets(const spmvx_context *ctx, const spmvx_arrays *
     for (int64_t d = 0; d < a->width; d++) {
         const int64_t o = spx_index_at(a->col, a->idx_type, d);
         if (o <= -a->nrows || o >= a->ncols)
-            return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.col[%" PRId64 "] is %" PRId64 ", a diagonal outside of %" PRId64 " rows and %" PRId64 " columns", d, o,
-                            a->nrows, a->ncols);
+            return spx_fail(ctx, SPMVX_ERR_RANGE,
+                            "arrays.col[%" PRId64 "] is %" PRId64 ", a diagonal outside of %" PRId64
+                            " rows and %" PRId64 " columns",
+                            d, o, a->nrows, a->ncols);
         if (d && o <= spx_index_at(a->col, a->idx_type, d - 1))
-            return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.col[%" PRId64 "] is %" PRId64 ", not above the diagonal before it", d, o);
+            return spx_fail(ctx, SPMVX_ERR_RANGE,
+                            "arrays.col[%" PRId64 "] is %" PRId64 ", not above the diagonal before it", d, o);
     }
     return SPMVX_OK;
 }
 
-static spmvx_status take(const spmvx_context *ctx, const spmvx_arrays *a, bool borrow, bool trust, spx_sparse *out)
+static spmvx_status measure(const spmvx_context *ctx, const spmvx_arrays *a, int64_t end, spx_lengths *n)
 {
-    (void)trust;   /* the offsets are few */
+    (void)end;
     int64_t stored;
     if (a->width < 0) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "arrays.width is %" PRId64, a->width);
     if (__builtin_mul_overflow(a->width, a->nrows, &stored) || stored > INT64_MAX / 64)
-        return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.width is %" PRId64 ", which with %" PRId64 " rows overflows", a->width, a->nrows);
-    SPX_TRY(spx_take_present(ctx, "col", a->col, a->width));
-    SPX_TRY(spx_take_present(ctx, "val", a->val, stored));
+        return spx_fail(ctx, SPMVX_ERR_RANGE,
+                        "arrays.width is %" PRId64 ", which with %" PRId64 " rows overflows", a->width,
+                        a->nrows);
+    *n = (spx_lengths){ .ptr = -1, .row = -1, .col = a->width, .val = stored };
+    return SPMVX_OK;
+}
+
+/* The offsets are few, so they are read in any case. */
+static spmvx_status check(const spmvx_context *ctx, const spmvx_arrays *a, const spx_lengths *n, bool trust)
+{
+    (void)trust;
     SPX_TRY(check_offsets(ctx, a));
-    *out = (spx_sparse){ .format = SPMVX_DIA, .val_type = a->val_type, .ptr_type = SPMVX_I32, .nrows = a->nrows, .ncols = a->ncols, .nnz = a->nnz,
-                         .stored = stored, .width = a->width };
-    spmvx_status s = spx_take_copy(ctx, "col", a->col, a->idx_type, SPMVX_I32, a->width, borrow, &out->slot[SPX_COL]);
-    if (s == SPMVX_OK && inside(out) != a->nnz)
-        s = spx_fail(ctx, SPMVX_ERR_SHAPE, "arrays.nnz is %" PRId64 ", and the diagonals have %" PRId64 " places inside the matrix", a->nnz, inside(out));
-    if (s == SPMVX_OK) s = spx_take_copy(ctx, "val", a->val, a->val_type, a->val_type, stored, borrow, &out->slot[SPX_VAL]);
-    if (s != SPMVX_OK) spx_sparse_drop(out);
-    return s;
+    const spx_sparse m = { .nrows = a->nrows, .ncols = a->ncols };
+    int64_t places = 0;
+    for (int64_t d = 0; d < n->col; d++) {
+        const int64_t offset = spx_index_at(a->col, a->idx_type, d);
+        places += last_row(&m, offset) - first_row(offset);
+    }
+    if (places == a->nnz) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_SHAPE,
+                    "arrays.nnz is %" PRId64 ", and the diagonals have %" PRId64 " places inside the matrix",
+                    a->nnz, places);
+}
+
+static void describe(const spmvx_arrays *a, spx_sparse *m)
+{
+    m->width = a->width;
 }
 
 /* ---- from CSR ---- */
 
-/* The distinct offsets in rising order, by marks over all nrows + ncols - 1 diagonals. */
-static spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr, spx_array **offsets, int64_t *width)
+/* A set of diagonals, as offset + nrows, in a hash table that is at most half full; the entry k of a row
+ * is looked for first where the entry k of the row before was. */
+typedef struct diagonals {
+    int64_t *slots; /* -1: free */
+    int shift;      /* 64 minus the logarithm of their number */
+    int64_t count;
+} diagonals;
+
+static spmvx_status new_diagonals(const spmvx_context *ctx, int log, diagonals *d)
+{
+    const size_t bytes = spx_bytes((int64_t)1 << log, sizeof *d->slots);
+    *d = (diagonals){ .shift = 64 - log };
+    SPX_TRY(spx_alloc(ctx, bytes, "the set of diagonals", &d->slots));
+    memset(d->slots, 0xff, bytes);
+    return SPMVX_OK;
+}
+
+static void add_diagonal(diagonals *d, int64_t diagonal)
+{
+    const uint64_t last = UINT64_MAX >> d->shift;
+    uint64_t i = (uint64_t)diagonal * UINT64_C(0x9e3779b97f4a7c15) >> d->shift;
+    while (d->slots[i] >= 0 && d->slots[i] != diagonal) i = (i + 1) & last;
+    d->count += d->slots[i] < 0;
+    d->slots[i] = diagonal;
+}
+
+static spmvx_status grow(const spmvx_context *ctx, diagonals *d)
+{
+    diagonals larger;
+    SPX_TRY(new_diagonals(ctx, 64 - d->shift + 1, &larger));
+    for (int64_t i = 0; i < (int64_t)1 << (64 - d->shift); i++)
+        if (d->slots[i] >= 0) add_diagonal(&larger, d->slots[i]);
+    spx_free(ctx, d->slots);
+    *d = larger;
+    return SPMVX_OK;
+}
+
+/* The distinct diagonals, until they are more than `most`. */
+static spmvx_status find_diagonals(const spmvx_context *ctx, const spx_sparse *csr, int64_t most,
+                                   diagonals *d)
 {
     const int32_t *col = spx_data(csr, SPX_COL);
-    const int64_t diagonals = csr->nrows + csr->ncols;
-    unsigned char *seen;
-    SPX_TRY(spx_calloc(ctx, (size_t)diagonals + 1, "marks of the diagonals", &seen));
-    *width = 0;
-    for (int64_t r = 0; r < csr->nrows; r++)
-        for (int64_t k = spx_ptr_at(csr, r); k < spx_ptr_at(csr, r + 1); k++) seen[col[k] - r + csr->nrows] = 1;
-    for (int64_t d = 0; d < diagonals; d++) *width += seen[d];
-    const spmvx_status s = spx_array_new(ctx, *width, sizeof(int32_t), "col", offsets);
-    for (int64_t d = 0, at = 0; s == SPMVX_OK && d < diagonals; d++)
-        if (seen[d]) ((int32_t *)(*offsets)->data)[at++] = (int32_t)(d - csr->nrows);
-    spx_free(ctx, seen);
+    int64_t before = 0, before_length = 0; /* the first entry of the last row, and its length */
+    SPX_TRY(new_diagonals(ctx, 8, d));
+    for (int64_t r = 0; r < csr->nrows && d->count <= most; r++) {
+        const int64_t from = spx_ptr_at(csr, r), length = spx_ptr_at(csr, r + 1) - from;
+        for (int64_t k = 0; k < length && d->count <= most; k++) {
+            if (k < before_length && col[from + k] == (int64_t)col[before + k] + 1) continue;
+            if (2 * (d->count + 1) > (int64_t)1 << (64 - d->shift)) {
+                const spmvx_status s = grow(ctx, d);
+                if (s != SPMVX_OK) {
+                    spx_free(ctx, d->slots);
+                    return s;
+                }
+            }
+            add_diagonal(d, col[from + k] - r + csr->nrows);
+        }
+        before = from;
+        before_length = length;
+    }
+    return SPMVX_OK;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The distinct offsets in rising order. */
+static spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr, spx_array **offsets,
+                                 int64_t *width)
+{
+    diagonals d;
+    SPX_TRY(find_diagonals(ctx, csr, INT64_MAX, &d));
+    const spmvx_status s = spx_array_new(ctx, d.count, sizeof(int32_t), "col", offsets);
+    if (s == SPMVX_OK) {
+        int32_t *out = (*offsets)->data;
+        for (int64_t i = 0, n = 0; n < d.count; i++)
+            if (d.slots[i] >= 0) out[n++] = (int32_t)(d.slots[i] - csr->nrows);
+        qsort(out, (size_t)d.count, sizeof *out, by_offset);
+        *width = d.count;
+    }
+    spx_free(ctx, d.slots);
     return s;
 }
 
-spmvx_status spx_dia_count(const spmvx_context *ctx, const spx_sparse *csr, int64_t *diagonals)
+/* Out of the question where more than four places an entry would be stored, or with thousands of
+ * diagonals. */
+static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+                         const spx_layout *asked, spx_look *out)
 {
-    const int32_t *col = spx_data(csr, SPX_COL);
-    const int64_t most = csr->nrows ? 4 * csr->nnz / csr->nrows : 0;
-    unsigned char *seen;
-    SPX_TRY(spx_calloc(ctx, (size_t)(csr->nrows + csr->ncols) + 1, "marks of the diagonals", &seen));
-    int64_t n = 0;
-    for (int64_t r = 0; r < csr->nrows && n <= most; r++)
-        for (int64_t k = spx_ptr_at(csr, r); k < spx_ptr_at(csr, r + 1); k++) {
-            unsigned char *mark = &seen[col[k] - r + csr->nrows];
-            n += !*mark;
-            *mark = 1;
-        }
-    spx_free(ctx, seen);
-    *diagonals = n <= most ? n : 0;
+    enum { MOST = 4096 };
+    (void)f, (void)asked;
+    *out = (spx_look){ 0 };
+    const int64_t most = spx_min(MOST, csr->nrows ? 4 * csr->nnz / csr->nrows : 0);
+    diagonals d;
+    SPX_TRY(find_diagonals(ctx, csr, most, &d));
+    if (d.count <= most) {
+        out->width = d.count;
+        out->stored = d.count * csr->nrows;
+    }
+    spx_free(ctx, d.slots);
     return SPMVX_OK;
+}
+
+static double setup_ns(const spx_features *f, const spx_look *l)
+{
+    (void)l;
+    return 8.0 * (double)f->nnz / f->threads;
 }
 
 static int64_t diagonal_of(const spx_sparse *a, int64_t offset)
@@ -131,29 +233,41 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     const int64_t first = spx_rows_begin(begin), last = spx_rows_end(end, a->nrows), w = words(a->nrows);
     const size_t each = spx_type_bytes(a->val_type);
     int64_t distinct = 0;
-    for (int64_t d = 0; d < a->width; d++) memset((char *)a->slot[SPX_VAL]->data + (size_t)(d * a->nrows + first) * each, 0, (size_t)(last - first) * each);
+    for (int64_t d = 0; d < a->width; d++)
+        memset((char *)a->slot[SPX_VAL]->data + (size_t)(d * a->nrows + first) * each, 0,
+               (size_t)(last - first) * each);
     for (int64_t r = first; r < last; r++)
         for (int64_t k = spx_ptr_at(csr, r); k < spx_ptr_at(csr, r + 1); k++) {
             const int64_t d = diagonal_of(a, col[k] - r);
             uint64_t *word = &j->bits[d * w + r / 64], bit = 1ull << r % 64;
-            if (*word & bit) spx_value_add(a->slot[SPX_VAL]->data, d * a->nrows + r, spx_data(csr, SPX_VAL), k, a->val_type);
-            else spx_value_copy(a->slot[SPX_VAL]->data, d * a->nrows + r, spx_data(csr, SPX_VAL), k, each == 8);
+            if (*word & bit)
+                spx_value_add(a->slot[SPX_VAL]->data, d * a->nrows + r, spx_data(csr, SPX_VAL), k,
+                              a->val_type);
+            else spx_value_copy(a->slot[SPX_VAL]->data, d * a->nrows + r, spx_data(csr, SPX_VAL), k, each);
             distinct += !(*word & bit);
             *word |= bit;
         }
     j->distinct += distinct;
 }
 
-static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
+                             spx_sparse *out)
 {
-    spx_sparse a = { .format = SPMVX_DIA, .val_type = csr->val_type, .ptr_type = SPMVX_I32, .nrows = csr->nrows, .ncols = csr->ncols };
+    spx_sparse a = { .format = SPMVX_DIA,
+                     .val_type = csr->val_type,
+                     .ptr_type = SPMVX_I32,
+                     .nrows = csr->nrows,
+                     .ncols = csr->ncols };
     SPX_TRY(find_offsets(ctx, csr, &a.slot[SPX_COL], &a.width));
-    if (__builtin_mul_overflow(a.width, a.nrows, &a.stored) || a.stored > INT64_MAX / 64) a.stored = INT64_MAX / 64;
+    if (__builtin_mul_overflow(a.width, a.nrows, &a.stored) || a.stored > INT64_MAX / 64)
+        a.stored = INT64_MAX / 64;
     const int64_t bit_words = a.width * words(a.nrows);
-    const size_t bytes = spx_plus(spx_plus(spx_bytes(a.stored, spx_type_bytes(a.val_type)), spx_bytes(a.width, 4)), spx_bytes(bit_words, 8));
-    spmvx_status s = spx_budget(ctx, "DIA", bytes, csr, build);
+    /* without the presence bits, which are dropped where every slot is an entry */
+    const size_t bytes = spx_plus(spx_bytes(a.stored, spx_type_bytes(a.val_type)), spx_bytes(a.width, 4));
+    spmvx_status s = spx_build_check(ctx, "DIA", bytes, csr, build);
     if (s == SPMVX_OK) s = spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "val", &a.slot[SPX_VAL]);
-    if (s == SPMVX_OK) s = spx_array_new(ctx, bit_words, sizeof(uint64_t), "presence bits", &a.slot[SPX_BITS]);
+    if (s == SPMVX_OK)
+        s = spx_array_new(ctx, bit_words, sizeof(uint64_t), "presence bits", &a.slot[SPX_BITS]);
     if (s != SPMVX_OK) {
         spx_sparse_drop(&a);
         return s;
@@ -162,7 +276,7 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
     fill_job j = { .csr = csr, .dia = &a, .bits = a.slot[SPX_BITS]->data };
     spx_over_rows(ctx, csr, fill_body, &j);
     a.nnz = j.distinct;
-    if (a.nnz == inside(&a)) {   /* every slot is an entry */
+    if (a.nnz == inside(&a)) { /* every slot is an entry */
         spx_array_drop(a.slot[SPX_BITS]);
         a.slot[SPX_BITS] = NULL;
     }
@@ -202,7 +316,8 @@ static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
         for (int64_t d = 0; d < a->width; d++) {
             if (!present(a, d, r)) continue;
             ((int32_t *)j->csr->slot[SPX_COL]->data)[to] = (int32_t)(r + offset[d]);
-            spx_value_copy(j->csr->slot[SPX_VAL]->data, to++, spx_data(a, SPX_VAL), d * a->nrows + r, spx_type_bytes(a->val_type) == 8);
+            spx_value_copy(j->csr->slot[SPX_VAL]->data, to++, spx_data(a, SPX_VAL), d * a->nrows + r,
+                           spx_type_bytes(a->val_type));
         }
     }
 }
@@ -220,11 +335,28 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
 static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
     if (a->slot[SPX_BITS])
-        return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED, "matrix is DIA with %" PRId64 " empty slots, which arrays cannot tell; convert it to CSR or COO", inside(a) - a->nnz);
+        return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED,
+                        "matrix is DIA with %" PRId64
+                        " empty slots, which arrays cannot tell; convert it to CSR or COO",
+                        inside(a) - a->nnz);
     v->width = a->width;
     v->col = spx_data(a, SPX_COL);
     v->val = spx_data(a, SPX_VAL);
     return SPMVX_OK;
 }
 
-const spx_format spx_format_dia = { SPMVX_DIA, "DIA", take, from_csr, to_csr, view, place };
+const spx_format spx_format_dia = {
+    .format = SPMVX_DIA,
+    .place = SPMVX_HOST,
+    .name = "DIA",
+    .opaque_values = true,
+    .measure = measure,
+    .check = check,
+    .describe = describe,
+    .view = view,
+    .look = look,
+    .setup_ns = setup_ns,
+    .from_csr = from_csr,
+    .to_csr = to_csr,
+    .place_of = place,
+};

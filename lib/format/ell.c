@@ -1,7 +1,7 @@
-/* ELL: every row as wide as the longest: entry k of row r at k*nrows + r; padding has column -1 and value 0.
- * HYB: an ELL part of `width`, and the entries of longer rows as COO behind it in the same col and val arrays, their rows in
- * `row`. The width is the largest that a third of the rows fill (Bell & Garland, SC 2009; their second bound,
- * 4096 rows, is about filling a GPU and left out).
+/* ELL: every row as wide as the longest: entry k of row r at k*nrows + r; padding has column -1 and value
+ * 0. HYB: an ELL part of `width`, and the entries of longer rows as COO behind it in the same col and val
+ * arrays, their rows in `row`. The width is the largest that a third of the rows fill (Bell & Garland, SC
+ * 2009; their second bound, 4096 rows, is about filling a GPU and left out).
  * Source: Grimes, Kincaid, Young, ITPACK 2.0, 1979; Bell & Garland, SC 2009. */
 #include <inttypes.h>
 
@@ -9,29 +9,38 @@
 
 /* ---- the caller's arrays ---- */
 
-static spmvx_status take(const spmvx_context *ctx, const spmvx_arrays *a, bool borrow, bool trust, spx_sparse *out)
+static spmvx_status measure(const spmvx_context *ctx, const spmvx_arrays *a, int64_t end, spx_lengths *n)
 {
+    (void)end;
     int64_t stored;
     if (a->width < 0) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "arrays.width is %" PRId64, a->width);
     if (__builtin_mul_overflow(a->width, a->nrows, &stored) || stored > INT64_MAX / 64)
-        return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.width is %" PRId64 ", which with %" PRId64 " rows overflows", a->width, a->nrows);
+        return spx_fail(ctx, SPMVX_ERR_RANGE,
+                        "arrays.width is %" PRId64 ", which with %" PRId64 " rows overflows", a->width,
+                        a->nrows);
     if (stored < a->nnz)
-        return spx_fail(ctx, SPMVX_ERR_SHAPE, "arrays.nnz is %" PRId64 ", and width %" PRId64 " by %" PRId64 " rows hold %" PRId64, a->nnz, a->width, a->nrows, stored);
-    SPX_TRY(spx_take_present(ctx, "col", a->col, stored));
-    SPX_TRY(spx_take_present(ctx, "val", a->val, stored));
-    if (!trust) {
-        SPX_TRY(spx_take_indices(ctx, "col", a->col, a->idx_type, stored, -1, a->ncols, "columns"));
-        int64_t nnz = 0;
-        for (int64_t k = 0; k < stored; k++) nnz += spx_index_at(a->col, a->idx_type, k) >= 0;
-        if (nnz != a->nnz)
-            return spx_fail(ctx, SPMVX_ERR_SHAPE, "arrays.col holds %" PRId64 " entries besides padding, and arrays.nnz is %" PRId64, nnz, a->nnz);
-    }
-    *out = (spx_sparse){ .format = SPMVX_ELL, .val_type = a->val_type, .ptr_type = SPMVX_I32, .nrows = a->nrows, .ncols = a->ncols, .nnz = a->nnz,
-                         .stored = stored, .width = a->width };
-    spmvx_status s = spx_take_copy(ctx, "col", a->col, a->idx_type, SPMVX_I32, stored, borrow, &out->slot[SPX_COL]);
-    if (s == SPMVX_OK) s = spx_take_copy(ctx, "val", a->val, a->val_type, a->val_type, stored, borrow, &out->slot[SPX_VAL]);
-    if (s != SPMVX_OK) spx_sparse_drop(out);
-    return s;
+        return spx_fail(ctx, SPMVX_ERR_SHAPE,
+                        "arrays.nnz is %" PRId64 ", and width %" PRId64 " by %" PRId64 " rows hold %" PRId64,
+                        a->nnz, a->width, a->nrows, stored);
+    *n = (spx_lengths){ .ptr = -1, .row = -1, .col = stored, .val = stored };
+    return SPMVX_OK;
+}
+
+static spmvx_status check(const spmvx_context *ctx, const spmvx_arrays *a, const spx_lengths *n, bool trust)
+{
+    if (trust) return SPMVX_OK;
+    SPX_TRY(spx_import_indices(ctx, "col", a->col, a->idx_type, n->col, -1, a->ncols, "columns"));
+    int64_t nnz = 0;
+    for (int64_t k = 0; k < n->col; k++) nnz += spx_index_at(a->col, a->idx_type, k) >= 0;
+    if (nnz == a->nnz) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_SHAPE,
+                    "arrays.col holds %" PRId64 " entries besides padding, and arrays.nnz is %" PRId64, nnz,
+                    a->nnz);
+}
+
+static void describe(const spmvx_arrays *a, spx_sparse *m)
+{
+    m->width = a->width;
 }
 
 /* ---- from CSR ---- */
@@ -42,7 +51,7 @@ static spmvx_status hyb_width(const spmvx_context *ctx, const spx_sparse *csr, i
     int64_t *rows, longest = spx_longest_row(csr);
     SPX_TRY(spx_calloc(ctx, spx_bytes(longest + 2, sizeof *rows), "counts of row lengths", &rows));
     for (int64_t r = 0; r < csr->nrows; r++) rows[spx_row_length(csr, r)]++;
-    for (int64_t n = longest; n > 0; n--) rows[n - 1] += rows[n];   /* rows of n entries or more */
+    for (int64_t n = longest; n > 0; n--) rows[n - 1] += rows[n]; /* rows of n entries or more */
     *width = longest;
     while (*width > 0 && 3 * rows[*width] < csr->nrows) --*width;
     spx_free(ctx, rows);
@@ -52,10 +61,11 @@ static spmvx_status hyb_width(const spmvx_context *ctx, const spx_sparse *csr, i
 typedef struct fill_job {
     const spx_sparse *csr;
     const spx_sparse *out;
-    int64_t *tail;              /* where the row's tail goes, or NULL for ELL */
+    int64_t *tail; /* where the row's tail goes, or NULL for ELL */
 } fill_job;
 
-enum { BAND = 16 };   /* rows filled at once: whole cache lines of every column, few enough for the first cache */
+/* rows filled at once: whole cache lines of every column, few enough for the first cache */
+enum { BAND = 16 };
 
 /* Columns and values of rows first ... last-1: along the rows, since there they are read in order. */
 static void fill_band(const fill_job *j, int64_t first, int64_t last)
@@ -65,15 +75,14 @@ static void fill_band(const fill_job *j, int64_t first, int64_t last)
     const void *val = spx_data(csr, SPX_VAL);
     int32_t *col_out = a->slot[SPX_COL]->data;
     void *val_out = a->slot[SPX_VAL]->data;
-    const bool wide = spx_type_bytes(csr->val_type) == 8;
-    static const uint64_t zero = 0;
+    const size_t each = spx_type_bytes(csr->val_type);
     for (int64_t r = first; r < last; r++) {
         const int64_t from = spx_ptr_at(csr, r), n = spx_min(spx_ptr_at(csr, r + 1) - from, a->width);
         for (int64_t k = 0; k < n; k++) col_out[k * a->nrows + r] = col[from + k];
-        for (int64_t k = 0; k < n; k++) spx_value_copy(val_out, k * a->nrows + r, val, from + k, wide);
+        for (int64_t k = 0; k < n; k++) spx_value_copy(val_out, k * a->nrows + r, val, from + k, each);
         for (int64_t k = n; k < a->width; k++) {
             col_out[k * a->nrows + r] = -1;
-            spx_value_copy(val_out, k * a->nrows + r, &zero, 0, wide);
+            spx_value_clear(val_out, k * a->nrows + r, each);
         }
     }
 }
@@ -86,7 +95,8 @@ static void fill_tail(const fill_job *j, int64_t r)
     for (int64_t at = spx_ptr_at(csr, r) + a->width; at < last; at++, to++) {
         ((int32_t *)a->slot[SPX_ROW]->data)[to] = (int32_t)r;
         ((int32_t *)a->slot[SPX_COL]->data)[base + to] = ((const int32_t *)spx_data(csr, SPX_COL))[at];
-        spx_value_copy(a->slot[SPX_VAL]->data, base + to, spx_data(csr, SPX_VAL), at, spx_type_bytes(csr->val_type) == 8);
+        spx_value_copy(a->slot[SPX_VAL]->data, base + to, spx_data(csr, SPX_VAL), at,
+                       spx_type_bytes(csr->val_type));
     }
 }
 
@@ -99,18 +109,30 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     for (int64_t r = spx_rows_begin(begin); j->tail && r < last; r++) fill_tail(j, r);
 }
 
-static spmvx_status build(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spmvx_format format, int64_t width, spx_sparse *out)
+static spmvx_status build(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
+                          spmvx_format format, int64_t width, spx_sparse *out)
 {
     int64_t in_ell = 0, tail = 0, *tails = NULL;
-    for (int64_t r = 0; format == SPMVX_HYB && r < csr->nrows; r++) tail += spx_max(0, spx_row_length(csr, r) - width);
+    for (int64_t r = 0; format == SPMVX_HYB && r < csr->nrows; r++)
+        tail += spx_max(0, spx_row_length(csr, r) - width);
     if (__builtin_mul_overflow(width, csr->nrows, &in_ell)) in_ell = INT64_MAX / 64;
-    spx_sparse a = { .format = format, .val_type = csr->val_type, .ptr_type = SPMVX_I32, .nrows = csr->nrows, .ncols = csr->ncols, .nnz = csr->nnz,
-                     .stored = in_ell + tail, .width = width };
-    SPX_TRY(spx_budget(ctx, spx_format_name(format), spx_plus(spx_bytes(a.stored, 4 + spx_type_bytes(csr->val_type)), spx_bytes(tail, 4)), csr, build));
+    spx_sparse a = { .format = format,
+                     .val_type = csr->val_type,
+                     .ptr_type = SPMVX_I32,
+                     .nrows = csr->nrows,
+                     .ncols = csr->ncols,
+                     .nnz = csr->nnz,
+                     .stored = in_ell + tail,
+                     .width = width };
+    SPX_TRY(spx_build_check(
+        ctx, spx_format_name(format),
+        spx_plus(spx_bytes(a.stored, 4 + spx_type_bytes(csr->val_type)), spx_bytes(tail, 4)), csr, build));
     spmvx_status s = spx_array_new(ctx, a.stored, sizeof(int32_t), "col", &a.slot[SPX_COL]);
     if (s == SPMVX_OK) s = spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "val", &a.slot[SPX_VAL]);
-    if (s == SPMVX_OK && format == SPMVX_HYB) s = spx_array_new(ctx, tail, sizeof(int32_t), "row", &a.slot[SPX_ROW]);
-    if (s == SPMVX_OK && format == SPMVX_HYB) s = spx_alloc(ctx, spx_bytes(csr->nrows + 1, sizeof *tails), "tails of the rows", &tails);
+    if (s == SPMVX_OK && format == SPMVX_HYB)
+        s = spx_array_new(ctx, tail, sizeof(int32_t), "row", &a.slot[SPX_ROW]);
+    if (s == SPMVX_OK && format == SPMVX_HYB)
+        s = spx_alloc(ctx, spx_bytes(csr->nrows + 1, sizeof *tails), "tails of the rows", &tails);
     if (s != SPMVX_OK) {
         spx_sparse_drop(&a);
         return s;
@@ -126,12 +148,34 @@ static spmvx_status build(const spmvx_context *ctx, const spx_sparse *csr, const
     return SPMVX_OK;
 }
 
-static spmvx_status ell_from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *b, spx_sparse *out)
+static spmvx_status look_at_ell(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+                                const spx_layout *asked, spx_look *look)
+{
+    (void)ctx, (void)csr, (void)asked;
+    if (__builtin_mul_overflow(f->longest, f->nrows, &look->stored)) look->stored = 0;
+    look->width = f->longest;
+    return SPMVX_OK;
+}
+
+static double ell_setup_ns(const spx_features *f, const spx_look *look)
+{
+    return 2.0 * (double)look->stored / f->threads;
+}
+
+static double hyb_setup_ns(const spx_features *f, const spx_look *look)
+{
+    (void)look;
+    return 3.0 * (double)f->nnz / f->threads;
+}
+
+static spmvx_status ell_from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *b,
+                                 spx_sparse *out)
 {
     return build(ctx, csr, b, SPMVX_ELL, spx_longest_row(csr), out);
 }
 
-static spmvx_status hyb_from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *b, spx_sparse *out)
+static spmvx_status hyb_from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *b,
+                                 spx_sparse *out)
 {
     int64_t width;
     SPX_TRY(hyb_width(ctx, csr, &width));
@@ -146,14 +190,14 @@ static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
     const fill_job *j = arg;
     const spx_sparse *csr = j->csr, *a = j->out;
     const int32_t *col = spx_data(a, SPX_COL);
-    const bool wide = spx_type_bytes(csr->val_type) == 8;
+    const size_t each = spx_type_bytes(csr->val_type);
     for (int64_t r = spx_rows_begin(begin); r < spx_rows_end(end, a->nrows); r++) {
         int64_t to = spx_ptr_at(csr, r);
         for (int64_t k = 0; k < a->width; k++) {
             const int64_t at = k * a->nrows + r;
             if (col[at] < 0) continue;
             ((int32_t *)csr->slot[SPX_COL]->data)[to] = col[at];
-            spx_value_copy(csr->slot[SPX_VAL]->data, to++, spx_data(a, SPX_VAL), at, wide);
+            spx_value_copy(csr->slot[SPX_VAL]->data, to++, spx_data(a, SPX_VAL), at, each);
         }
     }
 }
@@ -163,13 +207,13 @@ static void unfill_tail(const spx_sparse *a, const spx_sparse *csr)
 {
     const int32_t *row = spx_data(a, SPX_ROW), *col = spx_data(a, SPX_COL);
     const int64_t base = a->width * a->nrows, tail = a->stored - base;
-    const bool wide = spx_type_bytes(csr->val_type) == 8;
+    const size_t each = spx_type_bytes(csr->val_type);
     for (int64_t i = 0; i < tail;) {
         int64_t n = i;
         while (n < tail && row[n] == row[i]) n++;
         for (int64_t to = spx_ptr_at(csr, row[i] + 1) - (n - i); i < n; i++, to++) {
             ((int32_t *)csr->slot[SPX_COL]->data)[to] = col[base + i];
-            spx_value_copy(csr->slot[SPX_VAL]->data, to, spx_data(a, SPX_VAL), base + i, wide);
+            spx_value_copy(csr->slot[SPX_VAL]->data, to, spx_data(a, SPX_VAL), base + i, each);
         }
     }
 }
@@ -183,8 +227,10 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
     for (int64_t r = 0; r < a->nrows; r++) spx_index_put(ptr, c.ptr_type, r + 1, 0);
     for (int64_t k = 0; k < a->width; k++)
         for (int64_t r = 0; r < a->nrows; r++)
-            if (col[k * a->nrows + r] >= 0) spx_index_put(ptr, c.ptr_type, r + 1, spx_index_at(ptr, c.ptr_type, r + 1) + 1);
-    for (int64_t i = 0; i < a->stored - a->width * a->nrows; i++) spx_index_put(ptr, c.ptr_type, row[i] + 1, spx_index_at(ptr, c.ptr_type, row[i] + 1) + 1);
+            if (col[k * a->nrows + r] >= 0)
+                spx_index_put(ptr, c.ptr_type, r + 1, spx_index_at(ptr, c.ptr_type, r + 1) + 1);
+    for (int64_t i = 0; i < a->stored - a->width * a->nrows; i++)
+        spx_index_put(ptr, c.ptr_type, row[i] + 1, spx_index_at(ptr, c.ptr_type, row[i] + 1) + 1);
     spx_running_sum(ptr, c.ptr_type, a->nrows);
     fill_job j = { &c, a, NULL };
     spx_over_rows(ctx, a, unfill_body, &j);
@@ -195,12 +241,37 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
 
 static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
-    if (a->format == SPMVX_HYB) return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED, "matrix is HYB, which has no view; convert it to CSR or COO");
+    if (a->format == SPMVX_HYB)
+        return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED,
+                        "matrix is HYB, which has no view; convert it to CSR or COO");
     v->width = a->width;
     v->col = spx_data(a, SPX_COL);
     v->val = spx_data(a, SPX_VAL);
     return SPMVX_OK;
 }
 
-const spx_format spx_format_ell = { SPMVX_ELL, "ELL", take, ell_from_csr, to_csr, view, NULL };
-const spx_format spx_format_hyb = { SPMVX_HYB, "HYB", NULL, hyb_from_csr, to_csr, view, NULL };
+const spx_format spx_format_ell = {
+    .format = SPMVX_ELL,
+    .place = SPMVX_HOST,
+    .name = "ELL",
+    .opaque_values = true,
+    .measure = measure,
+    .check = check,
+    .describe = describe,
+    .view = view,
+    .look = look_at_ell,
+    .setup_ns = ell_setup_ns,
+    .from_csr = ell_from_csr,
+    .to_csr = to_csr,
+};
+
+const spx_format spx_format_hyb = {
+    .format = SPMVX_HYB,
+    .place = SPMVX_HOST,
+    .name = "HYB",
+    .opaque_values = true,
+    .view = view,
+    .setup_ns = hyb_setup_ns,
+    .from_csr = hyb_from_csr,
+    .to_csr = to_csr,
+};

@@ -1,22 +1,68 @@
-/* The table of formats, conversion by way of CSR, and the transpose. */
+/* What all formats share: names, layouts as fields, sizes, and the transpose. */
 #include "format/format.h"
 
+#include <inttypes.h>
 
-static const spx_format *const formats[] = { &spx_format_coo, &spx_format_csr, &spx_format_csc, &spx_format_ell, &spx_format_sell,
-                                            &spx_format_hyb, &spx_format_dia, &spx_format_bsr, &spx_format_csr5, &spx_format_tiled,
-                                            &spx_format_packed };
-
-const spx_format *spx_format_find(spmvx_format f)
-{
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (formats[i]->format == f) return formats[i];
-    return NULL;
-}
+#include "core/order.h"
 
 const char *spx_format_name(spmvx_format f)
 {
-    static const char *const names[] = { "AUTO", "COO", "CSR", "CSC", "ELL", "SELL", "CSR5", "HYB", "DIA", "BSR", "TILED", "PACKED" };
+    static const char *const names[] = { "AUTO", "COO", "CSR", "CSC", "ELL",   "SELL",
+                                         "CSR5", "HYB", "DIA", "BSR", "TILED", "PACKED" };
     return (unsigned)f < sizeof names / sizeof *names ? names[f] : NULL;
+}
+
+spmvx_status spx_layout_check(const spmvx_context *ctx, const spx_format *f, const spx_layout *asked,
+                              const char *what)
+{
+    for (const spx_layout_key *k = f->layout; k && k->key; k++) {
+        const int64_t v = spx_layout_value(asked, k);
+        if (!v || (v >= k->low && v <= k->high && !(k->step && v % k->step))) continue;
+        const spmvx_status s = v < 1 ? SPMVX_ERR_ARGUMENT : SPMVX_ERR_UNSUPPORTED;
+        if (k->low == k->high)
+            return spx_fail(ctx, s, "%s%s is %" PRId64 "; %s takes %" PRId64, what, k->key, v, f->name,
+                            k->low);
+        if (k->step)
+            return spx_fail(ctx, s, "%s%s is %" PRId64 "; %s takes multiples of %" PRId64 " on %s", what,
+                            k->key, v, f->name, k->step, f->place == SPMVX_CUDA ? "CUDA" : "the host");
+        return spx_fail(ctx, s, "%s%s is %" PRId64 "; %s takes %" PRId64 " to %" PRId64, what, k->key, v,
+                        f->name, k->low, k->high);
+    }
+    return SPMVX_OK;
+}
+
+bool spx_layout_matches(const spx_format *f, const spx_layout *asked, const spx_layout *has)
+{
+    for (const spx_layout_key *k = f->layout; k && k->key; k++) {
+        const int64_t v = spx_layout_value(asked, k);
+        if (v && v != spx_layout_value(has, k)) return false;
+    }
+    return true;
+}
+
+spx_layout spx_layout_of(const spx_format *f, const spx_layout *l)
+{
+    spx_layout own = { 0 };
+    for (const spx_layout_key *k = f->layout; k && k->key; k++)
+        *spx_layout_field(&own, k) = spx_layout_value(l, k);
+    return own;
+}
+
+size_t spx_csr_size(int64_t nrows, int64_t nnz, size_t val_bytes)
+{
+    return spx_plus(spx_bytes(nnz, sizeof(int32_t) + val_bytes),
+                    spx_bytes(nrows + 1, spx_type_bytes(spx_count_type(nnz))));
+}
+
+spmvx_status spx_build_check(const spmvx_context *ctx, const char *format, size_t bytes,
+                             const spx_sparse *csr, const spx_build *b)
+{
+    if (bytes <= b->left) return SPMVX_OK;
+    const size_t base = spx_sparse_bytes(csr, true);
+    return spx_fail(
+        ctx, SPMVX_ERR_LIMIT,
+        "%s would hold %zu bytes, %.1f times the %zu of CSR; max_bytes is %zu, and %zu of it are left",
+        format, bytes, (double)bytes / (double)(base ? base : 1), base, b->max_bytes, b->left);
 }
 
 bool spx_rows_outnumber(int64_t nrows, int64_t nnz)
@@ -24,15 +70,7 @@ bool spx_rows_outnumber(int64_t nrows, int64_t nnz)
     return nrows - 4096 > 8 * nnz;
 }
 
-spmvx_status spx_format_convert(const spmvx_context *ctx, const spx_sparse *a, spmvx_format to, const spx_build *build,
-                                spx_sparse *out)
-{
-    spx_sparse csr = { 0 };
-    SPX_TRY(spx_format_find(a->format)->to_csr(ctx, a, &csr));
-    const spmvx_status s = spx_format_find(to)->from_csr(ctx, &csr, build, out);
-    spx_sparse_drop(&csr);
-    return s;
-}
+/* ---- the transpose ---- */
 
 spx_sparse spx_transpose_coo(const spx_sparse *coo)
 {
@@ -44,9 +82,10 @@ spx_sparse spx_transpose_coo(const spx_sparse *coo)
     return t;
 }
 
+static const spx_build any = { .left = SIZE_MAX, .max_bytes = SIZE_MAX };
+
 spmvx_status spx_transpose_csr(const spmvx_context *ctx, const spx_sparse *csr, spx_sparse *out)
 {
-    const spx_build any = { .budget = SIZE_MAX, .max_bytes = SIZE_MAX };
     spx_sparse coo = { 0 };
     SPX_TRY(spx_format_coo.from_csr(ctx, csr, &any, &coo));
     spx_sparse turned = spx_transpose_coo(&coo);
@@ -56,12 +95,54 @@ spmvx_status spx_transpose_csr(const spmvx_context *ctx, const spx_sparse *csr, 
     return s;
 }
 
-spmvx_status spx_transpose(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *out)
+static void permute(const spx_sparse *in, const int64_t *order, spx_sparse *out)
 {
-    const spx_build any = { .budget = SIZE_MAX, .max_bytes = SIZE_MAX };
+    const size_t each = spx_type_bytes(in->val_type);
+    for (int64_t i = 0; i < in->nnz; i++) {
+        spx_value_copy(out->slot[SPX_ROW]->data, i, spx_data(in, SPX_ROW), order[i], sizeof(int32_t));
+        spx_value_copy(out->slot[SPX_COL]->data, i, spx_data(in, SPX_COL), order[i], sizeof(int32_t));
+        spx_value_copy(out->slot[SPX_VAL]->data, i, spx_data(in, SPX_VAL), order[i], each);
+    }
+}
+
+/* A COO whose entries come by row, those of a row in the order they came; shared where they do already. */
+static spmvx_status by_rows(const spmvx_context *ctx, const spx_sparse *coo, spx_sparse *out)
+{
+    if (spx_ascending(ctx, spx_data(coo, SPX_ROW), coo->nnz)) {
+        *out = spx_sparse_share(coo);
+        return SPMVX_OK;
+    }
+    spx_sparse c = *coo;
+    spx_array *order;
+    for (int i = 0; i < SPX_SLOTS; i++) c.slot[i] = NULL;
+    SPX_TRY(spx_order_by(ctx, spx_data(coo, SPX_ROW), coo->nnz, coo->nrows, &order));
+    spmvx_status s = spx_array_new(ctx, coo->nnz, sizeof(int32_t), "row", &c.slot[SPX_ROW]);
+    if (s == SPMVX_OK) s = spx_array_new(ctx, coo->nnz, sizeof(int32_t), "col", &c.slot[SPX_COL]);
+    if (s == SPMVX_OK)
+        s = spx_array_new(ctx, coo->nnz, spx_type_bytes(coo->val_type), "val", &c.slot[SPX_VAL]);
+    if (s == SPMVX_OK) permute(coo, order->data, &c);
+    spx_array_drop(order);
+    if (s == SPMVX_OK) *out = c;
+    else spx_sparse_drop(&c);
+    return s;
+}
+
+static spmvx_status coo_of(const spmvx_context *ctx, const spx_sparse *a, const spx_format *of,
+                           spx_sparse *coo)
+{
+    if (a->format == SPMVX_COO) return by_rows(ctx, a, coo);
+    spx_sparse csr = { 0 };
+    SPX_TRY(of->to_csr(ctx, a, &csr));
+    const spmvx_status s = spx_format_coo.from_csr(ctx, &csr, &any, coo);
+    spx_sparse_drop(&csr);
+    return s;
+}
+
+spmvx_status spx_transpose(const spmvx_context *ctx, const spx_sparse *a, const spx_format *of,
+                           spx_sparse *out)
+{
     spx_sparse coo = { 0 };
-    if (a->format == SPMVX_COO) coo = spx_sparse_share(a);
-    else SPX_TRY(spx_format_convert(ctx, a, SPMVX_COO, &any, &coo));
+    SPX_TRY(coo_of(ctx, a, of, &coo));
     spx_sparse turned = spx_transpose_coo(&coo);
     spmvx_status s = SPMVX_OK;
     if (spx_rows_outnumber(turned.nrows, turned.nnz)) *out = spx_sparse_share(&turned);

@@ -1,77 +1,118 @@
-/* What every format does: take the caller's arrays, build from CSR, go back to CSR. One table a format, format.c finds it.
+/* What a format is: one record a place that builds it. The host has all formats; a device has those that
+ * it builds itself, and takes the others from the host. dispatch/registry.c lists the records; nothing
+ * else knows a format's facts.
  *
- * Builders treat values as opaque elements of 4 or 8 bytes, zero in padding, and give the same pattern for the same
- * pattern: an update map is made by sending positions through the same conversion in place of values. */
+ * Builders give the same pattern for the same pattern: an update map is made by sending positions through
+ * the same conversion in place of values. */
 #ifndef SPX_FORMAT_H
 #define SPX_FORMAT_H
 #include "core/context.h"
 #include "core/sparse.h"
+#include "kernel/kernel.h"
 
-/* What a format leaves open; 0: chosen by the format. */
-typedef struct spx_layout {
-    int64_t slice, sigma;             /* of SELL */
-    int64_t block_rows, block_cols;   /* of BSR */
-    int64_t param[2];                 /* of the kernel: omega and sigma of CSR5, width of TILED */
-} spx_layout;
+/* A field of spx_layout that a format has, by the name under which texts know it: "slice=8". A record's
+ * list ends with a NULL key. */
+typedef struct spx_layout_key {
+    const char *key;
+    size_t field;            /* offsetof(spx_layout, ...) */
+    int64_t low, high, step; /* multiples of step, where it is not 0 */
+    bool in_name;            /* kernels of the format show it among their parameters */
+} spx_layout_key;
+
+/* How many elements the caller's arrays have; -1: the format has no such array, or the caller left it out. */
+typedef struct spx_lengths {
+    int64_t ptr, row, col, val;
+} spx_lengths;
 
 /* What a build may do. */
 typedef struct spx_build {
-    spx_layout layout;
-    size_t budget;            /* bytes that the result may still take */
-    size_t max_bytes;         /* the caller's limit, for the message */
+    spx_layout layout; /* 0: chosen */
+    size_t left;       /* bytes that the result may still take, */
+    size_t max_bytes;  /* of the caller's limit; for the message */
 } spx_build;
 
 typedef struct spx_format {
     spmvx_format format;
+    spmvx_place place;
     const char *name;
-    /* Checks the caller's arrays and takes them over, borrowed or copied. trust skips the checks that read them all. NULL:
-     * made by conversion only. */
-    spmvx_status (*take)(const spmvx_context *, const spmvx_arrays *, bool borrow, bool trust, spx_sparse *out);
-    /* Refuses (LIMIT) before it allocates what the budget does not hold. Shares what stays the same. */
-    spmvx_status (*from_csr)(const spmvx_context *, const spx_sparse *csr, const spx_build *, spx_sparse *out);
-    /* Exact: entries of a row in their order, repeats and zeros kept. Shares what stays the same. */
-    spmvx_status (*to_csr)(const spmvx_context *, const spx_sparse *, spx_sparse *csr);
+    const spx_layout_key *layout; /* what the format leaves open; NULL: nothing */
+    bool opaque_values;           /* values are moved as they are; other formats cannot be updated */
+
+    /* ---- the caller's arrays; measure NULL: made by conversion only ---- */
+
+    /* How many row pointers there are, after a check of what it depends on. NULL: the format has none. */
+    spmvx_status (*pointers)(const spmvx_context *, const spmvx_arrays *, int64_t *count);
+    /* How long the arrays are, after all checks that take constant time; `end` is the last row pointer. */
+    spmvx_status (*measure)(const spmvx_context *, const spmvx_arrays *, int64_t end, spx_lengths *);
+    /* Checks the arrays, which are in host memory. trust skips what reads them all. */
+    spmvx_status (*check)(const spmvx_context *, const spmvx_arrays *, const spx_lengths *, bool trust);
+    /* Sets what is particular to the format in a matrix that has shape and types already. NULL: nothing. */
+    void (*describe)(const spmvx_arrays *, spx_sparse *);
     /* Fills the fields of a view; UNSUPPORTED where the layout of the contract cannot tell it. */
     spmvx_status (*view)(const spx_sparse *, spmvx_arrays *);
-    /* Formats that add repeats up: where the entry (row, col) is stored. NULL: every entry has a place of its own. */
-    int64_t (*place)(const spx_sparse *, int64_t row, int64_t col);
+
+    /* ---- the choice ---- */
+
+    /* What the format would hold of a CSR that lies where the record's place computes; `asked` where it is
+     * not 0. With stored 0 the format is out of the question. Takes no scratch in proportion to the shape.
+     * NULL: an entry a place. */
+    spmvx_status (*look)(const spmvx_context *, const spx_sparse *csr, const spx_features *,
+                         const spx_layout *asked, spx_look *);
+    /* Predicted nanoseconds of from_csr(). NULL: none. */
+    double (*setup_ns)(const spx_features *, const spx_look *);
+
+    /* ---- conversion: of arrays where the record's place computes ---- */
+
+    /* Refuses (LIMIT) before it allocates what is not left. Shares what stays the same. */
+    spmvx_status (*from_csr)(const spmvx_context *, const spx_sparse *csr, const spx_build *,
+                             spx_sparse *out);
+    /* Exact: entries of a row in their order, repeats and zeros kept. Shares what stays the same. */
+    spmvx_status (*to_csr)(const spmvx_context *, const spx_sparse *, spx_sparse *csr);
+    /* Formats that add repeats up: where the entry (row, col) is stored. NULL: every entry has a place. */
+    int64_t (*place_of)(const spx_sparse *, int64_t row, int64_t col);
+    /* Bytes that a multiplication does not read. NULL: none but the ORDER slot. */
+    size_t (*idle_bytes)(const spx_sparse *);
 } spx_format;
 
-/* NULL for AUTO and what is no format. */
-const spx_format *spx_format_find(spmvx_format);
 /* The name of any format of the contract ("CSR5"); NULL for an unknown value. */
 const char *spx_format_name(spmvx_format);
 
-extern const spx_format spx_format_coo, spx_format_csr, spx_format_csc, spx_format_ell, spx_format_sell, spx_format_hyb, spx_format_dia,
-    spx_format_bsr, spx_format_csr5, spx_format_tiled, spx_format_packed;
+/* The value of a layout's field. */
+static inline int64_t *spx_layout_field(spx_layout *l, const spx_layout_key *k)
+{
+    return (int64_t *)(void *)((char *)l + k->field);
+}
 
-/* One matrix to another format by way of CSR. What CSR and COO leave as it is, is shared; order in a row is kept. */
-spmvx_status spx_format_convert(const spmvx_context *, const spx_sparse *, spmvx_format, const spx_build *, spx_sparse *out);
-/* The transpose, CSR (COO for COO): rows of the result hold their entries in the order of A's rows. */
-spmvx_status spx_transpose(const spmvx_context *, const spx_sparse *, spx_sparse *out);
+static inline int64_t spx_layout_value(const spx_layout *l, const spx_layout_key *k)
+{
+    return *(const int64_t *)(const void *)((const char *)l + k->field);
+}
 
-/* The transpose of a COO as COO, sharing its arrays. */
+/* The format's fields of `asked`, each within its bounds or 0; `what` names the request in the message. */
+spmvx_status spx_layout_check(const spmvx_context *, const spx_format *, const spx_layout *asked,
+                              const char *what);
+/* Has the matrix, which is of the format, all that is asked for? */
+bool spx_layout_matches(const spx_format *, const spx_layout *asked, const spx_layout *has);
+/* Of a layout the fields that the format has; 0 else. */
+spx_layout spx_layout_of(const spx_format *, const spx_layout *);
+
+extern const spx_format spx_format_coo, spx_format_csr, spx_format_csc, spx_format_ell, spx_format_sell,
+    spx_format_hyb, spx_format_dia, spx_format_bsr, spx_format_csr5, spx_format_tiled, spx_format_packed;
+
+/* What CSR of the shape takes. */
+size_t spx_csr_size(int64_t nrows, int64_t nnz, size_t val_bytes);
+/* Refuses a result of so many bytes when they are not left. */
+spmvx_status spx_build_check(const spmvx_context *, const char *format, size_t bytes, const spx_sparse *csr,
+                             const spx_build *);
+
+/* The transpose, CSR (COO for COO, and where its rows far outnumber the entries): rows of the result hold
+ * their entries in the order of A's rows. */
+spmvx_status spx_transpose(const spmvx_context *, const spx_sparse *, const spx_format *of, spx_sparse *out);
+/* The transpose of a COO as COO, sharing its arrays; entries stay in A's order. */
 spx_sparse spx_transpose_coo(const spx_sparse *);
 /* The same from CSR to CSR always. */
 spmvx_status spx_transpose_csr(const spmvx_context *, const spx_sparse *csr, spx_sparse *out);
 
 /* Rows so many that CSR's pointers would dwarf the entries: such matrices stay COO. */
 bool spx_rows_outnumber(int64_t nrows, int64_t nnz);
-
-/* What COO's to_csr takes at its peak beside the COO. */
-size_t spx_coo_to_csr_bytes(const spmvx_context *, int64_t nrows, int64_t nnz, size_t val_bytes);
-
-/* Diagonals that hold entries; 0 when DIA would store more than four places an entry. */
-spmvx_status spx_dia_count(const spmvx_context *, const spx_sparse *csr, int64_t *diagonals);
-
-/* Fills in what of a block size is 0 with what stores the fewest bytes, and tells about how many places BSR
- * would store: from a sample of the rows. */
-spmvx_status spx_bsr_choose(const spmvx_context *, const spx_sparse *csr, int64_t *block_rows, int64_t *block_cols, int64_t *stored);
-
-/* The sigma that PACKED takes by default, and about what it would store: places, bytes beside the values, and the part of the
- * places that lie in diagonal slices; the latter two from a sample of the slices. */
-spmvx_status spx_packed_choose(const spmvx_context *, const spx_sparse *csr, int64_t *sigma, int64_t *stored, double *index_bytes, double *diagonal);
-
-/* The slice and sigma that SELL takes by default, and what it would store. */
-spmvx_status spx_sell_choose(const spmvx_context *, const spx_sparse *csr, int64_t *slice, int64_t *sigma, int64_t *stored);
 #endif

@@ -1,32 +1,41 @@
-/* PACKED: SELL with fewer bytes, nothing lost. Rows longer than `width` entries are cut there into pieces; pieces are sorted
- * by falling length within windows of `sigma` and dealt to slices of 32 lanes. A slice is a run of steps, each a value a lane
- * and one base; what else tells the columns lies in a stream of its own:
- *   diagonal slice   base + lane is the column; the stream has a 32-bit mask of the lanes with an entry. The lanes are 32
- *                    rows in a row; steps are the diagonals that the slice meets, at most a quarter more than its longest row
- *   other slices     base >= 0: a 16-bit offset a lane, 0xffff: padding; base -1: a 32-bit column a lane, -1: padding
+/* PACKED: SELL with fewer bytes, nothing lost. Rows longer than `width` entries are cut there into pieces;
+ * pieces are sorted by falling length within windows of `sigma` and dealt to slices of 32 lanes. A slice is
+ * a run of steps, each a value a lane and one base; what else tells the columns lies in a stream of its own:
+ *   diagonal slice   base + lane is the column; the stream has a 32-bit mask of the lanes with an entry. The
+ *                    lanes are 32 rows in a row; steps are the diagonals that the slice meets, at most a
+ *                    quarter more than its longest row
+ *   other slices     base >= 0: a 16-bit offset a lane, 0xffff: padding; base -1: a 32-bit column a lane,
+ *                    -1: padding
  * Values are as they came; padding is 0.
- *   PTR   slices + 1, in steps           VAL   32 a step             DESC  (i32) the base of a step
- *   TILE  (i64) where a slice's stream begins, in bytes, times 2; plus 1 for a diagonal slice
- *   COL   the stream                     ROW   (i32) a lane's row; -1: none; -2 - p: piece p of a row that was cut. NULL: lane
- *                                              i of slice s is row 32 s + i
- *   LIST  (i32) the rows that were cut   LIST_PTR (i64) where their pieces begin, and one more
- * Source: docs/design.md, section 6; Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014 (SELL-C-sigma); Kourtis, Goumas &
- * Koziris, Optimizing sparse matrix-vector multiplication using index and value compression, CF 2008. */
+ *   PTR       slices + 1, in steps
+ *   VAL       32 a step
+ *   DESC      (i32) the base of a step
+ *   TILE      (i64) where a slice's stream begins, in bytes, times 2; plus 1 for a diagonal slice
+ *   COL       the stream
+ *   ROW       (i32) a lane's row; -1: none; -2 - p: piece p of a row that was cut. NULL: lane i of slice s
+ *             is row 32 s + i
+ *   LIST      (i32) the rows that were cut
+ *   LIST_PTR  (i64) where their pieces begin, and one more
+ * Source: docs/design.md, section 6; Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014 (SELL-C-sigma);
+ * Kourtis, Goumas & Koziris, Optimizing sparse matrix-vector multiplication using index and value
+ * compression, CF 2008. */
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/packed.h"
 #include "format/build.h"
 
-enum { LANES = 32, PIECE = 512, PADDING = 0xffff, STEP = 32 };   /* STEP: slices of a chunk of work */
+enum { LANES = SPX_PACKED_LANES, PIECE = SPX_PACKED_PIECE, PADDING = SPX_PACKED_PADDING };
+enum { STEP = 32 }; /* slices of a chunk of work */
 
 typedef struct piece {
-    int64_t first;              /* of its entries in CSR */
+    int64_t first; /* of its entries in CSR */
     int32_t row, length;
-    int32_t lane;               /* what stands in ROW */
+    int32_t lane; /* what stands in ROW */
 } piece;
 
 typedef struct measured {
-    int64_t steps, bytes;       /* of the stream */
+    int64_t steps, bytes; /* of the stream */
     bool diagonal;
 } measured;
 
@@ -46,36 +55,58 @@ static int64_t pieces_of(int64_t length)
     return spx_max(1, spx_ceil_div(length, PIECE));
 }
 
-static spmvx_status cut_rows(builder *b, bool lists)
+/* The pieces of rows first ... last-1, of which there is room for b->count; answers how many they are.
+ * Pieces of rows that are cut are numbered from `part` on. */
+static int64_t put_pieces(builder *b, int64_t first, int64_t last, int64_t part)
 {
-    const spx_sparse *csr = b->csr;
+    int64_t n = 0;
+    for (int64_t r = first; r < last; r++) {
+        const int64_t from = spx_ptr_at(b->csr, r), length = spx_row_length(b->csr, r),
+                      pieces = pieces_of(length);
+        for (int64_t i = 0; i < pieces && n < b->count; i++) {
+            const int32_t lane = (int32_t)(pieces > 1 ? SPX_PACKED_PART - part++ : r);
+            b->pieces[n++] =
+                (piece){ from + i * PIECE, (int32_t)r, (int32_t)spx_min(PIECE, length - i * PIECE), lane };
+        }
+    }
+    return n;
+}
+
+/* The rows that are cut, and where their pieces begin. */
+static spmvx_status list_cut_rows(builder *b, int64_t cut, int64_t parts)
+{
+    if (!cut) return SPMVX_OK;
+    SPX_TRY(spx_array_new(b->ctx, cut, sizeof(int32_t), "rows that were cut", &b->a.slot[SPX_LIST]));
+    SPX_TRY(spx_array_new(b->ctx, cut + 1, sizeof(int64_t), "rows that were cut", &b->a.slot[SPX_LIST_PTR]));
+    int32_t *list = b->a.slot[SPX_LIST]->data;
+    int64_t *list_ptr = b->a.slot[SPX_LIST_PTR]->data, part = 0, n = 0;
+    for (int64_t r = 0; r < b->csr->nrows; r++) {
+        const int64_t pieces = pieces_of(spx_row_length(b->csr, r));
+        if (pieces == 1) continue;
+        list[n] = (int32_t)r;
+        list_ptr[n++] = part;
+        part += pieces;
+    }
+    list_ptr[cut] = parts;
+    return SPMVX_OK;
+}
+
+static spmvx_status cut_rows(builder *b)
+{
     int64_t cut = 0, parts = 0;
     b->count = 0;
-    for (int64_t r = 0; r < csr->nrows; r++) {
-        const int64_t n = pieces_of(spx_row_length(csr, r));
+    for (int64_t r = 0; r < b->csr->nrows; r++) {
+        const int64_t n = pieces_of(spx_row_length(b->csr, r));
         b->count += n;
         cut += n > 1;
         parts += n > 1 ? n : 0;
     }
-    if (b->count > INT32_MAX) return spx_fail(b->ctx, SPMVX_ERR_LIMIT, "PACKED would have %" PRId64 " pieces of rows, above %d", b->count, INT32_MAX);
+    if (b->count > INT32_MAX)
+        return spx_fail(b->ctx, SPMVX_ERR_LIMIT, "PACKED would have %" PRId64 " pieces of rows, above %d",
+                        b->count, INT32_MAX);
     SPX_TRY(spx_alloc(b->ctx, spx_bytes(b->count, sizeof *b->pieces), "pieces of the rows", &b->pieces));
-    if (lists && cut) {
-        SPX_TRY(spx_array_new(b->ctx, cut, sizeof(int32_t), "rows that were cut", &b->a.slot[SPX_LIST]));
-        SPX_TRY(spx_array_new(b->ctx, cut + 1, sizeof(int64_t), "rows that were cut", &b->a.slot[SPX_LIST_PTR]));
-        ((int64_t *)b->a.slot[SPX_LIST_PTR]->data)[cut] = parts;
-    }
-    int64_t at = 0, part = 0;
-    cut = 0;
-    for (int64_t r = 0; r < csr->nrows; r++) {
-        const int64_t first = spx_ptr_at(csr, r), length = spx_row_length(csr, r), n = pieces_of(length);
-        if (lists && n > 1) {
-            ((int32_t *)b->a.slot[SPX_LIST]->data)[cut] = (int32_t)r;
-            ((int64_t *)b->a.slot[SPX_LIST_PTR]->data)[cut++] = part;
-        }
-        for (int64_t i = 0; i < n; i++)
-            b->pieces[at++] = (piece){ first + i * PIECE, (int32_t)r, (int32_t)spx_min(PIECE, length - i * PIECE), (int32_t)(n > 1 ? -2 - part++ : r) };
-    }
-    return SPMVX_OK;
+    put_pieces(b, 0, b->csr->nrows, 0);
+    return list_cut_rows(b, cut, parts);
 }
 
 typedef struct order_job {
@@ -105,41 +136,14 @@ static void order_pieces(const builder *b, piece *out, int64_t sigma)
     spx_parallel(spx_threads_for(b->ctx->threads, b->count), spx_ceil_div(b->count, j.sigma), order_body, &j);
 }
 
-static int64_t padded(const piece *p, int64_t count)
+static spmvx_status sort_pieces(builder *b, int64_t sigma)
 {
-    int64_t stored = 0;
-    for (int64_t first = 0; first < count; first += LANES) {
-        int32_t longest = 0;
-        for (int64_t i = first; i < spx_min(first + LANES, count); i++) longest = p[i].length > longest ? p[i].length : longest;
-        stored += (int64_t)longest * LANES;
-    }
-    return stored;
-}
-
-/* The smallest window that brings the padding under the bound, as for SELL: sorting scatters y and parts rows from their
- * neighbours' x. */
-static spmvx_status sort_pieces(builder *b, int64_t sigma, int64_t *chosen)
-{
-    static const int64_t windows[] = { 1, 128, 1024, 8192, 65536, INT32_MAX };
-    static const double bound = 1.05;
-    piece *trial;
-    *chosen = 1;
-    int64_t best = padded(b->pieces, b->count);
-    if (sigma == 1 || (!sigma && (double)best <= bound * (double)b->csr->nnz)) return SPMVX_OK;
-    SPX_TRY(spx_alloc(b->ctx, spx_bytes(b->count, sizeof *trial), "pieces of the rows", &trial));
-    for (size_t i = 1; !sigma && i < sizeof windows / sizeof *windows; i++) {
-        order_pieces(b, trial, windows[i]);
-        const int64_t stored = padded(trial, b->count);
-        if ((double)stored < 0.97 * (double)best) {
-            best = stored;
-            *chosen = windows[i];
-        }
-        if ((double)best <= bound * (double)b->csr->nnz || windows[i] >= b->count) break;
-    }
-    if (sigma) *chosen = sigma;
-    order_pieces(b, trial, *chosen);
-    memcpy(b->pieces, trial, (size_t)b->count * sizeof *trial);
-    spx_free(b->ctx, trial);
+    if (sigma < 2) return SPMVX_OK;
+    piece *sorted;
+    SPX_TRY(spx_alloc(b->ctx, spx_bytes(b->count, sizeof *sorted), "pieces of the rows", &sorted));
+    order_pieces(b, sorted, sigma);
+    spx_free(b->ctx, b->pieces);
+    b->pieces = sorted;
     return SPMVX_OK;
 }
 
@@ -163,8 +167,8 @@ typedef struct diagonals {
     const int32_t *col;
     const piece *p;
     int64_t lanes;
-    int32_t at[LANES];          /* entries of each lane that are behind */
-    int64_t offset;             /* column minus lane */
+    int32_t at[LANES]; /* entries of each lane that are behind */
+    int64_t offset;    /* column minus lane */
     uint32_t mask;
 } diagonals;
 
@@ -174,7 +178,8 @@ static bool next_diagonal(diagonals *d)
     const int64_t before = d->offset;
     d->offset = INT64_MAX;
     for (int64_t i = 0; i < d->lanes; i++)
-        if (d->at[i] < d->p[i].length) d->offset = spx_min(d->offset, (int64_t)d->col[d->p[i].first + d->at[i]] - i);
+        if (d->at[i] < d->p[i].length)
+            d->offset = spx_min(d->offset, (int64_t)d->col[d->p[i].first + d->at[i]] - i);
     d->mask = 0;
     if (d->offset == INT64_MAX || d->offset <= before) return false;
     for (int64_t i = 0; i < d->lanes; i++)
@@ -187,10 +192,14 @@ static bool next_diagonal(diagonals *d)
 
 static diagonals diagonals_of(const builder *b, int64_t s)
 {
-    return (diagonals){ .col = spx_data(b->csr, SPX_COL), .p = b->pieces + s * LANES, .lanes = lanes_of(b, s), .offset = INT64_MIN };
+    return (diagonals){ .col = spx_data(b->csr, SPX_COL),
+                        .p = b->pieces + s * LANES,
+                        .lanes = lanes_of(b, s),
+                        .offset = INT64_MIN };
 }
 
-/* Diagonals of the slice, 0 when they are above most or rows do not ascend. Every repeat would need a diagonal twice. */
+/* Diagonals of the slice, 0 when they are above most or rows do not ascend. Every repeat would need a
+ * diagonal twice. */
 static int64_t count_diagonals(const builder *b, int64_t s, int64_t most)
 {
     diagonals d = diagonals_of(b, s);
@@ -219,7 +228,8 @@ static measured measure(const builder *b, int64_t s)
     const piece *p = b->pieces + s * LANES;
     measured m = { 0 };
     for (int64_t i = 0; i < lanes_of(b, s); i++) m.steps = spx_max(m.steps, p[i].length);
-    const int64_t most = m.steps + m.steps / 4, n = consecutive(p, lanes_of(b, s)) ? count_diagonals(b, s, most) : 0;
+    const int64_t most = m.steps + m.steps / 4,
+                  n = consecutive(p, lanes_of(b, s)) ? count_diagonals(b, s, most) : 0;
     if (n) return (measured){ n, n * (int64_t)sizeof(uint32_t), true };
     for (int64_t k = 0, span; k < m.steps; k++) {
         step_base(b, s, k, &span);
@@ -235,10 +245,11 @@ static void measure_body(void *arg, int thread, int64_t begin, int64_t end)
     for (int64_t s = begin * STEP; s < spx_min(end * STEP, b->slices); s++) b->slice[s] = measure(b, s);
 }
 
-static void put_value(const builder *b, int64_t to, int64_t from)   /* from -1: padding */
+static void put_value(const builder *b, int64_t to, int64_t from) /* from -1: padding */
 {
-    static const uint64_t zero = 0;
-    spx_value_copy(b->a.slot[SPX_VAL]->data, to, from < 0 ? &zero : spx_data(b->csr, SPX_VAL), from < 0 ? 0 : from, spx_type_bytes(b->a.val_type) == 8);
+    const size_t each = spx_type_bytes(b->a.val_type);
+    if (from < 0) spx_value_clear(b->a.slot[SPX_VAL]->data, to, each);
+    else spx_value_copy(b->a.slot[SPX_VAL]->data, to, spx_data(b->csr, SPX_VAL), from, each);
 }
 
 static void fill_diagonals(const builder *b, int64_t s, int64_t step, unsigned char *stream)
@@ -247,7 +258,8 @@ static void fill_diagonals(const builder *b, int64_t s, int64_t step, unsigned c
     for (; next_diagonal(&d); step++, stream += sizeof d.mask) {
         ((int32_t *)b->a.slot[SPX_DESC]->data)[step] = (int32_t)d.offset;
         memcpy(stream, &d.mask, sizeof d.mask);
-        for (int64_t i = 0; i < LANES; i++) put_value(b, step * LANES + i, d.mask >> i & 1 ? d.p[i].first + d.at[i] - 1 : -1);
+        for (int64_t i = 0; i < LANES; i++)
+            put_value(b, step * LANES + i, d.mask >> i & 1 ? d.p[i].first + d.at[i] - 1 : -1);
     }
 }
 
@@ -267,7 +279,8 @@ static void fill_steps(const builder *b, int64_t s, int64_t step, unsigned char 
             put_value(b, step * LANES + i, from);
         }
         ((int32_t *)b->a.slot[SPX_DESC]->data)[step] = narrow ? (int32_t)base : -1;
-        memcpy(stream, narrow ? (const void *)narrow_col : wide_col, narrow ? sizeof narrow_col : sizeof wide_col);
+        memcpy(stream, narrow ? (const void *)narrow_col : wide_col,
+               narrow ? sizeof narrow_col : sizeof wide_col);
         stream += narrow ? sizeof narrow_col : sizeof wide_col;
     }
 }
@@ -277,11 +290,13 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     (void)thread;
     const builder *b = arg;
     for (int64_t s = begin * STEP; s < spx_min(end * STEP, b->slices); s++) {
-        unsigned char *stream = (unsigned char *)b->a.slot[SPX_COL]->data + (((const int64_t *)b->a.slot[SPX_TILE]->data)[s] >> 1);
+        unsigned char *stream = (unsigned char *)b->a.slot[SPX_COL]->data +
+                                spx_packed_stream(((const int64_t *)b->a.slot[SPX_TILE]->data)[s]);
         if (b->slice[s].diagonal) fill_diagonals(b, s, spx_ptr_at(&b->a, s), stream);
         else fill_steps(b, s, spx_ptr_at(&b->a, s), stream);
         for (int64_t i = 0; b->a.slot[SPX_ROW] && i < LANES; i++)
-            ((int32_t *)b->a.slot[SPX_ROW]->data)[s * LANES + i] = i < lanes_of(b, s) ? b->pieces[s * LANES + i].lane : -1;
+            ((int32_t *)b->a.slot[SPX_ROW]->data)[s * LANES + i] =
+                i < lanes_of(b, s) ? b->pieces[s * LANES + i].lane : -1;
     }
 }
 
@@ -291,7 +306,8 @@ static spmvx_status measure_slices(builder *b, int64_t *steps, int64_t *bytes)
 {
     b->slices = spx_ceil_div(b->count, LANES);
     SPX_TRY(spx_alloc(b->ctx, spx_bytes(b->slices, sizeof *b->slice), "sizes of the slices", &b->slice));
-    spx_parallel(spx_threads_for(b->ctx->threads, b->csr->nnz), spx_ceil_div(b->slices, STEP), measure_body, b);
+    spx_parallel(spx_threads_for(b->ctx->threads, b->csr->nnz), spx_ceil_div(b->slices, STEP), measure_body,
+                 b);
     *steps = *bytes = 0;
     for (int64_t s = 0; s < b->slices; s++) {
         *steps += b->slice[s].steps;
@@ -304,17 +320,22 @@ static spmvx_status build_all(builder *b, const spx_build *build)
 {
     spx_sparse *a = &b->a;
     int64_t steps, stream;
-    SPX_TRY(cut_rows(b, true));
-    SPX_TRY(sort_pieces(b, build->layout.sigma, &a->sigma));
+    int64_t places;
+    a->layout.sigma = spx_slice_sigma(b->csr, LANES, PIECE, build->layout.sigma, &places);
+    SPX_TRY(cut_rows(b));
+    SPX_TRY(sort_pieces(b, a->layout.sigma));
     SPX_TRY(measure_slices(b, &steps, &stream));
     a->stored = steps * LANES;
     a->ptr_type = spx_count_type(a->stored);
-    const bool rows = a->sigma > 1 || a->slot[SPX_LIST];
-    size_t bytes = spx_plus(spx_bytes(a->stored, spx_type_bytes(a->val_type)), (size_t)stream + spx_bytes(steps, sizeof(int32_t)));
-    bytes = spx_plus(bytes, spx_bytes(b->slices + 1, 8 + spx_type_bytes(a->ptr_type) + (rows ? LANES * sizeof(int32_t) : 0)));
-    SPX_TRY(spx_budget(b->ctx, "PACKED", bytes, b->csr, build));
+    const bool rows = a->layout.sigma > 1 || a->slot[SPX_LIST];
+    size_t bytes = spx_plus(spx_bytes(a->stored, spx_type_bytes(a->val_type)),
+                            (size_t)stream + spx_bytes(steps, sizeof(int32_t)));
+    bytes = spx_plus(bytes, spx_bytes(b->slices + 1, sizeof(int64_t) + spx_type_bytes(a->ptr_type)));
+    if (rows) bytes = spx_plus(bytes, spx_bytes(b->slices, LANES * sizeof(int32_t)));
+    SPX_TRY(spx_build_check(b->ctx, "PACKED", bytes, b->csr, build));
     SPX_TRY(spx_array_new(b->ctx, b->slices + 1, spx_type_bytes(a->ptr_type), "ptr", &a->slot[SPX_PTR]));
-    SPX_TRY(spx_array_new(b->ctx, b->slices + 1, sizeof(int64_t), "streams of the slices", &a->slot[SPX_TILE]));
+    SPX_TRY(
+        spx_array_new(b->ctx, b->slices + 1, sizeof(int64_t), "streams of the slices", &a->slot[SPX_TILE]));
     SPX_TRY(spx_array_new(b->ctx, steps, sizeof(int32_t), "bases", &a->slot[SPX_DESC]));
     SPX_TRY(spx_array_new(b->ctx, stream, 1, "col", &a->slot[SPX_COL]));
     SPX_TRY(spx_array_new(b->ctx, a->stored, spx_type_bytes(a->val_type), "val", &a->slot[SPX_VAL]));
@@ -323,9 +344,8 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     steps = stream = 0;
     for (int64_t s = 0; s <= b->slices; s++) {
         spx_index_put(a->slot[SPX_PTR]->data, a->ptr_type, s, steps);
-        tile[s] = 2 * stream;
+        tile[s] = spx_packed_tile(stream, s < b->slices && b->slice[s].diagonal);
         if (s == b->slices) break;
-        tile[s] += b->slice[s].diagonal;
         steps += b->slice[s].steps;
         stream += b->slice[s].bytes;
     }
@@ -333,13 +353,18 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     return SPMVX_OK;
 }
 
-static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
+                             spx_sparse *out)
 {
-    if (build->layout.slice && build->layout.slice != LANES)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "options.slice is %" PRId64 "; PACKED takes %d", build->layout.slice, LANES);
+    SPX_TRY(spx_build_check(ctx, "PACKED", spx_bytes(csr->nnz, spx_type_bytes(csr->val_type)), csr, build));
     builder b = { .ctx = ctx, .csr = csr };
-    b.a = (spx_sparse){ .format = SPMVX_PACKED, .val_type = csr->val_type, .nrows = csr->nrows, .ncols = csr->ncols, .nnz = csr->nnz, .slice = LANES,
-                        .width = PIECE };
+    b.a = (spx_sparse){ .format = SPMVX_PACKED,
+                        .val_type = csr->val_type,
+                        .nrows = csr->nrows,
+                        .ncols = csr->ncols,
+                        .nnz = csr->nnz,
+                        .width = PIECE,
+                        .layout = { .slice = LANES } };
     const spmvx_status s = build_all(&b, build);
     spx_free(ctx, b.pieces);
     spx_free(ctx, b.slice);
@@ -348,33 +373,77 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
     return s;
 }
 
-/* What PACKED would hold: slices in a sample spread over the matrix, at the sigma that it would take. */
-spmvx_status spx_packed_choose(const spmvx_context *ctx, const spx_sparse *csr, int64_t *sigma, int64_t *stored, double *index_bytes, double *diagonal)
+/* ---- what it would hold: slices in a sample spread over the matrix ---- */
+
+typedef struct sample {
+    double slices, steps, bytes, longest,
+        diagonal; /* steps of all slices; as if rows were padded; in diagonal ones */
+} sample;
+
+static void add_slice(const builder *b, int64_t s, sample *sum)
 {
-    enum { SAMPLE = 512 };
-    builder b = { .ctx = ctx, .csr = csr };
-    spmvx_status s = cut_rows(&b, false);
-    if (s == SPMVX_OK) s = sort_pieces(&b, *sigma, sigma);
-    if (s == SPMVX_OK) {
-        b.slices = spx_ceil_div(b.count, LANES);
-        const int64_t step = spx_max(1, b.slices / SAMPLE);
-        double steps = 0, bytes = 0, plain = 0, on_diagonals = 0;
-        for (int64_t i = 0; i < b.slices; i += step) {
-            const measured m = measure(&b, i);
-            int64_t longest = 0;
-            for (int64_t k = 0; k < lanes_of(&b, i); k++) longest = spx_max(longest, b.pieces[i * LANES + k].length);
-            steps += (double)m.steps;
-            plain += (double)longest;
-            bytes += (double)m.bytes;
-            on_diagonals += m.diagonal ? (double)m.steps : 0.0;
+    const measured m = measure(b, s);
+    int64_t longest = 0;
+    for (int64_t i = 0; i < lanes_of(b, s); i++) longest = spx_max(longest, b->pieces[s * LANES + i].length);
+    sum->steps += (double)m.steps;
+    sum->longest += (double)longest;
+    sum->bytes += (double)m.bytes;
+    sum->diagonal += m.diagonal ? (double)m.steps : 0.0;
+}
+
+enum { SAMPLE = 512, MOST_ROWS = 8192 }; /* slices; rows that are sorted together */
+
+/* Windows of rows, each sorted as it would be, and slices of them. */
+static spmvx_status sample_slices(builder *b, int64_t sigma, sample *sum)
+{
+    const int64_t nrows = b->csr->nrows, whole = nrows <= MOST_ROWS ? nrows
+                                                 : sigma > 1        ? spx_min(sigma, MOST_ROWS)
+                                                                    : LANES;
+    const int64_t windows =
+        spx_min(spx_ceil_div(nrows, spx_max(whole, 1)), spx_max(1, SAMPLE * LANES / spx_max(whole, LANES)));
+    const int64_t room = spx_max(2 * whole, LANES); /* long rows are more pieces */
+    piece *sorted;
+    SPX_TRY(spx_alloc(b->ctx, spx_bytes(room, sizeof *b->pieces), "pieces of the rows", &b->pieces));
+    const spmvx_status s = spx_alloc(b->ctx, spx_bytes(room, sizeof *sorted), "pieces of the rows", &sorted);
+    if (s != SPMVX_OK) return s;
+    for (int64_t w = 0; w < windows; w++) {
+        const int64_t first = spx_part(spx_ceil_div(nrows, whole), windows, w) * whole;
+        b->count = room;
+        b->count = put_pieces(b, first, spx_min(first + whole, nrows), 0);
+        piece *const plain = b->pieces;
+        if (sigma > 1) {
+            order_pieces(b, sorted, sigma);
+            b->pieces = sorted;
         }
-        const double whole = (double)padded(b.pieces, b.count), scale = plain > 0 ? whole / (plain * LANES) : 0.0;
-        *stored = (int64_t)(scale * steps * LANES);
-        *index_bytes = scale * (bytes + 4.0 * steps);
-        *diagonal = steps > 0 ? on_diagonals / steps : 0.0;
+        const int64_t slices = spx_ceil_div(b->count, LANES), step = spx_max(1, slices * windows / SAMPLE);
+        for (int64_t i = 0; i < slices; i += step) add_slice(b, i, sum);
+        b->pieces = plain;
     }
+    spx_free(b->ctx, sorted);
+    return SPMVX_OK;
+}
+
+static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+                         const spx_layout *asked, spx_look *out)
+{
+    (void)f;
+    int64_t places;
+    *out = (spx_look){ .layout = { .slice = LANES } };
+    out->layout.sigma = spx_slice_sigma(csr, LANES, PIECE, asked->sigma, &places);
+    builder b = { .ctx = ctx, .csr = csr };
+    sample sum = { 0 };
+    const spmvx_status s = csr->nrows ? sample_slices(&b, out->layout.sigma, &sum) : SPMVX_OK;
     spx_free(ctx, b.pieces);
+    const double scale = sum.longest > 0 ? (double)places / (sum.longest * LANES) : 0.0;
+    out->stored = (int64_t)(scale * sum.steps * LANES);
+    out->index_bytes = scale * (sum.bytes + 4.0 * sum.steps);
+    out->diagonal_part = sum.steps > 0 ? sum.diagonal / sum.steps : 0.0;
     return s;
+}
+
+static double setup_ns(const spx_features *f, const spx_look *l)
+{
+    return (5.0 * (double)l->stored + 20.0 * (double)f->nrows) / f->threads;
 }
 
 /* ---- back to CSR ---- */
@@ -386,8 +455,8 @@ typedef struct unfill_job {
 } unfill_job;
 
 typedef struct place {
-    int64_t row, begin;         /* -1: none; where the lane's piece begins in its row */
-    bool last;                  /* the piece ends the row */
+    int64_t row, begin; /* -1: none; where the lane's piece begins in its row */
+    bool last;          /* the piece ends the row */
 } place;
 
 static place place_of(const spx_sparse *a, int64_t lane)
@@ -407,7 +476,8 @@ static place place_of(const spx_sparse *a, int64_t lane)
 }
 
 /* The column of a lane at a step, or -1. */
-static int64_t column(const spx_sparse *a, bool diagonal, int64_t step, int64_t lane, const unsigned char *stream)
+static int64_t column(const spx_sparse *a, bool diagonal, int64_t step, int64_t lane,
+                      const unsigned char *stream)
 {
     const int64_t base = ((const int32_t *)spx_data(a, SPX_DESC))[step];
     uint32_t mask;
@@ -431,28 +501,31 @@ static void unfill_slice(const unfill_job *j, int64_t s)
     const spx_sparse *a = j->a;
     const int64_t tile = ((const int64_t *)spx_data(a, SPX_TILE))[s];
     const int32_t *base = spx_data(a, SPX_DESC);
-    const bool diagonal = tile & 1, wide = spx_type_bytes(a->val_type) == 8;
+    const bool diagonal = spx_packed_diagonal(tile);
+    const size_t each = spx_type_bytes(a->val_type);
     place lane[LANES];
     int64_t to[LANES];
     for (int64_t i = 0; i < LANES; i++) {
         lane[i] = place_of(a, s * LANES + i);
         to[i] = lane[i].begin + (j->write && lane[i].row >= 0 ? spx_ptr_at(j->csr, lane[i].row) : 0);
     }
-    const unsigned char *stream = (const unsigned char *)spx_data(a, SPX_COL) + (tile >> 1);
+    const unsigned char *stream = (const unsigned char *)spx_data(a, SPX_COL) + spx_packed_stream(tile);
     for (int64_t step = spx_ptr_at(a, s); step < spx_ptr_at(a, s + 1); step++) {
         for (int64_t i = 0; i < LANES; i++) {
             const int64_t c = column(a, diagonal, step, i, stream);
             if (c < 0) continue;
             if (j->write) {
                 ((int32_t *)j->csr->slot[SPX_COL]->data)[to[i]] = (int32_t)c;
-                spx_value_copy(j->csr->slot[SPX_VAL]->data, to[i], spx_data(a, SPX_VAL), step * LANES + i, wide);
+                spx_value_copy(j->csr->slot[SPX_VAL]->data, to[i], spx_data(a, SPX_VAL), step * LANES + i,
+                               each);
             }
             to[i]++;
         }
-        stream += diagonal ? (int64_t)sizeof(uint32_t) : LANES * (base[step] < 0 ? 4 : 2);
+        stream += spx_packed_step_bytes(diagonal, base[step]);
     }
     for (int64_t i = 0; !j->write && i < LANES; i++)
-        if (lane[i].row >= 0 && lane[i].last) spx_index_put(j->csr->slot[SPX_PTR]->data, j->csr->ptr_type, lane[i].row + 1, to[i]);
+        if (lane[i].row >= 0 && lane[i].last)
+            spx_index_put(j->csr->slot[SPX_PTR]->data, j->csr->ptr_type, lane[i].row + 1, to[i]);
 }
 
 static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
@@ -463,7 +536,7 @@ static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
 
 static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
 {
-    const int64_t slices = (int64_t)(a->slot[SPX_TILE]->bytes / sizeof(int64_t)) - 1;
+    const int64_t slices = spx_packed_slices(a);
     const int threads = spx_threads_for(ctx->threads, a->stored);
     SPX_TRY(spx_csr_new(ctx, a, a->nnz, csr));
     unfill_job j = { a, csr, false };
@@ -477,7 +550,25 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
 static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
     (void)a, (void)v;
-    return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED, "matrix is PACKED, which has no view; convert it to CSR or COO");
+    return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED,
+                    "matrix is PACKED, which has no view; convert it to CSR or COO");
 }
 
-const spx_format spx_format_packed = { SPMVX_PACKED, "PACKED", NULL, from_csr, to_csr, view, NULL };
+static const spx_layout_key layout[] = {
+    { "slice", offsetof(spx_layout, slice), LANES, LANES, 0, false },
+    { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false },
+    { 0 },
+};
+
+const spx_format spx_format_packed = {
+    .format = SPMVX_PACKED,
+    .place = SPMVX_HOST,
+    .name = "PACKED",
+    .layout = layout,
+    .opaque_values = true,
+    .view = view,
+    .look = look,
+    .setup_ns = setup_ns,
+    .from_csr = from_csr,
+    .to_csr = to_csr,
+};

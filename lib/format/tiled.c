@@ -1,9 +1,11 @@
-/* TILED: the columns in tiles of `width` (sigma of the record), for matrices whose gathers of x cost more than their stream:
- * a tile's part of x fits where it is read fast (shared memory on a GPU, L1 or L2 on a CPU), and columns are 16 bits.
+/* TILED: the columns in tiles of `width` columns, for matrices whose gathers of x cost more
+ * than their stream: a tile's part of x fits where it is read fast (shared memory on a GPU, L1 or L2 on a
+ * CPU), and columns are 16 bits.
  *
- * The entries of a row within a tile make segments, cut at PIECE entries. A tile's segments, longest first, are dealt to
- * slices of 32 lanes. A slice is as wide as its longest segment, in groups of 8, and stores groups of 8 entries a lane side
- * by side, so that a lane takes eight columns with one 16-byte load: entry k of lane i at ptr + (k/8*32 + i)*8 + k%8.
+ * The entries of a row within a tile make segments, cut at PIECE entries. A tile's segments, longest
+ * first, are dealt to slices of 32 lanes. A slice is as wide as its longest segment, in groups of 8, and
+ * stores groups of 8 entries a lane side by side, so that a lane takes eight columns with one 16-byte
+ * load: entry k of lane i at ptr + (k/8*32 + i)*8 + k%8.
  *   TILE  (i32)  a tile's first slice          PTR   a slice's first place
  *   ROW   (i32)  each lane's row, -1: none     COL   (u16) column within the tile, 0xffff: padding
  *   LIST_PTR, LIST   each row's lanes, by tile and piece: its partial sums are added in that order
@@ -13,12 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/tiled.h"
 #include "format/build.h"
 
-enum { LANES = 32, GROUP = 8, PIECE = 256, PADDING = 0xffff };
+enum {
+    LANES = SPX_TILED_LANES,
+    GROUP = SPX_TILED_GROUP,
+    PIECE = SPX_TILED_PIECE,
+    PADDING = SPX_TILED_PADDING
+};
 
 typedef struct segment {
-    int64_t first;              /* of its entries, in tile order */
+    int64_t first; /* of its entries, in tile order */
     int32_t row, tile;
     int32_t length;
 } segment;
@@ -29,9 +37,9 @@ typedef struct builder {
     spx_sparse a;
     spx_divisor width;
     int64_t tiles, count, slices;
-    int64_t *tile_first;        /* a tile's first segment, and one more */
-    segment *segments;          /* by tile, longest first, then by row */
-    int64_t *order;             /* entries in tile order, or NULL: as in CSR */
+    int64_t *tile_first; /* a tile's first segment, and one more */
+    segment *segments;   /* by tile, longest first, then by row */
+    int64_t *order;      /* entries in tile order, or NULL: as in CSR */
 } builder;
 
 static int64_t entry(const builder *b, int64_t k)
@@ -50,7 +58,9 @@ static void order_row(const builder *b, int64_t r, uint64_t *key)
 {
     const int32_t *col = spx_data(b->csr, SPX_COL);
     const int64_t first = spx_ptr_at(b->csr, r), n = spx_row_length(b->csr, r);
-    for (int64_t i = 0; i < n; i++) key[i] = (uint64_t)spx_divide(col[first + i], b->width) << 40 | (uint64_t)i;   /* 2^24 tiles are more than there can be */
+    /* 2^24 tiles are more than there can be */
+    for (int64_t i = 0; i < n; i++)
+        key[i] = (uint64_t)spx_divide(col[first + i], b->width) << 40 | (uint64_t)i;
     qsort(key, (size_t)n, sizeof *key, by_key);
     for (int64_t i = 0; i < n; i++) b->order[first + i] = first + (int64_t)(key[i] & ((1ull << 40) - 1));
 }
@@ -62,9 +72,9 @@ static int64_t row_part(const builder *b, int64_t parts, int64_t i)
 
 typedef struct row_job {
     builder *b;
-    int64_t parts;              /* of the rows, one a thread */
-    _Atomic bool unordered;     /* a row's tiles do not ascend */
-    int64_t *place;             /* parts x tiles: counts of segments, then where the next one goes */
+    int64_t parts;          /* of the rows, one a thread */
+    _Atomic bool unordered; /* a row's tiles do not ascend */
+    int64_t *place;         /* parts x tiles: counts of segments, then where the next one goes */
 } row_job;
 
 static void look_for_disorder(void *arg, int thread, int64_t begin, int64_t end)
@@ -76,7 +86,8 @@ static void look_for_disorder(void *arg, int thread, int64_t begin, int64_t end)
     for (int64_t r = row_part(j->b, j->parts, begin); r < row_part(j->b, j->parts, end); r++) {
         const int64_t last = spx_ptr_at(csr, r + 1);
         for (int64_t k = spx_ptr_at(csr, r) + 1; k < last; k++)
-            if (col[k - 1] > col[k] && spx_divide(col[k - 1], j->b->width) > spx_divide(col[k], j->b->width)) {
+            if (col[k - 1] > col[k] &&
+                spx_divide(col[k - 1], j->b->width) > spx_divide(col[k], j->b->width)) {
                 j->unordered = true;
                 return;
             }
@@ -87,7 +98,8 @@ static spmvx_status order_entries(builder *b, row_job *j)
 {
     spx_parallel((int)j->parts, j->parts, look_for_disorder, j);
     if (!j->unordered) return SPMVX_OK;
-    SPX_TRY(spx_array_new(b->ctx, b->csr->nnz, sizeof(int64_t), "an order of the entries", &b->a.slot[SPX_ORDER]));
+    SPX_TRY(spx_array_new(b->ctx, b->csr->nnz, sizeof(int64_t), "an order of the entries",
+                          &b->a.slot[SPX_ORDER]));
     b->order = b->a.slot[SPX_ORDER]->data;
     uint64_t *key;
     SPX_TRY(spx_alloc(b->ctx, spx_bytes(spx_longest_row(b->csr), sizeof *key), "keys of a row", &key));
@@ -96,7 +108,8 @@ static spmvx_status order_entries(builder *b, row_job *j)
     return SPMVX_OK;
 }
 
-/* Walks the segments of a part of the rows: counts them by tile, or puts them where their tile's next one goes. */
+/* Walks the segments of a part of the rows: counts them by tile, or puts them where their tile's next one
+ * goes. */
 static void cut_rows(void *arg, int64_t part, bool put)
 {
     const row_job *j = arg;
@@ -106,11 +119,14 @@ static void cut_rows(void *arg, int64_t part, bool put)
     for (int64_t r = row_part(b, j->parts, part); r < row_part(b, j->parts, part + 1); r++) {
         const int64_t last = spx_ptr_at(b->csr, r + 1);
         for (int64_t k = spx_ptr_at(b->csr, r); k < last;) {
-            const int64_t first = k, tile = spx_divide(col[entry(b, k)], b->width), stop = spx_min(last, first + PIECE);
+            const int64_t first = k, tile = spx_divide(col[entry(b, k)], b->width),
+                          stop = spx_min(last, first + PIECE);
             const int64_t begin = tile * b->width.by, end = begin + b->width.by;
             do k++;
             while (k < stop && col[entry(b, k)] >= begin && col[entry(b, k)] < end);
-            if (put) b->segments[place[tile]] = (segment){ first, (int32_t)r, (int32_t)tile, (int32_t)(k - first) };
+            if (put)
+                b->segments[place[tile]] =
+                    (segment){ first, (int32_t)r, (int32_t)tile, (int32_t)(k - first) };
             place[tile]++;
         }
     }
@@ -157,8 +173,10 @@ static void sort_body(void *arg, int thread, int64_t begin, int64_t end)
 static spmvx_status sort_segments(builder *b, row_job *j)
 {
     sort_job sort = { b, NULL };
-    SPX_TRY(spx_alloc(b->ctx, spx_bytes(j->parts, spx_bytes(b->tiles, sizeof *j->place)), "counts of segments", &j->place));
-    SPX_TRY(spx_alloc(b->ctx, spx_bytes(b->tiles + 1, sizeof *b->tile_first), "segments of the tiles", &b->tile_first));
+    SPX_TRY(spx_alloc(b->ctx, spx_bytes(j->parts, spx_bytes(b->tiles, sizeof *j->place)),
+                      "counts of segments", &j->place));
+    SPX_TRY(spx_alloc(b->ctx, spx_bytes(b->tiles + 1, sizeof *b->tile_first), "segments of the tiles",
+                      &b->tile_first));
     spx_parallel((int)j->parts, j->parts, count_body, j);
     for (int64_t t = 0; t < b->tiles; t++) {
         b->tile_first[t] = b->count;
@@ -177,7 +195,8 @@ static spmvx_status sort_segments(builder *b, row_job *j)
     return SPMVX_OK;
 }
 
-/* Where slices and tiles begin; writes them when the arrays are there, and tells how many places there are in all. */
+/* Where slices and tiles begin; writes them when the arrays are there, and tells how many places there are
+ * in all. */
 static int64_t lay_out(builder *b)
 {
     int32_t *tile_ptr = b->a.slot[SPX_TILE] ? b->a.slot[SPX_TILE]->data : NULL;
@@ -186,7 +205,7 @@ static int64_t lay_out(builder *b)
         if (tile_ptr) tile_ptr[t] = (int32_t)slice;
         for (int64_t i = b->tile_first[t]; i < b->tile_first[t + 1]; i += LANES, slice++) {
             if (tile_ptr) spx_index_put(b->a.slot[SPX_PTR]->data, b->a.ptr_type, slice, at);
-            at += spx_ceil_div(b->segments[i].length, GROUP) * GROUP * LANES;   /* the longest comes first */
+            at += spx_ceil_div(b->segments[i].length, GROUP) * GROUP * LANES; /* the longest comes first */
         }
     }
     if (tile_ptr) {
@@ -199,7 +218,7 @@ static int64_t lay_out(builder *b)
 
 typedef struct fill_job {
     builder *b;
-    const int64_t *first;       /* a slice's first segment, and one more */
+    const int64_t *first; /* a slice's first segment, and one more */
 } fill_job;
 
 static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
@@ -212,8 +231,7 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     uint16_t *col_out = a->slot[SPX_COL]->data;
     int32_t *row_out = a->slot[SPX_ROW]->data;
     const void *val_in = spx_data(b->csr, SPX_VAL);
-    const bool wide = spx_type_bytes(a->val_type) == 8;
-    static const uint64_t zero = 0;
+    const size_t each = spx_type_bytes(a->val_type);
     for (int64_t s = begin; s < end; s++) {
         const int64_t base = spx_ptr_at(a, s), groups = (spx_ptr_at(a, s + 1) - base) / (LANES * GROUP);
         for (int64_t i = 0; i < LANES; i++) {
@@ -221,10 +239,11 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
             const int64_t length = g ? g->length : 0;
             row_out[s * LANES + i] = g ? g->row : -1;
             for (int64_t k = 0; k < groups * GROUP; k++) {
-                const int64_t to = base + (k / GROUP * LANES + i) * GROUP + k % GROUP;
+                const int64_t to = base + spx_tiled_place(i, k);
                 const int64_t from = k < length ? entry(b, g->first + k) : 0;
                 col_out[to] = k < length ? (uint16_t)(col[from] - g->tile * b->width.by) : PADDING;
-                spx_value_copy(a->slot[SPX_VAL]->data, to, k < length ? val_in : &zero, from, wide);
+                if (k < length) spx_value_copy(a->slot[SPX_VAL]->data, to, val_in, from, each);
+                else spx_value_clear(a->slot[SPX_VAL]->data, to, each);
             }
         }
     }
@@ -242,8 +261,8 @@ static spmvx_status first_segments(const builder *b, int64_t **out)
     return SPMVX_OK;
 }
 
-/* Each row's lanes by tile and piece: lanes of a row within a tile are met longest first, and its pieces are as long as each
- * other but for the last, so by place. */
+/* Each row's lanes by tile and piece: lanes of a row within a tile are met longest first, and its pieces
+ * are as long as each other but for the last, so by place. */
 static void make_lists(builder *b, const int64_t *first)
 {
     spx_sparse *a = &b->a;
@@ -253,7 +272,8 @@ static void make_lists(builder *b, const int64_t *first)
     for (int64_t i = 0; i < b->count; i++) list_ptr[b->segments[i].row + 2]++;
     for (int64_t r = 1; r <= a->nrows + 1; r++) list_ptr[r] += list_ptr[r - 1];
     for (int64_t s = 0; s < b->slices; s++)
-        for (int64_t i = first[s]; i < first[s + 1]; i++) list[list_ptr[b->segments[i].row + 1]++] = (int32_t)(s * LANES + i - first[s]);
+        for (int64_t i = first[s]; i < first[s + 1]; i++)
+            list[list_ptr[b->segments[i].row + 1]++] = (int32_t)(s * LANES + i - first[s]);
 }
 
 static spmvx_status fill(builder *b)
@@ -283,27 +303,46 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     SPX_TRY(cut_and_sort(b));
     a->stored = lay_out(b);
     a->ptr_type = spx_count_type(a->stored);
-    if (b->slices * LANES > INT32_MAX) return spx_fail(b->ctx, SPMVX_ERR_LIMIT, "TILED would have %" PRId64 " slices, above %d", b->slices, INT32_MAX / LANES);
-    size_t bytes = spx_plus(spx_bytes(a->stored, 2 + spx_type_bytes(a->val_type)), spx_bytes(b->slices, 4 * LANES + spx_type_bytes(a->ptr_type)));
+    if (b->slices * LANES > INT32_MAX)
+        return spx_fail(b->ctx, SPMVX_ERR_LIMIT, "TILED would have %" PRId64 " slices, above %d", b->slices,
+                        INT32_MAX / LANES);
+    size_t bytes = spx_plus(spx_bytes(a->stored, 2 + spx_type_bytes(a->val_type)),
+                            spx_bytes(b->slices, 4 * LANES + spx_type_bytes(a->ptr_type)));
     bytes = spx_plus(bytes, spx_plus(spx_bytes(a->nrows + 2, 8), spx_bytes(b->count, 4)));
     if (b->order) bytes = spx_plus(bytes, spx_bytes(a->nnz, 8));
-    SPX_TRY(spx_budget(b->ctx, "TILED", bytes, b->csr, build));
+    SPX_TRY(spx_build_check(b->ctx, "TILED", bytes, b->csr, build));
     SPX_TRY(spx_array_new(b->ctx, b->tiles + 1, sizeof(int32_t), "tile pointers", &a->slot[SPX_TILE]));
     SPX_TRY(spx_array_new(b->ctx, b->slices + 1, spx_type_bytes(a->ptr_type), "ptr", &a->slot[SPX_PTR]));
     SPX_TRY(spx_array_new(b->ctx, b->slices * LANES, sizeof(int32_t), "row", &a->slot[SPX_ROW]));
     SPX_TRY(spx_array_new(b->ctx, a->stored, sizeof(uint16_t), "col", &a->slot[SPX_COL]));
     SPX_TRY(spx_array_new(b->ctx, a->stored, spx_type_bytes(a->val_type), "val", &a->slot[SPX_VAL]));
-    SPX_TRY(spx_array_new(b->ctx, a->nrows + 2, sizeof(int64_t), "lanes of the rows", &a->slot[SPX_LIST_PTR]));
+    SPX_TRY(
+        spx_array_new(b->ctx, a->nrows + 2, sizeof(int64_t), "lanes of the rows", &a->slot[SPX_LIST_PTR]));
     SPX_TRY(spx_array_new(b->ctx, b->count, sizeof(int32_t), "lanes of the rows", &a->slot[SPX_LIST]));
     return fill(b);
 }
 
-static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build, spx_sparse *out)
+/* What is known before anything is cut: an entry a place, and the lists of the rows. */
+static size_t least_bytes(const spx_sparse *csr)
 {
-    const int64_t width = build->layout.param[0];
-    builder b = { .ctx = ctx, .csr = csr, .width = spx_divisor_of(width), .tiles = spx_ceil_div(csr->ncols, width) };
-    b.a = (spx_sparse){ .format = SPMVX_TILED, .val_type = csr->val_type, .nrows = csr->nrows, .ncols = csr->ncols, .nnz = csr->nnz, .slice = LANES,
-                        .sigma = width };
+    const size_t places = spx_bytes(csr->nnz, sizeof(uint16_t) + spx_type_bytes(csr->val_type));
+    return spx_plus(places, spx_bytes(csr->nrows + 2, sizeof(int64_t)));
+}
+
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
+                             spx_sparse *out)
+{
+    const int64_t width = build->layout.tile_width ? build->layout.tile_width : SPX_TILED_WIDTH;
+    SPX_TRY(spx_build_check(ctx, "TILED", least_bytes(csr), csr, build));
+    builder b = {
+        .ctx = ctx, .csr = csr, .width = spx_divisor_of(width), .tiles = spx_ceil_div(csr->ncols, width)
+    };
+    b.a = (spx_sparse){ .format = SPMVX_TILED,
+                        .val_type = csr->val_type,
+                        .nrows = csr->nrows,
+                        .ncols = csr->ncols,
+                        .nnz = csr->nnz,
+                        .layout = { .tile_width = width } };
     const spmvx_status s = build_all(&b, build);
     spx_free(ctx, b.segments);
     spx_free(ctx, b.tile_first);
@@ -318,7 +357,7 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
 static int64_t tile_of(const spx_sparse *a, int64_t slice)
 {
     const int32_t *tile_ptr = spx_data(a, SPX_TILE);
-    int64_t low = 0, high = spx_ceil_div(a->ncols, a->sigma);
+    int64_t low = 0, high = spx_ceil_div(a->ncols, a->layout.tile_width);
     while (low + 1 < high) {
         const int64_t mid = low + (high - low) / 2;
         if (tile_ptr[mid] <= slice) low = mid;
@@ -335,15 +374,17 @@ static int64_t walk_row(const spx_sparse *a, int64_t r, const spx_sparse *csr, b
     const uint16_t *col = spx_data(a, SPX_COL);
     int64_t n = 0;
     for (int64_t l = list_ptr[r]; l < list_ptr[r + 1]; l++) {
-        const int64_t slice = list[l] / LANES, lane = list[l] % LANES, base = spx_ptr_at(a, slice), places = spx_ptr_at(a, slice + 1) - base;
-        const int64_t first = write ? tile_of(a, slice) * a->sigma : 0;
+        const int64_t slice = list[l] / LANES, lane = list[l] % LANES, base = spx_ptr_at(a, slice),
+                      places = spx_ptr_at(a, slice + 1) - base;
+        const int64_t first = write ? tile_of(a, slice) * a->layout.tile_width : 0;
         for (int64_t k = 0; k < places / LANES; k++) {
-            const int64_t at = base + (k / GROUP * LANES + lane) * GROUP + k % GROUP;
+            const int64_t at = base + spx_tiled_place(lane, k);
             if (col[at] == PADDING) break;
             if (write) {
                 const int64_t seq = spx_ptr_at(csr, r) + n, to = order ? order[seq] : seq;
                 ((int32_t *)csr->slot[SPX_COL]->data)[to] = (int32_t)(first + col[at]);
-                spx_value_copy(csr->slot[SPX_VAL]->data, to, spx_data(a, SPX_VAL), at, spx_type_bytes(a->val_type) == 8);
+                spx_value_copy(csr->slot[SPX_VAL]->data, to, spx_data(a, SPX_VAL), at,
+                               spx_type_bytes(a->val_type));
             }
             n++;
         }
@@ -381,7 +422,29 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
 static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
     (void)a, (void)v;
-    return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED, "matrix is TILED, which has no view; convert it to CSR or COO");
+    return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED,
+                    "matrix is TILED, which has no view; convert it to CSR or COO");
 }
 
-const spx_format spx_format_tiled = { SPMVX_TILED, "TILED", NULL, from_csr, to_csr, view, NULL };
+static double setup_ns(const spx_features *f, const spx_look *l)
+{
+    (void)l;
+    return 15.0 * (double)f->nnz / f->threads;
+}
+
+static const spx_layout_key layout[] = {
+    { "width", offsetof(spx_layout, tile_width), 64, SPX_TILED_MOST, 0, true },
+    { 0 },
+};
+
+const spx_format spx_format_tiled = {
+    .format = SPMVX_TILED,
+    .place = SPMVX_HOST,
+    .name = "TILED",
+    .layout = layout,
+    .opaque_values = true,
+    .view = view,
+    .setup_ns = setup_ns,
+    .from_csr = from_csr,
+    .to_csr = to_csr,
+};

@@ -1,5 +1,5 @@
-/* Fortran's formatted numbers. Reals are handed to the correctly rounding scanner as they are, or rewritten as digits and a
- * decimal exponent where Fortran means another number than their text. */
+/* Fortran's formatted numbers. Reals go to the scanner of io/number.h as they are. Where Fortran means
+ * another number than the text says, it is written anew first, as digits and a decimal exponent. */
 #include "io/fortran.h"
 
 #include <inttypes.h>
@@ -38,7 +38,7 @@ static bool take(cursor *c, char wanted)
     return true;
 }
 
-/* A number of few digits; false where there is none, or a long one. */
+/* Reads a number of at most six digits; false when there is none, or a longer one. */
 static bool take_count(cursor *c, int *out)
 {
     int digits = 0;
@@ -47,7 +47,7 @@ static bool take_count(cursor *c, int *out)
     return digits && !is_digit(peek(c));
 }
 
-/* [k P [,]] ; what is read as a count and is none of a P stays in *count. */
+/* Reads a scale factor, [k P [,]], and a count behind it. A number without a P is itself the count. */
 static bool take_scale(cursor *c, int *scale, int *count)
 {
     const bool negative = take(c, '-'), counted = take_count(c, count);
@@ -91,7 +91,9 @@ bool spx_fortran_parse(const char *p, const char *end, spx_fortran *out)
     if (!take_descriptor(&c, &f)) return false;
     for (; depth > 0; depth--)
         if (!take(&c, ')')) return false;
-    if (peek(&c) || f.width < 1 || f.width > SPX_FORTRAN_WIDTH || fields < 1 || fields * f.width > SPX_FORTRAN_LINE) return false;
+    if (peek(&c) || f.width < 1 || f.width > SPX_FORTRAN_WIDTH || fields < 1 ||
+        fields * f.width > SPX_FORTRAN_LINE)
+        return false;
     f.fields = (int)fields;
     *out = f;
     return true;
@@ -116,18 +118,19 @@ static bool is_exponent_letter(char c)
     return upper(c) == 'E' || upper(c) == 'D';
 }
 
-/* Where the exponent of a number begins, with its letter or with its sign alone; `end` where there is none. */
+/* Where the exponent of a number begins, with its letter or with its sign alone; `end` where there is
+ * none. */
 static const char *exponent_of(const char *p, const char *end)
 {
-    if (p < end) p++;   /* the sign of the number */
+    if (p < end) p++; /* the sign of the number */
     while (p < end && (is_digit(*p) || *p == '.')) p++;
     return p;
 }
 
-/* mantissa and exponent as they are, times 10^-shift */
+/* The value of mantissa and exponent, times 10^-shift. */
 static bool scan_shifted(const char *p, const char *exponent, const char *end, int shift, double *out)
 {
-    enum { MOST = 1000000 };   /* beyond it a number is 0 or infinite, whatever its at most 256 digits are */
+    enum { MOST = 1000000 }; /* with a larger exponent, a number of at most 256 digits is 0 or infinite */
     char text[SPX_FORTRAN_WIDTH + 32];
     int64_t e = 0;
     if (exponent < end) {
@@ -155,7 +158,7 @@ bool spx_fortran_value(const spx_fortran *f, const char *p, const char *end, dou
     const char *exponent = exponent_of(p, end);
     const bool letter = exponent < end && is_exponent_letter(*exponent);
     const bool sign = exponent < end && (*exponent == '+' || *exponent == '-');
-    const bool number = exponent == end || letter || sign;   /* else a word such as NaN, or no number */
+    const bool number = exponent == end || letter || sign; /* else a word such as NaN, or no number */
     int shift = 0;
     if (number && !memchr(p, '.', (size_t)(exponent - p))) shift += f->decimals;
     if (exponent == end) shift += f->scale;

@@ -1,4 +1,4 @@
-/* Which reader or writer a file is for. */
+/* Chooses the reader or writer of a file. */
 #include "io/io.h"
 
 #include <fcntl.h>
@@ -21,7 +21,8 @@ static bool ends_in(const char *name, size_t n, const char *ending)
     return n >= e && !memcmp(name + n - e, ending, e);
 }
 
-/* Of the name without the ending of a compressed file: .npz, .rb .hb, or a type such as .rua; letters of either case. */
+/* The kind that a name tells, after the ending of a compressed file is left out: by .npz, by .rb or .hb, or
+ * by a matrix type such as .rua, in letters of either case. */
 static name_kind kind_of_name(const char *path, bool *compressed)
 {
     size_t n = strlen(path);
@@ -31,11 +32,14 @@ static name_kind kind_of_name(const char *path, bool *compressed)
     for (size_t i = 0; i < 4 && i < n; i++) end[3 - i] = lower(path[n - 1 - i]);
     if (!memcmp(end, ".npz", 4)) return NPZ;
     if (!memcmp(end + 1, ".rb", 3) || !memcmp(end + 1, ".hb", 3)) return BOEING;
-    return n >= 4 && end[0] == '.' && strchr("rcpiq", end[1]) && strchr("urshz", end[2]) && strchr("ae", end[3]) ? BOEING : OTHER;
+    return n >= 4 && end[0] == '.' && strchr("rcpiq", end[1]) && strchr("urshz", end[2]) &&
+                   strchr("ae", end[3])
+               ? BOEING
+               : OTHER;
 }
 
-/* Whether the text, of a file that may be compressed, begins as a Matrix Market file does. */
-static spmvx_status is_matrix_market(const spmvx_context *ctx, const char *path, size_t max_bytes, bool *out)
+/* Whether a text, which may be compressed, begins as Matrix Market files do. */
+static spmvx_status is_matrix_market(const spmvx_context *ctx, const char *path, bool *out)
 {
     static const char banner[] = "%%matrixmarket";
     enum { N = sizeof banner - 1 };
@@ -43,8 +47,7 @@ static spmvx_status is_matrix_market(const spmvx_context *ctx, const char *path,
     size_t n = 0, got = 1;
     spx_source *source = NULL;
     *out = false;
-    if (max_bytes && max_bytes < spx_source_least()) return SPMVX_OK;   /* which no reader takes */
-    SPX_TRY(spx_source_open(ctx, path, max_bytes ? max_bytes - spx_source_least() : SIZE_MAX, &source));
+    SPX_TRY(spx_source_open(ctx, path, &source));
     spmvx_status s = SPMVX_OK;
     while (s == SPMVX_OK && n < N && got) {
         s = spx_source_read(source, head + n, N - n, &got);
@@ -62,7 +65,7 @@ static bool is_regular(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Whether it begins as a ZIP archive does, with a member or with the end of an empty one. */
+/* Whether a file begins as ZIP archives do: with a member, or with the end of an empty archive. */
 static bool is_zip(const char *path)
 {
     char head[4] = "";
@@ -72,25 +75,30 @@ static bool is_zip(const char *path)
     return whole && (!memcmp(head, "PK\3\4", 4) || !memcmp(head, "PK\5\6", 4));
 }
 
-spmvx_status spx_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options, spx_beside *beside,
+spmvx_status spx_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options,
                       spx_sparse *out)
 {
     bool compressed, market = false;
     const name_kind kind = kind_of_name(path, &compressed);
     const bool regular = is_regular(path);
-    if ((kind == NPZ && !compressed) || (regular && is_zip(path))) return spx_npz_read(ctx, path, options, beside, out);
-    if (kind == BOEING && regular) SPX_TRY(is_matrix_market(ctx, path, options->max_bytes, &market));
-    return kind == BOEING && !market ? spx_rb_read(ctx, path, options, beside, out) : spx_mtx_read(ctx, path, options, beside, out);
+    if ((kind == NPZ && !compressed) || (regular && is_zip(path)))
+        return spx_npz_read(ctx, path, options, out);
+    if (kind == BOEING && regular) SPX_TRY(is_matrix_market(ctx, path, &market));
+    return kind == BOEING && !market ? spx_rb_read(ctx, path, options, out)
+                                     : spx_mtx_read(ctx, path, options, out);
 }
 
-spmvx_status spx_write(const spmvx_context *ctx, const spx_sparse *a, const char *path, const spmvx_write_options *options)
+spmvx_status spx_write(const spmvx_context *ctx, const spx_sparse *a, const char *path,
+                       const spmvx_write_options *options)
 {
     bool compressed;
     const name_kind kind = kind_of_name(path, &compressed);
     if (kind == BOEING)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s: the name is a Rutherford-Boeing file's, which are read and not written",
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                        "%s: the name is a Rutherford-Boeing file's, which are read and not written",
                         spx_path_tail(path));
     if (kind == NPZ && compressed)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s: a .npz file has its members compressed, and not itself", spx_path_tail(path));
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                        "%s: a .npz file has its members compressed, and not itself", spx_path_tail(path));
     return kind == NPZ ? spx_npz_write(ctx, a, path, options) : spx_mtx_write(ctx, a, path, options);
 }

@@ -1,20 +1,21 @@
-/* Matrix Market coordinate files: entries are formatted in chunks, one a thread, and written in order. */
+/* Matrix Market coordinate files: entries are formatted in chunks, as many at a time as there are threads,
+ * and written in order. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/threads.h"
 #include "io/io.h"
 #include "io/number.h"
+#include "io/rounding.h"
 #include "io/sink.h"
 
-enum { ENTRIES = 1 << 14, LINE = 2 * 11 + SPX_NUMBER };   /* of a chunk; room of a line */
+enum { ENTRIES = 1 << 14, LINE = 2 * 11 + SPX_NUMBER }; /* of a chunk; room of a line */
 
 typedef struct writer {
-    const spx_sparse *a;        /* CSR or COO */
+    const spx_sparse *a; /* CSR or COO */
     int digits;
-    int64_t first;              /* entry of this round */
-    char *text;                 /* ENTRIES * LINE for each chunk of the round */
+    int64_t first; /* entry of this round */
+    char *text;    /* ENTRIES * LINE for each chunk of the round */
     size_t *length;
 } writer;
 
@@ -30,7 +31,7 @@ static size_t put_int(char *out, int64_t v)
 
 static int64_t row_of(const spx_sparse *a, int64_t k)
 {
-    int64_t low = 0, high = a->nrows;   /* the last row that begins at k or before */
+    int64_t low = 0, high = a->nrows; /* the last row that begins at k or before */
     while (low + 1 < high) {
         const int64_t mid = low + (high - low) / 2;
         if (spx_ptr_at(a, mid) <= k) low = mid;
@@ -48,13 +49,14 @@ static void format_body(void *arg, int thread, int64_t begin, int64_t end)
     for (int64_t chunk = begin; chunk < end; chunk++) {
         char *p = w->text + (size_t)chunk * ENTRIES * LINE;
         const int64_t from = w->first + chunk * ENTRIES, to = spx_min(from + ENTRIES, w->a->nnz);
-        const int32_t *rows = spx_data(w->a, SPX_ROW);   /* of COO */
+        const int32_t *rows = spx_data(w->a, SPX_ROW); /* of COO */
         int64_t row = !rows && from < to ? row_of(w->a, from) : 0;
         for (int64_t k = from; k < to; k++) {
             if (rows) row = rows[k];
             else
                 while (spx_ptr_at(w->a, row + 1) <= k) row++;
-            const double v = single ? (double)((const float *)spx_data(w->a, SPX_VAL))[k] : ((const double *)spx_data(w->a, SPX_VAL))[k];
+            const double v = single ? (double)((const float *)spx_data(w->a, SPX_VAL))[k]
+                                    : ((const double *)spx_data(w->a, SPX_VAL))[k];
             p += put_int(p, row + 1);
             *p++ = ' ';
             p += put_int(p, (int64_t)col[k] + 1);
@@ -69,17 +71,21 @@ static void format_body(void *arg, int thread, int64_t begin, int64_t end)
 static spmvx_status write_all(const spmvx_context *ctx, writer *w, spx_sink *sink, int64_t chunks)
 {
     char head[128];
-    const int n = snprintf(head, sizeof head, "%%%%MatrixMarket matrix coordinate real general\n%" PRId64 " %" PRId64 " %" PRId64 "\n", w->a->nrows,
-                           w->a->ncols, w->a->nnz);
+    const int n =
+        snprintf(head, sizeof head,
+                 "%%%%MatrixMarket matrix coordinate real general\n%" PRId64 " %" PRId64 " %" PRId64 "\n",
+                 w->a->nrows, w->a->ncols, w->a->nnz);
     SPX_TRY(spx_sink_write(sink, head, (size_t)n));
     for (w->first = 0; w->first < w->a->nnz; w->first += chunks * ENTRIES) {
-        spx_parallel(ctx->threads, chunks, format_body, w);
-        for (int64_t c = 0; c < chunks; c++) SPX_TRY(spx_sink_write(sink, w->text + (size_t)c * ENTRIES * LINE, w->length[c]));
+        spx_parallel_rounded(ctx->threads, chunks, format_body, w);
+        for (int64_t c = 0; c < chunks; c++)
+            SPX_TRY(spx_sink_write(sink, w->text + (size_t)c * ENTRIES * LINE, w->length[c]));
     }
     return SPMVX_OK;
 }
 
-spmvx_status spx_mtx_write(const spmvx_context *ctx, const spx_sparse *a, const char *path, const spmvx_write_options *options)
+spmvx_status spx_mtx_write(const spmvx_context *ctx, const spx_sparse *a, const char *path,
+                           const spmvx_write_options *options)
 {
     const int64_t chunks = spx_max(1, spx_min(ctx->threads, spx_ceil_div(a->nnz, ENTRIES)));
     writer w = { .a = a, .digits = options->digits };

@@ -18,8 +18,8 @@ static const char native = '>', foreign = '<';
 static const char magic[] = "\x93NUMPY";
 enum { MAGIC = sizeof magic - 1 };
 
-__attribute__((format(printf, 3, 4)))
-static spmvx_status refuse(char why[SPX_NPY_WHY], spmvx_status status, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static spmvx_status refuse(char why[SPX_NPY_WHY], spmvx_status status,
+                                                                 const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -33,11 +33,14 @@ static spmvx_status bad(char why[SPX_NPY_WHY], const char *what)
     return refuse(why, SPMVX_ERR_FILE, "the header %s", what);
 }
 
-spmvx_status spx_npy_prefix(const unsigned char prefix[SPX_NPY_PREFIX], size_t *skip, size_t *length, char why[SPX_NPY_WHY])
+spmvx_status spx_npy_prefix(const unsigned char prefix[SPX_NPY_PREFIX], size_t *skip, size_t *length,
+                            char why[SPX_NPY_WHY])
 {
-    if (memcmp(prefix, magic, MAGIC)) return refuse(why, SPMVX_ERR_FILE, "it does not begin as a NumPy array");
+    if (memcmp(prefix, magic, MAGIC))
+        return refuse(why, SPMVX_ERR_FILE, "it does not begin as a NumPy array");
     const unsigned char *p = prefix + MAGIC;
-    if (p[0] < 1 || p[0] > 3) return refuse(why, SPMVX_ERR_FILE, "version %d.%d of NumPy's format; 1 to 3 are known", p[0], p[1]);
+    if (p[0] < 1 || p[0] > 3)
+        return refuse(why, SPMVX_ERR_FILE, "version %d.%d of NumPy's format; 1 to 3 are known", p[0], p[1]);
     const bool wide = p[0] > 1;
     *skip = wide ? 12 : 10;
     *length = (size_t)p[2] | (size_t)p[3] << 8;
@@ -91,9 +94,13 @@ static bool take_string(cursor *c, char out[16])
 
 static spmvx_status take_type(cursor *c, spx_npy *a, char why[SPX_NPY_WHY])
 {
-    static const struct { char kind; const char *bytes; } known[] = { { 'b', "1" }, { 'i', "1248" }, { 'u', "1248" }, { 'f', "48" } };
+    static const struct {
+        char kind;
+        const char *bytes;
+    } known[] = { { 'b', "1" }, { 'i', "1248" }, { 'u', "1248" }, { 'f', "48" } };
     skip_blanks(c);
-    if (c->p < c->end && *c->p == '[') return refuse(why, SPMVX_ERR_UNSUPPORTED, "its elements are records; numbers are read");
+    if (c->p < c->end && *c->p == '[')
+        return refuse(why, SPMVX_ERR_UNSUPPORTED, "its elements are records; numbers are read");
     if (!take_string(c, a->type)) return bad(why, "has no type");
     const char *t = a->type;
     const char order = *t && strchr("<>=|", *t) ? *t++ : '=';
@@ -102,21 +109,26 @@ static spmvx_status take_type(cursor *c, spx_npy *a, char why[SPX_NPY_WHY])
     const char *end = t + strlen(t);
     int64_t bytes;
     if (a->kind == 'c')
-        return refuse(why, SPMVX_ERR_UNSUPPORTED, "the type is '%s', complex; real, integer and boolean values are read", a->type);
+        return refuse(why, SPMVX_ERR_UNSUPPORTED,
+                      "the type is '%s', complex; real, integer and boolean values are read", a->type);
     if (!spx_scan_int(&t, end, &bytes) || t != end || bytes < 0 || bytes > 1000)
         return refuse(why, SPMVX_ERR_UNSUPPORTED, "the type is '%s', which is no number's", a->type);
     a->bytes = (int)bytes;
     if (a->kind == 'U') a->bytes *= 4;
     if (a->kind == 'S' || a->kind == 'U') return SPMVX_OK;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (a->kind == known[i].kind && bytes < 10 && bytes && strchr(known[i].bytes, (int)('0' + bytes))) return SPMVX_OK;
-    return refuse(why, SPMVX_ERR_UNSUPPORTED, "the type is '%s'; f4, f8, b1, and i and u of 1 to 8 bytes are read", a->type);
+        if (a->kind == known[i].kind && bytes < 10 && bytes && strchr(known[i].bytes, (int)('0' + bytes)))
+            return SPMVX_OK;
+    return refuse(why, SPMVX_ERR_UNSUPPORTED,
+                  "the type is '%s'; f4, f8, b1, and i and u of 1 to 8 bytes are read", a->type);
 }
 
 static spmvx_status take_order(cursor *c, spx_npy *a, char why[SPX_NPY_WHY])
 {
     a->columns_first = take_word(c, "True");
-    return a->columns_first || take_word(c, "False") ? SPMVX_OK : bad(why, "has a fortran_order that is neither True nor False");
+    return a->columns_first || take_word(c, "False")
+               ? SPMVX_OK
+               : bad(why, "has a fortran_order that is neither True nor False");
 }
 
 static spmvx_status take_shape(cursor *c, spx_npy *a, char why[SPX_NPY_WHY])
@@ -127,11 +139,14 @@ static spmvx_status take_shape(cursor *c, spx_npy *a, char why[SPX_NPY_WHY])
     while (!take(c, ')')) {
         int64_t n;
         skip_blanks(c);
-        if (!spx_scan_int(&c->p, c->end, &n) || n < 0) return bad(why, "has a shape that is not of whole numbers");
-        take(c, 'L');   /* of Python 2 */
-        if (a->dims == SPX_NPY_DIMS) return refuse(why, SPMVX_ERR_FILE, "it has more than %d dimensions", SPX_NPY_DIMS);
+        if (!spx_scan_int(&c->p, c->end, &n) || n < 0)
+            return bad(why, "has a shape that is not of whole numbers");
+        take(c, 'L'); /* of Python 2 */
+        if (a->dims == SPX_NPY_DIMS)
+            return refuse(why, SPMVX_ERR_FILE, "it has more than %d dimensions", SPX_NPY_DIMS);
         a->dim[a->dims++] = n;
-        if (!take(c, ',') && (skip_blanks(c), c->p == c->end || *c->p != ')')) return bad(why, "has a shape that is not of whole numbers");
+        if (!take(c, ',') && (skip_blanks(c), c->p == c->end || *c->p != ')'))
+            return bad(why, "has a shape that is not of whole numbers");
     }
     for (int i = 0; i < a->dims; i++)
         if (__builtin_mul_overflow(a->count, a->dim[i], &a->count))
@@ -141,8 +156,10 @@ static spmvx_status take_shape(cursor *c, spx_npy *a, char why[SPX_NPY_WHY])
 
 spmvx_status spx_npy_parse(const char *text, size_t length, spx_npy *out, char why[SPX_NPY_WHY])
 {
-    static const struct { const char *name; spmvx_status (*take)(cursor *, spx_npy *, char why[SPX_NPY_WHY]); } keys[] = {
-        { "descr", take_type }, { "fortran_order", take_order }, { "shape", take_shape } };
+    static const struct {
+        const char *name;
+        spmvx_status (*take)(cursor *, spx_npy *, char why[SPX_NPY_WHY]);
+    } keys[] = { { "descr", take_type }, { "fortran_order", take_order }, { "shape", take_shape } };
     cursor c = { text, text + length };
     spx_npy a = { 0 };
     unsigned seen = 0;
@@ -152,10 +169,12 @@ spmvx_status spx_npy_parse(const char *text, size_t length, spx_npy *out, char w
         if (!take_string(&c, key) || !take(&c, ':')) return bad(why, "is no dictionary");
         size_t k = 0;
         while (k < 3 && strcmp(key, keys[k].name)) k++;
-        if (k == 3 || seen & 1u << k) return refuse(why, SPMVX_ERR_FILE, "the header has a '%s' too many", key);
+        if (k == 3 || seen & 1u << k)
+            return refuse(why, SPMVX_ERR_FILE, "the header has a '%s' too many", key);
         seen |= 1u << k;
         SPX_TRY(keys[k].take(&c, &a, why));
-        if (!take(&c, ',') && (skip_blanks(&c), c.p == c.end || *c.p != '}')) return bad(why, "is no dictionary");
+        if (!take(&c, ',') && (skip_blanks(&c), c.p == c.end || *c.p != '}'))
+            return bad(why, "is no dictionary");
     }
     skip_blanks(&c);
     if (c.p != c.end) return bad(why, "goes on behind its dictionary");
@@ -191,7 +210,10 @@ void spx_npy_ints(const spx_npy *a, const unsigned char *raw, int64_t n, int64_t
 {
     for (int64_t i = 0; i < n; i++) {
         const uint64_t v = load(a, raw, i);
-        out[i] = a->kind == 'i' ? with_sign(v, a->bytes) : a->kind == 'b' ? v != 0 : v > INT64_MAX ? INT64_MAX : (int64_t)v;
+        out[i] = a->kind == 'i'   ? with_sign(v, a->bytes)
+                 : a->kind == 'b' ? v != 0
+                 : v > INT64_MAX  ? INT64_MAX
+                                  : (int64_t)v;
     }
 }
 
@@ -229,7 +251,8 @@ size_t spx_npy_header(const char *type, int dims, int64_t count, char out[SPX_NP
     enum { PREFIX = MAGIC + 4 };
     char shape[32] = "()";
     if (dims) snprintf(shape, sizeof shape, "(%" PRId64 ",)", count);
-    const int n = snprintf(out + PREFIX, SPX_NPY_HEADER - PREFIX, "{'descr': '%c%s', 'fortran_order': False, 'shape': %s, }",
+    const int n = snprintf(out + PREFIX, SPX_NPY_HEADER - PREFIX,
+                           "{'descr': '%c%s', 'fortran_order': False, 'shape': %s, }",
                            *type == 'S' ? '|' : native, type, shape);
     const size_t used = PREFIX + (size_t)n + 1, all = (used + 63) / 64 * 64;
     memset(out + used - 1, ' ', all - used);

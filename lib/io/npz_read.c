@@ -1,6 +1,6 @@
-/* Matrices as SciPy keeps them (scipy.sparse.save_npz): a ZIP archive of NumPy arrays, of kind csr, csc, coo, bsr or dia.
- * Members are read in steps and converted on the way; nothing is allocated before its size agrees with the shape, with the
- * length of its member and with max_bytes. */
+/* Matrices as SciPy keeps them (scipy.sparse.save_npz): a ZIP archive of NumPy arrays, of kind csr, csc,
+ * coo, bsr or dia. Members are read in steps and converted on the way; nothing is allocated before its
+ * size agrees with the shape and with the length of its member, which agrees with the file's. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,43 +8,25 @@
 #include "io/npy.h"
 #include "io/zip.h"
 
-enum { STEP = 8192 };   /* elements at a time */
+enum { STEP = 8192 }; /* elements at a time */
 
 typedef struct reader {
     const spmvx_context *ctx;
     spx_zip *zip;
     int64_t nrows, ncols;
     spmvx_type val_type;
-    spx_beside *beside;
-    size_t held;                    /* bytes of arrays */
     union {
         int64_t whole[STEP];
         double real[STEP];
     } step;
-    unsigned char raw[SPX_NPY_LONGEST];   /* STEP elements of 8 bytes, or a header */
+    unsigned char raw[SPX_NPY_LONGEST]; /* STEP elements of 8 bytes, or a header */
 } reader;
 
 static const char index_kinds[] = "iu", value_kinds[] = "fiub", text_kinds[] = "SU";
 
 /* ---- arrays ---- */
 
-static spmvx_status take_array(reader *r, int64_t count, size_t each, const char *what, spx_array **out)
-{
-    const size_t bytes = spx_bytes(count, each);
-    SPX_TRY(spx_zip_afford(r->zip, spx_plus(r->held, spx_plus(bytes, sizeof *r))));
-    SPX_TRY(spx_array_new(r->ctx, count, each, what, out));
-    r->held += bytes;
-    return SPMVX_OK;
-}
-
-static void drop_array(reader *r, spx_array **a, int64_t count, size_t each)
-{
-    r->held -= spx_bytes(count, each);
-    spx_array_drop(*a);
-    *a = NULL;
-}
-
-/* Opens a member and takes its header; what remains of it are the elements. */
+/* Opens a member and reads its header; the elements remain to be read. */
 static spmvx_status open_array(reader *r, const char *name, const char *kinds, int dims, spx_npy *a)
 {
     char why[SPX_NPY_WHY];
@@ -54,7 +36,7 @@ static spmvx_status open_array(reader *r, const char *name, const char *kinds, i
     SPX_TRY(spx_zip_read(r->zip, r->raw, SPX_NPY_PREFIX));
     spmvx_status s = spx_npy_prefix(r->raw, &skip, &length, why);
     if (s != SPMVX_OK) return spx_zip_fail(r->zip, s, "%s", why);
-    const size_t early = SPX_NPY_PREFIX - skip;   /* of the text, in the prefix of a short header */
+    const size_t early = SPX_NPY_PREFIX - skip; /* bytes of the text that came with the prefix */
     if (length < early) return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "a header of %zu bytes", length);
     memmove(r->raw, r->raw + skip, early);
     SPX_TRY(spx_zip_read(r->zip, r->raw + early, length - early));
@@ -62,11 +44,15 @@ static spmvx_status open_array(reader *r, const char *name, const char *kinds, i
     if (s != SPMVX_OK) return spx_zip_fail(r->zip, s, "%s", why);
     if (!strchr(kinds, a->kind))
         return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "the type is '%s', %s wanted", a->type,
-                            kinds == index_kinds ? "whole numbers" : kinds == text_kinds ? "text" : "numbers");
-    if (a->dims != dims) return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "it has %d dimensions, not %d", a->dims, dims);
+                            kinds == index_kinds  ? "whole numbers"
+                            : kinds == text_kinds ? "text"
+                                                  : "numbers");
+    if (a->dims != dims)
+        return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "it has %d dimensions, not %d", a->dims, dims);
     const size_t all = spx_plus(spx_bytes(a->count, (size_t)a->bytes), skip + length);
     if (all == (size_t)bytes) return SPMVX_OK;
-    return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "its array takes %zu bytes with the header, and it has %" PRId64, all, bytes);
+    return spx_zip_fail(r->zip, SPMVX_ERR_FILE,
+                        "its array takes %zu bytes with the header, and it has %" PRId64, all, bytes);
 }
 
 /* The next n elements, at most STEP, as whole numbers or reals in r->step. */
@@ -86,7 +72,8 @@ static spmvx_status next_reals(reader *r, const spx_npy *a, int64_t n)
 
 static spmvx_status outside(const reader *r, int64_t i, int64_t v, int64_t limit)
 {
-    return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "element %" PRId64 " is %" PRId64 ", not in 0 ... %" PRId64, i, v, limit - 1);
+    return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "element %" PRId64 " is %" PRId64 ", not in 0 ... %" PRId64,
+                        i, v, limit - 1);
 }
 
 static spmvx_status too_few(const reader *r, int64_t has, int64_t wanted)
@@ -94,7 +81,7 @@ static spmvx_status too_few(const reader *r, int64_t has, int64_t wanted)
     return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "it has %" PRId64 " elements, not %" PRId64, has, wanted);
 }
 
-/* The first `count` indices, each below limit. */
+/* Reads the first `count` indices, each of which is below limit. */
 static spmvx_status read_indices(reader *r, const char *name, int64_t count, int64_t limit, int32_t *out)
 {
     spx_npy a;
@@ -104,27 +91,38 @@ static spmvx_status read_indices(reader *r, const char *name, int64_t count, int
         const int64_t n = spx_min(STEP, count - at);
         SPX_TRY(next_ints(r, &a, n));
         for (int64_t i = 0; i < n; i++) {
-            if (r->step.whole[i] < 0 || r->step.whole[i] >= limit) return outside(r, at + i, r->step.whole[i], limit);
+            if (r->step.whole[i] < 0 || r->step.whole[i] >= limit)
+                return outside(r, at + i, r->step.whole[i], limit);
             out[at + i] = (int32_t)r->step.whole[i];
         }
     }
     return spx_zip_end(r->zip);
 }
 
-/* major + 1 pointers that begin with 0 and never fall, up to `most`; the last is *count. */
-static spmvx_status read_pointers(reader *r, int64_t major, int64_t most, spmvx_type type, void *out, int64_t *count)
+/* Makes an array for major + 1 pointers after it has seen that the file has as many. */
+static spmvx_status new_pointers(reader *r, int64_t major, spmvx_type type, const char *what, spx_array **out)
+{
+    spx_npy a;
+    SPX_TRY(open_array(r, "indptr.npy", index_kinds, 1, &a));
+    if (a.count != major + 1) return too_few(r, a.count, major + 1);
+    return spx_array_new(r->ctx, major + 1, spx_type_bytes(type), what, out);
+}
+
+/* Reads major + 1 pointers. They begin with 0, never fall, and are at most `most`; *count is the last one. */
+static spmvx_status read_pointers(reader *r, int64_t major, int64_t most, spmvx_type type, void *out,
+                                  int64_t *count)
 {
     spx_npy a;
     int64_t last = 0;
     SPX_TRY(open_array(r, "indptr.npy", index_kinds, 1, &a));
-    if (a.count != major + 1) return too_few(r, a.count, major + 1);
     for (int64_t at = 0; at <= major; at += STEP) {
         const int64_t n = spx_min(STEP, major + 1 - at);
         SPX_TRY(next_ints(r, &a, n));
         for (int64_t i = 0; i < n; i++) {
             const int64_t v = r->step.whole[i];
             if (v < last || v > most || (!at && !i && v))
-                return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "element %" PRId64 " is %" PRId64 ", not in %" PRId64 " ... %" PRId64,
+                return spx_zip_fail(r->zip, SPMVX_ERR_FILE,
+                                    "element %" PRId64 " is %" PRId64 ", not in %" PRId64 " ... %" PRId64,
                                     at + i, v, last, at + i ? most : 0);
             spx_index_put(out, type, at + i, v);
             last = v;
@@ -140,13 +138,13 @@ static void store(const reader *r, void *val, int64_t i, double v)
     else ((float *)val)[i] = (float)v;
 }
 
-/* The first `count` values, of an array of one dimension. */
+/* Reads the first `count` values of an array of one dimension. */
 static spmvx_status read_values(reader *r, int64_t count, spx_array **out)
 {
     spx_npy a;
     SPX_TRY(open_array(r, "data.npy", value_kinds, 1, &a));
     if (a.count < count) return too_few(r, a.count, count);
-    SPX_TRY(take_array(r, count, spx_type_bytes(r->val_type), "val", out));
+    SPX_TRY(spx_array_new(r->ctx, count, spx_type_bytes(r->val_type), "val", out));
     for (int64_t at = 0; at < count; at += STEP) {
         const int64_t n = spx_min(STEP, count - at);
         SPX_TRY(next_reals(r, &a, n));
@@ -157,7 +155,7 @@ static spmvx_status read_values(reader *r, int64_t count, spx_array **out)
 
 /* ---- CSR, CSC, COO ---- */
 
-/* Lengths of the indices' and the values' arrays: of the same, pointers may use a part, as SciPy has it. */
+/* Indices and values have the same length, *room. Pointers may use less of them, as in SciPy. */
 static spmvx_status look_at_entries(reader *r, const char *indices, int64_t *room)
 {
     spx_npy a, data;
@@ -174,17 +172,17 @@ static spmvx_status read_csr(reader *r, spx_sparse *out)
     SPX_TRY(look_at_entries(r, "indices.npy", &room));
     out->format = SPMVX_CSR;
     out->ptr_type = spx_count_type(room);
-    SPX_TRY(take_array(r, r->nrows + 1, spx_type_bytes(out->ptr_type), "ptr", &out->slot[SPX_PTR]));
+    SPX_TRY(new_pointers(r, r->nrows, out->ptr_type, "ptr", &out->slot[SPX_PTR]));
     SPX_TRY(read_pointers(r, r->nrows, room, out->ptr_type, out->slot[SPX_PTR]->data, &out->nnz));
-    SPX_TRY(take_array(r, out->nnz, sizeof(int32_t), "col", &out->slot[SPX_COL]));
+    SPX_TRY(spx_array_new(r->ctx, out->nnz, sizeof(int32_t), "col", &out->slot[SPX_COL]));
     SPX_TRY(read_indices(r, "indices.npy", out->nnz, r->ncols, out->slot[SPX_COL]->data));
     return read_values(r, out->nnz, &out->slot[SPX_VAL]);
 }
 
-/* Columns spelled out by the pointers, which go. */
+/* Writes out the column of each entry, for which the pointers stand in the file. */
 static spmvx_status spell_columns(reader *r, spx_array *ptr, spx_sparse *out)
 {
-    SPX_TRY(take_array(r, out->nnz, sizeof(int32_t), "col", &out->slot[SPX_COL]));
+    SPX_TRY(spx_array_new(r->ctx, out->nnz, sizeof(int32_t), "col", &out->slot[SPX_COL]));
     int32_t *col = out->slot[SPX_COL]->data;
     const int64_t *p = ptr->data;
     for (int64_t j = 0; j < r->ncols; j++)
@@ -197,12 +195,12 @@ static spmvx_status read_csc(reader *r, spx_sparse *out)
     int64_t room = 0;
     spx_array *ptr = NULL;
     SPX_TRY(look_at_entries(r, "indices.npy", &room));
-    SPX_TRY(take_array(r, r->ncols + 1, sizeof(int64_t), "column pointers", &ptr));
+    SPX_TRY(new_pointers(r, r->ncols, SPMVX_I64, "column pointers", &ptr));
     spmvx_status s = read_pointers(r, r->ncols, room, SPMVX_I64, ptr->data, &out->nnz);
     if (s == SPMVX_OK) s = spell_columns(r, ptr, out);
-    drop_array(r, &ptr, r->ncols + 1, sizeof(int64_t));
+    spx_array_drop(ptr);
     SPX_TRY(s);
-    SPX_TRY(take_array(r, out->nnz, sizeof(int32_t), "row", &out->slot[SPX_ROW]));
+    SPX_TRY(spx_array_new(r->ctx, out->nnz, sizeof(int32_t), "row", &out->slot[SPX_ROW]));
     SPX_TRY(read_indices(r, "indices.npy", out->nnz, r->nrows, out->slot[SPX_ROW]->data));
     return read_values(r, out->nnz, &out->slot[SPX_VAL]);
 }
@@ -213,9 +211,9 @@ static spmvx_status read_coo(reader *r, spx_sparse *out)
     SPX_TRY(look_at_entries(r, "row.npy", &out->nnz));
     SPX_TRY(open_array(r, "col.npy", index_kinds, 1, &col));
     if (col.count != out->nnz) return too_few(r, col.count, out->nnz);
-    SPX_TRY(take_array(r, out->nnz, sizeof(int32_t), "row", &out->slot[SPX_ROW]));
+    SPX_TRY(spx_array_new(r->ctx, out->nnz, sizeof(int32_t), "row", &out->slot[SPX_ROW]));
     SPX_TRY(read_indices(r, "row.npy", out->nnz, r->nrows, out->slot[SPX_ROW]->data));
-    SPX_TRY(take_array(r, out->nnz, sizeof(int32_t), "col", &out->slot[SPX_COL]));
+    SPX_TRY(spx_array_new(r->ctx, out->nnz, sizeof(int32_t), "col", &out->slot[SPX_COL]));
     SPX_TRY(read_indices(r, "col.npy", out->nnz, r->ncols, out->slot[SPX_COL]->data));
     return read_values(r, out->nnz, &out->slot[SPX_VAL]);
 }
@@ -223,7 +221,7 @@ static spmvx_status read_coo(reader *r, spx_sparse *out)
 /* ---- BSR: all values of the blocks, zeros included, block after block ---- */
 
 typedef struct blocks {
-    int64_t rows, cols, count, entries;   /* of a block; how many; entries of them all */
+    int64_t rows, cols, count, entries; /* of a block; how many; entries of them all */
     spx_npy data;
 } blocks;
 
@@ -236,13 +234,16 @@ static spmvx_status look_at_blocks(reader *r, blocks *b)
     b->cols = b->data.dim[2];
     if (b->data.dim[0] != indices.count) return too_few(r, b->data.dim[0], indices.count);
     if (b->rows < 1 || b->cols < 1 || r->nrows % b->rows || r->ncols % b->cols)
-        return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "blocks of %" PRId64 " x %" PRId64 ", in a matrix of %" PRId64 " x %" PRId64,
+        return spx_zip_fail(r->zip, SPMVX_ERR_FILE,
+                            "blocks of %" PRId64 " x %" PRId64 ", in a matrix of %" PRId64 " x %" PRId64,
                             b->rows, b->cols, r->nrows, r->ncols);
     return SPMVX_OK;
 }
 
-/* Rows and columns of the entries of blocks `at` ... `at + n - 1`, whose block columns are in r->step; *i is the block row. */
-static void place_blocks(const reader *r, const blocks *b, const int64_t *ptr, int64_t at, int64_t n, int64_t *i, const spx_sparse *out)
+/* Rows and columns of the entries of blocks `at` ... `at + n - 1`, whose block columns are in r->step; *i
+ * is the block row. */
+static void place_blocks(const reader *r, const blocks *b, const int64_t *ptr, int64_t at, int64_t n,
+                         int64_t *i, const spx_sparse *out)
 {
     int32_t *row = out->slot[SPX_ROW]->data, *col = out->slot[SPX_COL]->data;
     int64_t to = at * b->rows * b->cols;
@@ -266,7 +267,8 @@ static spmvx_status read_block_indices(reader *r, const blocks *b, const int64_t
         const int64_t n = spx_min(STEP, b->count - at);
         SPX_TRY(next_ints(r, &a, n));
         for (int64_t k = 0; k < n; k++)
-            if (r->step.whole[k] < 0 || r->step.whole[k] >= limit) return outside(r, at + k, r->step.whole[k], limit);
+            if (r->step.whole[k] < 0 || r->step.whole[k] >= limit)
+                return outside(r, at + k, r->step.whole[k], limit);
         place_blocks(r, b, ptr, at, n, &i, out);
     }
     return spx_zip_end(r->zip);
@@ -297,11 +299,11 @@ static spmvx_status read_block_values(reader *r, const blocks *b, const spx_spar
 
 static spmvx_status read_blocks(reader *r, blocks *b, const int64_t *ptr, spx_sparse *out)
 {
-    b->entries = out->nnz = b->count * b->rows * b->cols;   /* no more than data.npy has */
-    SPX_TRY(take_array(r, out->nnz, sizeof(int32_t), "row", &out->slot[SPX_ROW]));
-    SPX_TRY(take_array(r, out->nnz, sizeof(int32_t), "col", &out->slot[SPX_COL]));
+    b->entries = out->nnz = b->count * b->rows * b->cols; /* at most as many as data.npy has */
+    SPX_TRY(spx_array_new(r->ctx, out->nnz, sizeof(int32_t), "row", &out->slot[SPX_ROW]));
+    SPX_TRY(spx_array_new(r->ctx, out->nnz, sizeof(int32_t), "col", &out->slot[SPX_COL]));
     SPX_TRY(read_block_indices(r, b, ptr, out));
-    SPX_TRY(take_array(r, out->nnz, spx_type_bytes(r->val_type), "val", &out->slot[SPX_VAL]));
+    SPX_TRY(spx_array_new(r->ctx, out->nnz, spx_type_bytes(r->val_type), "val", &out->slot[SPX_VAL]));
     return read_block_values(r, b, out);
 }
 
@@ -311,10 +313,10 @@ static spmvx_status read_bsr(reader *r, spx_sparse *out)
     spx_array *ptr = NULL;
     SPX_TRY(look_at_blocks(r, &b));
     const int64_t major = r->nrows / b.rows;
-    SPX_TRY(take_array(r, major + 1, sizeof(int64_t), "block pointers", &ptr));
+    SPX_TRY(new_pointers(r, major, SPMVX_I64, "block pointers", &ptr));
     spmvx_status s = read_pointers(r, major, b.data.dim[0], SPMVX_I64, ptr->data, &b.count);
     if (s == SPMVX_OK) s = read_blocks(r, &b, ptr->data, out);
-    drop_array(r, &ptr, major + 1, sizeof(int64_t));
+    spx_array_drop(ptr);
     return s;
 }
 
@@ -337,7 +339,7 @@ static spmvx_status read_offsets(reader *r, int64_t count, int64_t *offset)
     return spx_zip_end(r->zip);
 }
 
-/* Columns first ... end - 1 of a diagonal are within the matrix and the data. */
+/* Of diagonal k, the columns *first ... *end - 1 lie within the matrix and the data. */
 static void diagonal_span(const reader *r, const diagonals *d, int64_t k, int64_t *first, int64_t *end)
 {
     const int64_t offset = spx_max(-r->nrows, spx_min(d->offset[k], r->ncols));
@@ -375,9 +377,9 @@ static spmvx_status read_diagonals(reader *r, const diagonals *d, spx_sparse *ou
         diagonal_span(r, d, k, &first, &end);
         places += end - first;
     }
-    SPX_TRY(take_array(r, places, sizeof(int32_t), "row", &out->slot[SPX_ROW]));
-    SPX_TRY(take_array(r, places, sizeof(int32_t), "col", &out->slot[SPX_COL]));
-    SPX_TRY(take_array(r, places, spx_type_bytes(r->val_type), "val", &out->slot[SPX_VAL]));
+    SPX_TRY(spx_array_new(r->ctx, places, sizeof(int32_t), "row", &out->slot[SPX_ROW]));
+    SPX_TRY(spx_array_new(r->ctx, places, sizeof(int32_t), "col", &out->slot[SPX_COL]));
+    SPX_TRY(spx_array_new(r->ctx, places, spx_type_bytes(r->val_type), "val", &out->slot[SPX_VAL]));
     return read_diagonal_values(r, d, out);
 }
 
@@ -388,18 +390,22 @@ static spmvx_status read_dia(reader *r, spx_sparse *out)
     SPX_TRY(open_array(r, "offsets.npy", index_kinds, 1, &offsets));
     SPX_TRY(open_array(r, "data.npy", value_kinds, 2, &data));
     if (data.dim[0] != offsets.count) return too_few(r, data.dim[0], offsets.count);
-    SPX_TRY(take_array(r, offsets.count, sizeof(int64_t), "offsets of diagonals", &list));
+    SPX_TRY(spx_array_new(r->ctx, offsets.count, sizeof(int64_t), "offsets of diagonals", &list));
     const diagonals d = { offsets.count, data.dim[1], list->data };
     spmvx_status s = read_offsets(r, offsets.count, list->data);
     if (s == SPMVX_OK) s = read_diagonals(r, &d, out);
-    drop_array(r, &list, offsets.count, sizeof(int64_t));
+    spx_array_drop(list);
     return s;
 }
 
 /* ---- all together ---- */
 
-static const struct { const char *name; spmvx_status (*read)(reader *, spx_sparse *); } kinds[] = {
-    { "csr", read_csr }, { "csc", read_csc }, { "coo", read_coo }, { "bsr", read_bsr }, { "dia", read_dia } };
+static const struct {
+    const char *name;
+    spmvx_status (*read)(reader *, spx_sparse *);
+} kinds[] = {
+    { "csr", read_csr }, { "csc", read_csc }, { "coo", read_coo }, { "bsr", read_bsr }, { "dia", read_dia }
+};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static spmvx_status read_kind(reader *r, int *kind)
@@ -426,7 +432,9 @@ static spmvx_status read_shape(reader *r)
     for (int i = 0; i < 2; i++) {
         const int64_t n = r->step.whole[i];
         if (n < 0) return spx_zip_fail(r->zip, SPMVX_ERR_FILE, "%" PRId64 " %s", n, names[i]);
-        if (n > INT32_MAX) return spx_zip_fail(r->zip, SPMVX_ERR_RANGE, "%" PRId64 " %s, above %" PRId32, n, names[i], INT32_MAX);
+        if (n > INT32_MAX)
+            return spx_zip_fail(r->zip, SPMVX_ERR_RANGE, "%" PRId64 " %s, above %" PRId32, n, names[i],
+                                INT32_MAX);
     }
     r->nrows = r->step.whole[0];
     r->ncols = r->step.whole[1];
@@ -442,25 +450,21 @@ static spmvx_status read_all(reader *r, spx_sparse *out)
     out->ncols = r->ncols;
     SPX_TRY(kinds[kind].read(r, out));
     out->stored = out->nnz;
-    SPX_TRY(spx_zip_done(r->zip));
-    if (out->format == SPMVX_CSR) return SPMVX_OK;
-    return spx_zip_afford(r->zip, spx_plus(r->held, r->beside(r->ctx, r->nrows, out->nnz, spx_type_bytes(r->val_type))));
+    return spx_zip_done(r->zip);
 }
 
-spmvx_status spx_npz_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options, spx_beside *beside,
+spmvx_status spx_npz_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options,
                           spx_sparse *out)
 {
     reader *r;
     spx_sparse a = { .format = SPMVX_COO, .val_type = options->val_type, .ptr_type = SPMVX_I32 };
     spx_zip *zip = NULL;
     SPX_TRY(spx_zip_open(ctx, path, options, &zip));
-    spmvx_status s = spx_zip_afford(zip, sizeof *r);
-    if (s == SPMVX_OK) s = spx_calloc(ctx, sizeof *r, "a step of an archive's member", &r);
+    spmvx_status s = spx_calloc(ctx, sizeof *r, "a step of an archive's member", &r);
     if (s == SPMVX_OK) {
         r->ctx = ctx;
         r->zip = zip;
         r->val_type = options->val_type;
-        r->beside = beside;
         s = read_all(r, &a);
         spx_free(ctx, r);
     }

@@ -1,5 +1,5 @@
-/* Matrices as SciPy reads them (scipy.sparse.load_npz): CSR and COO as NumPy arrays in a ZIP archive, by libzip, which writes
- * through the same sink as other files, so that this one appears whole or not at all, too. */
+/* Matrices as SciPy reads them (scipy.sparse.load_npz): CSR and COO as NumPy arrays in a ZIP archive. libzip
+ * writes it through the same sink as other files, so that it appears whole or not at all, too. */
 #include <errno.h>
 #include <string.h>
 #include <zip.h>
@@ -12,8 +12,8 @@
 
 typedef struct output {
     spx_sink *sink;
-    int64_t at, end;            /* place of the next byte; bytes in all */
-    spmvx_status status;        /* why a callback failed */
+    int64_t at, end;     /* place of the next byte; bytes in all */
+    spmvx_status status; /* why a callback failed */
     zip_error_t error;
 } output;
 
@@ -35,7 +35,8 @@ static zip_int64_t put(output *o, const void *data, zip_uint64_t bytes)
 
 static zip_int64_t go_to(output *o, void *data, zip_uint64_t bytes)
 {
-    const zip_int64_t to = zip_source_seek_compute_offset((zip_uint64_t)o->at, (zip_uint64_t)o->end, data, bytes, &o->error);
+    const zip_int64_t to =
+        zip_source_seek_compute_offset((zip_uint64_t)o->at, (zip_uint64_t)o->end, data, bytes, &o->error);
     if (to < 0) return -1;
     const spmvx_status s = spx_sink_seek(o->sink, to);
     if (s != SPMVX_OK) return broken(o, s);
@@ -43,7 +44,7 @@ static zip_int64_t go_to(output *o, void *data, zip_uint64_t bytes)
     return 0;
 }
 
-/* What was there before is replaced as a whole: to libzip it is an empty file. */
+/* libzip sees an empty file: what was there before is replaced as a whole. */
 static zip_int64_t serve_archive(void *user, void *data, zip_uint64_t bytes, zip_source_cmd_t command)
 {
     output *o = user;
@@ -70,7 +71,7 @@ static zip_int64_t serve_archive(void *user, void *data, zip_uint64_t bytes, zip
 typedef struct member {
     const char *name;
     char header[SPX_NPY_HEADER];
-    size_t header_bytes, bytes, at;   /* of the header; of the elements; given out so far of both */
+    size_t header_bytes, bytes, at; /* of the header; of the elements; of both, those that libzip has taken */
     const void *data;
     zip_error_t error;
 } member;
@@ -83,7 +84,8 @@ static size_t give(member *m, char *out, size_t room)
         memcpy(out, m->header + m->at, n);
         m->at += n;
     }
-    const size_t done = m->at - m->header_bytes, left = m->bytes - done, more = left < room - n ? left : room - n;
+    const size_t done = m->at - m->header_bytes, left = m->bytes - done,
+                 more = left < room - n ? left : room - n;
     if (m->at < m->header_bytes || !more) return n;
     memcpy(out + n, (const char *)m->data + done, more);
     m->at += more;
@@ -111,14 +113,16 @@ static zip_int64_t serve_member(void *user, void *data, zip_uint64_t bytes, zip_
     }
 }
 
-static member member_of(const char *name, const char *type, size_t each, int dims, int64_t count, const void *data)
+static member member_of(const char *name, const char *type, size_t each, int dims, int64_t count,
+                        const void *data)
 {
     member m = { .name = name, .bytes = (size_t)count * each, .data = data };
     m.header_bytes = spx_npy_header(type, dims, count, m.header);
     return m;
 }
 
-/* All of the same date, the earliest that there is, so that the same matrix gives the same bytes. */
+/* Every member has the same date, the earliest of the format, so that the same matrix gives the same
+ * bytes. */
 static bool add_member(zip_t *archive, member *m, int level)
 {
     enum { JANUARY_1980 = 1 << 5 | 1 };
@@ -143,7 +147,8 @@ static void describe(const spx_sparse *a, const int64_t shape[2], member m[MEMBE
     m[0] = coo ? member_of("row.npy", "i4", 4, 1, a->nnz, spx_data(a, SPX_ROW))
                : member_of("indices.npy", "i4", 4, 1, a->nnz, spx_data(a, SPX_COL));
     m[1] = coo ? member_of("col.npy", "i4", 4, 1, a->nnz, spx_data(a, SPX_COL))
-               : member_of("indptr.npy", ptr_each == 8 ? "i8" : "i4", ptr_each, 1, a->nrows + 1, spx_data(a, SPX_PTR));
+               : member_of("indptr.npy", ptr_each == 8 ? "i8" : "i4", ptr_each, 1, a->nrows + 1,
+                           spx_data(a, SPX_PTR));
     m[2] = member_of("format.npy", "S3", 3, 0, 1, coo ? "coo" : "csr");
     m[3] = member_of("shape.npy", "i8", 8, 1, 2, shape);
     m[4] = member_of("data.npy", each == 8 ? "f8" : "f4", each, 1, a->nnz, spx_data(a, SPX_VAL));
@@ -152,11 +157,14 @@ static void describe(const spx_sparse *a, const int64_t shape[2], member m[MEMBE
 static spmvx_status fail_by(const spmvx_context *ctx, const char *path, const output *o, zip_error_t *e)
 {
     if (o->status != SPMVX_OK) return o->status;
-    if (zip_error_code_zip(e) == ZIP_ER_MEMORY) return spx_fail(ctx, SPMVX_ERR_MEMORY, "%s: no memory for libzip", spx_path_tail(path));
-    return spx_fail(ctx, SPMVX_ERR_IO, "%s: libzip cannot write: %s", spx_path_tail(path), zip_error_strerror(e));
+    if (zip_error_code_zip(e) == ZIP_ER_MEMORY)
+        return spx_fail(ctx, SPMVX_ERR_MEMORY, "%s: no memory for libzip", spx_path_tail(path));
+    return spx_fail(ctx, SPMVX_ERR_IO, "%s: libzip cannot write: %s", spx_path_tail(path),
+                    zip_error_strerror(e));
 }
 
-static spmvx_status write_archive(const spmvx_context *ctx, const char *path, output *o, member m[MEMBERS], int level)
+static spmvx_status write_archive(const spmvx_context *ctx, const char *path, output *o, member m[MEMBERS],
+                                  int level)
 {
     zip_error_t e;
     zip_error_init(&e);
@@ -165,7 +173,7 @@ static spmvx_status write_archive(const spmvx_context *ctx, const char *path, ou
     if (target && !archive) zip_source_free(target);
     bool ok = archive;
     for (int i = 0; i < MEMBERS && ok; i++) ok = add_member(archive, &m[i], level);
-    if (ok) ok = !zip_close(archive);   /* where everything is written */
+    if (ok) ok = !zip_close(archive); /* this call writes everything */
     spmvx_status s = SPMVX_OK;
     if (!ok) {
         s = fail_by(ctx, path, o, archive ? zip_get_error(archive) : &e);
@@ -175,14 +183,17 @@ static spmvx_status write_archive(const spmvx_context *ctx, const char *path, ou
     return s;
 }
 
-spmvx_status spx_npz_write(const spmvx_context *ctx, const spx_sparse *a, const char *path, const spmvx_write_options *options)
+spmvx_status spx_npz_write(const spmvx_context *ctx, const spx_sparse *a, const char *path,
+                           const spmvx_write_options *options)
 {
     enum { MOST_LEVEL = 9 };
     if (options->digits)
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.digits is %d; a .npz file holds values as they are, and takes 0",
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
+                        "options.digits is %d; a .npz file holds values as they are, and takes 0",
                         (int)options->digits);
     if (options->level > MOST_LEVEL)
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.level is %d; .npz takes 1 to %d, or 0 for its default", (int)options->level,
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
+                        "options.level is %d; .npz takes 1 to %d, or 0 for its default", (int)options->level,
                         MOST_LEVEL);
     const int64_t shape[2] = { a->nrows, a->ncols };
     member m[MEMBERS];
@@ -190,7 +201,8 @@ spmvx_status spx_npz_write(const spmvx_context *ctx, const spx_sparse *a, const 
     describe(a, shape, m);
     SPX_TRY(spx_sink_open(ctx, path, 0, &o.sink));
     zip_error_init(&o.error);
-    const spmvx_status s = write_archive(ctx, path, &o, m, options->level), closed = spx_sink_close(o.sink, s == SPMVX_OK);
+    const spmvx_status s = write_archive(ctx, path, &o, m, options->level),
+                       closed = spx_sink_close(o.sink, s == SPMVX_OK);
     zip_error_fini(&o.error);
     return s == SPMVX_OK ? closed : s;
 }

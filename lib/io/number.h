@@ -1,5 +1,6 @@
-/* Numbers in text, whatever the locale: scanning that rounds correctly, and the shortest of 15, 16, 17 digits that reads
- * back as the same double. */
+/* Numbers in text, whatever the locale is: a scanner that rounds correctly, and a printer that takes as few
+ * of 15 to 17 digits as read back as the same double. Both take the floating-point environment to be the
+ * default (io/rounding.h). */
 #ifndef SPX_NUMBER_H
 #define SPX_NUMBER_H
 #include <stdbool.h>
@@ -7,8 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The number that the first n (1 to 8) characters at s spell, without a branch on n: they are shifted to the end of a word
- * and summed pairwise. False where one is no digit. 8 bytes at s must be readable. */
+/* The number that the first n (1 to 8) characters at s spell, without a branch on n: they are shifted to the
+ * end of a word and summed pairwise. False when one of them is not a digit. 8 bytes at s must be
+ * readable. */
 static inline bool spx_eight_digits(const char *s, int n, uint64_t *out)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -30,15 +32,15 @@ static inline bool spx_eight_digits(const char *s, int n, uint64_t *out)
     return true;
 }
 
-/* Each reads a number at *p, before end, and moves *p past it; false when there is none, or it does not fit. The text
- * need not end with a NUL. What follows the number is the caller's business. */
+/* Each reads a number at *p, before end, and moves *p past it; false when there is none, or it does not
+ * fit. The text need not end with a NUL. What follows the number is not looked at. */
 bool spx_scan_int(const char **p, const char *end, int64_t *out);
-/* Decimal with an optional fraction and exponent (e E d D), "inf", "infinity", "nan" in any case. Rounds to nearest,
- * ties to even; too large gives infinity, too small 0. */
+/* Decimal with an optional fraction and exponent (e E d D), "inf", "infinity", "nan" in any case. Rounds
+ * to nearest, ties to even; too large gives infinity, too small 0. */
 bool spx_scan_double(const char **p, const char *end, double *out);
 
 enum { SPX_NUMBER = 32 };
-/* Writes v with so many significant digits (1 to 17; 0: as few of 15, 16, 17 as read back the same), with a NUL; returns
- * the length. single: v is a float's value, and 6 to 9 digits are tried. */
+/* Writes v with so many significant digits (1 to 17; 0: as few of 15, 16, 17 as read back the same), with
+ * a NUL; returns the length. single: v is a float's value, and 6 to 9 digits are tried. */
 size_t spx_format_double(double v, int digits, bool single, char out[SPX_NUMBER]);
 #endif

@@ -1,15 +1,9 @@
-/* Bytes into a file, through zlib, libzstd or liblzma by its name. Written beside its name and renamed at the end, unless
- * the name is something other than a regular file (a pipe, /dev/stdout). */
+/* Bytes into a file, through zlib, libzstd or liblzma by its name. */
 #include "io/sink.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "io/outfile.h"
 
 #ifdef SPX_ZLIB
 #include <zlib.h>
@@ -27,11 +21,9 @@ enum kind { PLAIN, GZIP, ZSTD, XZ };
 struct spx_sink {
     const spmvx_context *ctx;
     const char *path;
-    char target[PATH_MAX];      /* where path leads to */
-    char *temporary;            /* NULL: written in place */
-    int fd;
+    spx_outfile file;
     enum kind kind;
-    bool open;                  /* the compressor has state */
+    bool open; /* the compressor has state */
 #ifdef SPX_ZLIB
     z_stream z;
 #endif
@@ -45,28 +37,12 @@ struct spx_sink {
     unsigned char output[OUTPUT];
 };
 
-static spmvx_status fail_io(const spx_sink *s, const char *what)
+__attribute__((unused)) /* in a build without compressors */
+static spmvx_status
+bad_level(const spx_sink *s, int level, const char *kind, int most)
 {
-    return spx_fail(s->ctx, SPMVX_ERR_IO, "%s: %s: %s", spx_path_tail(s->path), what, strerror(errno));
-}
-
-static spmvx_status put(const spx_sink *s, const void *buf, size_t bytes)
-{
-    const char *p = buf;
-    while (bytes) {
-        const ssize_t n = write(s->fd, p, bytes);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return fail_io(s, "cannot write");
-        p += n;
-        bytes -= (size_t)n;
-    }
-    return SPMVX_OK;
-}
-
-__attribute__((unused))   /* in a build without compressors */
-static spmvx_status bad_level(const spx_sink *s, int level, const char *kind, int most)
-{
-    return spx_fail(s->ctx, SPMVX_ERR_ARGUMENT, "options.level is %d; %s takes 1 to %d, or 0 for its default", level, kind, most);
+    return spx_fail(s->ctx, SPMVX_ERR_ARGUMENT, "options.level is %d; %s takes 1 to %d, or 0 for its default",
+                    level, kind, most);
 }
 
 /* ---- one encoder each: open, and push what is there; `end` finishes ---- */
@@ -74,7 +50,7 @@ static spmvx_status bad_level(const spx_sink *s, int level, const char *kind, in
 #ifdef SPX_ZLIB
 static void *z_alloc(void *ctx, unsigned n, unsigned each)
 {
-    return spx_raw_alloc(&((const spmvx_context *)ctx)->allocator, spx_bytes((int64_t)n, each));
+    return spx_try_alloc(ctx, spx_bytes((int64_t)n, each));
 }
 
 static void z_free(void *ctx, void *p)
@@ -85,18 +61,25 @@ static void z_free(void *ctx, void *p)
 static spmvx_status gzip_open(spx_sink *s, int level)
 {
     if (level > 9) return bad_level(s, level, "gzip", 9);
-    union { const spmvx_context *in; void *out; } ctx = { s->ctx };
+    union {
+        const spmvx_context *in;
+        void *out;
+    } ctx = { s->ctx };
     s->z.zalloc = z_alloc;
     s->z.zfree = z_free;
     s->z.opaque = ctx.out;
-    if (deflateInit2(&s->z, level ? level : Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (deflateInit2(&s->z, level ? level : Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
         return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for zlib's state");
     return SPMVX_OK;
 }
 
 static spmvx_status gzip_push(spx_sink *s, const char *buf, size_t bytes, bool end)
 {
-    union { const char *in; unsigned char *out; } in = { buf };   /* zlib does not write there */
+    union {
+        const char *in;
+        unsigned char *out;
+    } in = { buf }; /* zlib does not write there */
     int r = Z_OK;
     do {
         const unsigned part = bytes > INT32_MAX ? INT32_MAX : (unsigned)bytes;
@@ -107,7 +90,7 @@ static spmvx_status gzip_push(spx_sink *s, const char *buf, size_t bytes, bool e
         r = deflate(&s->z, end ? Z_FINISH : Z_NO_FLUSH);
         in.out += part - s->z.avail_in;
         bytes -= part - s->z.avail_in;
-        SPX_TRY(put(s, s->output, OUTPUT - s->z.avail_out));
+        SPX_TRY(spx_outfile_write(&s->file, s->output, OUTPUT - s->z.avail_out));
     } while (bytes || (end && r != Z_STREAM_END));
     return SPMVX_OK;
 }
@@ -130,8 +113,9 @@ static spmvx_status zstd_push(spx_sink *s, const char *buf, size_t bytes, bool e
     do {
         ZSTD_outBuffer out = { s->output, OUTPUT, 0 };
         left = ZSTD_compressStream2(s->zstd, &out, &in, end ? ZSTD_e_end : ZSTD_e_continue);
-        if (ZSTD_isError(left)) return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "zstd: %s", ZSTD_getErrorName(left));
-        SPX_TRY(put(s, s->output, out.pos));
+        if (ZSTD_isError(left))
+            return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "zstd: %s", ZSTD_getErrorName(left));
+        SPX_TRY(spx_outfile_write(&s->file, s->output, out.pos));
     } while (in.pos < in.size || (end && left));
     return SPMVX_OK;
 }
@@ -140,7 +124,7 @@ static spmvx_status zstd_push(spx_sink *s, const char *buf, size_t bytes, bool e
 #ifdef SPX_LZMA
 static void *xz_alloc(void *ctx, size_t n, size_t each)
 {
-    return spx_raw_alloc(&((const spmvx_context *)ctx)->allocator, spx_bytes((int64_t)n, each));
+    return spx_try_alloc(ctx, spx_bytes((int64_t)n, each));
 }
 
 static void xz_free(void *ctx, void *p)
@@ -151,7 +135,10 @@ static void xz_free(void *ctx, void *p)
 static spmvx_status xz_open(spx_sink *s, int level)
 {
     if (level > 9) return bad_level(s, level, "xz", 9);
-    union { const spmvx_context *in; void *out; } ctx = { s->ctx };
+    union {
+        const spmvx_context *in;
+        void *out;
+    } ctx = { s->ctx };
     s->xz_allocator = (lzma_allocator){ xz_alloc, xz_free, ctx.out };
     s->xz = (lzma_stream)LZMA_STREAM_INIT;
     s->xz.allocator = &s->xz_allocator;
@@ -169,8 +156,9 @@ static spmvx_status xz_push(spx_sink *s, const char *buf, size_t bytes, bool end
         s->xz.next_out = s->output;
         s->xz.avail_out = OUTPUT;
         r = lzma_code(&s->xz, end ? LZMA_FINISH : LZMA_RUN);
-        if (r != LZMA_OK && r != LZMA_STREAM_END) return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for liblzma's encoder");
-        SPX_TRY(put(s, s->output, OUTPUT - s->xz.avail_out));
+        if (r != LZMA_OK && r != LZMA_STREAM_END)
+            return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for liblzma's encoder");
+        SPX_TRY(spx_outfile_write(&s->file, s->output, OUTPUT - s->xz.avail_out));
     } while (s->xz.avail_in || (end && r != LZMA_STREAM_END));
     return SPMVX_OK;
 }
@@ -206,37 +194,14 @@ static spmvx_status tell_kind(spx_sink *s, int level)
         const size_t e = strlen(encoders[k].ending);
         if (n < e || strcmp(s->path + n - e, encoders[k].ending)) continue;
         if (!encoders[k].open)
-            return spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED, "%s asks for %s, and this libspmvx was built without %s", spx_path_tail(s->path), encoders[k].ending,
-                            encoders[k].library);
+            return spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED,
+                            "%s asks for %s, and this libspmvx was built without %s", spx_path_tail(s->path),
+                            encoders[k].ending, encoders[k].library);
         s->kind = k;
         s->open = true;
         return encoders[k].open(s, level);
     }
     return SPMVX_OK;
-}
-
-static spmvx_status open_file(spx_sink *s)
-{
-    struct stat st;
-    const bool exists = stat(s->path, &st) == 0;
-    if (exists && !S_ISREG(st.st_mode)) {
-        s->fd = open(s->path, O_WRONLY | O_CLOEXEC);
-        return s->fd < 0 ? fail_io(s, "cannot open") : SPMVX_OK;
-    }
-    enum { TRIES = 100 };
-    if (!exists || !realpath(s->path, s->target)) snprintf(s->target, sizeof s->target, "%s", s->path);
-    const size_t room = strlen(s->target) + 40;
-    SPX_TRY(spx_alloc(s->ctx, room, "a file name", &s->temporary));
-    for (int i = 0; i < TRIES && s->fd < 0; i++) {
-        snprintf(s->temporary, room, "%s.%ld-%d.tmp", s->target, (long)getpid(), i);
-        s->fd = open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (s->fd < 0 && errno != EEXIST) break;
-    }
-    if (s->fd >= 0 && exists && fchmod(s->fd, st.st_mode & 07777)) return fail_io(s, "cannot set the mode");
-    if (s->fd >= 0) return SPMVX_OK;
-    spx_free(s->ctx, s->temporary);
-    s->temporary = NULL;
-    return fail_io(s, "cannot create");
 }
 
 spmvx_status spx_sink_open(const spmvx_context *ctx, const char *path, int level, spx_sink **out)
@@ -245,10 +210,9 @@ spmvx_status spx_sink_open(const spmvx_context *ctx, const char *path, int level
     SPX_TRY(spx_calloc(ctx, sizeof *s, "a file's buffer", &s));
     s->ctx = ctx;
     s->path = path;
-    s->fd = -1;
-    spmvx_status status = strlen(path) < PATH_MAX ? SPMVX_OK : spx_fail(ctx, SPMVX_ERR_IO, "%s: the name has %zu bytes", spx_path_tail(path), strlen(path));
-    if (status == SPMVX_OK) status = tell_kind(s, level);
-    if (status == SPMVX_OK) status = open_file(s);
+    s->file.fd = s->file.folder = -1;
+    spmvx_status status = tell_kind(s, level);
+    if (status == SPMVX_OK) status = spx_outfile_open(ctx, path, &s->file);
     if (status == SPMVX_OK) *out = s;
     else spx_sink_close(s, false);
     return status;
@@ -256,21 +220,21 @@ spmvx_status spx_sink_open(const spmvx_context *ctx, const char *path, int level
 
 spmvx_status spx_sink_write(spx_sink *s, const char *buf, size_t bytes)
 {
-    return s->kind == PLAIN ? put(s, buf, bytes) : encoders[s->kind].push(s, buf, bytes, false);
+    if (s->kind == PLAIN) return spx_outfile_write(&s->file, buf, bytes);
+    return encoders[s->kind].push(s, buf, bytes, false);
 }
 
 spmvx_status spx_sink_seek(spx_sink *s, int64_t to)
 {
-    return lseek(s->fd, to, SEEK_SET) < 0 ? fail_io(s, "cannot go to another place") : SPMVX_OK;
+    return spx_outfile_seek(&s->file, to);
 }
 
 spmvx_status spx_sink_close(spx_sink *s, bool keep)
 {
     spmvx_status status = SPMVX_OK;
     if (keep && s->kind != PLAIN) status = encoders[s->kind].push(s, "", 0, true);
-    if (s->fd >= 0 && close(s->fd) && keep && status == SPMVX_OK) status = fail_io(s, "cannot close");
-    if (keep && status == SPMVX_OK && s->temporary && rename(s->temporary, s->target)) status = fail_io(s, "cannot rename to");
-    if ((!keep || status != SPMVX_OK) && s->temporary) unlink(s->temporary);
+    const spmvx_status closed = spx_outfile_close(&s->file, keep && status == SPMVX_OK);
+    if (status == SPMVX_OK) status = closed;
 #ifdef SPX_ZLIB
     if (s->open && s->kind == GZIP) deflateEnd(&s->z);
 #endif
@@ -280,7 +244,6 @@ spmvx_status spx_sink_close(spx_sink *s, bool keep)
 #ifdef SPX_LZMA
     if (s->open && s->kind == XZ) lzma_end(&s->xz);
 #endif
-    spx_free(s->ctx, s->temporary);
     spx_free(s->ctx, s);
     return status;
 }

@@ -1,15 +1,18 @@
-/* Bytes into a file, compressed when its name ends in .gz .zst or .xz; the file appears whole or not at all. */
+/* Bytes into a file, compressed when its name ends in .gz .zst or .xz; the file appears whole or not at
+ * all, as io/outfile.h says. */
 #ifndef SPX_SINK_H
 #define SPX_SINK_H
 #include "core/context.h"
 
 typedef struct spx_sink spx_sink;
 
-/* level 0: the compressor's default. Errors: IO, UNSUPPORTED, ARGUMENT (a level the compressor lacks), MEMORY. */
+/* Opens a file for writing. level 0 is the compressor's default. Errors: IO, UNSUPPORTED, ARGUMENT (a level
+ * the compressor lacks), MEMORY. */
 spmvx_status spx_sink_open(const spmvx_context *, const char *path, int level, spx_sink **out);
 spmvx_status spx_sink_write(spx_sink *, const char *buf, size_t bytes);
-/* Where the next byte goes, from the beginning; of what is not compressed. Errors: IO (a pipe has no such place). */
+/* Moves to where the next byte goes, counted from the beginning; not in compressed files. Errors: IO (a pipe
+ * has no such place). */
 spmvx_status spx_sink_seek(spx_sink *, int64_t to);
-/* Ends the sink: with keep, what was written takes its name, else it goes away. Frees it in any case. */
+/* Ends the sink and frees it. With keep, the file gets its name; without, nothing is left of it. */
 spmvx_status spx_sink_close(spx_sink *, bool keep);
 #endif

@@ -1,8 +1,10 @@
-/* Bytes of a file, through zlib, libzstd or liblzma where its first bytes call for it. */
+/* Bytes of a file. When its first bytes are those of compressed data, zlib, libzstd or liblzma decode it. */
 #include "io/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,7 +20,7 @@
 #include <lzma.h>
 #endif
 
-enum { INPUT = 1 << 16, MAGIC = 6, GZIP_HOLDS = 48 << 10 };
+enum { INPUT = 1 << 16, MAGIC = 6 };
 enum kind { PLAIN, GZIP, ZSTD, XZ };
 
 struct spx_source {
@@ -26,15 +28,16 @@ struct spx_source {
     const char *path;
     int fd;
     enum kind kind;
-    size_t budget;              /* of the decoder */
-    int64_t done, total;
-    size_t at, end;             /* of what is in input */
-    bool eof, between;          /* file read to its end; between two members of a compressed file */
+    int64_t done, total; /* bytes read; bytes of the file, or -1 */
+    size_t asked;        /* bytes that a decoder asked for last */
+    size_t at, end;      /* of what is in input */
+    bool eof, between;   /* the file was read to its end; the decoder stands between two members, or frames */
 #ifdef SPX_ZLIB
     z_stream z;
 #endif
 #ifdef SPX_ZSTD
     ZSTD_DStream *zstd;
+    size_t state, charged; /* bytes that it held when it was new; bytes that the budget counts for it */
 #endif
 #ifdef SPX_LZMA
     lzma_stream xz;
@@ -75,41 +78,44 @@ static spmvx_status refill(spx_source *s)
     return read_more(s);
 }
 
-/* What needs more memory than it was given. */
-__attribute__((unused))
-static spmvx_status beyond(const spx_source *s, const char *kind)
-{
-    return spx_fail(s->ctx, SPMVX_ERR_LIMIT, "%s: the %s data needs a larger window than options.max_bytes leaves (%zu bytes)", spx_path_tail(s->path),
-                    kind, s->budget);
-}
-
 static spmvx_status damaged(const spx_source *s, const char *kind, const char *why)
 {
-    return spx_fail(s->ctx, SPMVX_ERR_FILE, "%s: the %s data is damaged or ends early near byte %lld (%s)", spx_path_tail(s->path), kind,
-                    (long long)(s->done - (int64_t)(s->end - s->at)), why);
+    return spx_fail(s->ctx, SPMVX_ERR_FILE, "%s: the %s data is damaged or ends early near byte %lld (%s)",
+                    spx_path_tail(s->path), kind, (long long)(s->done - (int64_t)(s->end - s->at)), why);
 }
 
-/* ---- one decoder each: open, and one step that moves input to output ---- */
+/* ---- one decoder each: open, and one step that moves input to output ----
+ * zlib and liblzma take their memory from the context, which counts it. libzstd has no stable interface for
+ * that: what it is about to take of the C library is charged to the budget before. */
+
+__attribute__((unused)) static void *take(spx_source *s, size_t bytes)
+{
+    s->asked = bytes;
+    return spx_try_alloc(s->ctx, bytes);
+}
+
+__attribute__((unused)) static spmvx_status no_memory(const spx_source *s, const char *what)
+{
+    return spx_fail_memory(s->ctx, s->asked, what);
+}
 
 #ifdef SPX_ZLIB
-static void *z_alloc(void *ctx, unsigned n, unsigned each)
+static void *z_alloc(void *source, unsigned n, unsigned each)
 {
-    return spx_raw_alloc(&((const spmvx_context *)ctx)->allocator, spx_bytes((int64_t)n, each));
+    return take(source, spx_bytes((int64_t)n, each));
 }
 
-static void z_free(void *ctx, void *p)
+static void z_free(void *source, void *p)
 {
-    spx_free(ctx, p);
+    spx_free(((const spx_source *)source)->ctx, p);
 }
 
 static spmvx_status gzip_open(spx_source *s)
 {
-    if (s->budget < GZIP_HOLDS) return beyond(s, "gzip");
-    union { const spmvx_context *in; void *out; } ctx = { s->ctx };
     s->z.zalloc = z_alloc;
     s->z.zfree = z_free;
-    s->z.opaque = ctx.out;
-    return inflateInit2(&s->z, 15 + 16) == Z_OK ? SPMVX_OK : spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for zlib's state");
+    s->z.opaque = s;
+    return inflateInit2(&s->z, 15 + 16) == Z_OK ? SPMVX_OK : no_memory(s, "zlib's state");
 }
 
 static spmvx_status gzip_step(spx_source *s, char *buf, size_t room, size_t *got)
@@ -120,7 +126,8 @@ static spmvx_status gzip_step(spx_source *s, char *buf, size_t room, size_t *got
     s->z.avail_out = room > UINT32_MAX ? UINT32_MAX : (unsigned)room;
     const unsigned before = s->z.avail_out;
     if (s->between) {
-        while (s->at < s->end && !s->input[s->at]) s->at++;   /* zeros behind a member are padding, as for gzip */
+        /* zeros behind a member are padding, as for gzip */
+        while (s->at < s->end && !s->input[s->at]) s->at++;
         if (s->at == s->end) return SPMVX_OK;
         s->z.next_in = s->input + s->at;
         s->z.avail_in = (unsigned)(s->end - s->at);
@@ -131,69 +138,118 @@ static spmvx_status gzip_step(spx_source *s, char *buf, size_t room, size_t *got
     s->at = s->end - s->z.avail_in;
     *got = before - s->z.avail_out;
     if (r == Z_STREAM_END) s->between = true;
-    else if (r == Z_MEM_ERROR) return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for zlib's window");
+    else if (r == Z_MEM_ERROR) return no_memory(s, "zlib's window");
     else if (r != Z_OK && r != Z_BUF_ERROR) return damaged(s, "gzip", s->z.msg ? s->z.msg : "inflate");
     return SPMVX_OK;
 }
 #endif
 
 #ifdef SPX_ZSTD
-static spmvx_status zstd_open(spx_source *s)
+enum { ZSTD_HEADER = 18, ZSTD_BLOCK = 128 << 10 }; /* bytes at most, of a frame's header and of a block */
+
+static spmvx_status zstd_charge(spx_source *s, size_t bytes, const char *what)
 {
-    s->zstd = ZSTD_createDStream();
-    if (!s->zstd) return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for zstd's state");
-    s->between = true;
+    if (bytes > s->charged && !spx_budget_charge(s->ctx, bytes - s->charged))
+        return spx_fail_memory(s->ctx, bytes - s->charged, what);
+    if (bytes < s->charged) spx_budget_discharge(s->ctx, s->charged - bytes);
+    s->charged = bytes;
     return SPMVX_OK;
 }
 
-/* The window of the next frame, and its buffers beside it, within the budget. */
-static spmvx_status zstd_limit(spx_source *s)
+static spmvx_status zstd_open(spx_source *s)
 {
-    const size_t state = ZSTD_sizeof_DStream(s->zstd) + (256 << 10);
-    int log = 0;
-    while (log < 27 && s->budget > state && (size_t)2 << log <= s->budget - state) log++;
-    return log < 10 || ZSTD_isError(ZSTD_DCtx_setParameter(s->zstd, ZSTD_d_windowLogMax, log)) ? beyond(s, "zstd") : SPMVX_OK;
+    s->between = true;
+    s->zstd = ZSTD_createDStream();
+    if (!s->zstd) return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for zstd's state");
+    s->state = ZSTD_sizeof_DStream(s->zstd);
+    const int most = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
+    ZSTD_DCtx_setParameter(s->zstd, ZSTD_d_windowLogMax, most);
+    return zstd_charge(s, s->state, "zstd's state");
+}
+
+/* The window that a frame asks for; 0 where its header tells none.
+ * Source: RFC 8878, Zstandard compression, section 3.1.1.1. */
+static uint64_t zstd_window(const unsigned char *p, size_t n)
+{
+    enum { FLAGS = 4, WINDOW = 5, ONE_SEGMENT = 0x20, LEAST_LOG = 10 };
+    const bool frame = n > WINDOW && !memcmp(p, "\x28\xb5\x2f\xfd", 4);
+    if (!frame) return 0;
+    const unsigned long long content = ZSTD_getFrameContentSize(p, n);
+    const bool known = content != ZSTD_CONTENTSIZE_UNKNOWN && content != ZSTD_CONTENTSIZE_ERROR;
+    if (p[FLAGS] & ONE_SEGMENT) return known ? content : 0;
+    const uint64_t base = (uint64_t)1 << (LEAST_LOG + (p[WINDOW] >> 3));
+    return base + base / 8 * (p[WINDOW] & 7);
+}
+
+/* Looks at the header of a frame before libzstd does, and charges what it is about to take: the window and
+ * some blocks, or less where the whole content is smaller. */
+static spmvx_status zstd_begin(spx_source *s)
+{
+    if (s->end - s->at < ZSTD_HEADER) {
+        memmove(s->input, s->input + s->at, s->end - s->at);
+        s->end -= s->at;
+        s->at = 0;
+        while (s->end < ZSTD_HEADER && !s->eof) SPX_TRY(read_more(s));
+    }
+    const unsigned char *p = s->input + s->at;
+    const uint64_t window = zstd_window(p, s->end - s->at),
+                   most = (uint64_t)1 << ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound;
+    if (!window) return SPMVX_OK;
+    if (window > most)
+        return spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED,
+                        "%s: the zstd data needs a window of %" PRIu64 " bytes, and libzstd takes at most "
+                        "%" PRIu64 " here; compress it again with a smaller --long",
+                        spx_path_tail(s->path), window, most);
+    uint64_t needed = window + 4 * ZSTD_BLOCK;
+    const unsigned long long content =
+        ZSTD_getFrameContentSize(p, s->end - s->at); /* very large when it is not known */
+    if (content < window) needed = content + 4 * ZSTD_BLOCK;
+    const size_t all = spx_plus(s->state, needed > SIZE_MAX ? SIZE_MAX : (size_t)needed);
+    char what[80];
+    snprintf(what, sizeof what, "the window of %" PRIu64 " bytes of its zstd data", window);
+    return all <= s->charged ? SPMVX_OK : zstd_charge(s, all, what);
 }
 
 static spmvx_status zstd_step(spx_source *s, char *buf, size_t room, size_t *got)
 {
-    if (s->between) SPX_TRY(zstd_limit(s));
+    const bool first = s->between;
+    if (first) SPX_TRY(zstd_begin(s));
     ZSTD_outBuffer out = { buf, room, 0 };
     ZSTD_inBuffer in = { s->input + s->at, s->end - s->at, 0 };
     const size_t r = ZSTD_decompressStream(s->zstd, &out, &in);
     s->at += in.pos;
     *got = out.pos;
-    if (s->budget != SIZE_MAX && ZSTD_getErrorCode(r) == ZSTD_error_frameParameter_windowTooLarge) return beyond(s, "zstd");
+    if (ZSTD_getErrorCode(r) == ZSTD_error_memory_allocation)
+        return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "%s: no memory for the window of its zstd data",
+                        spx_path_tail(s->path));
     if (ZSTD_isError(r)) return damaged(s, "zstd", ZSTD_getErrorName(r));
     s->between = r == 0;
-    return SPMVX_OK;
+    return first ? zstd_charge(s, ZSTD_sizeof_DStream(s->zstd), "zstd's state") : SPMVX_OK;
 }
 #endif
 
 #ifdef SPX_LZMA
-static void *xz_alloc(void *ctx, size_t n, size_t each)
+static void *xz_alloc(void *source, size_t n, size_t each)
 {
-    return spx_raw_alloc(&((const spmvx_context *)ctx)->allocator, spx_bytes((int64_t)n, each));
+    return take(source, spx_bytes((int64_t)n, each));
 }
 
-static void xz_free(void *ctx, void *p)
+static void xz_free(void *source, void *p)
 {
-    spx_free(ctx, p);
+    spx_free(((const spx_source *)source)->ctx, p);
 }
 
 static spmvx_status xz_open(spx_source *s)
 {
-    union { const spmvx_context *in; void *out; } ctx = { s->ctx };
-    s->xz_allocator = (lzma_allocator){ xz_alloc, xz_free, ctx.out };
+    s->xz_allocator = (lzma_allocator){ xz_alloc, xz_free, s };
     s->xz = (lzma_stream)LZMA_STREAM_INIT;
     s->xz.allocator = &s->xz_allocator;
-    const lzma_ret r = lzma_stream_decoder(&s->xz, s->budget, LZMA_CONCATENATED);
-    return r == LZMA_OK ? SPMVX_OK : spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for liblzma's state");
+    const lzma_ret r = lzma_stream_decoder(&s->xz, UINT64_MAX, LZMA_CONCATENATED);
+    return r == LZMA_OK ? SPMVX_OK : no_memory(s, "liblzma's state");
 }
 
 static spmvx_status xz_step(spx_source *s, char *buf, size_t room, size_t *got)
 {
-    lzma_memlimit_set(&s->xz, s->budget);   /* refused while the decoder holds more: then nothing has changed */
     s->xz.next_in = s->input + s->at;
     s->xz.avail_in = s->end - s->at;
     s->xz.next_out = (unsigned char *)buf;
@@ -202,8 +258,7 @@ static spmvx_status xz_step(spx_source *s, char *buf, size_t room, size_t *got)
     s->at = s->end - s->xz.avail_in;
     *got = room - s->xz.avail_out;
     s->between = r == LZMA_STREAM_END;
-    if (r == LZMA_MEMLIMIT_ERROR) return beyond(s, "xz");
-    if (r == LZMA_MEM_ERROR) return spx_fail(s->ctx, SPMVX_ERR_MEMORY, "no memory for liblzma's window");
+    if (r == LZMA_MEM_ERROR) return no_memory(s, "the window of its xz data");
     if (r != LZMA_OK && r != LZMA_STREAM_END && r != LZMA_BUF_ERROR) return damaged(s, "xz", "liblzma");
     return SPMVX_OK;
 }
@@ -213,7 +268,7 @@ typedef struct decoder {
     const char *name, *library;
     const char *magic;
     size_t magic_bytes;
-    spmvx_status (*open)(spx_source *);      /* NULL: not in this build */
+    spmvx_status (*open)(spx_source *); /* NULL: not in this build */
     spmvx_status (*step)(spx_source *, char *buf, size_t room, size_t *got);
 } decoder;
 
@@ -233,31 +288,35 @@ typedef struct decoder {
 static const decoder decoders[] = {
     [GZIP] = { "gzip", "zlib", "\x1f\x8b", 2, gzip_open, gzip_step },
     [ZSTD] = { "zstd", "libzstd", "\x28\xb5\x2f\xfd", 4, zstd_open, zstd_step },
-    [XZ] = { "xz", "liblzma", "\xfd" "7zXZ", 6, xz_open, xz_step },
+    [XZ] = { "xz", "liblzma",
+             "\xfd"
+             "7zXZ",
+             6, xz_open, xz_step },
 };
 
 static spmvx_status tell_kind(spx_source *s)
 {
-    while (s->end < MAGIC && !s->eof) SPX_TRY(read_more(s));   /* a pipe may give a byte at a time */
+    while (s->end < MAGIC && !s->eof) SPX_TRY(read_more(s)); /* a pipe may give a byte at a time */
     if (s->end) s->eof = false;
     for (enum kind k = GZIP; k <= XZ; k++) {
         const decoder *d = &decoders[k];
         if (s->end < d->magic_bytes || memcmp(s->input, d->magic, d->magic_bytes)) continue;
         if (!d->open)
-            return spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED, "%s is compressed by %s, and this libspmvx was built without %s", spx_path_tail(s->path), d->name, d->library);
+            return spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED,
+                            "%s is compressed by %s, and this libspmvx was built without %s",
+                            spx_path_tail(s->path), d->name, d->library);
         s->kind = k;
         return d->open(s);
     }
     return SPMVX_OK;
 }
 
-spmvx_status spx_source_open(const spmvx_context *ctx, const char *path, size_t budget, spx_source **out)
+spmvx_status spx_source_open(const spmvx_context *ctx, const char *path, spx_source **out)
 {
     spx_source *s;
     SPX_TRY(spx_calloc(ctx, sizeof *s, "a file's buffer", &s));
     s->ctx = ctx;
     s->path = path;
-    s->budget = budget;
     s->total = -1;
     s->fd = open(path, O_RDONLY | O_CLOEXEC);
     spmvx_status status = s->fd < 0 ? fail_io(ctx, path, "cannot open") : SPMVX_OK;
@@ -281,7 +340,7 @@ spmvx_status spx_source_read(spx_source *s, char *buf, size_t room, size_t *got)
             s->at += *got;
             return SPMVX_OK;
         }
-        if (s->eof && s->between) return SPMVX_OK;
+        if (s->eof && s->between && s->at == s->end) return SPMVX_OK;
         SPX_TRY(decoders[s->kind].step(s, buf, room, got));
         if (s->eof && !*got && !s->between) return damaged(s, decoders[s->kind].name, "end of file");
     }
@@ -299,32 +358,6 @@ int64_t spx_source_plain_bytes(const spx_source *s)
     return s->kind == PLAIN ? spx_max(s->total, 0) : 0;
 }
 
-size_t spx_source_least(void)
-{
-    return sizeof(spx_source);
-}
-
-void spx_source_set_budget(spx_source *s, size_t budget)
-{
-    s->budget = budget;
-}
-
-size_t spx_source_held(const spx_source *s)
-{
-    if (!s) return 0;
-    size_t bytes = sizeof *s;
-#ifdef SPX_ZLIB
-    if (s->kind == GZIP) bytes += GZIP_HOLDS;
-#endif
-#ifdef SPX_ZSTD
-    if (s->kind == ZSTD) bytes += ZSTD_sizeof_DStream(s->zstd);
-#endif
-#ifdef SPX_LZMA
-    if (s->kind == XZ) bytes += (size_t)lzma_memusage(&s->xz);
-#endif
-    return bytes;
-}
-
 void spx_source_close(spx_source *s)
 {
     if (!s) return;
@@ -334,6 +367,7 @@ void spx_source_close(spx_source *s)
 #endif
 #ifdef SPX_ZSTD
     ZSTD_freeDStream(s->zstd);
+    spx_budget_discharge(s->ctx, s->charged);
 #endif
 #ifdef SPX_LZMA
     if (s->kind == XZ) lzma_end(&s->xz);

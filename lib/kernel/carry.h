@@ -1,24 +1,30 @@
-/* Rows that chunks share: what a chunk has of a row that another one finishes, and the settlement in chunk order, which
- * makes the result independent of who computed what when. */
+/* Rows that chunks share: what a chunk has of a row that another one finishes, and the settlement in chunk
+ * order, which makes the result independent of who computed what when. */
 #ifndef SPX_CARRY_H
 #define SPX_CARRY_H
 #include "kernel/kernel.h"
 
-typedef struct spx_carry_f32 { int64_t row; float sum; } carry_f32;    /* row -1: nothing */
-typedef struct spx_carry_f64 { int64_t row; double sum; } carry_f64;
+typedef struct spx_carry_f32 {
+    int64_t row;
+    float sum;
+} carry_f32; /* row -1: nothing */
+typedef struct spx_carry_f64 {
+    int64_t row;
+    double sum;
+} carry_f64;
 
 static inline void settle_f32(const spx_mul *m, int64_t count)
 {
     const carry_f32 *c = m->work;
     for (int64_t i = 0; i < count; i++)
-        if (c[i].row >= 0) ((float *)m->y)[c[i].row] += (float)m->alpha * c[i].sum;
+        if (c[i].row >= 0) ((float *)m->y)[c[i].row] += m->alpha.f32 * c[i].sum;
 }
 
 static inline void settle_f64(const spx_mul *m, int64_t count)
 {
     const carry_f64 *c = m->work;
     for (int64_t i = 0; i < count; i++)
-        if (c[i].row >= 0) ((double *)m->y)[c[i].row] += m->alpha * c[i].sum;
+        if (c[i].row >= 0) ((double *)m->y)[c[i].row] += m->alpha.f64 * c[i].sum;
 }
 
 static inline void spx_settle(const spx_mul *m, int64_t count)

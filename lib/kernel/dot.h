@@ -1,5 +1,5 @@
-/* The product of one run of a CSR row with x, for templates: four partial sums, so that additions overlap, added in a
- * fixed order. */
+/* The product of one run of a CSR row with x, for templates: four partial sums, so that additions overlap,
+ * added in a fixed order. */
 #ifndef SPX_DOT_H
 #define SPX_DOT_H
 #include <stdint.h>

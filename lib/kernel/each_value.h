@@ -1,4 +1,5 @@
-/* Compiles the file named by SPX_TEMPLATE once per value type: SPX_V is the type, SPX_VNAME(f) the name of an instance. */
+/* Compiles the file named by SPX_TEMPLATE once per value type: SPX_V is the type, SPX_VNAME(f) the name of
+ * an instance. */
 #ifndef SPX_VNAME
 #define SPX_VGLUE_(a, b) a##_##b
 #define SPX_VGLUE(a, b) SPX_VGLUE_(a, b)

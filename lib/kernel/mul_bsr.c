@@ -1,5 +1,6 @@
-/* y = alpha*A*x + beta*y for BSR, a block row at a time: one index a block, and the block's x used by all of its rows. Full
- * blocks inside the matrix are dense loops of constant size for the usual sizes; the rest is taken bit by bit.
+/* y = alpha*A*x + beta*y for BSR, a block row at a time: one index a block, and the block's x used by all
+ * of its rows. Full blocks inside the matrix are dense loops of constant size for the usual sizes; the
+ * rest is taken bit by bit.
  * Source: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004. */
 #ifndef SPX_V
 #include "kernel/bsr.h"
@@ -10,30 +11,35 @@ enum { MAX_BLOCK = 16 };
 #define SPX_TEMPLATE "kernel/mul_bsr.c"
 #include "kernel/each_type.h"
 
-static spmvx_status run(const spx_mul *m)
-{
-    static spx_body *const rows[] = SPX_EACH(rows);
-    spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, rows[spx_instance(m->A)], &job);
-    return SPMVX_OK;
-}
+static spx_body *const bodies[] = SPX_EACH(rows);
 
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
     static const spx_rates rates = { 0.3, 1.0, 0.5, 0.05, 0.2 };
-    const double empty = f->bsr_stored ? 1.0 - (double)f->nnz / (double)f->bsr_stored : 0.0;
-    return spx_bsr_cost(f, &rates, 2.0 + 8.0 * empty * (double)(f->block_rows * f->block_cols));   /* blocks with empty slots go slot by slot */
+    const double empty = look->stored ? 1.0 - (double)f->nnz / (double)look->stored : 0.0;
+    /* blocks with empty slots go slot by slot */
+    return spx_bsr_cost(f, look, &rates,
+                        2.0 + 8.0 * empty * (double)(look->layout.block_rows * look->layout.block_cols));
 }
 
 const spx_kernel spx_mul_bsr = {
-    .name = "bsr", .operation = SPMVX_MUL, .format = SPMVX_BSR, .place = SPMVX_HOST, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "dense blocks, one index a block",
-    .source = "Im, Yelick & Vuduc 2004", .cost = cost, .prepare = spx_bsr_partition, .run = run,
+    .name = "bsr",
+    .operation = SPMVX_MUL,
+    .format = SPMVX_BSR,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "dense blocks, one index a block",
+    .source = "Im, Yelick & Vuduc 2004",
+    .cost = cost,
+    .prepare = spx_bsr_partition,
+    .run = spx_run_chunks,
+    .bodies = bodies,
 };
 
 #else
-static inline __attribute__((always_inline)) void
-SPX_NAME(full_block)(SPX_V *sum, const SPX_V *v, const SPX_V *x, int64_t br, int64_t bc, int64_t row_step, int64_t col_step)
+SPX_INLINE void SPX_NAME(full_block)(SPX_V *sum, const SPX_V *v, const SPX_V *x, int64_t br, int64_t bc,
+                                     int64_t row_step, int64_t col_step)
 {
     for (int64_t i = 0; i < br; i++)
         for (int64_t j = 0; j < bc; j++) sum[i] += v[i * row_step + j * col_step] * x[j];
@@ -44,14 +50,15 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
     (void)thread;
     const spx_mul *m = arg;
     const spx_sparse *a = m->A;
-    const int64_t *bound = m->part->bounds->data, br = a->block_rows, bc = a->block_cols, size = br * bc, words = spx_ceil_div(size, 64);
+    const int64_t *bound = m->part->bounds->data, br = a->layout.block_rows, bc = a->layout.block_cols,
+                  size = br * bc, words = spx_ceil_div(size, 64);
     const bool row_major = a->block_order == SPMVX_ROW_MAJOR, square = br == bc && row_major;
     const int64_t row_step = row_major ? bc : 1, col_step = row_major ? 1 : br;
     const SPX_P *ptr = spx_data(a, SPX_PTR);
     const int32_t *col = spx_data(a, SPX_COL);
     const uint64_t *bits = spx_data(a, SPX_BITS), last_word = size % 64 ? (1ull << size % 64) - 1 : ~0ull;
     const SPX_V *val = spx_data(a, SPX_VAL), *x = m->x;
-    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y, sum[MAX_BLOCK];
     for (int64_t R = bound[begin]; R < bound[end]; R++) {
         const int64_t first = R * br, rows = spx_min(br, a->nrows - first);
@@ -60,7 +67,8 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
             const SPX_V *v = val + b * size, *xb = x + (int64_t)col[b] * bc;
             const int64_t cols = spx_min(bc, a->ncols - (int64_t)col[b] * bc);
             bool full = rows == br && cols == bc;
-            for (int64_t w = 0; full && bits && w < words; w++) full = bits[b * words + w] == (w + 1 == words ? last_word : ~0ull);
+            for (int64_t w = 0; full && bits && w < words; w++)
+                full = bits[b * words + w] == (w + 1 == words ? last_word : ~0ull);
             if (!full) {
                 for (int64_t i = 0; i < rows; i++)
                     for (int64_t j = 0; j < cols; j++) {
@@ -79,7 +87,8 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
             default: SPX_NAME(full_block)(sum, v, xb, br, bc, row_step, col_step);
             }
         }
-        for (int64_t i = 0; i < rows; i++) y[first + i] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[first + i]);
+        for (int64_t i = 0; i < rows; i++)
+            y[first + i] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[first + i]);
     }
 }
 #endif

@@ -1,6 +1,7 @@
-/* y = alpha*A*x + beta*y for COO, entry by entry. On the GPU each entry is added atomically; here runs of entries in row
- * order are summed row by row, and what a run has of its first and last row is settled in fixed order, so that the bits
- * do not depend on the threads. Entries that are not in row order are taken through an order made when prepared.
+/* y = alpha*A*x + beta*y for COO, entry by entry. On the GPU each entry is added atomically; here runs of
+ * entries in row order are summed row by row, and what a run has of its first and last row is settled in
+ * fixed order, so that the bits do not depend on the threads. Entries that are not in row order are taken
+ * through an order made when prepared.
  * Source: FrogByte report 5.1 (a thread an entry); Bell & Garland 2008. */
 #ifndef SPX_V
 #include "core/order.h"
@@ -19,27 +20,38 @@ static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_p
     return spx_ascending(ctx, row, a->nnz) ? SPMVX_OK : spx_order_by(ctx, row, a->nnz, a->nrows, &p->order);
 }
 
+static spx_body *const bodies[] = SPX_EACH(runs);
+
 static spmvx_status run(const spx_mul *m)
 {
-    static spx_body *const runs[] = SPX_EACH(runs);
     SPX_TRY(m->ctx->backend->scale(m->ctx, m->A->val_type, m->A->nrows, 1, m->beta, m->y, 0));
-    spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, runs[spx_instance(m->A)], &job);
+    SPX_TRY(spx_run_chunks(m));
     spx_settle(m, 2 * m->part->chunks);
     return SPMVX_OK;
 }
 
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
+    (void)look;
     static const spx_rates rates = { 0.55, 0.8, 3.0, 0.35, 1.4 };
-    const double bytes = (double)f->nnz * (8.0 + (double)f->value_bytes) + 2.0 * (double)f->nrows * (double)f->value_bytes;
+    const double bytes =
+        (double)f->nnz * (8.0 + (double)f->value_bytes) + 2.0 * (double)f->nrows * (double)f->value_bytes;
     return spx_cost(f, &rates, (double)f->nnz, bytes, 0.0);
 }
 
 const spx_kernel spx_mul_coo_scalar = {
-    .name = "coo-scalar", .operation = SPMVX_MUL, .format = SPMVX_COO, .place = SPMVX_HOST, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "entry by entry, in runs of equal length",
-    .source = "FrogByte report 5.1; Bell & Garland 2008", .cost = cost, .prepare = prepare, .run = run,
+    .name = "coo-scalar",
+    .operation = SPMVX_MUL,
+    .format = SPMVX_COO,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "entry by entry, in runs of equal length",
+    .source = "FrogByte report 5.1; Bell & Garland 2008",
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
+    .bodies = bodies,
 };
 
 #else

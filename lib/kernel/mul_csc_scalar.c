@@ -1,12 +1,13 @@
-/* y = alpha*A*x + beta*y for CSC: columns in order, each adding x_j times its entries to y. A chunk owns a range of rows and
- * takes of every column the entries that lie there: no two chunks write the same y, and a row's terms are added in the order
- * of its columns however the rows are cut. Columns with ascending rows are searched, others are looked through.
+/* y = alpha*A*x + beta*y for CSC: columns in order, each adding x_j times its entries to y. A chunk owns a
+ * range of rows and takes of every column the entries that lie there: no two chunks write the same y, and
+ * a row's terms are added in the order of its columns however the rows are cut. Columns with ascending
+ * rows are searched, others are looked through.
  * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.5. */
 #ifndef SPX_V
 #include "kernel/dot.h"
 #include "kernel/kernel.h"
 
-enum { COLUMNS_ASCEND };   /* in part->param */
+enum { COLUMNS_ASCEND }; /* in part->param */
 
 #define SPX_TEMPLATE "kernel/mul_csc_scalar.c"
 #include "kernel/each_type.h"
@@ -23,29 +24,33 @@ static bool columns_ascend(const spx_sparse *a)
 static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     (void)ctx;
-    p->chunks = a->nrows;   /* of one row: a thread's run of them is one range */
+    p->chunks = a->nrows; /* of one row: a thread's run of them is one range */
     p->param[COLUMNS_ASCEND] = columns_ascend(a);
     return SPMVX_OK;
 }
 
-static spmvx_status run(const spx_mul *m)
-{
-    static spx_body *const ranges[] = SPX_EACH(ranges);
-    spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, ranges[spx_instance(m->A)], &job);
-    return SPMVX_OK;
-}
+static spx_body *const bodies[] = SPX_EACH(ranges);
 
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
+    (void)look;
     static const spx_rates rates = { 1.0, 1.0, 1.0, 0.6, 2.0 };
     return spx_cost(f, &rates, (double)f->nnz, spx_csr_bytes(f), 0.0) + 8.0 * (double)f->ncols;
 }
 
 const spx_kernel spx_mul_csc_scalar = {
-    .name = "csc-scalar", .operation = SPMVX_MUL, .format = SPMVX_CSC, .place = SPMVX_HOST, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "column after column, a thread a range of rows",
-    .source = "Saad 2003, section 3.5", .cost = cost, .prepare = prepare, .run = run,
+    .name = "csc-scalar",
+    .operation = SPMVX_MUL,
+    .format = SPMVX_CSC,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "column after column, a thread a range of rows",
+    .source = "Saad 2003, section 3.5",
+    .cost = cost,
+    .prepare = prepare,
+    .run = spx_run_chunks,
+    .bodies = bodies,
 };
 
 #else
@@ -56,7 +61,7 @@ static void SPX_NAME(ranges)(void *arg, int thread, int64_t begin, int64_t end)
     const SPX_P *ptr = spx_data(m->A, SPX_PTR);
     const int32_t *row = spx_data(m->A, SPX_ROW);
     const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
-    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     const bool ascend = m->part->param[COLUMNS_ASCEND], whole = begin == 0 && end == m->A->nrows;
     SPX_V *y = m->y;
     for (int64_t r = begin; r < end; r++) y[r] = beta == 0 ? 0 : beta * y[r];

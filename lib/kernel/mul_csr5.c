@@ -1,25 +1,24 @@
-/* y = alpha*A*x + beta*y for CSR5, tile by tile: lanes sum their entries, a flag closes one row segment and opens the next;
- * what a lane has above its first flag is added to the segment that was open in the lanes before it, as far as seg_offset
- * reaches. Every tile is the same amount of work whatever its rows. A tile's first segment may belong to a row that began
- * in another chunk: then it is carried, and carries are settled in fixed order.
- * Source: Liu & Vinter, ICS 2015, algorithms 5 to 7; the speculative segmented sum's atomics are replaced by the carries. */
+/* y = alpha*A*x + beta*y for CSR5, tile by tile: lanes sum their entries, a flag closes one row segment
+ * and opens the next; what a lane has above its first flag is added to the segment that was open in the
+ * lanes before it, as far as seg_offset reaches. Every tile is the same amount of work whatever its rows.
+ * A tile's first segment may belong to a row that began in another chunk: then it is carried, and carries
+ * are settled in fixed order.
+ * Source: Liu & Vinter, ICS 2015, algorithms 5 to 7; the speculative segmented sum's atomics are replaced
+ * by the carries. */
 #ifndef SPX_V
 #include "core/csr5.h"
 #include "kernel/carry.h"
 
-enum { OMEGA, SIGMA };   /* parameters, by their place in params */
-static const spx_param params[] = { { "omega", 1, SPX_CSR5_OMEGA, 8 }, { "sigma", 0, SPX_CSR5_SIGMA, 0 }, { 0 } };
-
-enum { CHUNK = 8192 };   /* about so many entries */
+enum { CHUNK = 8192 }; /* about so many entries */
 
 static int64_t tiles_of(const spx_sparse *a)
 {
-    return a->nnz / (a->slice * a->sigma);
+    return a->nnz / (a->layout.lanes * a->layout.lane_entries);
 }
 
 static int64_t tiles_a_chunk(const spx_sparse *a)
 {
-    return spx_max(1, CHUNK / (a->slice * a->sigma));
+    return spx_max(1, CHUNK / (a->layout.lanes * a->layout.lane_entries));
 }
 
 #define SPX_TEMPLATE "kernel/mul_csr5.c"
@@ -31,53 +30,63 @@ static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_p
     (void)ctx;
     p->chunks = tiles_of(a) / tiles_a_chunk(a) + 1;
     p->work_bytes = (size_t)p->chunks * sizeof(carry_f64);
-    p->param[OMEGA] = a->slice;
-    p->param[SIGMA] = a->sigma;
     return SPMVX_OK;
 }
 
+static spx_body *const bodies[] = SPX_EACH(chunks);
+
 static spmvx_status run(const spx_mul *m)
 {
-    static spx_body *const chunks[] = SPX_EACH(chunks);
     SPX_TRY(m->ctx->backend->scale(m->ctx, m->A->val_type, m->A->nrows, 1, m->beta, m->y, 0));
-    spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, chunks[spx_instance(m->A)], &job);
+    SPX_TRY(spx_run_chunks(m));
     spx_settle(m, m->part->chunks);
     return SPMVX_OK;
 }
 
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
+    (void)look;
     static const spx_rates rates = { 0.9, 1.5, 2.0, 0.3, 1.2 };
     return spx_cost(f, &rates, (double)f->nnz, (double)f->nnz * (4.6 + (double)f->value_bytes), 0.0);
 }
 
 const spx_kernel spx_mul_csr5 = {
-    .name = "csr5", .operation = SPMVX_MUL, .format = SPMVX_CSR5, .place = SPMVX_HOST, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "tiles of omega lanes by sigma entries, segmented sum",
-    .source = "Liu & Vinter 2015", .params = params, .cost = cost, .prepare = prepare, .run = run,
+    .name = "csr5",
+    .operation = SPMVX_MUL,
+    .format = SPMVX_CSR5,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "tiles of omega lanes by sigma entries, segmented sum",
+    .source = "Liu & Vinter 2015",
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
+    .bodies = bodies,
 };
 
 #else
 /* Adds a segment: of the chunk's first row to the carry, of another to y. */
-static inline void SPX_NAME(add)(SPX_V *y, SPX_VNAME(carry) *carry, int64_t row, SPX_V alpha, SPX_V sum)
+static inline void SPX_NAME(add)(SPX_V *y, SPX_VNAME(carry) * carry, int64_t row, SPX_V alpha, SPX_V sum)
 {
     if (row == carry->row) carry->sum += sum;
     else y[row] += alpha * sum;
 }
 
-static void SPX_NAME(tile)(const spx_mul *m, int64_t t, SPX_VNAME(carry) *carry)
+static void SPX_NAME(tile)(const spx_mul *m, int64_t t, SPX_VNAME(carry) * carry)
 {
     const spx_sparse *a = m->A;
-    const int64_t omega = a->slice, sigma = a->sigma, base = t * omega * sigma;
+    const int64_t omega = a->layout.lanes, sigma = a->layout.lane_entries, base = t * omega * sigma;
     const int32_t *col = (const int32_t *)spx_data(a, SPX_COL) + base;
-    const SPX_V *val = (const SPX_V *)spx_data(a, SPX_VAL) + base, *x = m->x, alpha = (SPX_V)m->alpha;
+    const SPX_V *val = (const SPX_V *)spx_data(a, SPX_VAL) + base, *x = m->x, alpha = m->alpha.SPX_VSUFFIX;
     const spx_csr5_desc *desc = (const spx_csr5_desc *)spx_data(a, SPX_DESC) + t * omega;
     const uint32_t tile_ptr = ((const uint32_t *)spx_data(a, SPX_TILE))[t];
     const int64_t row0 = tile_ptr & ~SPX_CSR5_EMPTY;
-    const int32_t *rows = tile_ptr & SPX_CSR5_EMPTY ? (const int32_t *)spx_data(a, SPX_LIST) + ((const int64_t *)spx_data(a, SPX_LIST_PTR))[t] : NULL;
+    const int32_t *rows = tile_ptr & SPX_CSR5_EMPTY ? (const int32_t *)spx_data(a, SPX_LIST) +
+                                                          ((const int64_t *)spx_data(a, SPX_LIST_PTR))[t]
+                                                    : NULL;
     SPX_V top[SPX_CSR5_OMEGA], *y = m->y, open[SPX_CSR5_OMEGA];
-    int64_t last[SPX_CSR5_OMEGA];    /* the segment open at the lane's end, or -1 */
+    int64_t last[SPX_CSR5_OMEGA]; /* the segment open at the lane's end, or -1 */
     for (int64_t i = 0; i < omega; i++) {
         const uint32_t flags = desc[i].bit_flag;
         int64_t segment = desc[i].y_offset - 1;
@@ -105,7 +114,7 @@ static void SPX_NAME(tile)(const spx_mul *m, int64_t t, SPX_VNAME(carry) *carry)
 }
 
 /* The entries behind the last tile, in CSR order. */
-static void SPX_NAME(rest)(const spx_mul *m, SPX_VNAME(carry) *carry)
+static void SPX_NAME(rest)(const spx_mul *m, SPX_VNAME(carry) * carry)
 {
     const spx_sparse *a = m->A;
     const int64_t tiles = tiles_of(a);
@@ -114,10 +123,10 @@ static void SPX_NAME(rest)(const spx_mul *m, SPX_VNAME(carry) *carry)
     const SPX_V *val = spx_data(a, SPX_VAL), *x = m->x;
     SPX_V *y = m->y;
     int64_t row = ((const uint32_t *)spx_data(a, SPX_TILE))[tiles];
-    for (int64_t k = tiles * a->slice * a->sigma; k < a->nnz; row++) {
+    for (int64_t k = tiles * a->layout.lanes * a->layout.lane_entries; k < a->nnz; row++) {
         SPX_V sum = 0;
         for (; k < ptr[row + 1]; k++) sum += val[k] * x[col[k]];
-        SPX_NAME(add)(y, carry, row, (SPX_V)m->alpha, sum);
+        SPX_NAME(add)(y, carry, row, m->alpha.SPX_VSUFFIX, sum);
     }
 }
 
@@ -129,7 +138,7 @@ static void SPX_NAME(chunks)(void *arg, int thread, int64_t begin, int64_t end)
     const int64_t each = tiles_a_chunk(m->A), tiles = tiles_of(m->A);
     SPX_VNAME(carry) *carry = m->work;
     for (int64_t c = begin; c < end; c++) {
-        const bool nothing = c * each * m->A->slice * m->A->sigma >= m->A->nnz;
+        const bool nothing = c * each * m->A->layout.lanes * m->A->layout.lane_entries >= m->A->nnz;
         carry[c].row = nothing ? -1 : (int64_t)(tile_ptr[c * each] & ~SPX_CSR5_EMPTY);
         carry[c].sum = 0;
         for (int64_t t = c * each; t < spx_min((c + 1) * each, tiles); t++) SPX_NAME(tile)(m, t, &carry[c]);

@@ -1,13 +1,17 @@
-/* y = alpha*A*x + beta*y for CSR in equal runs of the merge path: the path that merges the row ends with the nonzeros
- * takes nrows + nnz steps, and equal runs of it are equal work whatever the rows hold, empty ones included. A run writes
- * the rows that end in it and carries what it has of the next; carries are settled in fixed order.
+/* y = alpha*A*x + beta*y for CSR in equal runs of the merge path: the path that merges the row ends with
+ * the nonzeros takes nrows + nnz steps, and equal runs of it are equal work whatever the rows hold, empty
+ * ones included. A run writes the rows that end in it and carries what it has of the next; carries are
+ * settled in fixed order.
  * Source: Merrill & Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016. */
 #ifndef SPX_V
 #include "kernel/carry.h"
 #include "kernel/dot.h"
 
-enum { CHUNK };   /* the parameter, by its place in params */
-static const spx_param params[] = { { "chunk", 64, 1 << 30, 16384 }, { 0 } };
+enum { CHUNK }; /* the parameter, by its place in params */
+static const spx_param params[] = {
+    { .key = "chunk", .low = 64, .high = 1 << 30, .preset = 16384 },
+    { 0 },
+};
 
 #define SPX_TEMPLATE "kernel/mul_csr_merge_path.c"
 #include "kernel/each_type.h"
@@ -20,25 +24,36 @@ static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_p
     return SPMVX_OK;
 }
 
+static spx_body *const bodies[] = SPX_EACH(runs);
+
 static spmvx_status run(const spx_mul *m)
 {
-    static spx_body *const runs[] = SPX_EACH(runs);
-    spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, runs[spx_instance(m->A)], &job);
+    SPX_TRY(spx_run_chunks(m));
     spx_settle(m, m->part->chunks);
     return SPMVX_OK;
 }
 
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
+    (void)look;
     static const spx_rates rates = { 0.29, 1.5, 5.6, 0.2, 1.2 };
     return spx_cost(f, &rates, (double)f->nnz, spx_csr_bytes(f), 0.0);
 }
 
 const spx_kernel spx_mul_csr_merge_path = {
-    .name = "csr-merge-path", .operation = SPMVX_MUL, .format = SPMVX_CSR, .place = SPMVX_HOST, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "equal runs of the merge path of row ends and nonzeros",
-    .source = "Merrill & Garland 2016", .params = params, .cost = cost, .prepare = prepare, .run = run,
+    .name = "csr-merge-path",
+    .operation = SPMVX_MUL,
+    .format = SPMVX_CSR,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "equal runs of the merge path of row ends and nonzeros",
+    .source = "Merrill & Garland 2016",
+    .params = params,
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
+    .bodies = bodies,
 };
 
 #else
@@ -62,7 +77,7 @@ static void SPX_NAME(runs)(void *arg, int thread, int64_t begin, int64_t end)
     const SPX_P *ptr = spx_data(m->A, SPX_PTR);
     const int32_t *col = spx_data(m->A, SPX_COL);
     const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
-    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y;
     SPX_VNAME(carry) *carry = m->work;
     int64_t row = SPX_NAME(rows_at)(ptr, nrows, nnz, begin * length), k = begin * length - row;

@@ -1,5 +1,6 @@
-/* y = alpha*A*x + beta*y for DIA: a block of 64 rows at a time, diagonal after diagonal, without an index to load. Where a
- * word of presence bits is full (or there are none) the rows of the block that the diagonal crosses are one plain loop.
+/* y = alpha*A*x + beta*y for DIA: a block of 64 rows at a time, diagonal after diagonal, without an index
+ * to load. Where a word of presence bits is full (or there are none) the rows of the block that the
+ * diagonal crosses are one plain loop.
  * Source: Bell & Garland, SC 2009 */
 #ifndef SPX_V
 #include "kernel/dia.h"
@@ -17,32 +18,36 @@ spmvx_status spx_dia_partition(const spmvx_context *ctx, const spx_sparse *a, sp
     return SPMVX_OK;
 }
 
-static spmvx_status run(const spx_mul *m)
-{
-    static spx_body *const rows[] = SPX_EACH(rows);
-    spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, rows[spx_instance(m->A)], &job);
-    return SPMVX_OK;
-}
+static spx_body *const bodies[] = SPX_EACH(rows);
 
-double spx_dia_cost(const spx_features *f, double entry, double row)
+double spx_dia_cost(const spx_features *f, const spx_look *look, double entry, double row)
 {
     const spx_rates rates = { entry, row, 0.0, 0.0, 0.0 };
-    if (!f->diagonals) return (double)INT64_MAX;
-    enum { STREAMS = 24 };   /* that the processor fetches ahead; short runs of more of them come at half the bandwidth */
-    const double n = (double)f->diagonals * (double)f->nrows, bytes = n * (0.125 + (double)f->value_bytes);
-    return spx_cost(f, &rates, n, f->diagonals > STREAMS && bytes > f->machine->cached ? 2.0 * bytes : bytes, 0.0);
+    /* that the processor fetches ahead; short runs of more of them come at half the bandwidth */
+    enum { STREAMS = 24 };
+    const double n = (double)look->stored, bytes = n * (0.125 + (double)f->value_bytes);
+    return spx_cost(f, &rates, n,
+                    look->width > STREAMS && bytes > f->machine->last_cache ? 2.0 * bytes : bytes, 0.0);
 }
 
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
-    return spx_dia_cost(f, 0.25, 1.0);
+    return spx_dia_cost(f, look, 0.25, 1.0);
 }
 
 const spx_kernel spx_mul_dia = {
-    .name = "dia", .operation = SPMVX_MUL, .format = SPMVX_DIA, .place = SPMVX_HOST, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "whole diagonals, no indices",
-    .source = "Bell & Garland 2009", .cost = cost, .prepare = spx_dia_partition, .run = run,
+    .name = "dia",
+    .operation = SPMVX_MUL,
+    .format = SPMVX_DIA,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "whole diagonals, no indices",
+    .source = "Bell & Garland 2009",
+    .cost = cost,
+    .prepare = spx_dia_partition,
+    .run = spx_run_chunks,
+    .bodies = bodies,
 };
 
 #else
@@ -50,17 +55,18 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     const spx_mul *m = arg;
-    const int64_t nrows = m->A->nrows, ncols = m->A->ncols, width = m->A->width, words = spx_ceil_div(nrows, 64);
+    const int64_t nrows = m->A->nrows, ncols = m->A->ncols, width = m->A->width,
+                  words = spx_ceil_div(nrows, 64);
     const int32_t *offset = spx_data(m->A, SPX_COL);
     const uint64_t *bits = spx_data(m->A, SPX_BITS);
     const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
-    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y, sum[ROWS];
     for (int64_t b = begin * BLOCKS; b < spx_min(end * BLOCKS, words); b++) {
         const int64_t first = b * ROWS, rows = spx_min(ROWS, nrows - first);
         for (int64_t i = 0; i < rows; i++) sum[i] = 0;
         for (int64_t d = 0; d < width; d++) {
-            const int64_t shift = first + offset[d];   /* column of the block's first row */
+            const int64_t shift = first + offset[d]; /* column of the block's first row */
             const int64_t from = spx_max(0, -shift), to = spx_min(rows, ncols - shift);
             if (from >= to) continue;
             const SPX_V *v = val + d * nrows + first;
@@ -74,7 +80,8 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
                     sum[i] += v[i] * x[shift + i];
                 }
         }
-        for (int64_t i = 0; i < rows; i++) y[first + i] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[first + i]);
+        for (int64_t i = 0; i < rows; i++)
+            y[first + i] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[first + i]);
     }
 }
 #endif

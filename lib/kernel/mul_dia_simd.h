@@ -1,5 +1,6 @@
-/* dia over the vectors of one instruction set: up to eight registers of rows stay where they are while the diagonals pass.
- * Slots that are no entries, and rows that a diagonal does not cross, are masked. Compiled once a set and once a type.
+/* dia over the vectors of one instruction set: up to eight registers of rows stay where they are while the
+ * diagonals pass. Slots that are no entries, and rows that a diagonal does not cross, are masked. Compiled
+ * once a set and once a type.
  * Source: Bell & Garland, SC 2009 */
 #ifndef SPX_V
 #include "kernel/dia.h"
@@ -9,54 +10,64 @@
 #define SPX_TEMPLATE "kernel/mul_dia_simd.h"
 #include "kernel/each_type.h"
 
-static spmvx_status run(const spx_mul *m)
-{
-    static spx_body *const rows[] = SPX_EACH(rows);
-    spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, rows[spx_instance(m->A)], &job);
-    return SPMVX_OK;
-}
+static spx_body *const bodies[] = SPX_EACH(rows);
 
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
-    return spx_dia_cost(f, SPX_ISA_BIT == SPX_ISA_AVX512 ? 0.06 : 0.08, 0.25);
+    return spx_dia_cost(f, look, SPX_ISA_BIT == SPX_ISA_AVX512 ? 0.06 : 0.08, 0.25);
 }
 
 const spx_kernel SPX_ISA_NAME(spx_mul_dia) = {
-    .name = "dia@" SPX_ISA_TEXT, .operation = SPMVX_MUL, .format = SPMVX_DIA, .place = SPMVX_HOST, .types = SPX_REAL,
-    .isa = SPX_ISA_BIT, .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "whole diagonals over registers of rows, no indices",
-    .source = "Bell & Garland 2009", .cost = cost, .prepare = spx_dia_partition, .run = run,
+    .name = "dia@" SPX_ISA_TEXT,
+    .operation = SPMVX_MUL,
+    .format = SPMVX_DIA,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .isa = SPX_ISA_BIT,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "whole diagonals over registers of rows, no indices",
+    .source = "Bell & Garland 2009",
+    .cost = cost,
+    .prepare = spx_dia_partition,
+    .run = spx_run_chunks,
+    .bodies = bodies,
 };
 
 #else
 static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
-    enum { W = SPX_VNAME(W), N = 8 * W < SPX_DIA_ROWS ? 8 : SPX_DIA_ROWS / W, ROWS = N * W };   /* registers, rows at a time */
+    /* registers, rows at a time */
+    enum { W = SPX_VNAME(W), N = 8 * W < SPX_DIA_ROWS ? 8 : SPX_DIA_ROWS / W, ROWS = N * W };
     const uint64_t every = ROWS == 64 ? ~0ull : (1ull << (ROWS & 63)) - 1;
     const spx_mul *m = arg;
-    const int64_t nrows = m->A->nrows, ncols = m->A->ncols, width = m->A->width, words = spx_ceil_div(nrows, 64);
+    const int64_t nrows = m->A->nrows, ncols = m->A->ncols, width = m->A->width,
+                  words = spx_ceil_div(nrows, 64);
     const int32_t *offset = spx_data(m->A, SPX_COL);
     const uint64_t *bits = spx_data(m->A, SPX_BITS);
     const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
-    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y, sum[ROWS];
     const int64_t last = spx_min(end * SPX_DIA_BLOCKS * SPX_DIA_ROWS, nrows);
     for (int64_t first = begin * SPX_DIA_BLOCKS * SPX_DIA_ROWS; first < last; first += ROWS) {
         SPX_VNAME(vec) a[N];
         for (int i = 0; i < N; i++) a[i] = SPX_VNAME(zero)();
         for (int64_t d = 0; d < width; d++) {
-            const int64_t shift = first + offset[d];   /* column of the first row */
-            const int64_t from = spx_max(0, -shift), to = spx_min(spx_min(ROWS, nrows - first), ncols - shift);
+            const int64_t shift = first + offset[d]; /* column of the first row */
+            const int64_t from = spx_max(0, -shift),
+                          to = spx_min(spx_min(ROWS, nrows - first), ncols - shift);
             if (from >= to) continue;
             const uint64_t below = to == 64 ? ~0ull : (1ull << to) - 1;
-            const uint64_t there = (bits ? bits[d * words + first / 64] >> (first % 64) : every) & below & ~0ull << from;
+            const uint64_t there =
+                (bits ? bits[d * words + first / 64] >> (first % 64) : every) & below & ~0ull << from;
             const int64_t at = d * nrows + first;
             if (there == every)
-                for (int i = 0; i < N; i++) a[i] = SPX_VNAME(add_run)(a[i], val + at + i * W, x + shift + i * W);
+                for (int i = 0; i < N; i++)
+                    a[i] = SPX_VNAME(add_run)(a[i], val + at + i * W, x + shift + i * W);
             else
                 for (int i = 0; i < N; i++)
-                    a[i] = SPX_VNAME(add_some_run)(a[i], (uint32_t)(there >> (i * W)) & ((1u << W) - 1), val + at + i * W, x + (shift + i * W));
+                    a[i] = SPX_VNAME(add_some_run)(a[i], (uint32_t)(there >> (i * W)) & ((1u << W) - 1),
+                                                   val + at + i * W, x + (shift + i * W));
         }
         const int64_t rows = spx_min(ROWS, nrows - first);
         if (rows == ROWS) {
@@ -64,7 +75,8 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
             continue;
         }
         for (int i = 0; i < N; i++) SPX_VNAME(store)(sum + i * W, a[i]);
-        for (int64_t i = 0; i < rows; i++) y[first + i] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[first + i]);
+        for (int64_t i = 0; i < rows; i++)
+            y[first + i] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[first + i]);
     }
 }
 #endif

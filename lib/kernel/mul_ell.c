@@ -4,7 +4,7 @@
 #include "kernel/dot.h"
 #include "kernel/kernel.h"
 
-enum { ROWS = 256 };   /* of a chunk */
+enum { ROWS = 256 }; /* of a chunk */
 
 #define SPX_TEMPLATE "kernel/mul_ell.c"
 #include "kernel/each_type.h"
@@ -16,25 +16,29 @@ static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_p
     return SPMVX_OK;
 }
 
-static spmvx_status run(const spx_mul *m)
-{
-    static spx_body *const rows[] = SPX_EACH(rows);
-    spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, rows[spx_instance(m->A)], &job);
-    return SPMVX_OK;
-}
+static spx_body *const bodies[] = SPX_EACH(rows);
 
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
+    (void)look;
     static const spx_rates rates = { 0.5, 1.0, 0.0, 0.3, 1.2 };
     const double n = (double)f->longest * (double)f->nrows;
     return spx_cost(f, &rates, n, n * (4.0 + (double)f->value_bytes), 0.0);
 }
 
 const spx_kernel spx_mul_ell = {
-    .name = "ell", .operation = SPMVX_MUL, .format = SPMVX_ELL, .place = SPMVX_HOST, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "all rows as wide as the longest, blocks of rows",
-    .source = "Bell & Garland 2009", .cost = cost, .prepare = prepare, .run = run,
+    .name = "ell",
+    .operation = SPMVX_MUL,
+    .format = SPMVX_ELL,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "all rows as wide as the longest, blocks of rows",
+    .source = "Bell & Garland 2009",
+    .cost = cost,
+    .prepare = prepare,
+    .run = spx_run_chunks,
+    .bodies = bodies,
 };
 
 #else

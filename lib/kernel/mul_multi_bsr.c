@@ -7,31 +7,43 @@
 #define SPX_TEMPLATE "kernel/mul_multi_bsr.c"
 #include "kernel/each_type.h"
 
-static spmvx_status run(const spx_mul *m)
+static spx_body *const bodies[] = SPX_EACH(rows);
+
+static double cost(const spx_features *f, const spx_look *look)
 {
-    static spx_body *const rows[] = SPX_EACH(rows);
-    spx_run_columns(m, rows[spx_instance(m->A)]);
-    return SPMVX_OK;
+    static const spx_rates rates = { 0.3, 1.0, 0.5, 0.05, 0.2 };
+    return spx_cost_columns(f, &rates, (double)look->stored, (double)look->stored * (double)f->value_bytes,
+                            0.4);
 }
 
 const spx_kernel spx_mul_multi_bsr = {
-    .name = "bsr", .operation = SPMVX_MUL_MULTI, .format = SPMVX_BSR, .place = SPMVX_HOST, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "8, 4, 2 or 1 columns at a time, block by block",
-    .source = "Im, Yelick & Vuduc 2004", .prepare = spx_bsr_partition, .run = run,
+    .name = "bsr",
+    .operation = SPMVX_MUL_MULTI,
+    .format = SPMVX_BSR,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "8, 4, 2 or 1 columns at a time, block by block",
+    .source = "Im, Yelick & Vuduc 2004",
+    .cost = cost,
+    .prepare = spx_bsr_partition,
+    .run = spx_run_columns,
+    .bodies = bodies,
 };
 
 #else
-static inline __attribute__((always_inline)) void
-SPX_NAME(some_rows)(const spx_mul *m, int64_t begin, int64_t end, int columns)
+SPX_INLINE void SPX_NAME(some_rows)(const spx_mul *m, int64_t begin, int64_t end, int columns)
 {
     const spx_sparse *a = m->A;
-    const int64_t br = a->block_rows, bc = a->block_cols, ldx = m->ldx, ldy = m->ldy, words = spx_ceil_div(br * bc, 64);
-    const int64_t row_step = a->block_order == SPMVX_ROW_MAJOR ? bc : 1, col_step = a->block_order == SPMVX_ROW_MAJOR ? 1 : br;
+    const int64_t br = a->layout.block_rows, bc = a->layout.block_cols, ldx = m->ldx, ldy = m->ldy,
+                  words = spx_ceil_div(br * bc, 64);
+    const int64_t row_step = a->block_order == SPMVX_ROW_MAJOR ? bc : 1,
+                  col_step = a->block_order == SPMVX_ROW_MAJOR ? 1 : br;
     const SPX_P *ptr = spx_data(a, SPX_PTR);
     const int32_t *col = spx_data(a, SPX_COL);
     const uint64_t *bits = spx_data(a, SPX_BITS);
     const SPX_V *val = spx_data(a, SPX_VAL), *x = m->x;
-    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y;
     for (int64_t R = begin; R < end; R++)
         for (int64_t i = 0; i < spx_min(br, a->nrows - R * br); i++) {
@@ -41,11 +53,13 @@ SPX_NAME(some_rows)(const spx_mul *m, int64_t begin, int64_t end, int columns)
                 for (int64_t c = 0; c < spx_min(bc, a->ncols - first); c++) {
                     const int64_t at = i * row_step + c * col_step;
                     if (bits && !spx_bit(bits + b * words, at)) continue;
-                    for (int j = 0; j < columns; j++) sum[j] += val[b * br * bc + at] * x[first + c + j * ldx];
+                    for (int j = 0; j < columns; j++)
+                        sum[j] += val[b * br * bc + at] * x[first + c + j * ldx];
                 }
             }
             const int64_t r = R * br + i;
-            for (int j = 0; j < columns; j++) y[r + j * ldy] = SPX_VNAME(axpby)(alpha, sum[j], beta, &y[r + j * ldy]);
+            for (int j = 0; j < columns; j++)
+                y[r + j * ldy] = SPX_VNAME(axpby)(alpha, sum[j], beta, &y[r + j * ldy]);
         }
 }
 

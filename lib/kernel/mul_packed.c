@@ -1,5 +1,6 @@
-/* y = alpha*A*x + beta*y for PACKED: a slice at a time, 32 sums side by side; a diagonal slice reads x in a row. Padding is
- * skipped, so it never meets x. Rows that were cut leave the sums of their pieces behind, which are added in order at last.
+/* y = alpha*A*x + beta*y for PACKED: a slice at a time, 32 sums side by side; a diagonal slice reads x in
+ * a row. Padding is skipped, so it never meets x. Rows that were cut leave the sums of their pieces
+ * behind, which are added in order at last.
  * Source: docs/design.md, section 6; format/packed.c. */
 #ifndef SPX_V
 #include <string.h>
@@ -12,35 +13,40 @@ enum { LANES = SPX_PACKED_LANES };
 #define SPX_TEMPLATE "kernel/mul_packed.c"
 #include "kernel/each_type.h"
 
-static spmvx_status run(const spx_mul *m)
+static spx_body *const bodies[] = SPX_EACH(slices);
+
+spmvx_status spx_packed_run(const spx_mul *m)
 {
-    static spx_body *const slices[] = SPX_EACH(slices);
-    spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, slices[spx_instance(m->A)], &job);
-    spx_packed_cut_rows(&job);
+    static void (*const cut[])(const spx_mul *) = SPX_EACH(cut);
+    SPX_TRY(spx_run_chunks(m));
+    if (m->A->slot[SPX_LIST]) cut[spx_instance(m->A)](m);
     return SPMVX_OK;
 }
 
-void spx_packed_cut_rows(const spx_mul *m)
-{
-    static void (*const cut[])(const spx_mul *) = SPX_EACH(cut);
-    if (m->A->slot[SPX_LIST]) cut[spx_instance(m->A)](m);
-}
-
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
     static const spx_rates rates = { 0.55, 0.8, 0.0, 0.25, 1.2 };
-    return spx_packed_cost(f, &rates, 0.25);
+    return spx_packed_cost(f, look, &rates, 0.25);
 }
 
 const spx_kernel spx_mul_packed = {
-    .name = "packed", .operation = SPMVX_MUL, .format = SPMVX_PACKED, .place = SPMVX_HOST, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "slices of 32 pieces of rows, 16-bit columns or none",
-    .source = "docs/design.md, section 6", .cost = cost, .prepare = spx_packed_partition, .run = run,
+    .name = "packed",
+    .operation = SPMVX_MUL,
+    .format = SPMVX_PACKED,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "slices of 32 pieces of rows, 16-bit columns or none",
+    .source = "docs/design.md, section 6",
+    .cost = cost,
+    .prepare = spx_packed_partition,
+    .run = spx_packed_run,
+    .bodies = bodies,
 };
 
 #else
-static const unsigned char *SPX_NAME(step)(SPX_V *sum, int32_t base, const unsigned char *stream, const SPX_V *val, const SPX_V *x)
+static const unsigned char *SPX_NAME(step)(SPX_V *sum, int32_t base, const unsigned char *stream,
+                                           const SPX_V *val, const SPX_V *x)
 {
     if (base < 0) {
         int32_t c[LANES];
@@ -56,7 +62,8 @@ static const unsigned char *SPX_NAME(step)(SPX_V *sum, int32_t base, const unsig
     return stream + sizeof c;
 }
 
-static const unsigned char *SPX_NAME(diagonal)(SPX_V *sum, int32_t base, const unsigned char *stream, const SPX_V *val, const SPX_V *x)
+static const unsigned char *SPX_NAME(diagonal)(SPX_V *sum, int32_t base, const unsigned char *stream,
+                                               const SPX_V *val, const SPX_V *x)
 {
     uint32_t mask;
     memcpy(&mask, stream, sizeof mask);
@@ -76,15 +83,17 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     const SPX_P *ptr = spx_data(m->A, SPX_PTR);
     const int32_t *base = spx_data(m->A, SPX_DESC), *row = spx_data(m->A, SPX_ROW);
     const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
-    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y, *partial = m->work;
     for (int64_t s = bound[begin]; s < bound[end]; s++) {
         const unsigned char *stream = (const unsigned char *)spx_data(m->A, SPX_COL) + (tile[s] >> 1);
         SPX_V sum[LANES] = { 0 };
         if (tile[s] & 1)
-            for (int64_t k = ptr[s]; k < ptr[s + 1]; k++) stream = SPX_NAME(diagonal)(sum, base[k], stream, val + k * LANES, x);
+            for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
+                stream = SPX_NAME(diagonal)(sum, base[k], stream, val + k * LANES, x);
         else
-            for (int64_t k = ptr[s]; k < ptr[s + 1]; k++) stream = SPX_NAME(step)(sum, base[k], stream, val + k * LANES, x);
+            for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
+                stream = SPX_NAME(step)(sum, base[k], stream, val + k * LANES, x);
         for (int64_t i = 0; i < LANES; i++) {
             const int64_t at = s * LANES + i, r = row ? row[at] : at < m->A->nrows ? at : -1;
             if (r >= 0) y[r] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[r]);
@@ -96,8 +105,9 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
 static void SPX_NAME(cut)(const spx_mul *m)
 {
     const int32_t *row = spx_data(m->A, SPX_LIST);
-    const int64_t *first = spx_data(m->A, SPX_LIST_PTR), count = (int64_t)(m->A->slot[SPX_LIST]->bytes / sizeof *row);
-    const SPX_V *partial = m->work, alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const int64_t *first = spx_data(m->A, SPX_LIST_PTR),
+                  count = (int64_t)(m->A->slot[SPX_LIST]->bytes / sizeof *row);
+    const SPX_V *partial = m->work, alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y;
     for (int64_t i = 0; i < count; i++) {
         SPX_V sum = 0;

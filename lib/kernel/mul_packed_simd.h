@@ -1,5 +1,5 @@
-/* packed over the vectors of one instruction set: the 32 lanes of a slice in 32 / W registers, padding masked. Compiled once a
- * set and once a type.
+/* packed over the vectors of one instruction set: the 32 lanes of a slice in 32 / W registers, padding
+ * masked. Compiled once a set and once a type.
  * Source: docs/design.md, section 6; format/packed.c. */
 #ifndef SPX_V
 #include "kernel/dot.h"
@@ -13,37 +13,43 @@ enum { LANES = SPX_PACKED_LANES };
 #define SPX_TEMPLATE "kernel/mul_packed_simd.h"
 #include "kernel/each_type.h"
 
-static spmvx_status run(const spx_mul *m)
-{
-    static spx_body *const slices[] = SPX_EACH(slices);
-    spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, slices[spx_instance(m->A)], &job);
-    spx_packed_cut_rows(&job);
-    return SPMVX_OK;
-}
+static spx_body *const bodies[] = SPX_EACH(slices);
 
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
-    static const spx_rates loads[] = { { 0.33, 0.8, 0.0, 0.2, 1.1 }, { 0.4, 0.8, 0.0, 0.24, 1.2 } };   /* f32, f64 */
+    /* f32, f64 */
+    static const spx_rates loads[] = { { 0.33, 0.8, 0.0, 0.2, 1.1 }, { 0.4, 0.8, 0.0, 0.24, 1.2 } };
     static const spx_rates gathers[] = { { 0.48, 0.8, 0.0, 0.2, 0.5 }, { 0.53, 0.8, 0.0, 0.22, 0.52 } };
     const bool wide = f->value_bytes == 8;
-    if (SPX_ISA_BIT == SPX_ISA_AVX512) return spx_packed_cost(f, &gathers[wide], 0.15);
-    const bool gaps = (double)f->packed_stored > 1.1 * (double)f->nnz;   /* masks that are not full cost AVX2 much */
-    return spx_packed_cost(f, &loads[wide], gaps ? 0.7 : 0.15);
+    if (SPX_ISA_BIT == SPX_ISA_AVX512) return spx_packed_cost(f, look, &gathers[wide], 0.15);
+    /* masks that are not full cost AVX2 much */
+    const bool gaps = (double)look->stored > 1.1 * (double)f->nnz;
+    return spx_packed_cost(f, look, &loads[wide], gaps ? 0.7 : 0.15);
 }
 
 const spx_kernel SPX_ISA_NAME(spx_mul_packed) = {
-    .name = "packed@" SPX_ISA_TEXT, .operation = SPMVX_MUL, .format = SPMVX_PACKED, .place = SPMVX_HOST, .types = SPX_REAL,
-    .isa = SPX_ISA_BIT, .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .name = "packed@" SPX_ISA_TEXT,
+    .operation = SPMVX_MUL,
+    .format = SPMVX_PACKED,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .isa = SPX_ISA_BIT,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
     .summary = "slices of 32 pieces of rows in vector registers, 16-bit columns or none",
-    .source = "docs/design.md, section 6", .cost = cost, .prepare = spx_packed_partition, .run = run,
+    .source = "docs/design.md, section 6",
+    .cost = cost,
+    .prepare = spx_packed_partition,
+    .run = spx_packed_run,
+    .bodies = bodies,
 };
 
 #else
 #define W SPX_VNAME(W)
 #define ALL (uint32_t)((1ull << W) - 1)
 
-static inline const unsigned char *SPX_NAME(step)(SPX_VNAME(vec) *a, int32_t base, const unsigned char *stream, const SPX_V *val, const SPX_V *x)
+static inline const unsigned char *SPX_NAME(step)(SPX_VNAME(vec) * a, int32_t base,
+                                                  const unsigned char *stream, const SPX_V *val,
+                                                  const SPX_V *x)
 {
     if (base < 0) {
         const int32_t *c = (const void *)stream;
@@ -62,17 +68,21 @@ static inline const unsigned char *SPX_NAME(step)(SPX_VNAME(vec) *a, int32_t bas
     if (bits == UINT32_MAX)
         for (int i = 0; i < LANES; i += W) a[i / W] = SPX_VNAME(add_u16)(a[i / W], val + i, c + i, x + base);
     else
-        for (int i = 0; i < LANES; i += W) a[i / W] = SPX_VNAME(add_some_u16)(a[i / W], bits >> i & ALL, val + i, c + i, x + base);
+        for (int i = 0; i < LANES; i += W)
+            a[i / W] = SPX_VNAME(add_some_u16)(a[i / W], bits >> i & ALL, val + i, c + i, x + base);
     return stream + LANES * sizeof *c;
 }
 
-static inline const unsigned char *SPX_NAME(diagonal)(SPX_VNAME(vec) *a, int32_t base, const unsigned char *stream, const SPX_V *val, const SPX_V *x)
+static inline const unsigned char *SPX_NAME(diagonal)(SPX_VNAME(vec) * a, int32_t base,
+                                                      const unsigned char *stream, const SPX_V *val,
+                                                      const SPX_V *x)
 {
     const uint32_t bits = *(const uint32_t *)(const void *)stream;
     if (bits == UINT32_MAX)
         for (int i = 0; i < LANES; i += W) a[i / W] = SPX_VNAME(add_run)(a[i / W], val + i, x + base + i);
     else
-        for (int i = 0; i < LANES; i += W) a[i / W] = SPX_VNAME(add_some_run)(a[i / W], bits >> i & ALL, val + i, x + ((int64_t)base + i));
+        for (int i = 0; i < LANES; i += W)
+            a[i / W] = SPX_VNAME(add_some_run)(a[i / W], bits >> i & ALL, val + i, x + ((int64_t)base + i));
     return stream + sizeof bits;
 }
 
@@ -84,18 +94,21 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     const SPX_P *ptr = spx_data(m->A, SPX_PTR);
     const int32_t *base = spx_data(m->A, SPX_DESC), *row = spx_data(m->A, SPX_ROW);
     const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
-    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y, *partial = m->work, sum[LANES];
     for (int64_t s = bound[begin]; s < bound[end]; s++) {
         const unsigned char *stream = (const unsigned char *)spx_data(m->A, SPX_COL) + (tile[s] >> 1);
         SPX_VNAME(vec) a[LANES / W];
         for (int i = 0; i < LANES / W; i++) a[i] = SPX_VNAME(zero)();
         if (tile[s] & 1)
-            for (int64_t k = ptr[s]; k < ptr[s + 1]; k++) stream = SPX_NAME(diagonal)(a, base[k], stream, val + k * LANES, x);
+            for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
+                stream = SPX_NAME(diagonal)(a, base[k], stream, val + k * LANES, x);
         else
-            for (int64_t k = ptr[s]; k < ptr[s + 1]; k++) stream = SPX_NAME(step)(a, base[k], stream, val + k * LANES, x);
+            for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
+                stream = SPX_NAME(step)(a, base[k], stream, val + k * LANES, x);
         if (!row && (s + 1) * LANES <= m->A->nrows) {
-            for (int i = 0; i < LANES / W; i++) SPX_VNAME(store_axpby)(y + s * LANES + i * W, alpha, a[i], beta);
+            for (int i = 0; i < LANES / W; i++)
+                SPX_VNAME(store_axpby)(y + s * LANES + i * W, alpha, a[i], beta);
             continue;
         }
         for (int i = 0; i < LANES / W; i++) SPX_VNAME(store)(sum + i * W, a[i]);

@@ -1,5 +1,5 @@
-/* sell over the vectors of one instruction set: W rows of a slice in the lanes of a register; padding, and the lanes of a
- * slice that W does not divide, are masked. Compiled once a set and once a type.
+/* sell over the vectors of one instruction set: W rows of a slice in the lanes of a register; padding, and
+ * the lanes of a slice that W does not divide, are masked. Compiled once a set and once a type.
  * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014. */
 #ifndef SPX_V
 #include "kernel/dot.h"
@@ -9,30 +9,34 @@
 #define SPX_TEMPLATE "kernel/mul_sell_simd.h"
 #include "kernel/each_type.h"
 
-static spmvx_status run(const spx_mul *m)
-{
-    static spx_body *const slices[] = SPX_EACH(slices);
-    spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, slices[spx_instance(m->A)], &job);
-    return SPMVX_OK;
-}
+static spx_body *const bodies[] = SPX_EACH(slices);
 
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
     static const spx_rates loads = { 0.36, 0.6, 1.1, 0.2, 1.1 }, gathers = { 0.55, 0.6, 0.6, 0.2, 0.55 };
-    return spx_sell_cost(f, SPX_ISA_BIT == SPX_ISA_AVX512 ? &gathers : &loads);
+    return spx_sell_cost(f, look, SPX_ISA_BIT == SPX_ISA_AVX512 ? &gathers : &loads);
 }
 
 const spx_kernel SPX_ISA_NAME(spx_mul_sell) = {
-    .name = "sell@" SPX_ISA_TEXT, .operation = SPMVX_MUL, .format = SPMVX_SELL, .place = SPMVX_HOST, .types = SPX_REAL,
-    .isa = SPX_ISA_BIT, .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .name = "sell@" SPX_ISA_TEXT,
+    .operation = SPMVX_MUL,
+    .format = SPMVX_SELL,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .isa = SPX_ISA_BIT,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
     .summary = "slices of C rows in the lanes of vector registers",
-    .source = "Kreutzer et al. 2014", .cost = cost, .prepare = spx_sell_partition, .run = run,
+    .source = "Kreutzer et al. 2014",
+    .cost = cost,
+    .prepare = spx_sell_partition,
+    .run = spx_run_chunks,
+    .bodies = bodies,
 };
 
 #else
 /* The first `lanes` of a register (W if there are more), padding left out. */
-static inline SPX_VNAME(vec) SPX_NAME(part)(SPX_VNAME(vec) a, int64_t lanes, const SPX_V *val, const int32_t *col, const SPX_V *x)
+static inline SPX_VNAME(vec)
+    SPX_NAME(part)(SPX_VNAME(vec) a, int64_t lanes, const SPX_V *val, const int32_t *col, const SPX_V *x)
 {
     const SPX_VNAME(idx) c = SPX_VNAME(load_col)(SPX_VNAME(first)(lanes), col);
     return SPX_VNAME(add_masked)(a, SPX_VNAME(entries)(c), val, c, x);
@@ -43,14 +47,15 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     (void)thread;
     enum { W = SPX_VNAME(W) };
     const spx_mul *m = arg;
-    const int64_t *bound = m->part->bounds->data, C = m->A->slice;
+    const int64_t *bound = m->part->bounds->data, C = m->A->layout.slice;
     const SPX_P *ptr = spx_data(m->A, SPX_PTR);
     const int32_t *col = spx_data(m->A, SPX_COL), *row = spx_data(m->A, SPX_ROW);
     const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
-    const SPX_V alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y, sum[2 * W];
     for (int64_t s = bound[begin]; s < bound[end]; s++)
-        for (int64_t i = 0; i < C; i += 2 * W) {   /* two registers at a time: their loads do not wait for each other */
+        /* two registers at a time: their loads do not wait for each other */
+        for (int64_t i = 0; i < C; i += 2 * W) {
             SPX_VNAME(vec) a = SPX_VNAME(zero)(), b = a;
             const int64_t left = C - i;
             if (left >= 2 * W)
@@ -64,7 +69,8 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
                     }
             else
                 for (int64_t k = ptr[s] + i; k < ptr[s + 1]; k += C) {
-                    a = left >= W && SPX_VNAME(full)(col + k) ? SPX_VNAME(add)(a, val + k, col + k, x) : SPX_NAME(part)(a, left, val + k, col + k, x);
+                    a = left >= W && SPX_VNAME(full)(col + k) ? SPX_VNAME(add)(a, val + k, col + k, x)
+                                                              : SPX_NAME(part)(a, left, val + k, col + k, x);
                     if (left > W) b = SPX_NAME(part)(b, left - W, val + k + W, col + k + W, x);
                 }
             SPX_VNAME(store)(sum, a);

@@ -1,21 +1,16 @@
-/* y = alpha*A*x + beta*y for TILED: slices of a tile sum their lanes against the tile's part of x, which stays in a cache;
- * then every row adds its lanes' sums in the order of its list. No two chunks write the same place.
+/* y = alpha*A*x + beta*y for TILED: slices of a tile sum their lanes against the tile's part of x, which
+ * stays in a cache; then every row adds its lanes' sums in the order of its list. No two chunks write the
+ * same place.
  * Source: docs/design.md, section 6; the tiling of the Marconi and Oniarti reports' 'future work'. */
 #ifndef SPX_V
+#include "core/tiled.h"
 #include "kernel/dot.h"
 #include "kernel/kernel.h"
 
-enum { WIDTH };           /* the parameter, by its place in params */
-enum { LANES = 32, GROUP = 8, PADDING = 0xffff, ROWS = 1024 };
-static const spx_param params[] = { { "width", 64, 65535, 16384 }, { 0 } };
+enum { LANES = SPX_TILED_LANES, GROUP = SPX_TILED_GROUP, PADDING = SPX_TILED_PADDING, ROWS = 1024 };
 
 #define SPX_TEMPLATE "kernel/mul_tiled.c"
 #include "kernel/each_type.h"
-
-static int64_t slices_of(const spx_sparse *a)
-{
-    return (int64_t)(a->slot[SPX_ROW]->bytes / (LANES * sizeof(int32_t)));
-}
 
 static int64_t weight(const spx_sparse *a, int64_t s)
 {
@@ -24,30 +19,42 @@ static int64_t weight(const spx_sparse *a, int64_t s)
 
 static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    p->work_bytes = (size_t)slices_of(a) * LANES * sizeof(double);
-    p->param[WIDTH] = a->sigma;
-    return spx_partition_by(ctx, a, slices_of(a), weight, p);
+    p->work_bytes = (size_t)spx_tiled_slices(a) * LANES * sizeof(double);
+    return spx_partition_by(ctx, a, spx_tiled_slices(a), weight, p);
 }
+
+static spx_body *const bodies[] = SPX_EACH(slices);
 
 static spmvx_status run(const spx_mul *m)
 {
-    static spx_body *const slices[] = SPX_EACH(slices), *const rows[] = SPX_EACH(rows);
+    static spx_body *const rows[] = SPX_EACH(rows);
     spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, slices[spx_instance(m->A)], &job);
+    SPX_TRY(spx_run_chunks(m));
     spx_parallel(m->threads, spx_ceil_div(m->A->nrows, ROWS), rows[spx_instance(m->A)], &job);
     return SPMVX_OK;
 }
 
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
+    (void)look;
     static const spx_rates rates = { 0.8, 6.0, 0.0, 0.05, 0.1 };
-    return spx_cost(f, &rates, 1.3 * (double)f->nnz, (double)f->nnz * (3.0 + 1.2 * (double)f->value_bytes), 0.0);
+    return spx_cost(f, &rates, 1.3 * (double)f->nnz, (double)f->nnz * (3.0 + 1.2 * (double)f->value_bytes),
+                    0.0);
 }
 
 const spx_kernel spx_mul_tiled = {
-    .name = "tiled", .operation = SPMVX_MUL, .format = SPMVX_TILED, .place = SPMVX_HOST, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "column tiles with 16-bit columns, partial sums a lane",
-    .source = "docs/design.md, section 6", .params = params, .cost = cost, .prepare = prepare, .run = run,
+    .name = "tiled",
+    .operation = SPMVX_MUL,
+    .format = SPMVX_TILED,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "column tiles with 16-bit columns, partial sums a lane",
+    .source = "docs/design.md, section 6",
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
+    .bodies = bodies,
 };
 
 #else
@@ -65,7 +72,7 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     int64_t tile = 0;
     for (int64_t s = bound[begin]; s < bound[end]; s++) {
         while (tile_ptr[tile + 1] <= s) tile++;
-        const SPX_V *xt = x + tile * a->sigma;
+        const SPX_V *xt = x + tile * a->layout.tile_width;
         SPX_V sum[LANES] = { 0 };
         for (int64_t k = ptr[s]; k < ptr[s + 1]; k += LANES * GROUP)
             for (int64_t i = 0; i < LANES; i++) {
@@ -86,7 +93,7 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
     const spx_mul *m = arg;
     const int64_t *list_ptr = spx_data(m->A, SPX_LIST_PTR);
     const int32_t *list = spx_data(m->A, SPX_LIST);
-    const SPX_V *partial = m->work, alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const SPX_V *partial = m->work, alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y;
     for (int64_t r = begin * ROWS; r < spx_min(end * ROWS, m->A->nrows); r++) {
         SPX_V sum = 0;

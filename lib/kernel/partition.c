@@ -1,4 +1,4 @@
-/* Chunks of near-equal weight, and what cost functions share. */
+/* Chunks of near-equal weight, the run() of host kernels, and what their cost functions share. */
 #include "kernel/kernel.h"
 
 void spx_partition_drop(spx_partition *p)
@@ -11,7 +11,7 @@ void spx_partition_drop(spx_partition *p)
 spmvx_status spx_partition_by(const spmvx_context *ctx, const spx_sparse *a, int64_t units,
                               int64_t (*weight_before)(const spx_sparse *, int64_t), spx_partition *p)
 {
-    enum { WEIGHT = 4096 };   /* of a chunk, while that gives no more chunks than SPX_MAX_CHUNKS */
+    enum { WEIGHT = 4096 }; /* of a chunk, while that gives no more chunks than SPX_MAX_CHUNKS */
     const int64_t total = weight_before(a, units);
     p->chunks = spx_max(1, spx_min(spx_min(total / WEIGHT, units), SPX_MAX_CHUNKS));
     SPX_TRY(spx_array_new(ctx, p->chunks + 1, sizeof(int64_t), "a partition", &p->bounds));
@@ -20,7 +20,7 @@ spmvx_status spx_partition_by(const spmvx_context *ctx, const spx_sparse *a, int
     bound[p->chunks] = units;
     for (int64_t c = 1; c < p->chunks; c++) {
         const int64_t target = spx_part(total, p->chunks, c);
-        int64_t low = bound[c - 1], high = units;   /* the first unit with target or more before it */
+        int64_t low = bound[c - 1], high = units; /* the first unit with target or more before it */
         while (low < high) {
             const int64_t mid = low + (high - low) / 2;
             if (weight_before(a, mid) < target) low = mid + 1;
@@ -41,7 +41,14 @@ spmvx_status spx_partition_rows(const spmvx_context *ctx, const spx_sparse *a, s
     return spx_partition_by(ctx, a, a->nrows, rows_weight, p);
 }
 
-void spx_run_columns(const spx_mul *m, spx_body *body)
+spmvx_status spx_run_chunks(const spx_mul *m)
+{
+    spx_mul job = *m;
+    spx_parallel(m->threads, m->part->chunks, m->kernel->bodies[spx_instance(m->A)], &job);
+    return SPMVX_OK;
+}
+
+spmvx_status spx_run_columns(const spx_mul *m)
 {
     const size_t each = spx_type_bytes(m->A->val_type);
     for (int64_t j = 0, n; j < m->nvec; j += n) {
@@ -51,8 +58,9 @@ void spx_run_columns(const spx_mul *m, spx_body *body)
         job.x = m->A->ncols ? (const char *)m->x + (size_t)(j * m->ldx) * each : m->x;
         job.y = (char *)m->y + (size_t)(j * m->ldy) * each;
         job.nvec = n;
-        spx_parallel(m->threads, m->part->chunks, body, &job);
+        SPX_TRY(spx_run_chunks(&job));
     }
+    return SPMVX_OK;
 }
 
 double spx_csr_bytes(const spx_features *f)
@@ -64,13 +72,37 @@ double spx_cost(const spx_features *f, const spx_rates *rate, double entries, do
 {
     const spx_machine *m = f->machine;
     const double reach = f->span * (double)f->value_bytes, irregular = f->deviation / (f->mean + 1.0);
-    const double part = reach / m->mid, beyond = part < 1.0 ? part * part : 1.0;   /* of x that the second cache does not hold */
-    const double gather = reach < m->near ? 0.0 : (1.0 - beyond) * m->compute * rate->mid + beyond * m->far * rate->far;
-    const double entry = m->compute * rate->entry + gather;
-    const double row = m->compute * (rate->row + rate->irregular * (irregular < 1.0 ? irregular : 1.0));
+    const double part = reach / m->second_cache;
+    const double beyond =
+        part < 1.0 ? part * part : 1.0; /* the part of x that the second cache does not hold */
+    const double near = (1.0 - beyond) * m->compute_scale * rate->mid,
+                 far = beyond * m->far_scale * rate->far;
+    const double entry = m->compute_scale * rate->entry + (reach < m->first_cache ? 0.0 : near + far);
+    const double row = m->compute_scale * (rate->row + rate->irregular * (irregular < 1.0 ? irregular : 1.0));
     const double threads = f->threads;
     double compute = (entry * entries + row * (double)f->nrows) / threads;
     if (compute < entry * serial) compute = entry * serial;
-    const double stream = bytes / (bytes < m->cached ? m->cache * threads : m->memory * (1.0 + m->more * (threads - 1.0)));
+    const double from_cache = m->cache_rate * threads,
+                 from_memory = m->memory_rate * (1.0 + m->extra_thread * (threads - 1.0));
+    const double stream = bytes / (bytes < m->last_cache ? from_cache : from_memory);
     return compute > stream ? compute + 0.3 * stream : stream + 0.3 * compute;
+}
+
+double spx_cost_columns(const spx_features *f, const spx_rates *rate, double entries, double bytes,
+                        double columns)
+{
+    enum { AT_ONCE = 8 };
+    double all = 0;
+    for (int64_t left = f->nvec; left > 0; left -= AT_ONCE) {
+        const double more = (double)spx_min(left, AT_ONCE) - 1.0, factor = 1.0 + columns * more;
+        const spx_rates group = { rate->entry * factor, rate->row * factor, rate->irregular,
+                                  rate->mid * factor, rate->far * factor };
+        all += spx_cost(f, &group, entries, bytes, (double)f->longest);
+        if (left > AT_ONCE * AT_ONCE) { /* whole groups cost the same */
+            const int64_t whole = left / AT_ONCE - 1;
+            all += (double)whole * spx_cost(f, &group, entries, bytes, (double)f->longest);
+            left -= whole * AT_ONCE;
+        }
+    }
+    return all;
 }

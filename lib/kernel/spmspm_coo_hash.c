@@ -1,31 +1,31 @@
-/* C = A*B entry by entry: every product a_ik * b_kj is added up in a hash table of (i, j), whose entries are sorted at the end.
- * Sequential, and without anything in proportion to the columns: for products of few entries in very many columns.
- * Source: Charaf, Charaf & Abou Hawili report, the sequential COO version. Open addressing, Fibonacci hashing (Knuth 6.4). */
+/* C = A*B entry by entry: a hash table of (row, column) tells where in C the products a_ik * b_kj are
+ * added up. It is filled with the pattern, which is then sorted, so that each of its places knows its own
+ * in C. Sequential, and without anything in proportion to the columns: for products of few entries in very
+ * many columns.
+ * Source: Charaf, Charaf & Abou Hawili report, the sequential COO version, whose table holds the sums
+ * themselves. Open addressing, Fibonacci hashing (Knuth 6.4). */
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/kernel.h"
+#include "kernel/product.h"
 
 typedef struct slot {
-    uint64_t key;             /* row << 32 | column; EMPTY: none */
-    double sum;
+    uint64_t key;  /* row << 32 | column; EMPTY: none */
+    int64_t place; /* of the entry in C */
 } slot;
 
-static const uint64_t EMPTY = UINT64_MAX;   /* no row is 2^32 - 1 */
+static const uint64_t EMPTY = UINT64_MAX; /* no row is 2^32 - 1 */
 
 typedef struct table {
-    slot *slots;
-    int log;                  /* 1 << log slots, at most half of them used */
+    spx_array *slots;
+    int log; /* 1 << log slots, at most half of them used */
     int64_t used;
 } table;
 
-static spmvx_status make(const spx_product *p, int log, size_t held, slot **out)
+static spmvx_status make(const spmvx_context *ctx, int log, spx_array **out)
 {
-    const size_t bytes = spx_bytes((int64_t)1 << log, sizeof(slot));
-    if (spx_plus(bytes, held) > p->max_workspace)
-        return spx_fail(p->ctx, SPMVX_ERR_LIMIT, "coo-hash takes %zu bytes of workspace; options.max_workspace is %zu", spx_plus(bytes, held), p->max_workspace);
-    SPX_TRY(spx_alloc(p->ctx, bytes, "a hash table", out));
-    memset(*out, 0xff, bytes);
+    SPX_TRY(spx_array_new(ctx, (int64_t)1 << log, sizeof(slot), "a hash table", out));
+    memset((*out)->data, 0xff, (*out)->bytes);
     return SPMVX_OK;
 }
 
@@ -37,90 +37,122 @@ static slot *find(slot *slots, int log, uint64_t key)
     return &slots[i];
 }
 
-static spmvx_status grow(spx_product *p, table *t)
+static spmvx_status grow(const spmvx_context *ctx, table *t)
 {
-    slot *larger;
-    const int64_t old = (int64_t)1 << t->log;
-    SPX_TRY(make(p, t->log + 1, spx_bytes(old, sizeof(slot)), &larger));
-    for (int64_t i = 0; i < old; i++)
-        if (t->slots[i].key != EMPTY) *find(larger, t->log + 1, t->slots[i].key) = t->slots[i];
-    spx_free(p->ctx, t->slots);
+    spx_array *larger;
+    const slot *old = t->slots->data;
+    SPX_TRY(make(ctx, t->log + 1, &larger));
+    for (int64_t i = 0; i < (int64_t)1 << t->log; i++)
+        if (old[i].key != EMPTY) *find(larger->data, t->log + 1, old[i].key) = old[i];
+    spx_array_drop(t->slots);
     t->slots = larger;
     t->log++;
-    p->workspace = (size_t)(3 * old) * sizeof(slot);
     return SPMVX_OK;
 }
 
-static spmvx_status add(spx_product *p, table *t, uint64_t key, double a, double b, bool single)
+static spmvx_status insert(const spmvx_context *ctx, table *t, uint64_t key)
 {
-    slot *s = find(t->slots, t->log, key);
-    if (s->key == EMPTY) {
-        if (2 * (t->used + 1) > (int64_t)1 << t->log) {
-            SPX_TRY(grow(p, t));
-            s = find(t->slots, t->log, key);
-        }
-        t->used++;
-        s->key = key;
-        s->sum = single ? (double)((float)a * (float)b) : a * b;
-    } else s->sum = single ? (double)((float)s->sum + (float)a * (float)b) : s->sum + a * b;
+    slot *s = find(t->slots->data, t->log, key);
+    if (s->key != EMPTY) return SPMVX_OK;
+    if (2 * (t->used + 1) > (int64_t)1 << t->log) {
+        SPX_TRY(grow(ctx, t));
+        s = find(t->slots->data, t->log, key);
+    }
+    t->used++;
+    s->key = key;
     return SPMVX_OK;
 }
 
-static double value(const spx_sparse *a, int64_t k)
+/* The keys of the products of row r, in order: `body` of each. */
+#define SPX_OVER_PRODUCTS(A, B, r, i, k)                                            \
+    for (int64_t i = spx_ptr_at(A, r); i < spx_ptr_at(A, (r) + 1); i++)             \
+        for (int64_t k = spx_ptr_at(B, ((const int32_t *)spx_data(A, SPX_COL))[i]); \
+             k < spx_ptr_at(B, ((const int32_t *)spx_data(A, SPX_COL))[i] + 1); k++)
+
+static uint64_t key_of(const spx_sparse *B, int64_t row, int64_t k)
 {
-    return a->val_type == SPMVX_F64 ? ((const double *)spx_data(a, SPX_VAL))[k] : (double)((const float *)spx_data(a, SPX_VAL))[k];
+    return (uint64_t)row << 32 | (uint32_t)((const int32_t *)spx_data(B, SPX_COL))[k];
 }
 
-static spmvx_status add_all(spx_product *p, table *t)
+static int by_value(const void *a, const void *b)
 {
-    const int32_t *a_col = spx_data(p->A, SPX_COL), *b_col = spx_data(p->B, SPX_COL);
-    const bool single = p->A->val_type == SPMVX_F32;
-    for (int64_t r = 0; r < p->A->nrows; r++)
-        for (int64_t i = spx_ptr_at(p->A, r); i < spx_ptr_at(p->A, r + 1); i++)
-            for (int64_t k = spx_ptr_at(p->B, a_col[i]); k < spx_ptr_at(p->B, a_col[i] + 1); k++)
-                SPX_TRY(add(p, t, (uint64_t)r << 32 | (uint32_t)b_col[k], value(p->A, i), value(p->B, k), single));
-    return SPMVX_OK;
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const uint64_t x = ((const slot *)a)->key, y = ((const slot *)b)->key;
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
-static spmvx_status take_out(spx_product *p, table *t, spx_sparse *C)
+/* Sorts the keys and tells each slot its place in C; row pointers on the way. */
+static spmvx_status order_keys(const spmvx_context *ctx, table *t, int64_t nrows, int64_t *ptr)
 {
-    const spx_sparse shape = { .val_type = p->A->val_type, .nrows = p->A->nrows, .ncols = p->B->ncols };
-    SPX_TRY(spx_csr_new(p->ctx, &shape, t->used, C));
-    int64_t n = 0;
+    uint64_t *key;
+    SPX_TRY(spx_alloc(ctx, spx_bytes(t->used, sizeof *key), "keys of C", &key));
+    slot *slots = t->slots->data;
+    int64_t n = 0, row = 0;
     for (int64_t i = 0; i < (int64_t)1 << t->log; i++)
-        if (t->slots[i].key != EMPTY) t->slots[n++] = t->slots[i];
-    qsort(t->slots, (size_t)n, sizeof(slot), by_key);
-    void *ptr = C->slot[SPX_PTR]->data;
-    int64_t row = 0;
+        if (slots[i].key != EMPTY) key[n++] = slots[i].key;
+    qsort(key, (size_t)n, sizeof *key, by_value);
+    ptr[0] = 0;
     for (int64_t i = 0; i < n; i++) {
-        for (; row < (int64_t)(t->slots[i].key >> 32); row++) spx_index_put(ptr, C->ptr_type, row + 1, i);
-        ((int32_t *)C->slot[SPX_COL]->data)[i] = (int32_t)(t->slots[i].key & UINT32_MAX);
-        if (C->val_type == SPMVX_F64) ((double *)C->slot[SPX_VAL]->data)[i] = t->slots[i].sum;
-        else ((float *)C->slot[SPX_VAL]->data)[i] = (float)t->slots[i].sum;
+        for (; row < (int64_t)(key[i] >> 32); row++) ptr[row + 1] = i;
+        find(slots, t->log, key[i])->place = i;
     }
-    for (; row < C->nrows; row++) spx_index_put(ptr, C->ptr_type, row + 1, n);
+    for (; row < nrows; row++) ptr[row + 1] = n;
+    spx_free(ctx, key);
     return SPMVX_OK;
 }
 
-static spmvx_status multiply(spx_product *p, spx_sparse *C)
+static spmvx_status analyse(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                            spx_plan *plan)
 {
     table t = { .log = 10 };
-    SPX_TRY(make(p, t.log, 0, &t.slots));
-    p->workspace = ((size_t)1 << t.log) * sizeof(slot);
-    spmvx_status s = add_all(p, &t);
-    if (s == SPMVX_OK) s = take_out(p, &t, C);
-    spx_free(p->ctx, t.slots);
+    spmvx_status s = make(ctx, t.log, &t.slots);
+    for (int64_t r = 0; r < A->nrows && s == SPMVX_OK; r++) SPX_OVER_PRODUCTS(A, B, r, i, k)
+    if (s == SPMVX_OK) s = insert(ctx, &t, key_of(B, r, k));
+    if (s == SPMVX_OK) s = spx_array_new(ctx, A->nrows + 1, sizeof(int64_t), "row pointers of C", &plan->ptr);
+    if (s == SPMVX_OK) s = order_keys(ctx, &t, A->nrows, plan->ptr->data);
+    plan->state = t.slots;
     return s;
 }
 
-const spx_kernel spx_spmspm_coo_hash = {
-    .name = "coo-hash", .operation = SPMVX_SPMSPM, .format = SPMVX_COO, .place = SPMVX_HOST, .types = SPX_REAL,
-    .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "products added up in a hash table of rows and columns, sequential",
-    .source = "Charaf, Charaf & Abou Hawili report", .multiply = multiply,
+static spmvx_status fill(const spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A,
+                         const spx_sparse *B, spx_sparse *C)
+{
+    slot *slots = plan->state->data;
+    const int log = __builtin_ctzll((unsigned long long)(plan->state->bytes / sizeof(slot)));
+    const bool single = A->val_type == SPMVX_F32;
+    int32_t *col = C->slot[SPX_COL]->data;
+    void *val = C->slot[SPX_VAL]->data;
+    uint64_t
+        *met; /* a bit an entry of C: its first product is stored, not added to 0, which would lose a -0 */
+    SPX_TRY(spx_calloc(ctx, spx_bytes(C->nnz / 64 + 1, sizeof *met), "marks of the entries of C", &met));
+    for (int64_t r = 0; r < A->nrows; r++) SPX_OVER_PRODUCTS(A, B, r, i, k)
+        {
+            const uint64_t key = key_of(B, r, k);
+            const int64_t at = find(slots, log, key)->place;
+            const bool first = !spx_bit(met, at);
+            met[at >> 6] |= UINT64_C(1) << (at & 63);
+            col[at] = (int32_t)(key & UINT32_MAX);
+            if (single) {
+                const float v =
+                    ((const float *)spx_data(A, SPX_VAL))[i] * ((const float *)spx_data(B, SPX_VAL))[k];
+                ((float *)val)[at] = first ? v : ((float *)val)[at] + v;
+            } else {
+                const double v =
+                    ((const double *)spx_data(A, SPX_VAL))[i] * ((const double *)spx_data(B, SPX_VAL))[k];
+                ((double *)val)[at] = first ? v : ((double *)val)[at] + v;
+            }
+        }
+    spx_free(ctx, met);
+    return SPMVX_OK;
+}
+
+const spx_product_kernel spx_spmspm_coo_hash = {
+    .name = "coo-hash",
+    .format = SPMVX_CSR,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "products added up by a hash table of rows and columns, sequential",
+    .source = "Charaf, Charaf & Abou Hawili report",
+    .analyse = analyse,
+    .fill = fill,
 };

@@ -14,7 +14,8 @@ int main(void)
     const spmspm_options product = SPMSPM_OPTIONS_INIT;
     const spmspm_info product_info = SPMSPM_INFO_INIT;
     const spmvx_kernel_info kernel_info = SPMVX_KERNEL_INFO_INIT;
-    const size_t sizes = context.size + context_info.size + arrays.size + reading.size + writing.size + conversion.size + matrix_info.size +
-                         product.size + product_info.size + kernel_info.size;
+    const size_t sizes = context.size + context_info.size + arrays.size + reading.size + writing.size +
+                         conversion.size + matrix_info.size + product.size + product_info.size +
+                         kernel_info.size;
     return sizes && spmvx_version() == SPMVX_VERSION ? 0 : 1;
 }

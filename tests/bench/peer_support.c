@@ -13,7 +13,8 @@ int module_count;
 
 /* ---- memory where the library wants it ---- */
 
-static int (*device_malloc)(void **, size_t), (*device_copy)(void *, const void *, size_t, int), (*device_free)(void *);
+static int (*device_malloc)(void **, size_t), (*device_copy)(void *, const void *, size_t, int),
+    (*device_free)(void *);
 
 /* The CUDA runtime that the module brings. */
 static void find_device(const module *m)
@@ -24,7 +25,7 @@ static void find_device(const module *m)
     assert_true(device_malloc && device_copy && device_free);
 }
 
-enum { TO_DEVICE = 1, FROM_DEVICE = 2 };     /* cudaMemcpyKind */
+enum { TO_DEVICE = 1, FROM_DEVICE = 2 }; /* cudaMemcpyKind */
 
 void *place(const peer_library *l, const void *values, size_t bytes)
 {
@@ -57,7 +58,10 @@ void copy_out(const peer_library *l, void *to, const void *from, size_t bytes)
 
 /* ---- matrices ---- */
 
-typedef struct entry { int32_t row, col; double val; } entry;
+typedef struct entry {
+    int32_t row, col;
+    double val;
+} entry;
 
 static int compare(const void *x, const void *y)
 {
@@ -67,7 +71,10 @@ static int compare(const void *x, const void *y)
 
 csr csr_make(const triples *t, bool transposed, spmvx_type type)
 {
-    csr c = { .name = t->name, .nrows = transposed ? t->ncols : t->nrows, .ncols = transposed ? t->nrows : t->ncols, .type = type };
+    csr c = { .name = t->name,
+              .nrows = transposed ? t->ncols : t->nrows,
+              .ncols = transposed ? t->nrows : t->ncols,
+              .type = type };
     entry *e = malloc((size_t)(t->nnz + 1) * sizeof *e);
     c.ptr = calloc((size_t)c.nrows + 1, sizeof *c.ptr);
     c.ptr32 = calloc((size_t)c.nrows + 1, sizeof *c.ptr32);
@@ -75,7 +82,8 @@ csr csr_make(const triples *t, bool transposed, spmvx_type type)
     c.val = malloc((size_t)(t->nnz + 1) * 8);
     assert_true(e && c.ptr && c.ptr32 && c.col && c.val);
     for (int64_t k = 0; k < t->nnz; k++)
-        e[k] = transposed ? (entry){ t->col[k], t->row[k], t->val[k] } : (entry){ t->row[k], t->col[k], t->val[k] };
+        e[k] = transposed ? (entry){ t->col[k], t->row[k], t->val[k] }
+                          : (entry){ t->row[k], t->col[k], t->val[k] };
     qsort(e, (size_t)t->nnz, sizeof *e, compare);
     for (int64_t k = 0; k < t->nnz; k++) {
         const bool repeat = k && e[k].row == e[k - 1].row && e[k].col == e[k - 1].col;
@@ -108,9 +116,15 @@ void csr_drop(csr *c)
 
 peer_matrix given(const peer_library *l, const csr *c, int ptr_bits, int threads)
 {
-    peer_matrix A = { .nrows = c->nrows, .ncols = c->ncols, .nnz = c->nnz, .ptr_bits = ptr_bits,
-                      .val_bits = 8 * (int)value_bytes(c->type), .threads = threads, .expected_muls = 100 };
-    A.ptr = place(l, ptr_bits == 64 ? (const void *)c->ptr : c->ptr32, (size_t)(c->nrows + 1) * (size_t)ptr_bits / 8);
+    peer_matrix A = { .nrows = c->nrows,
+                      .ncols = c->ncols,
+                      .nnz = c->nnz,
+                      .ptr_bits = ptr_bits,
+                      .val_bits = 8 * (int)value_bytes(c->type),
+                      .threads = threads,
+                      .expected_muls = 100 };
+    A.ptr = place(l, ptr_bits == 64 ? (const void *)c->ptr : c->ptr32,
+                  (size_t)(c->nrows + 1) * (size_t)ptr_bits / 8);
     A.col = place(l, c->col, (size_t)c->nnz * 4);
     A.val = place(l, c->val, (size_t)c->nnz * value_bytes(c->type));
     return A;
@@ -133,7 +147,8 @@ void *vector(int64_t n, spmvx_type type, uint64_t seed)
     return v;
 }
 
-void check_vector(const csr *c, double alpha, const void *x, double beta, const void *before, const void *y, const char *what)
+void check_vector(const csr *c, double alpha, const void *x, double beta, const void *before, const void *y,
+                  const char *what)
 {
     const long double u = c->type == SPMVX_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
     for (int64_t r = 0; r < c->nrows; r++) {
@@ -147,8 +162,8 @@ void check_vector(const csr *c, double alpha, const void *x, double beta, const 
         const long double n = (long double)(c->ptr[r + 1] - c->ptr[r]) + 4;
         const long double error = fabsl(value_at(y, c->type, r) - (alpha * sum + b));
         if (!(error <= 2 * n * u * (fabsl(alpha) * weight + fabsl(b))))
-            fail_msg("%s, '%s', f%d, alpha %g, beta %g: row %lld is off by %Lg", what, c->name, 8 * (int)value_bytes(c->type),
-                     alpha, beta, (long long)r, error);
+            fail_msg("%s, '%s', f%d, alpha %g, beta %g: row %lld is off by %Lg", what, c->name,
+                     8 * (int)value_bytes(c->type), alpha, beta, (long long)r, error);
     }
 }
 
@@ -175,7 +190,8 @@ int modules_start(void **state)
         const peer_library *l = modules[k].library;
         peer_error e = { "" };
         const int code = l->start ? l->start(&e) : PEER_OK;
-        if (code == PEER_FAILED || (code && !*e.text)) fail_msg("%s: start answers %d, %s", l->name, code, e.text);
+        if (code == PEER_FAILED || (code && !*e.text))
+            fail_msg("%s: start answers %d, %s", l->name, code, e.text);
         modules[k].started = code == PEER_OK;
         printf("%s: %s\n", l->name, modules[k].started ? l->version : e.text);
         if (modules[k].started) assert_true(l->version && *l->version);

@@ -1,4 +1,5 @@
-/* Peers of the benchmark: every sparse product of the modules named as arguments against a long-double one, and what is refused. */
+/* Peers of the benchmark: every sparse product of the modules named as arguments against a long-double
+ * one, and what is refused. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,12 +7,16 @@
 
 #include "peer_support.h"
 
-typedef struct dense { long double *sum, *weight; int64_t *terms, *met; } dense;
+typedef struct dense {
+    long double *sum, *weight;
+    int64_t *terms, *met;
+} dense;
 
 static dense dense_new(int64_t n)
 {
     const size_t m = (size_t)n + 1;
-    const dense d = { calloc(m, sizeof *d.sum), calloc(m, sizeof *d.weight), calloc(m, sizeof *d.terms), calloc(m, sizeof *d.met) };
+    const dense d = { calloc(m, sizeof *d.sum), calloc(m, sizeof *d.weight), calloc(m, sizeof *d.terms),
+                      calloc(m, sizeof *d.met) };
     assert_true(d.sum && d.weight && d.terms && d.met);
     return d;
 }
@@ -90,7 +95,7 @@ static void check_pair(const peer_library *l, const peer_product *p, int i, spmv
 static void test_products(void **state)
 {
     (void)state;
-    static const int cases[] = { 3, 4, 5, 7, 8, 9, 11, 12, 15 };    /* those whose products are small */
+    static const int cases[] = { 3, 4, 5, 7, 8, 9, 11, 12, 15 }; /* those whose products are small */
     int count = 0;
     for (int k = 0; k < module_count; k++)
         for (int i = 0; modules[k].started && i < modules[k].library->product_count; i++, count++)

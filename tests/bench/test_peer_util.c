@@ -1,4 +1,5 @@
-/* What the peers share: row pointers of 32 bits; and the formats that are built for cuSPARSE, multiplied here. */
+/* What the peers share: row pointers of 32 bits; and the formats that are built for cuSPARSE, multiplied
+ * here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,9 @@ static void test_narrow(void **state)
 {
     (void)state;
     const int64_t wide = INT64_C(3000000000), ptr[] = { 0, 1, 5 };
-    peer_matrix A = { .nrows = 2, .ncols = 9, .nnz = 5, .ptr = ptr, .ptr_bits = 64, .val_bits = 64, .threads = 1 }, narrow;
+    peer_matrix
+        A = { .nrows = 2, .ncols = 9, .nnz = 5, .ptr = ptr, .ptr_bits = 64, .val_bits = 64, .threads = 1 },
+        narrow;
     peer_error e = { "" };
     int32_t *own;
     assert_int_equal(peer_narrow(&A, &narrow, &own, &e), PEER_OK);
@@ -41,7 +44,8 @@ static void mul_sliced_ell(const blocks *b, const csr *c, int64_t slice, const v
     for (int64_t r = 0; r < c->nrows; r++) {
         double sum = 0;
         for (int64_t k = b->ptr[r / slice] + r % slice; k < b->ptr[r / slice + 1]; k += slice)
-            if (b->col[k] >= 0) sum += value_at(b->val, c->type, k) * value_at(x, c->type, b->col[k]), entries++;
+            if (b->col[k] >= 0)
+                sum += value_at(b->val, c->type, k) * value_at(x, c->type, b->col[k]), entries++;
             else assert_true(value_at(b->val, c->type, k) == 0);
         value_put(y, c->type, r, sum);
     }
@@ -55,7 +59,8 @@ static void mul_bsr(const blocks *b, const csr *c, int64_t size, bool by_column,
         for (int64_t k = b->ptr[r / size]; k < b->ptr[r / size + 1]; k++) {
             assert_true(k == b->ptr[r / size] || b->col[k - 1] < b->col[k]);
             for (int64_t j = 0; j < size; j++)
-                sum += value_at(b->val, c->type, k * size * size + (by_column ? j * size + r % size : r % size * size + j)) *
+                sum += value_at(b->val, c->type,
+                                k * size * size + (by_column ? j * size + r % size : r % size * size + j)) *
                        value_at(x, c->type, b->col[k] * size + j);
         }
         value_put(y, c->type, r, sum);
@@ -90,7 +95,7 @@ static void test_blocks(void **state)
         if (c.nnz < 0) break;
         void *x = vector(c.ncols, c.type, 5), *y = vector(c.nrows, c.type, 0);
         for (int64_t size = 1; size <= 64; size *= 2) check_blocks(&c, size, size % 3 == 1, x, y);
-        check_blocks(&c, 61, true, x, y);       /* divides the Laplacian of 61 x 61 */
+        check_blocks(&c, 61, true, x, y); /* divides the Laplacian of 61 x 61 */
         free(x);
         free(y);
         csr_drop(&c);

@@ -1,5 +1,5 @@
-/* Peers of the benchmark: every method of the modules named as arguments against a long-double product; what is refused, and how;
- * the number of threads; all modules in one process. */
+/* Peers of the benchmark: every method of the modules named as arguments against a long-double product;
+ * what is refused, and how; the number of threads; all modules in one process. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,13 +26,15 @@ static void assert_served(int code, const peer_method *m, const char *call, cons
 
 static void check_mul(const peer_library *l, const peer_method *m, void *h, const csr *c)
 {
-    const size_t each = value_bytes(c->type), x_bytes = (size_t)c->ncols * each, y_bytes = (size_t)c->nrows * each;
-    void *x = vector(c->ncols, c->type, 7), *y = vector(c->nrows, c->type, 9), *result = vector(c->nrows, c->type, 0);
+    const size_t each = value_bytes(c->type), x_bytes = (size_t)c->ncols * each,
+                 y_bytes = (size_t)c->nrows * each;
+    void *x = vector(c->ncols, c->type, 7), *y = vector(c->nrows, c->type, 9),
+         *result = vector(c->nrows, c->type, 0);
     void *their_x = place(l, x, x_bytes), *their_y = place(l, result, y_bytes);
     peer_error e = { "" };
     for (int i = 0; i < SCALARS; i++) {
         const double alpha = scalars[i][0], beta = scalars[i][1];
-        if (beta != 0) copy_in(l, their_y, y, y_bytes);     /* else NaN, or the last result */
+        if (beta != 0) copy_in(l, their_y, y, y_bytes); /* else NaN, or the last result */
         assert_served(m->mul(h, alpha, their_x, beta, their_y, &e), m, "mul", &e);
         copy_out(l, result, their_y, y_bytes);
         check_vector(c, alpha, x, beta, y, result, m->name);
@@ -48,8 +50,10 @@ static void check_mul(const peer_library *l, const peer_method *m, void *h, cons
 static void check_vectors(const peer_method *m, void *h, const csr *c)
 {
     if (!m->vectors) return;
-    const size_t each = value_bytes(c->type), x_bytes = (size_t)c->ncols * each, y_bytes = (size_t)c->nrows * each;
-    void *x = vector(c->ncols, c->type, 17), *y = vector(c->nrows, c->type, 19), *nan = vector(c->nrows, c->type, 0);
+    const size_t each = value_bytes(c->type), x_bytes = (size_t)c->ncols * each,
+                 y_bytes = (size_t)c->nrows * each;
+    void *x = vector(c->ncols, c->type, 17), *y = vector(c->nrows, c->type, 19),
+         *nan = vector(c->nrows, c->type, 0);
     void *their_x, *their_y;
     peer_error e = { "" };
     for (int i = 0; i < SCALARS; i++) {
@@ -73,7 +77,8 @@ static void check_vectors(const peer_method *m, void *h, const csr *c)
 static void check_run(const peer_method *m, void *h, const csr *c)
 {
     if (!m->run) return;
-    void *x = vector(c->ncols, c->type, 27), *y = vector(c->nrows, c->type, 29), *before = vector(c->nrows, c->type, 29);
+    void *x = vector(c->ncols, c->type, 27), *y = vector(c->nrows, c->type, 29),
+         *before = vector(c->nrows, c->type, 29);
     double seconds = -1;
     peer_error e = { "" };
     assert_served(m->run(h, 3, 1, x, 1, y, &seconds, &e), m, "run", &e);
@@ -91,7 +96,8 @@ static bool may_refuse(const peer_library *l, const csr *c, bool has_f32)
 }
 
 /* Answers whether the method served the matrix. */
-static bool check_matrix(const peer_library *l, const peer_method *m, const csr *c, int ptr_bits, bool has_f32)
+static bool check_matrix(const peer_library *l, const peer_method *m, const csr *c, int ptr_bits,
+                         bool has_f32)
 {
     const peer_matrix A = given(l, c, ptr_bits, 2);
     peer_error e = { "" };
@@ -101,7 +107,8 @@ static bool check_matrix(const peer_library *l, const peer_method *m, const csr 
         check_mul(l, m, h, c);
         check_vectors(m, h, c);
         check_run(m, h, c);
-        if (m->bytes && c->nnz > 100) assert_true(m->bytes(h) == 0 || m->bytes(h) >= (size_t)c->nnz * value_bytes(c->type));
+        if (m->bytes && c->nnz > 100)
+            assert_true(m->bytes(h) == 0 || m->bytes(h) >= (size_t)c->nnz * value_bytes(c->type));
         m->close(h);
     } else if (code != PEER_UNSUPPORTED || !*e.text || !may_refuse(l, c, has_f32)) {
         fail_msg("%s, '%s': open answers %d, %s", m->name, c->name, code, e.text);
@@ -114,7 +121,7 @@ static void results_of(const peer_library *l, const peer_method *m)
 {
     int served = 0;
     for (spmvx_type type = SPMVX_F64; type; type = type == SPMVX_F64 ? SPMVX_F32 : 0) {
-        bool served_type = false;       /* a peer that served a type once has to serve it always */
+        bool served_type = false; /* a peer that served a type once has to serve it always */
         for (int i = 0;; i++) {
             csr c = csr_of_case(i, false, type);
             if (c.nnz < 0) break;
@@ -197,8 +204,9 @@ static int count_tasks(void)
     return n;
 }
 
-/* In a process of its own, where no other method's threads are: how many work on a product, or BAD. OpenMP keeps the threads of
- * the last team. One thread comes first, which leaves none behind: the number is the handle's, not the first one's. */
+/* In a process of its own, where no other method's threads are: how many work on a product, or BAD. OpenMP
+ * keeps the threads of the last team. One thread comes first, which leaves none behind: the number is the
+ * handle's, not the first one's. */
 static int threads_used(const module *m, const peer_method *method, const csr *c, int asked)
 {
     const peer_library *l = m->library;
@@ -256,15 +264,16 @@ static csr csr_large(void)
     return c;
 }
 
-/* Before anything starts: a process with OpenMP's threads cannot fork and go on with them. Ranks in other processes (run) are
- * as many as mpiexec was told, which the worker checks itself. */
+/* Before anything starts: a process with OpenMP's threads cannot fork and go on with them. Ranks in other
+ * processes (run) are as many as mpiexec was told, which the worker checks itself. */
 static void test_threads(void **state)
 {
     (void)state;
     csr c = csr_large();
     for (int k = 0; k < module_count; k++)
         for (int i = 0; !modules[k].library->on_device && i < modules[k].library->count; i++)
-            for (int asked = 1; asked <= 3; asked++) check_threads(&modules[k], &modules[k].library->methods[i], &c, asked);
+            for (int asked = 1; asked <= 3; asked++)
+                check_threads(&modules[k], &modules[k].library->methods[i], &c, asked);
     csr_drop(&c);
 }
 
@@ -322,7 +331,12 @@ static void test_no_mpiexec(void **state)
 static void test_together(void **state)
 {
     (void)state;
-    struct { const peer_library *l; const peer_method *m; void *h; peer_matrix A; } open[BAD];
+    struct {
+        const peer_library *l;
+        const peer_method *m;
+        void *h;
+        peer_matrix A;
+    } open[BAD];
     int count = 0;
     csr c = csr_of_case(14, false, SPMVX_F64);
     const int most = omp_get_max_threads(), dynamic = omp_get_dynamic();
@@ -356,5 +370,6 @@ int main(int argc, char **argv)
                                        cmocka_unit_test(test_two_numbers), cmocka_unit_test(test_no_mpiexec),
                                        cmocka_unit_test(test_together) };
     const int failed = cmocka_run_group_tests(first, NULL, NULL);
-    return failed ? EXIT_FAILURE : modules_verdict(cmocka_run_group_tests(then, modules_start, modules_finish));
+    return failed ? EXIT_FAILURE
+                  : modules_verdict(cmocka_run_group_tests(then, modules_start, modules_finish));
 }

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const device_kernels[] = { "csr-vector", "csr-merge-path", "sell" };
-
 spmvx_context *device_context(int32_t device, void *stream, uint32_t flags)
 {
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
@@ -139,7 +137,8 @@ void lent_free(lent_arrays *l)
     cudaFree(l->val);
 }
 
-spmvx_matrix *convert_by(spmvx_context *ctx, const spmvx_matrix *m, const char *kernel, uint32_t ops, uint32_t flags, int64_t nvec)
+spmvx_matrix *convert_by(spmvx_context *ctx, const spmvx_matrix *m, const char *kernel, uint32_t ops,
+                         uint32_t flags, int64_t nvec)
 {
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     spmvx_matrix *A = NULL;

@@ -1,12 +1,16 @@
-/* Shared by the tests of a device: CUDA's runtime beside the public interface, for a GPU and for the emulator alike. */
+/* Shared by the tests of a device: CUDA's runtime beside the public interface, for a GPU and for the
+ * emulator alike. */
 #ifndef DEVICE_H
 #define DEVICE_H
 #include <cuda_runtime_api.h>
 
 #include "cases.h"
 
-#define assert_cuda(call) do { const cudaError_t e_ = (call); \
-    if (e_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(e_)); } while (0)
+#define assert_cuda(call)                                                         \
+    do {                                                                          \
+        const cudaError_t e_ = (call);                                            \
+        if (e_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(e_)); \
+    } while (0)
 
 /* A context on a device with a stream (NULL: the default one) and flags. */
 spmvx_context *device_context(int32_t device, void *stream, uint32_t flags);
@@ -16,11 +20,11 @@ int device_count(void);
 /* A matrix that tests multiply: 700 x 800, short rows and empty ones, one long row, repeats. */
 typedef struct problem {
     triples t;
-    csr_arrays csr;             /* in host memory, pointers of 64 bits */
-    double *x, *y, *want;       /* x and A*x on the host; y for results */
+    csr_arrays csr;       /* in host memory, pointers of 64 bits */
+    double *x, *y, *want; /* x and A*x on the host; y for results */
 } problem;
 problem problem_new(void);
-problem problem_of(int longest);   /* with a row of so many entries */
+problem problem_of(int longest); /* with a row of so many entries */
 problem problem_of_rows(int rows, const int *lengths);
 void problem_free(problem *);
 
@@ -28,18 +32,20 @@ void problem_free(problem *);
 void problem_check(const problem *, const double *y);
 /* Multiplies on the device from and to buffers, and checks. */
 void problem_run(spmvx_context *, const problem *, const spmvx_matrix *);
-/* Ends a capture on the stream of y = A*x from and to buffers; launches it three times, with x and y as at first, and checks. */
+/* Ends a capture on the stream of y = A*x from and to buffers; launches it three times, with x and y as at
+ * first, and checks. */
 void problem_replay(spmvx_context *, const problem *, void *stream, void *dx, void *dy);
 /* Its CSR with pointers of 32 bits in device memory of the current device; free with lent_free. */
-typedef struct lent_arrays { void *ptr, *col, *val; spmvx_arrays arrays; } lent_arrays;
+typedef struct lent_arrays {
+    void *ptr, *col, *val;
+    spmvx_arrays arrays;
+} lent_arrays;
 lent_arrays lent_new(const problem *);
 void lent_free(lent_arrays *);
 
-spmvx_matrix *convert_by(spmvx_context *, const spmvx_matrix *, const char *kernel, uint32_t ops, uint32_t flags, int64_t nvec);
+spmvx_matrix *convert_by(spmvx_context *, const spmvx_matrix *, const char *kernel, uint32_t ops,
+                         uint32_t flags, int64_t nvec);
 
 /* kernels.c: the tests of a device's kernels; gives how many failed. */
 int device_kernels_run(void);
-
-extern const char *const device_kernels[];
-enum { DEVICE_KERNELS = 3 };
 #endif

@@ -1,5 +1,6 @@
-/* On the emulator: the N-th call of the runtime fails, for every N, in every public function that reaches it. Each time there is a
- * status with a message, nothing leaks, handles work on or can be destroyed, and no error stays pending. */
+/* On the emulator: the N-th call of the runtime fails, for every N, in every public function that reaches
+ * it. Each time there is a status with a message, nothing leaks, handles work on or can be destroyed, and
+ * no error stays pending. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,10 +53,22 @@ static spmvx_status open_another(scene *s)
     return status;
 }
 
-static spmvx_status give(scene *s) { return spmvx_matrix_create(s->ctx, &s->p.csr.arrays, 0, &s->made); }
-static spmvx_status give_device(scene *s) { return spmvx_matrix_create(s->ctx, &s->lent.arrays, 0, &s->made); }
-static spmvx_status lend(scene *s) { return spmvx_matrix_create(s->ctx, &s->lent.arrays, SPMVX_BORROW, &s->made); }
-static spmvx_status lend_trusted(scene *s) { return spmvx_matrix_create(s->ctx, &s->lent.arrays, SPMVX_BORROW | SPMVX_TRUST, &s->made); }
+static spmvx_status give(scene *s)
+{
+    return spmvx_matrix_create(s->ctx, &s->p.csr.arrays, 0, &s->made);
+}
+static spmvx_status give_device(scene *s)
+{
+    return spmvx_matrix_create(s->ctx, &s->lent.arrays, 0, &s->made);
+}
+static spmvx_status lend(scene *s)
+{
+    return spmvx_matrix_create(s->ctx, &s->lent.arrays, SPMVX_BORROW, &s->made);
+}
+static spmvx_status lend_trusted(scene *s)
+{
+    return spmvx_matrix_create(s->ctx, &s->lent.arrays, SPMVX_BORROW | SPMVX_TRUST, &s->made);
+}
 
 static spmvx_status convert_with(scene *s, const char *kernel, int32_t effort, uint32_t ops, uint32_t flags)
 {
@@ -67,23 +80,74 @@ static spmvx_status convert_with(scene *s, const char *kernel, int32_t effort, u
     return spmvx_matrix_convert(s->ctx, s->csr, &o, &s->made);
 }
 
-static spmvx_status to_sell(scene *s) { return convert_with(s, "sell", 0, SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE); }
-static spmvx_status to_merge(scene *s) { return convert_with(s, "csr-merge-path", 0, 0, 0); }
-static spmvx_status to_vector(scene *s) { return convert_with(s, "csr-vector", 0, SPMVX_OPS_N | SPMVX_OPS_T, 0); }
-static spmvx_status by_model(scene *s) { return convert_with(s, NULL, 0, 0, 0); }
-static spmvx_status by_timing(scene *s) { return convert_with(s, NULL, 1, 0, 0); }
-static spmvx_status turn(scene *s) { return spmvx_matrix_transpose(s->ctx, s->sell, &s->made); }
-static spmvx_status multiply(scene *s) { return spmvx_mul(s->ctx, SPMVX_N, 1.0, s->sell, s->x, 0.0, s->y); }
-static spmvx_status multiply_merge(scene *s) { return spmvx_mul(s->ctx, SPMVX_N, 1.0, s->merge, s->x, 0.0, s->y); }
-static spmvx_status multiply_turned(scene *s) { return spmvx_mul(s->ctx, SPMVX_T, 1.0, s->sell, s->y, 0.0, s->x); }
-static spmvx_status multiply_columns(scene *s) { return spmvx_mul_multi(s->ctx, SPMVX_N, 1.0, s->sell, 1, s->x, 800, 0.0, s->y, 700); }
-static spmvx_status scale(scene *s) { return spmvx_mul(s->ctx, SPMVX_N, 0.0, s->sell, s->x, 0.5, s->y); }
-static spmvx_status renew(scene *s) { return spmvx_matrix_update_values(s->ctx, s->sell, s->val); }
-static spmvx_status wait(scene *s) { return spmvx_context_synchronize(s->ctx); }
-static spmvx_status trim(scene *s) { return spmvx_context_trim(s->ctx); }
-static spmvx_status upload(scene *s) { return spmvx_buffer_upload(s->ctx, s->x, s->p.x, 800 * 8); }
-static spmvx_status download(scene *s) { return spmvx_buffer_download(s->ctx, s->p.y, s->y, 700 * 8); }
-static spmvx_status write_file(scene *s) { return spmvx_matrix_write(s->ctx, s->sell, "/dev/null", NULL); }
+static spmvx_status to_sell(scene *s)
+{
+    return convert_with(s, "sell", 0, SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE);
+}
+static spmvx_status to_merge(scene *s)
+{
+    return convert_with(s, "csr-merge-path", 0, 0, 0);
+}
+static spmvx_status to_vector(scene *s)
+{
+    return convert_with(s, "csr-vector", 0, SPMVX_OPS_N | SPMVX_OPS_T, 0);
+}
+static spmvx_status by_model(scene *s)
+{
+    return convert_with(s, NULL, 0, 0, 0);
+}
+static spmvx_status by_timing(scene *s)
+{
+    return convert_with(s, NULL, 1, 0, 0);
+}
+static spmvx_status turn(scene *s)
+{
+    return spmvx_matrix_transpose(s->ctx, s->sell, &s->made);
+}
+static spmvx_status multiply(scene *s)
+{
+    return spmvx_mul(s->ctx, SPMVX_N, 1.0, s->sell, s->x, 0.0, s->y);
+}
+static spmvx_status multiply_merge(scene *s)
+{
+    return spmvx_mul(s->ctx, SPMVX_N, 1.0, s->merge, s->x, 0.0, s->y);
+}
+static spmvx_status multiply_turned(scene *s)
+{
+    return spmvx_mul(s->ctx, SPMVX_T, 1.0, s->sell, s->y, 0.0, s->x);
+}
+static spmvx_status multiply_columns(scene *s)
+{
+    return spmvx_mul_multi(s->ctx, SPMVX_N, 1.0, s->sell, 1, s->x, 800, 0.0, s->y, 700);
+}
+static spmvx_status scale(scene *s)
+{
+    return spmvx_mul(s->ctx, SPMVX_N, 0.0, s->sell, s->x, 0.5, s->y);
+}
+static spmvx_status renew(scene *s)
+{
+    return spmvx_matrix_update_values(s->ctx, s->sell, s->val);
+}
+static spmvx_status wait(scene *s)
+{
+    return spmvx_context_synchronize(s->ctx);
+}
+static spmvx_status trim(scene *s)
+{
+    return spmvx_context_trim(s->ctx);
+}
+static spmvx_status upload(scene *s)
+{
+    return spmvx_buffer_upload(s->ctx, s->x, s->p.x, 800 * 8);
+}
+static spmvx_status download(scene *s)
+{
+    return spmvx_buffer_download(s->ctx, s->p.y, s->y, 700 * 8);
+}
+static spmvx_status write_file(scene *s)
+{
+    return spmvx_matrix_write(s->ctx, s->sell, "/dev/null", NULL);
+}
 
 static spmvx_status allocate(scene *s)
 {
@@ -116,27 +180,32 @@ static void sweep(const char *name, spmvx_status (*call)(scene *), cudaError_t e
 {
     scene s = scene_new();
     spmvx_context_trim(s.ctx);
-    if (call != multiply_elsewhere && call != trim) assert_ok(s.ctx, spmvx_mul_prepare(s.ctx, s.merge, SPMVX_N, 1));
+    if (call != multiply_elsewhere && call != trim)
+        assert_ok(s.ctx, spmvx_mul_prepare(s.ctx, s.merge, SPMVX_N, 1));
     long n = 1;
     for (int done = 0; !done; n++) {
         if (n > 2000) fail_msg("%s: no end of calls", name);
         const simt_live before = simt_live_now();
         simt_fail_call(n, error, 0);
         const spmvx_status status = call(&s);
-        done = simt_calls() < n;   /* it ended before the n-th */
+        done = simt_calls() < n; /* it ended before the n-th */
         simt_fail_call(0, cudaSuccess, 0);
         if (done && status != SPMVX_OK) fail_msg("%s failed by itself: %s", name, spmvx_last_error(NULL));
         if (status != SPMVX_OK) {
-            if (status != SPMVX_ERR_DEVICE && status != SPMVX_ERR_MEMORY) fail_msg("%s, call %ld: status %d, %s", name, n, (int)status, spmvx_last_error(NULL));
+            if (status != SPMVX_ERR_DEVICE && status != SPMVX_ERR_MEMORY)
+                fail_msg("%s, call %ld: status %d, %s", name, n, (int)status, spmvx_last_error(NULL));
             if (strlen(spmvx_last_error(NULL)) < 10) fail_msg("%s, call %ld: no message", name, n);
             if (s.made) fail_msg("%s, call %ld: failed, and gave a matrix", name, n);
         }
-        if (cudaPeekAtLastError() != cudaSuccess) fail_msg("%s, call %ld: left %s pending", name, n, cudaGetErrorName(cudaPeekAtLastError()));
+        if (cudaPeekAtLastError() != cudaSuccess)
+            fail_msg("%s, call %ld: left %s pending", name, n, cudaGetErrorName(cudaPeekAtLastError()));
         spmvx_matrix_destroy(s.made);
         s.made = NULL;
         const simt_live after = simt_live_now();
-        if (after.allocations > before.allocations + (status == SPMVX_OK && call == multiply_elsewhere) || after.streams != before.streams || after.pools != before.pools)
-            fail_msg("%s, call %ld: %zu allocations, %zu before", name, n, after.allocations, before.allocations);
+        if (after.allocations > before.allocations + (status == SPMVX_OK && call == multiply_elsewhere) ||
+            after.streams != before.streams || after.pools != before.pools)
+            fail_msg("%s, call %ld: %zu allocations, %zu before", name, n, after.allocations,
+                     before.allocations);
     }
     problem_run(s.ctx, &s.p, s.merge);
     scene_free(&s);
@@ -257,6 +326,9 @@ static void test_many_blocks(void **state)
 int main(void)
 {
     (void)multiply_elsewhere;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sweep), cmocka_unit_test(test_broken_device), cmocka_unit_test(test_no_device), cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_many_blocks) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sweep), cmocka_unit_test(test_broken_device),
+                                        cmocka_unit_test(test_no_device),
+                                        cmocka_unit_test(test_out_of_memory),
+                                        cmocka_unit_test(test_many_blocks) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,8 @@ const char *as_file(const char *ending, const uint8_t *data, size_t size)
 {
     if (!file) {
         const char *tmp = getenv("TMPDIR");
-        snprintf(path, sizeof path, "%s/spmvx-fuzz-XXXXXX%s", tmp && strlen(tmp) < 200 ? tmp : "/tmp", ending);
+        snprintf(path, sizeof path, "%s/spmvx-fuzz-XXXXXX%s", tmp && strlen(tmp) < 200 ? tmp : "/tmp",
+                 ending);
         const int fd = mkstemps(path, (int)strlen(ending));
         give_up_unless(fd >= 0);
         file = fdopen(fd, "wb");

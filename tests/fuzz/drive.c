@@ -1,4 +1,5 @@
-/* Runs the fuzz harness without a fuzzer: over the files named, or over seeds and mutations of them, the same every time. */
+/* Runs the fuzz harness without a fuzzer: over the files named, or over seeds and mutations of them, the
+ * same every time. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,15 +119,21 @@ static void mutate(input *t)
     const size_t from = below(other->n + 1), piece = below((size_t)piece_count);
     const uint8_t byte = (uint8_t)below(256), copy[16] = { 0 };
     switch (below(9)) {
-    case 0: if (left) t->bytes[at] ^= (uint8_t)(1u << below(8)); break;
-    case 1: if (left) t->bytes[at] = byte; break;
+    case 0:
+        if (left) t->bytes[at] ^= (uint8_t)(1u << below(8));
+        break;
+    case 1:
+        if (left) t->bytes[at] = byte;
+        break;
     case 2: replace(t, at, 0, &byte, 1); break;
     case 3: replace(t, at, some, "", 0); break;
     case 4: replace(t, at, below(2) ? some : 0, pieces[piece], strlen(pieces[piece])); break;
     case 5: replace(t, at, below(2) ? left : 0, other->bytes + from, other->n - from); break;
     case 6: t->n = below(4) ? t->n : at; break;
     case 7: replace(t, at, some, copy, below(sizeof copy)); break;
-    case 8: if (left >= strlen(pieces[piece])) memcpy(t->bytes + at, pieces[piece], strlen(pieces[piece])); break;
+    case 8:
+        if (left >= strlen(pieces[piece])) memcpy(t->bytes + at, pieces[piece], strlen(pieces[piece]));
+        break;
     }
 }
 

@@ -1,4 +1,5 @@
-/* Any bytes as a Matrix Market file, to `spmvx check` and to the library: both must refuse it, or both take it. */
+/* Any bytes as a Matrix Market file, to `spmvx check` and to the library: both must refuse it, or both
+ * take it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static int check(char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static bool redirected;   /* what check tells is not for the log */
+    static bool redirected; /* what check tells is not for the log */
     if (!redirected && !freopen("/dev/null", "w", stdout)) give_up("/dev/null", "cannot be opened");
     redirected = true;
     char path[300];
@@ -39,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const bool no_decoder = s == SPMVX_ERR_UNSUPPORTED && strstr(spmvx_last_error(ctx), "built without");
     if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY && !no_decoder) {
         const int status = check(path);
-        if (s != SPMVX_OK && status == EXIT_SUCCESS) give_up("the library refuses what check takes", spmvx_last_error(ctx));
+        if (s != SPMVX_OK && status == EXIT_SUCCESS)
+            give_up("the library refuses what check takes", spmvx_last_error(ctx));
         if (s == SPMVX_OK && status == EXIT_FAILURE) give_up("check refuses what the library takes", path);
     }
     spmvx_matrix_destroy(A);

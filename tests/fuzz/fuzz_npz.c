@@ -1,5 +1,5 @@
-/* Any bytes as a .npz file. The checksums of stored members are made right first: else nearly all that a fuzzer tries would be
- * refused for them, and nothing behind them tried. */
+/* Any bytes as a .npz file. The checksums of stored members are made right first: else nearly all that a
+ * fuzzer tries would be refused for them, and nothing behind them tried. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +13,10 @@ static uint32_t get_le(const uint8_t *p, int bytes)
     return v;
 }
 
-enum { LOCAL = 30, CENTRAL = 46 };   /* bytes of the headers, without names */
+enum { LOCAL = 30, CENTRAL = 46 }; /* bytes of the headers, without names */
 
-/* Of a header in front of a member: flags and method at 6 and 8, checksum at 14, length at 18, of name and extras at 26 and 28. */
+/* Of a header in front of a member: flags and method at 6 and 8, checksum at 14, length at 18, of name and
+ * extras at 26 and 28. */
 static void fix_local(uint8_t *p, size_t left)
 {
     const size_t skip = LOCAL + get_le(p + 26, 2) + get_le(p + 28, 2), n = get_le(p + 18, 4);

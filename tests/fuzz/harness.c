@@ -1,4 +1,5 @@
-/* Any bytes as a matrix file: refused with a message, or a matrix that holds together, converts and multiplies. */
+/* Any bytes as a matrix file: refused with a message, or a matrix that holds together, converts and
+ * multiplies. */
 #include "harness.h"
 
 #include "as_file.h"
@@ -17,7 +18,8 @@ static const int64_t MOST_ROWS_AND_COLUMNS = 1000000;
 
 static _Noreturn void give_up(int line, const char *what)
 {
-    fprintf(stderr, "harness.c:%d: %s does not hold; the last error is '%s'\n", line, what, spmvx_last_error(NULL));
+    fprintf(stderr, "harness.c:%d: %s does not hold; the last error is '%s'\n", line, what,
+            spmvx_last_error(NULL));
     abort();
 }
 
@@ -65,8 +67,10 @@ static void check_view(const spmvx_arrays *v)
         REQUIRE(ptr_at(v, 0) == 0 && ptr_at(v, v->nrows) == v->nnz);
         for (int64_t r = 0; r < v->nrows; r++) REQUIRE(ptr_at(v, r) <= ptr_at(v, r + 1));
     } else
-        for (int64_t k = 0; k < v->nnz; k++) REQUIRE(((const int32_t *)v->row)[k] >= 0 && ((const int32_t *)v->row)[k] < v->nrows);
-    for (int64_t k = 0; k < v->nnz; k++) REQUIRE(((const int32_t *)v->col)[k] >= 0 && ((const int32_t *)v->col)[k] < v->ncols);
+        for (int64_t k = 0; k < v->nnz; k++)
+            REQUIRE(((const int32_t *)v->row)[k] >= 0 && ((const int32_t *)v->row)[k] < v->nrows);
+    for (int64_t k = 0; k < v->nnz; k++)
+        REQUIRE(((const int32_t *)v->col)[k] >= 0 && ((const int32_t *)v->col)[k] < v->ncols);
 }
 
 static spmvx_arrays view_of(const spmvx_matrix *A)
@@ -90,7 +94,8 @@ static void check_same(const spmvx_matrix *A, const spmvx_matrix *B)
 {
     const spmvx_arrays a = view_of(A), b = view_of(B);
     const size_t nnz = (size_t)a.nnz;
-    REQUIRE(a.nrows == b.nrows && a.ncols == b.ncols && a.nnz == b.nnz && a.format == b.format && a.ptr_type == b.ptr_type);
+    REQUIRE(a.nrows == b.nrows && a.ncols == b.ncols && a.nnz == b.nnz && a.format == b.format &&
+            a.ptr_type == b.ptr_type);
     REQUIRE(memcmp(a.ptr, b.ptr, (size_t)(a.nrows + 1) * (a.ptr_type == SPMVX_I64 ? 8 : 4)) == 0);
     REQUIRE(!nnz || (memcmp(a.col, b.col, nnz * 4) == 0 && memcmp(a.val, b.val, nnz * value_bytes(&a)) == 0));
 }
@@ -117,7 +122,8 @@ static void check_mul(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_arr
             sum += value_at(csr->val, csr->val_type, k);
             absolute += fabs(value_at(csr->val, csr->val_type, k));
         }
-        const double got = value_at(y, csr->val_type, r), terms = (double)(ptr_at(csr, r + 1) - ptr_at(csr, r) + 1);
+        const double got = value_at(y, csr->val_type, r),
+                     terms = (double)(ptr_at(csr, r + 1) - ptr_at(csr, r) + 1);
         if (absolute < most) REQUIRE(fabs(got - sum) <= 4 * terms * epsilon * absolute);
         else if (isnan(sum)) REQUIRE(isnan(got));
     }
@@ -165,7 +171,8 @@ void fuzz_read(const char *ending, const uint8_t *data, size_t size)
         spmvx_matrix_destroy(A);
     } else {
         REQUIRE(!A && live == before);
-        REQUIRE(s == SPMVX_ERR_FILE || s == SPMVX_ERR_UNSUPPORTED || s == SPMVX_ERR_RANGE || s == SPMVX_ERR_LIMIT || s == SPMVX_ERR_MEMORY);
+        REQUIRE(s == SPMVX_ERR_FILE || s == SPMVX_ERR_UNSUPPORTED || s == SPMVX_ERR_RANGE ||
+                s == SPMVX_ERR_LIMIT || s == SPMVX_ERR_MEMORY);
         REQUIRE(*spmvx_last_error(ctx));
     }
     spmvx_context_destroy(ctx);

@@ -1,5 +1,6 @@
-/* Matrices by name: sizes against their formulas and published counts, order, symmetry, the same bits for any number of
- * threads and in every version (recorded checksums), triangulations against their definition, and bad names. */
+/* Matrices by name: sizes against their formulas and published counts, order, symmetry, the same bits for
+ * any number of threads and in every version (recorded checksums), triangulations against their
+ * definition, and bad names. */
 #include "support.h"
 
 #include <inttypes.h>
@@ -46,9 +47,12 @@ static void check_order(const char *name, const generated *g)
     for (int64_t i = 0; i < g->nrows; i++) {
         if (g->ptr[i] > g->ptr[i + 1]) fail_msg("%s: row %" PRId64 " has a negative length", name, i);
         for (int64_t k = g->ptr[i]; k < g->ptr[i + 1]; k++) {
-            if (g->col[k] < 0 || g->col[k] >= g->ncols) fail_msg("%s: row %" PRId64 " has column %d", name, i, g->col[k]);
-            if (k > g->ptr[i] && g->col[k] <= g->col[k - 1]) fail_msg("%s: row %" PRId64 " is not in order", name, i);
-            if (!(g->val[k] > -1e9 && g->val[k] < 1e9)) fail_msg("%s: row %" PRId64 " has the value %g", name, i, g->val[k]);
+            if (g->col[k] < 0 || g->col[k] >= g->ncols)
+                fail_msg("%s: row %" PRId64 " has column %d", name, i, g->col[k]);
+            if (k > g->ptr[i] && g->col[k] <= g->col[k - 1])
+                fail_msg("%s: row %" PRId64 " is not in order", name, i);
+            if (!(g->val[k] > -1e9 && g->val[k] < 1e9))
+                fail_msg("%s: row %" PRId64 " has the value %g", name, i, g->val[k]);
         }
     }
 }
@@ -77,7 +81,12 @@ static bool is_symmetric(const generated *g)
 
 /* ---- every family, small ---- */
 
-static const struct known { const char *name; int64_t nrows, ncols, nnz; bool symmetric; uint64_t sum; } known[] = {
+static const struct known {
+    const char *name;
+    int64_t nrows, ncols, nnz;
+    bool symmetric;
+    uint64_t sum;
+} known[] = {
 #include "known.h"
 };
 
@@ -92,9 +101,11 @@ static void test_known(void **state)
             check_order(k->name, &g);
             const uint64_t sum = checksum(&g);
             const bool symmetric = is_symmetric(&g);
-            if (g.nrows != k->nrows || g.ncols != k->ncols || g.nnz != k->nnz || symmetric != k->symmetric || sum != k->sum) {
-                print_error("with %d threads: { \"%s\", %" PRId64 ", %" PRId64 ", %" PRId64 ", %s, 0x%016" PRIx64 " },\n", threads,
-                            k->name, g.nrows, g.ncols, g.nnz, symmetric ? "true" : "false", sum);
+            if (g.nrows != k->nrows || g.ncols != k->ncols || g.nnz != k->nnz || symmetric != k->symmetric ||
+                sum != k->sum) {
+                print_error("with %d threads: { \"%s\", %" PRId64 ", %" PRId64 ", %" PRId64
+                            ", %s, 0x%016" PRIx64 " },\n",
+                            threads, k->name, g.nrows, g.ncols, g.nnz, symmetric ? "true" : "false", sum);
                 same = false;
             }
             generated_free(&g);
@@ -113,7 +124,8 @@ static void test_all_families_known(void **state)
         bool found = false;
         for (size_t n = 0; n < COUNT(known) && !found; n++) {
             request r;
-            found = parse_name(known[n].name, &r, error, sizeof error) && !strcmp(r.family->info.pattern, f.pattern);
+            found = parse_name(known[n].name, &r, error, sizeof error) &&
+                    !strcmp(r.family->info.pattern, f.pattern);
         }
         if (!found) fail_msg("no matrix of %s is tested", f.pattern);
         assert_true(*f.summary && *f.formula && *f.original);
@@ -143,8 +155,8 @@ static void check_size(const char *name, int64_t nrows, int64_t nnz)
 {
     generated g = make(name, 0);
     if (g.nrows != nrows || g.nnz != nnz)
-        fail_msg("%s has %" PRId64 " rows and %" PRId64 " nonzeros, not %" PRId64 " and %" PRId64, name, g.nrows, g.nnz, nrows,
-                 nnz);
+        fail_msg("%s has %" PRId64 " rows and %" PRId64 " nonzeros, not %" PRId64 " and %" PRId64, name,
+                 g.nrows, g.nnz, nrows, nnz);
     check_order(name, &g);
     generated_free(&g);
 }
@@ -172,8 +184,9 @@ static void test_stencil_formulas(void **state)
 
 static void test_mycielski_counts(void **state)
 {
-    static const int64_t published[][2] = { { 5, 10 }, { 11, 40 }, { 23, 142 }, { 47, 472 }, { 95, 1510 }, { 191, 4720 },
-                                            { 383, 14542 }, { 767, 44392 }, { 1535, 134710 }, { 3071, 407200 } };
+    static const int64_t published[][2] = { { 5, 10 },        { 11, 40 },      { 23, 142 },    { 47, 472 },
+                                            { 95, 1510 },     { 191, 4720 },   { 383, 14542 }, { 767, 44392 },
+                                            { 1535, 134710 }, { 3071, 407200 } };
     (void)state;
     for (int k = 0; k < (int)COUNT(published); k++) {
         char name[32];
@@ -206,22 +219,29 @@ static void test_full_sizes(void **state)
 /* Names of the measurements, by the sizes they declare. */
 static void test_measured_names(void **state)
 {
-    static const struct { const char *name; int64_t nrows, ncols, nnz; } exact[] = {
-        { "lap2d_1000", 1000000, 1000000, 4996000 }, { "lap2d_2000", 4000000, 4000000, 19992000 },
-        { "lap3d_128", 2097152, 2097152, 14581760 }, { "lap3d_256", 16777216, 16777216, 117047296 },
-        { "hpcg_144", 2985984, 2985984, 79507000 }, { "fem3dof_40", 192000, 192000, 14787288 },
-        { "fem3dof_80", 1536000, 1536000, 121331448 }, { "fem6dof_40", 384000, 384000, 59149152 },
+    static const struct {
+        const char *name;
+        int64_t nrows, ncols, nnz;
+    } exact[] = {
+        { "lap2d_1000", 1000000, 1000000, 4996000 },     { "lap2d_2000", 4000000, 4000000, 19992000 },
+        { "lap3d_128", 2097152, 2097152, 14581760 },     { "lap3d_256", 16777216, 16777216, 117047296 },
+        { "hpcg_144", 2985984, 2985984, 79507000 },      { "fem3dof_40", 192000, 192000, 14787288 },
+        { "fem3dof_80", 1536000, 1536000, 121331448 },   { "fem6dof_40", 384000, 384000, 59149152 },
         { "atmosmodd_like", 1283040, 1283040, 8910432 }, { "cant_like", 62451, 62451, 4325625 },
-        { "ecology1", 1000000, 1000000, 4996000 }, { "mycielskian17", 98303, 98303, 100245742 },
-        { "dense_4000", 4000, 4000, 16000000 }, { "rail_small", 2000, 500000, 4987689 },
-        { "rail_like", 4284, 1092610, 11145929 }, { "rail4284", 4284, 1092610, 11279748 },
-        { "random_200k", 200000, 200000, 3999782 }, { "random_30k", 30000, 20000, 5970162 },
-        { "spal_like", 10203, 321696, 46140513 }, { "sls_like", 1748122, 62729, 6992488 },
+        { "ecology1", 1000000, 1000000, 4996000 },       { "mycielskian17", 98303, 98303, 100245742 },
+        { "dense_4000", 4000, 4000, 16000000 },          { "rail_small", 2000, 500000, 4987689 },
+        { "rail_like", 4284, 1092610, 11145929 },        { "rail4284", 4284, 1092610, 11279748 },
+        { "random_200k", 200000, 200000, 3999782 },      { "random_30k", 30000, 20000, 5970162 },
+        { "spal_like", 10203, 321696, 46140513 },        { "sls_like", 1748122, 62729, 6992488 },
     };
-    static const struct { const char *name; int64_t nrows; } rows[] = {
-        { "circuit_1M", 1000000 }, { "circuit_like", 1500000 }, { "chem_like", 268096 }, { "delaunay_n18", 262144 },
-        { "delaunay_n20", 1048576 }, { "kron_18", 262144 }, { "kron_20", 1048576 }, { "mawi_like", 20000000 },
-        { "road_like", 2250000 }, { "web_like", 4000000 },
+    static const struct {
+        const char *name;
+        int64_t nrows;
+    } rows[] = {
+        { "circuit_1M", 1000000 },  { "circuit_like", 1500000 }, { "chem_like", 268096 },
+        { "delaunay_n18", 262144 }, { "delaunay_n20", 1048576 }, { "kron_18", 262144 },
+        { "kron_20", 1048576 },     { "mawi_like", 20000000 },   { "road_like", 2250000 },
+        { "web_like", 4000000 },
     };
     (void)state;
     request r;
@@ -230,7 +250,8 @@ static void test_measured_names(void **state)
     for (size_t k = 0; k < COUNT(exact); k++) {
         assert_true(parse_name(exact[k].name, &r, error, sizeof error));
         r.family->size(r.p, &s);
-        if ((int64_t)s.nrows != exact[k].nrows || (int64_t)s.ncols != exact[k].ncols || (int64_t)s.nnz != exact[k].nnz)
+        if ((int64_t)s.nrows != exact[k].nrows || (int64_t)s.ncols != exact[k].ncols ||
+            (int64_t)s.nnz != exact[k].nnz)
             fail_msg("%s: %.0f x %.0f, %.0f nonzeros", exact[k].name, s.nrows, s.ncols, s.nnz);
     }
     for (size_t k = 0; k < COUNT(rows); k++) {
@@ -266,7 +287,8 @@ static void test_chains_sum_to_zero(void **state)
 
 static void test_no_loops(void **state)
 {
-    static const char *const names[] = { "kron_g9", "delaunay_n8", "rgg_n9", "road_40", "mawi_3000", "mycielskian8" };
+    static const char *const names[] = { "kron_g9", "delaunay_n8", "rgg_n9",
+                                         "road_40", "mawi_3000",   "mycielskian8" };
     (void)state;
     for (size_t n = 0; n < COUNT(names); n++) {
         generated g = make(names[n], 2);
@@ -278,15 +300,18 @@ static void test_no_loops(void **state)
 static void test_endings_of_values(void **state)
 {
     (void)state;
-    generated plain = make("lap2d_30", 1), constant = make("lap2d_30_const", 1), random = make("lap2d_30_rand", 1);
-    generated outer = make("lap2d_30_rand_const", 1), alias = make("kron_g7_rand_const", 1), ones = make("kron_g7", 1);
+    generated plain = make("lap2d_30", 1), constant = make("lap2d_30_const", 1),
+              random = make("lap2d_30_rand", 1);
+    generated outer = make("lap2d_30_rand_const", 1), alias = make("kron_g7_rand_const", 1),
+              ones = make("kron_g7", 1);
     assert_int_equal(checksum(&plain), checksum(&constant));
     assert_int_equal(checksum(&plain), checksum(&outer));
     assert_int_equal(checksum(&alias), checksum(&ones));
     assert_int_equal(plain.nnz, random.nnz);
     assert_memory_equal(plain.col, random.col, (size_t)plain.nnz * sizeof *plain.col);
     assert_true(is_symmetric(&random));
-    for (int64_t i = 0; i < random.nrows; i++) {        /* the diagonal outweighs its row: positive definite */
+    /* the diagonal outweighs its row: positive definite */
+    for (int64_t i = 0; i < random.nrows; i++) {
         double others = 0;
         for (int64_t k = random.ptr[i]; k < random.ptr[i + 1]; k++)
             if (random.col[k] != i) others += random.val[k] < 0 ? -random.val[k] : random.val[k];
@@ -347,14 +372,16 @@ static void test_shuffled(void **state)
 static int64_t longest_row(const generated *g)
 {
     int64_t longest = 0;
-    for (int64_t i = 0; i < g->nrows; i++) longest = g->ptr[i + 1] - g->ptr[i] > longest ? g->ptr[i + 1] - g->ptr[i] : longest;
+    for (int64_t i = 0; i < g->nrows; i++)
+        longest = g->ptr[i + 1] - g->ptr[i] > longest ? g->ptr[i + 1] - g->ptr[i] : longest;
     return longest;
 }
 
 static void test_shapes(void **state)
 {
     (void)state;
-    generated thin = make("thin_5000_64_4_90", 1), web = make("web_20000", 2), traffic = make("mawi_50000", 2);
+    generated thin = make("thin_5000_64_4_90", 1), web = make("web_20000", 2),
+              traffic = make("mawi_50000", 2);
     generated circuit = make("circuit_20000", 1);
     int64_t empty = 0;
     for (int64_t i = 0; i < thin.nrows; i++) empty += thin.ptr[i] == thin.ptr[i + 1];
@@ -412,7 +439,8 @@ static void check_triangulation(const point *p, int64_t n, bool collinear)
         const point a = p[t.origin[e]], b = p[t.origin[e ^ 1]], c = p[t.origin[t.next[e] ^ 1]];
         if (turn(a, b, c) <= 0) continue;
         for (int64_t d = 0; d < n; d++)
-            if (within(a, b, c, p[d])) fail_msg("point %" PRId64 " of %" PRId64 " lies within a triangle's circle", d, n);
+            if (within(a, b, c, p[d]))
+                fail_msg("point %" PRId64 " of %" PRId64 " lies within a triangle's circle", d, n);
     }
     assert_int_equal(edges / 2, collinear ? n - 1 : 3 * n - 3 - hull_size(p, n));
     triangulation_free(&t);
@@ -430,26 +458,29 @@ static void test_triangulation(void **state)
     (void)state;
     uint64_t random = 88172645463325252u;
     for (int64_t n = 2; n <= 90; n += n < 12 ? 1 : 13)
-        for (int32_t height = 1; height <= 1000; height *= 10) {    /* flat ones are full of points on a line or a circle */
+        /* flat ones are full of points on a line or a circle */
+        for (int32_t height = 1; height <= 1000; height *= 10) {
             point p[90];
             bool collinear = true;
             for (int64_t i = 0; i < n; i++) {
-                p[i] = (point) { (int32_t)i * (height == 1000 ? 11 : 1), (int32_t)(next_random(&random) % (uint64_t)height) };
+                p[i] = (point){ (int32_t)i * (height == 1000 ? 11 : 1),
+                                (int32_t)(next_random(&random) % (uint64_t)height) };
                 collinear = collinear && turn(p[0], p[n > 1], p[i]) == 0;
             }
             check_triangulation(p, n, collinear);
         }
 }
 
-/* 24 points on the circle about (2^25, 2^25) with the squared radius 33198620^2 + k, k in -3, 0, 1, 2, 4: too near for
- * doubles to tell which lie within it. */
+/* 24 points on the circle about (2^25, 2^25) with the squared radius 33198620^2 + k, k in -3, 0, 1, 2, 4:
+ * too near for doubles to tell which lie within it. */
 static void test_triangulation_exact(void **state)
 {
     static const point p[] = {
-        { 414052, 31588832 }, { 1165534, 40841932 }, { 5642217, 51528208 }, { 6098276, 14891424 }, { 6272833, 52471692 },
-        { 9666204, 56608736 }, { 12097541, 8221643 }, { 14637172, 6272833 }, { 22738526, 2167101 }, { 26266932, 1165534 },
-        { 29707134, 66529372 }, { 32074538, 66720051 }, { 33554433, 66753052 }, { 33554434, 66753052 }, { 36927844, 527648 },
-        { 42445183, 65540412 }, { 43396656, 1848297 }, { 58887221, 12097541 }, { 61530576, 15680324 }, { 62156320, 50409116 },
+        { 414052, 31588832 },   { 1165534, 40841932 },  { 5642217, 51528208 },  { 6098276, 14891424 },
+        { 6272833, 52471692 },  { 9666204, 56608736 },  { 12097541, 8221643 },  { 14637172, 6272833 },
+        { 22738526, 2167101 },  { 26266932, 1165534 },  { 29707134, 66529372 }, { 32074538, 66720051 },
+        { 33554433, 66753052 }, { 33554434, 66753052 }, { 36927844, 527648 },   { 42445183, 65540412 },
+        { 43396656, 1848297 },  { 58887221, 12097541 }, { 61530576, 15680324 }, { 62156320, 50409116 },
         { 64941763, 22738526 }, { 66529372, 29707134 }, { 66569634, 37039372 }, { 66720051, 35034326 },
     };
     (void)state;
@@ -460,7 +491,9 @@ static void test_triangulation_exact(void **state)
 
 static void test_bad_names(void **state)
 {
-    static const struct { const char *name, *text; } bad[] = {
+    static const struct {
+        const char *name, *text;
+    } bad[] = {
         { "nonsense", "'nonsense' is not known; known are lap2d_X[_Y]" },
         { "nonsense", "web_like" },
         { "", "'' is not known" },
@@ -495,7 +528,8 @@ static void test_bad_names(void **state)
     for (size_t k = 0; k < COUNT(bad); k++) {
         memset(&g, 0x55, sizeof g);
         assert_false(generate(bad[k].name, 1, &g, error, sizeof error));
-        if (!strstr(error, bad[k].text)) fail_msg("%s says '%s', without '%s'", bad[k].name, error, bad[k].text);
+        if (!strstr(error, bad[k].text))
+            fail_msg("%s says '%s', without '%s'", bad[k].name, error, bad[k].text);
         assert_null(g.ptr);
         assert_null(g.col);
         assert_null(g.val);
@@ -505,7 +539,7 @@ static void test_bad_names(void **state)
     assert_false(generate(longer, 1, &g, error, sizeof error));
     assert_non_null(strstr(error, "199 letters"));
     memset(error, '#', sizeof error);
-    assert_false(generate("nonsense", 1, &g, error, 20));       /* cut, and nothing behind */
+    assert_false(generate("nonsense", 1, &g, error, 20)); /* cut, and nothing behind */
     assert_string_equal(error, "'nonsense' is not k");
     assert_int_equal(error[20], '#');
     generated_free(NULL);
@@ -515,7 +549,8 @@ static void test_bad_names(void **state)
 static void test_threads(void **state)
 {
     (void)state;
-    generated a = make("delaunay_n13", 1), b = make("delaunay_n13", 0), c = make("delaunay_n13", -3), d = make("web_3000", 100000);
+    generated a = make("delaunay_n13", 1), b = make("delaunay_n13", 0), c = make("delaunay_n13", -3),
+              d = make("web_3000", 100000);
     assert_int_equal(checksum(&a), checksum(&b));
     assert_int_equal(checksum(&a), checksum(&c));
     generated *const all[] = { &a, &b, &c, &d };
@@ -525,13 +560,23 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known), cmocka_unit_test(test_all_families_known), cmocka_unit_test(test_declared),
-        cmocka_unit_test(test_stencil_formulas), cmocka_unit_test(test_mycielski_counts),
+        cmocka_unit_test(test_known),
+        cmocka_unit_test(test_all_families_known),
+        cmocka_unit_test(test_declared),
+        cmocka_unit_test(test_stencil_formulas),
+        cmocka_unit_test(test_mycielski_counts),
         cmocka_unit_test(test_mycielski_no_triangles),
-        cmocka_unit_test(test_full_sizes), cmocka_unit_test(test_measured_names), cmocka_unit_test(test_chains_sum_to_zero),
-        cmocka_unit_test(test_no_loops), cmocka_unit_test(test_endings_of_values), cmocka_unit_test(test_shuffled),
-        cmocka_unit_test(test_shapes), cmocka_unit_test(test_triangulation), cmocka_unit_test(test_triangulation_exact),
-        cmocka_unit_test(test_bad_names), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_full_sizes),
+        cmocka_unit_test(test_measured_names),
+        cmocka_unit_test(test_chains_sum_to_zero),
+        cmocka_unit_test(test_no_loops),
+        cmocka_unit_test(test_endings_of_values),
+        cmocka_unit_test(test_shuffled),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_triangulation),
+        cmocka_unit_test(test_triangulation_exact),
+        cmocka_unit_test(test_bad_names),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests_name("generate", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Each allocation of a generator failing in turn: it says so, and nothing leaks. malloc and free are wrapped by the linker. */
+/* Each allocation of a generator failing in turn: it says so, and nothing leaks. malloc and free are
+ * wrapped by the linker. */
 #include "support.h"
 
 #include <stdatomic.h>
@@ -29,8 +30,9 @@ void __wrap_free(void *p)
 }
 
 /* One name for each way to build. */
-static const char *const names[] = { "lap2d_20", "kron_g6", "delaunay_n6", "rgg_n6", "random_20_30_100", "rail_20_60_200",
-                                     "circuit_200", "web_100", "mc2depi_10_shuffled" };
+static const char *const names[] = { "lap2d_20",    "kron_g6",          "delaunay_n6",
+                                     "rgg_n6",      "random_20_30_100", "rail_20_60_200",
+                                     "circuit_200", "web_100",          "mc2depi_10_shuffled" };
 
 static void test_memory(void **state)
 {
@@ -48,7 +50,8 @@ static void test_memory(void **state)
             } else {
                 assert_null(g.ptr);
                 assert_int_equal(g.nrows, 0);
-                if (!strstr(error, "no memory") || !strstr(error, names[n])) fail_msg("%s: '%s'", names[n], error);
+                if (!strstr(error, "no memory") || !strstr(error, names[n]))
+                    fail_msg("%s: '%s'", names[n], error);
             }
             generated_free(&g);
             assert_int_equal(live, 0);

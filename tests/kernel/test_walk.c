@@ -1,5 +1,6 @@
-/* The registry walk: every kernel of the list, in every type, op, alpha and beta, on every case and on real matrices,
- * against a long-double product made from the triples alone. A new kernel is tested by being registered. */
+/* The registry walk: a kernel, or each of the list, in every type, op, alpha and beta, on every case and on
+ * real matrices, against a long-double product made from the triples alone. A new kernel is tested by
+ * being registered. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,48 +8,26 @@
 #include <string.h>
 
 #include "cases.h"
+#include "chosen.h"
 
-enum { GUARD = 8, NAMES = 64, MOST_BYTES = 48 << 20 };
+enum { GUARD = 8, KERNELS = 64, MOST_BYTES = 48 << 20 };
 
-static char names[NAMES][64];
-static uint32_t types[NAMES];
-static int taken[NAMES], count;   /* matrices that the kernel was tried on */
-
-static bool has_variant(const char *name)
-{
-    for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
-        spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
-        assert_ok(NULL, spmvx_kernel_get_info(i, &k));
-        if (k.place == test_place() && !strncmp(k.name, name, strlen(name)) && k.name[strlen(name)] == '@') return true;
-    }
-    return false;
-}
-
-static void list_kernels(void)
-{
-    for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
-        spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
-        assert_ok(NULL, spmvx_kernel_get_info(i, &k));
-        if (k.operation != SPMVX_MUL || k.place != test_place() || !(k.flags & SPMVX_KERNEL_AVAILABLE)) continue;
-        assert_true(count < NAMES);
-        snprintf(names[count], sizeof names[count], "%s%s", k.name, has_variant(k.name) ? "@c" : "");
-        types[count++] = k.types;
-    }
-    assert_true(count > 0);
-}
+static chosen_kernel kernels[KERNELS];
+static int taken[KERNELS], count; /* matrices that the kernel was tried on */
 
 /* ---- the reference ---- */
 
 typedef struct reference {
-    long double *sum, *weight;  /* op(A)*x and |op(A)||x| */
+    long double *sum, *weight; /* op(A)*x and |op(A)||x| */
     int64_t *terms;
-    bool *tainted;              /* a NaN or Inf of A or x takes part */
+    bool *tainted; /* a NaN or Inf of A or x takes part */
 } reference;
 
 static reference reference_of(const triples *t, spmvx_op op, spmvx_type type, const void *x)
 {
     const size_t n = (size_t)(op == SPMVX_N ? t->nrows : t->ncols) + 1;
-    reference r = { calloc(n, sizeof *r.sum), calloc(n, sizeof *r.weight), calloc(n, sizeof *r.terms), calloc(n, sizeof *r.tainted) };
+    reference r = { calloc(n, sizeof *r.sum), calloc(n, sizeof *r.weight), calloc(n, sizeof *r.terms),
+                    calloc(n, sizeof *r.tainted) };
     assert_true(r.sum && r.weight && r.terms && r.tainted);
     for (int64_t k = 0; k < t->nnz; k++) {
         const int32_t i = op == SPMVX_N ? t->row[k] : t->col[k], j = op == SPMVX_N ? t->col[k] : t->row[k];
@@ -69,7 +48,8 @@ static void reference_free(reference *r)
     free(r->tainted);
 }
 
-static void check_rows(const char *what, const reference *r, spmvx_type type, int64_t rows, double alpha, double beta, const void *before, const void *y)
+static void check_rows(const char *what, const reference *r, spmvx_type type, int64_t rows, double alpha,
+                       double beta, const void *before, const void *y)
 {
     const long double u = type == SPMVX_F64 ? DBL_EPSILON / 2 : FLT_EPSILON / 2;
     for (int64_t i = 0; i < rows; i++) {
@@ -78,13 +58,14 @@ static void check_rows(const char *what, const reference *r, spmvx_type type, in
             if (isfinite(got)) fail_msg("%s: row %lld is %g, and met a NaN or Inf", what, (long long)i, got);
             continue;
         }
-        const long double old = beta == 0 ? 0 : value_at(before, type, i), want = (alpha == 0 ? 0 : alpha * r->sum[i]) + beta * old;
+        const long double old = beta == 0 ? 0 : value_at(before, type, i),
+                          want = (alpha == 0 ? 0 : alpha * r->sum[i]) + beta * old;
         const long double scale = (alpha == 0 ? 0 : fabs(alpha) * r->weight[i]) + fabsl(beta * old);
         const long double n = (long double)r->terms[i] + 1, gamma = n * u / (1 - n * u);
         const long double bound = 2 * gamma < 4 * u * (4 + sqrtl(n)) ? 2 * gamma : 4 * u * (4 + sqrtl(n));
         if (!(fabsl(got - want) <= bound * scale))
-            fail_msg("%s: row %lld of %lld is %.17g, not %.17Lg: off by %.3Lg of %.3Lg", what, (long long)i, (long long)rows, got, want,
-                     fabsl(got - want), bound * scale);
+            fail_msg("%s: row %lld of %lld is %.17g, not %.17Lg: off by %.3Lg of %.3Lg", what, (long long)i,
+                     (long long)rows, got, want, fabsl(got - want), bound * scale);
     }
 }
 
@@ -92,7 +73,8 @@ static void check_rows(const char *what, const reference *r, spmvx_type type, in
 
 static void *vector_new(spmvx_type type, int64_t n)
 {
-    void *v = malloc((size_t)(n + 2 * GUARD) * value_bytes(type));   /* y alone is guarded; x ends where it ends */
+    /* y alone is guarded; x ends where it ends */
+    void *v = malloc((size_t)(n + 2 * GUARD) * value_bytes(type));
     assert_non_null(v);
     return v;
 }
@@ -110,13 +92,14 @@ typedef struct product {
     spmvx_op op;
 } product;
 
-static void check_product(spmvx_context *ctx, const product *p, const void *x, const reference *r, double alpha, double beta, bool poison)
+static void check_product(spmvx_context *ctx, const product *p, const void *x, const reference *r,
+                          double alpha, double beta, bool poison)
 {
     const int64_t rows = p->op == SPMVX_N ? p->t->nrows : p->t->ncols;
     const size_t each = value_bytes(p->type);
     char what[256];
-    snprintf(what, sizeof what, "%s on %s, %s, op %c, alpha %g, beta %g", p->kernel, p->t->name, p->type == SPMVX_F64 ? "f64" : "f32",
-             p->op == SPMVX_N ? 'N' : 'T', alpha, beta);
+    snprintf(what, sizeof what, "%s on %s, %s, op %c, alpha %g, beta %g", p->kernel, p->t->name,
+             p->type == SPMVX_F64 ? "f64" : "f32", p->op == SPMVX_N ? 'N' : 'T', alpha, beta);
     void *block = vector_new(p->type, rows), *before = vector_new(p->type, rows);
     char *y = (char *)block + GUARD * each;
     memset(block, 0x5a, (size_t)(rows + 2 * GUARD) * each);
@@ -124,20 +107,23 @@ static void check_product(spmvx_context *ctx, const product *p, const void *x, c
     if (poison)
         for (int64_t i = 0; i < rows; i++) value_put(before, p->type, i, NAN);
     memcpy(y, before, (size_t)rows * each);
-    assert_ok(ctx, mul_there(ctx, p->op, alpha, p->m, x, beta, y, rows, p->op == SPMVX_N ? p->t->ncols : p->t->nrows, each));
+    assert_ok(ctx, mul_there(ctx, p->op, alpha, p->m, x, beta, y, rows,
+                             p->op == SPMVX_N ? p->t->ncols : p->t->nrows, each));
     check_rows(what, r, p->type, rows, alpha, beta, before, y);
     for (size_t b = 0; b < GUARD * each; b++)
-        if (((unsigned char *)block)[b] != 0x5a || ((unsigned char *)y)[(size_t)rows * each + b] != 0x5a) fail_msg("%s: wrote outside y", what);
+        if (((unsigned char *)block)[b] != 0x5a || ((unsigned char *)y)[(size_t)rows * each + b] != 0x5a)
+            fail_msg("%s: wrote outside y", what);
     free(block);
     free(before);
 }
 
-/* NULL where the format would not fit into memory worth spending on a test: DIA and ELL of a matrix that is not for them. */
+/* NULL where the format would not fit into memory worth spending on a test: DIA and ELL of a matrix that
+ * is not for them. */
 static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *from, int kernel)
 {
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     spmvx_matrix *m = NULL;
-    o.kernel = names[kernel];
+    o.kernel = kernels[kernel].name;
     o.ops = SPMVX_OPS_N | SPMVX_OPS_T;
     o.max_bytes = MOST_BYTES;
     const spmvx_status s = spmvx_matrix_convert(ctx, from, &o, &m);
@@ -147,8 +133,8 @@ static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *from, int k
     return m;
 }
 
-/* x behind NaNs, so that padding's column -1 would be seen, and with its last element at the end of the block, so that a
- * read past it is seen under AddressSanitizer. */
+/* x behind NaNs, so that padding's column -1 would be seen, and with its last element at the end of the
+ * block, so that a read past it is seen under AddressSanitizer. */
 static void *make_x(spmvx_type type, int64_t n, uint64_t seed)
 {
     char *block = malloc((size_t)(n + GUARD) * value_bytes(type)), *x = block + GUARD * value_bytes(type);
@@ -172,7 +158,7 @@ static void check_matrix(spmvx_context *ctx, const product *p)
     for (int a = 0; a < 4; a++)
         for (int b = 0; b < 4; b++) check_product(ctx, p, x, &r, factors[a], factors[b], factors[b] == 0);
     reference_free(&r);
-    if (cols) {   /* NaN and Inf reach the rows that hold them, and no other */
+    if (cols) { /* NaN and Inf reach the rows that hold them, and no other */
         value_put(x, p->type, cols / 2, NAN);
         value_put(x, p->type, 0, INFINITY);
         r = reference_of(p->t, p->op, p->type, x);
@@ -188,14 +174,15 @@ static void check_case(const triples *t, int kernel)
 {
     spmvx_context *ctx = test_context(NULL, 2);
     for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
-        if (!(types[kernel] & 1u << type)) continue;
+        if (!(kernels[kernel].types & 1u << type)) continue;
         spmvx_matrix *coo = case_coo(ctx, t, type), *m = convert(ctx, coo, kernel);
         spmvx_matrix_destroy(coo);
         if (!m) continue;
         spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
         assert_ok(ctx, spmvx_matrix_get_info(m, &info));
-        assert_int_equal(strncmp(info.kernel, names[kernel], strlen(names[kernel])), 0);
-        for (spmvx_op op = SPMVX_N; op <= SPMVX_T; op++) check_matrix(ctx, &(product){ names[kernel], t, m, type, op });
+        assert_int_equal(strncmp(info.kernel, kernels[kernel].name, strlen(kernels[kernel].name)), 0);
+        for (spmvx_op op = SPMVX_N; op <= SPMVX_T; op++)
+            check_matrix(ctx, &(product){ kernels[kernel].name, t, m, type, op });
         spmvx_matrix_destroy(m);
     }
     spmvx_context_destroy(ctx);
@@ -215,8 +202,11 @@ static void walk_cases(void **state)
 static void walk_real_matrices(void **state)
 {
     (void)state;
-    static const char *const files[] = { "662_bus.mtx.gz", "arc130.mtx.gz", "fs_183_6.mtx.gz", "jagmesh7.mtx.gz", "lhr01.mtx.gz", "bcsstk14.mtx.gz",
-                                         "orani678.mtx.gz", "Groebner_id2003_aug.mtx.gz", "ginkgo_A_ir.mtx.gz" };
+    static const char *const files[] = { "662_bus.mtx.gz",    "arc130.mtx.gz",
+                                         "fs_183_6.mtx.gz",   "jagmesh7.mtx.gz",
+                                         "lhr01.mtx.gz",      "bcsstk14.mtx.gz",
+                                         "orani678.mtx.gz",   "Groebner_id2003_aug.mtx.gz",
+                                         "ginkgo_A_ir.mtx.gz" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         triples t = case_read(files[i]);
         for (int k = 0; k < count; k++) {
@@ -224,7 +214,9 @@ static void walk_real_matrices(void **state)
             spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *m = convert(ctx, coo, k);
             void *x = make_x(SPMVX_F64, t.ncols, 4);
             reference r = reference_of(&t, SPMVX_N, SPMVX_F64, x);
-            if (m) check_product(ctx, &(product){ names[k], &t, m, SPMVX_F64, SPMVX_N }, x, &r, 1, 0, true);
+            if (m)
+                check_product(ctx, &(product){ kernels[k].name, &t, m, SPMVX_F64, SPMVX_N }, x, &r, 1, 0,
+                              true);
             reference_free(&r);
             free_x(x, SPMVX_F64);
             spmvx_matrix_destroy(coo);
@@ -249,16 +241,18 @@ static void walk_bad_values(void **state)
 static void walk_slices(void **state)
 {
     (void)state;
-    static const int64_t slices[] = { 4, 5, 32, 63, 64, 96, 128, 1000, 1024, 65536 }, windows[] = { 1, 100, INT64_MAX };
+    static const int64_t slices[] = { 4, 5, 32, 63, 64, 96, 128, 1000, 1024, 65536 },
+                         windows[] = { 1, 100, INT64_MAX };
     for (int i = 3; i < 15; i++) {
         triples t = case_make(i);
         for (int k = 0; k < count; k++)
-            for (size_t n = 0; n < 3 * sizeof slices / sizeof *slices && !strncmp(names[k], "sell", 4); n++) {
+            for (size_t n = 0; n < 3 * sizeof slices / sizeof *slices && !strncmp(kernels[k].name, "sell", 4);
+                 n++) {
                 spmvx_context *ctx = test_context(NULL, 2);
                 const spmvx_type type = n % 2 ? SPMVX_F32 : SPMVX_F64;
                 spmvx_matrix *coo = case_coo(ctx, &t, type), *m = NULL;
                 spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
-                o.kernel = names[k];
+                o.kernel = kernels[k].name;
                 o.slice = slices[n / 3];
                 o.sigma = windows[n % 3];
                 o.max_bytes = MOST_BYTES;
@@ -266,11 +260,13 @@ static void walk_slices(void **state)
                 if (s == SPMVX_OK) {
                     void *x = make_x(type, t.ncols, 4);
                     reference r = reference_of(&t, SPMVX_N, type, x);
-                    check_product(ctx, &(product){ names[k], &t, m, type, SPMVX_N }, x, &r, 2.5, -1, false);
+                    check_product(ctx, &(product){ kernels[k].name, &t, m, type, SPMVX_N }, x, &r, 2.5, -1,
+                                  false);
                     reference_free(&r);
                     free_x(x, type);
-                } else if (s != SPMVX_ERR_LIMIT && (s != SPMVX_ERR_UNSUPPORTED || test_place() == SPMVX_HOST || o.slice % 32 == 0)) {
-                    fail_msg("%s in slices of %d: %s", names[k], (int)o.slice, spmvx_last_error(ctx));
+                } else if (s != SPMVX_ERR_LIMIT &&
+                           (s != SPMVX_ERR_UNSUPPORTED || test_place() == SPMVX_HOST || o.slice % 32 == 0)) {
+                    fail_msg("%s in slices of %d: %s", kernels[k].name, (int)o.slice, spmvx_last_error(ctx));
                 }
                 spmvx_matrix_destroy(m);
                 spmvx_matrix_destroy(coo);
@@ -291,7 +287,9 @@ static void walk_wide_pointers(void **state)
             csr_arrays c = case_csr(&t, SPMVX_F64);
             spmvx_matrix *csr = NULL, *m, *wide = NULL;
             spmvx_arrays lent = c.arrays;
-            void *const there[] = { test_up(ctx, c.ptr, (size_t)(t.nrows + 1) * 8), test_up(ctx, c.col, (size_t)t.nnz * 4), test_up(ctx, c.val, (size_t)t.nnz * 8) };
+            void *const there[] = { test_up(ctx, c.ptr, (size_t)(t.nrows + 1) * 8),
+                                    test_up(ctx, c.col, (size_t)t.nnz * 4),
+                                    test_up(ctx, c.val, (size_t)t.nnz * 8) };
             lent.ptr = there[0];
             lent.col = there[1];
             lent.val = there[2];
@@ -300,8 +298,10 @@ static void walk_wide_pointers(void **state)
             spmvx_arrays v = SPMVX_ARRAYS_INIT;
             int64_t *ptr = NULL;
             if (m && spmvx_matrix_arrays(m, &v) == SPMVX_OK && v.ptr && v.ptr_type == SPMVX_I32) {
-                const int64_t n = v.format == SPMVX_SELL ? (v.nrows + v.slice - 1) / v.slice : v.format == SPMVX_CSC ? v.ncols :
-                                  v.format == SPMVX_BSR ? (v.nrows + v.block_rows - 1) / v.block_rows : v.nrows;
+                const int64_t n = v.format == SPMVX_SELL  ? (v.nrows + v.slice - 1) / v.slice
+                                  : v.format == SPMVX_CSC ? v.ncols
+                                  : v.format == SPMVX_BSR ? (v.nrows + v.block_rows - 1) / v.block_rows
+                                                          : v.nrows;
                 int64_t *wider = malloc((size_t)(n + 1) * sizeof *wider);
                 int32_t *narrow = test_down(ctx, v.ptr, (size_t)(n + 1) * sizeof *narrow);
                 for (int64_t s = 0; s <= n; s++) wider[s] = narrow[s];
@@ -317,7 +317,9 @@ static void walk_wide_pointers(void **state)
             }
             void *x = make_x(SPMVX_F64, t.ncols, 4);
             reference r = reference_of(&t, SPMVX_N, SPMVX_F64, x);
-            if (m) check_product(ctx, &(product){ names[k], &t, wide ? wide : m, SPMVX_F64, SPMVX_N }, x, &r, 2.5, -1, false);
+            if (m)
+                check_product(ctx, &(product){ kernels[k].name, &t, wide ? wide : m, SPMVX_F64, SPMVX_N }, x,
+                              &r, 2.5, -1, false);
             reference_free(&r);
             spmvx_matrix_destroy(wide);
             spmvx_matrix_destroy(m);
@@ -340,7 +342,8 @@ static void walk_threads(void **state)
     for (int i = 5; i < 15; i++) {
         triples t = case_make(i);
         void *x = make_x(SPMVX_F64, t.ncols, 9);
-        double *first = malloc((size_t)(t.nrows + 1) * sizeof *first), *y = malloc((size_t)(t.nrows + 1) * sizeof *y);
+        double *first = malloc((size_t)(t.nrows + 1) * sizeof *first),
+               *y = malloc((size_t)(t.nrows + 1) * sizeof *y);
         for (int k = 0; k < count; k++)
             for (size_t n = 0; n < sizeof threads / sizeof *threads; n++) {
                 spmvx_context *ctx = test_context(NULL, threads[n]);
@@ -349,7 +352,9 @@ static void walk_threads(void **state)
                     for (int64_t r = 0; r < t.nrows; r++) y[r] = 0.5;
                     assert_ok(ctx, mul_there(ctx, SPMVX_N, 1.25, m, x, 0.75, y, t.nrows, t.ncols, sizeof *y));
                     if (!n && !again) memcpy(first, y, (size_t)t.nrows * sizeof *y);
-                    if (memcmp(first, y, (size_t)t.nrows * sizeof *y)) fail_msg("%s on %s: other bits with %d threads", names[k], t.name, (int)threads[n]);
+                    if (memcmp(first, y, (size_t)t.nrows * sizeof *y))
+                        fail_msg("%s on %s: other bits with %d threads", kernels[k].name, t.name,
+                                 (int)threads[n]);
                 }
                 spmvx_matrix_destroy(coo);
                 spmvx_matrix_destroy(m);
@@ -366,20 +371,25 @@ static void every_kernel_was_tried(void **state)
 {
     (void)state;
     for (int k = 0; k < count; k++)
-        if (taken[k] < 40) fail_msg("%s was tried on %d matrices only", names[k], taken[k]);
+        if (taken[k] < 40) fail_msg("%s was tried on %d matrices only", kernels[k].name, taken[k]);
 }
 
-int main(void)
+static int walk(const char *only)
 {
-    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
-    spmvx_context *ctx = NULL;
-    o.place = test_place();
-    if (spmvx_context_create(&o, &ctx) == SPMVX_ERR_DEVICE) return 77;
-    spmvx_context_destroy(ctx);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(walk_cases), cmocka_unit_test(walk_real_matrices), cmocka_unit_test(walk_bad_values), cmocka_unit_test(walk_slices),
-        cmocka_unit_test(walk_wide_pointers), cmocka_unit_test(walk_threads), cmocka_unit_test(every_kernel_was_tried),
+        cmocka_unit_test(walk_cases),
+        cmocka_unit_test(walk_real_matrices),
+        cmocka_unit_test(walk_bad_values),
+        cmocka_unit_test(walk_slices),
+        cmocka_unit_test(walk_wide_pointers),
+        cmocka_unit_test(walk_threads),
+        cmocka_unit_test(every_kernel_was_tried),
     };
-    list_kernels();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    count = choose_kernels(only, kernels, KERNELS);
+    return count ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
+}
+
+int main(int argc, char **argv)
+{
+    return run_for_kernels(argc, argv, walk);
 }

@@ -21,8 +21,14 @@ namespace simt {
 
 #ifdef SIMT_ASAN
 constexpr bool has_asan = true;
-inline void poison(const void *p, std::size_t bytes) { __asan_poison_memory_region(p, bytes); }
-inline void unpoison(const void *p, std::size_t bytes) { __asan_unpoison_memory_region(p, bytes); }
+inline void poison(const void *p, std::size_t bytes)
+{
+    __asan_poison_memory_region(p, bytes);
+}
+inline void unpoison(const void *p, std::size_t bytes)
+{
+    __asan_unpoison_memory_region(p, bytes);
+}
 inline void start_switch(void **fake, const void *stack, std::size_t bytes)
 {
     __sanitizer_start_switch_fiber(fake, stack, bytes);
@@ -31,7 +37,10 @@ inline void finish_switch(void *fake, const void **stack, std::size_t *bytes)
 {
     __sanitizer_finish_switch_fiber(fake, stack, bytes);
 }
-inline void on_death(void (*callback)()) { __sanitizer_set_death_callback(callback); }
+inline void on_death(void (*callback)())
+{
+    __sanitizer_set_death_callback(callback);
+}
 #else
 constexpr bool has_asan = false;
 inline void poison(const void *, std::size_t) {}

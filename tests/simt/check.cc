@@ -18,7 +18,8 @@ std::string death_of(void (*program)())
     close(ends[1]);
     std::string text;
     char part[4096];
-    for (ssize_t n; (n = read(ends[0], part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(n));
+    for (ssize_t n; (n = read(ends[0], part, sizeof part)) > 0;)
+        text.append(part, static_cast<std::size_t>(n));
     close(ends[0]);
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -1,13 +1,16 @@
-/* The scheduler. Blocks of a launch are admitted as others end, as many as fit on the device. Of the resident blocks one
- * goes on for a while, one of its ready threads at a time, to its next barrier, warp operation, atomic or fence. All choices
- * follow from the seed: which block, for how long, which thread; and for each launch how the choices are weighted, since
- * some mistakes show when everybody goes at the same pace and some when one runs ahead. */
+/* The scheduler. Blocks of a launch are admitted as others end, as many as fit on the device. Of the
+ * resident blocks one goes on for a while, one of its ready threads at a time, to its next barrier, warp
+ * operation, atomic or fence. All choices follow from the seed: which block, for how long, which thread;
+ * and for each launch how the choices are weighted, since some mistakes show when everybody goes at the
+ * same pace and some when one runs ahead. Launches that overlap take turns, each as if it had the device for
+ * itself. */
 #include "engine.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "shared.h"
 #include "symbols.h"
@@ -27,34 +30,52 @@ struct Abandon {};
 /* Turns that did nothing but wait, in a row, until the launch counts as one that never ends. */
 constexpr unsigned long longest_wait = 1ul << 22;
 
-class Launch {
+class Launch : public Running {
 public:
-    Launch(const Grid &, std::uint64_t seed);
+    Launch(Grid &&, std::uint64_t seed, std::function<void()> failed);
     Launch(const Launch &) = delete;
-    ~Launch();
-    bool run();
-    void start(Thread &);
-    void abandon() { abandoned_ = true; }
-    bool abandoned() const { return abandoned_; }
-    const Grid &grid() const { return grid_; }
-    Random &random() { return random_; }
+    ~Launch() override;
+    bool go_on(unsigned long turns) override;
+    void abandon()
+    {
+        abandoned_ = true;
+    }
+    bool abandoned() const
+    {
+        return abandoned_;
+    }
+    const Grid &grid() const
+    {
+        return grid_;
+    }
+    Random &random()
+    {
+        return random_;
+    }
     unsigned long idle = 0;
 
 private:
+    bool done() const
+    {
+        return abandoned_ || (admitted_ == blocks_ && resident_.empty());
+    }
     void admit();
     void enter(Block &);
-    void go_on(Block &);
+    void leave();
+    void go_on_with(Block &);
     void step(Block &, std::size_t chosen);
     void retire(std::size_t chosen);
     void unwind(Block &);
+    void unwind_all();
 
-    const Grid &grid_;
+    const Grid grid_;
+    const std::function<void()> failed_;
     Random random_;
     StaticShared shared_;
-    std::vector<char> of_the_host_;   /* what the kernels' variables held before */
+    std::vector<char> of_the_host_; /* what the kernels' variables held before */
     std::uint32_t salt_;
     std::uint64_t blocks_, admitted_ = 0, stride_ = 1, offset_ = 0;
-    unsigned same_pace_, stay_;   /* one in so many choices is of any thread, of another block */
+    unsigned same_pace_, stay_; /* one in so many choices is of any thread, of another block */
     std::vector<std::unique_ptr<Block>> resident_, spare_;
     Block *in_place_ = nullptr;
     bool abandoned_ = false;
@@ -63,11 +84,15 @@ private:
 Launch *launch;
 long long turns;
 
-std::uint64_t volume(dim3 d) { return std::uint64_t{d.x} * d.y * d.z; }
+std::uint64_t volume(dim3 d)
+{
+    return std::uint64_t{ d.x } * d.y * d.z;
+}
 
 uint3 position(std::uint64_t i, dim3 d)
 {
-    return {static_cast<unsigned>(i % d.x), static_cast<unsigned>(i / d.x % d.y), static_cast<unsigned>(i / d.x / d.y)};
+    return { static_cast<unsigned>(i % d.x), static_cast<unsigned>(i / d.x % d.y),
+             static_cast<unsigned>(i / d.x / d.y) };
 }
 
 /* A fibre's work: one thread, from beginning to end. */
@@ -83,13 +108,13 @@ void run_thread(void *argument)
     }
 }
 
-Launch::Launch(const Grid &grid, std::uint64_t seed)
-    : grid_(grid), random_(seed), shared_(grid.kernel), salt_(static_cast<std::uint32_t>(random_.next() >> 32)),
-      blocks_(volume(grid.blocks))
+Launch::Launch(Grid &&grid, std::uint64_t seed, std::function<void()> failed)
+    : grid_(std::move(grid)), failed_(std::move(failed)), random_(seed), shared_(grid_.kernel),
+      salt_(static_cast<std::uint32_t>(random_.next() >> 32)), blocks_(volume(grid_.blocks))
 {
     of_the_host_.resize(shared_.bytes());
     shared_.save(of_the_host_.data());
-    static constexpr unsigned paces[] = {1, 1, 2, 16}, stays[] = {2, 8, 32, 128};
+    static constexpr unsigned paces[] = { 1, 1, 2, 16 }, stays[] = { 2, 8, 32, 128 };
     same_pace_ = paces[random_.below(4)];
     stay_ = stays[random_.below(4)];
     if (random_.one_in(2)) {
@@ -101,7 +126,7 @@ Launch::Launch(const Grid &grid, std::uint64_t seed)
 
 Launch::~Launch()
 {
-    shared_.load(of_the_host_.data());
+    unwind_all();
     for (const auto &b : spare_) free(b->dynamic_shared);
 }
 
@@ -141,6 +166,15 @@ void Launch::enter(Block &b)
     in_place_ = &b;
 }
 
+/* Puts the host's values back, since other launches may go on next. */
+void Launch::leave()
+{
+    if (!in_place_) return;
+    shared_.save(in_place_->static_shared.data());
+    shared_.load(of_the_host_.data());
+    in_place_ = nullptr;
+}
+
 void Launch::step(Block &b, std::size_t chosen)
 {
     Thread &t = *b.ready[chosen];
@@ -160,8 +194,14 @@ void Launch::step(Block &b, std::size_t chosen)
     idle = 0;
 }
 
-bool same_place(Site a, Site b) { return a.line == b.line && a.file == b.file; }
-bool same_wait(const Thread &a, const Thread &b) { return a.state == b.state && a.mask == b.mask && same_place(a.site, b.site); }
+bool same_place(Site a, Site b)
+{
+    return a.line == b.line && a.file == b.file;
+}
+bool same_wait(const Thread &a, const Thread &b)
+{
+    return a.state == b.state && a.mask == b.mask && same_place(a.site, b.site);
+}
 
 /* Says who waits for what in a block that cannot go on. */
 std::string stuck(const Block &b)
@@ -175,7 +215,8 @@ std::string stuck(const Block &b)
     }
     for (const Thread *k : kinds) {
         const bool barrier = k->state == Thread::State::at_barrier;
-        text += "; thread " + to_string(k->index) + (barrier ? " waits at the barrier at " : " waits in a warp operation at ") +
+        text += "; thread " + to_string(k->index) +
+                (barrier ? " waits at the barrier at " : " waits in a warp operation at ") +
                 to_string(k->site);
         if (!barrier) text += to_string(" with mask 0x%08x", k->mask);
     }
@@ -184,7 +225,7 @@ std::string stuck(const Block &b)
 
 bool complete_barrier(Block &);
 
-void Launch::go_on(Block &b)
+void Launch::go_on_with(Block &b)
 {
     enter(b);
     do {
@@ -193,8 +234,8 @@ void Launch::go_on(Block &b)
             return;
         }
         if (idle > longest_wait) {
-            fault(b.ready.back(),
-                  "no progress: every thread that can run only waits for another, by atomics that change nothing and fences");
+            fault(b.ready.back(), "no progress: every thread that can run only waits for another, by atomics "
+                                  "that change nothing and fences");
             return;
         }
         const bool any = random_.one_in(same_pace_);
@@ -204,7 +245,7 @@ void Launch::go_on(Block &b)
 
 void Launch::retire(std::size_t chosen)
 {
-    if (in_place_ == resident_[chosen].get()) in_place_ = nullptr;
+    if (in_place_ == resident_[chosen].get()) leave();
     std::swap(resident_[chosen], resident_.back());
     spare_.push_back(std::move(resident_.back()));
     resident_.pop_back();
@@ -222,21 +263,38 @@ void Launch::unwind(Block &b)
     b.ready.clear();
 }
 
-bool Launch::run()
+/* Ends what is left of it, after a fault or when nobody waits for it any more. */
+void Launch::unwind_all()
 {
+    if (resident_.empty()) return;
+    abandoned_ = true;
+    Launch *const before = std::exchange(launch, this);
+    for (; !resident_.empty(); retire(resident_.size() - 1)) {
+        enter(*resident_.back());
+        unwind(*resident_.back());
+    }
+    leave();
+    launch = before;
+}
+
+bool Launch::go_on(unsigned long turns_at_most)
+{
+    launch = this;
     blockDim = grid_.threads;
     gridDim = grid_.blocks;
-    while (!abandoned_ && (admitted_ < blocks_ || !resident_.empty())) {
+    for (; !done() && turns_at_most > 0; turns_at_most--) {
         while (admitted_ < blocks_ && resident_.size() < grid_.resident) admit();
         const std::size_t chosen = random_.below(resident_.size());
-        go_on(*resident_[chosen]);
+        go_on_with(*resident_[chosen]);
         if (resident_[chosen]->alive == 0) retire(chosen);
     }
-    while (!resident_.empty()) {
-        unwind(*resident_.back());
-        retire(resident_.size() - 1);
+    if (abandoned_) {
+        unwind_all();
+        failed_();
     }
-    return !abandoned_;
+    leave();
+    launch = nullptr;
+    return done();
 }
 
 /* When all who are alive have come, they go on. */
@@ -305,24 +363,29 @@ void interleave(bool progress)
     wait_for_turn();
 }
 
-long long steps() { return turns; }
-void *dynamic_shared() { return current->block->dynamic_shared; }
-int lane() { return static_cast<int>(current->number % warp_size); }
+long long steps()
+{
+    return turns;
+}
+void *dynamic_shared()
+{
+    return current->block->dynamic_shared;
+}
+int lane()
+{
+    return static_cast<int>(current->number % warp_size);
+}
 
 std::string where(const Thread *t)
 {
     if (!t || !launch) return "";
-    return " in kernel " + readable_name(launch->grid().kernel) + ", block " + to_string(t->block->index) + ", thread " +
-           to_string(t->index);
+    return " in kernel " + readable_name(launch->grid().kernel) + ", block " + to_string(t->block->index) +
+           ", thread " + to_string(t->index);
 }
 
-bool run_grid(const Grid &grid, std::uint64_t seed)
+std::unique_ptr<Running> begin_grid(Grid grid, std::uint64_t seed, std::function<void()> failed)
 {
-    Launch l(grid, seed);
-    launch = &l;
-    const bool done = l.run();
-    launch = nullptr;
-    return done;
+    return std::make_unique<Launch>(std::move(grid), seed, std::move(failed));
 }
 
 /* Called by fault() when faults are kept. */

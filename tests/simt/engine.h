@@ -2,6 +2,8 @@
 #ifndef SIMT_ENGINE_H
 #define SIMT_ENGINE_H
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,10 @@ constexpr unsigned warp_size = 32;
 /* Marsaglia's xorshift with a multiplication (Vigna 2016). */
 class Random {
 public:
-    explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u | 1) { next(); }
+    explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u | 1)
+    {
+        next();
+    }
     std::uint64_t next()
     {
         state_ ^= state_ >> 12;
@@ -25,8 +30,14 @@ public:
         return state_ * 0x2545f4914f6cdd1du;
     }
     /* 0 ... n-1 */
-    std::uint64_t below(std::uint64_t n) { return (next() >> 32) * n >> 32; }
-    bool one_in(std::uint64_t n) { return below(n) == 0; }
+    std::uint64_t below(std::uint64_t n)
+    {
+        return (next() >> 32) * n >> 32;
+    }
+    bool one_in(std::uint64_t n)
+    {
+        return below(n) == 0;
+    }
 
 private:
     std::uint64_t state_;
@@ -37,11 +48,11 @@ struct Block;
 struct Thread {
     enum class State { ready, at_barrier, in_warp_operation, exited };
     Block *block;
-    Fibre *fibre;   /* from its first step to its last */
+    Fibre *fibre; /* from its first step to its last */
     uint3 index;
     unsigned number;
     State state;
-    Site site;      /* where it waits */
+    Site site; /* where it waits */
     int barrier_result;
     Warp operation;
     unsigned mask;
@@ -53,9 +64,10 @@ struct Block {
     uint3 index;
     std::vector<Thread> threads;
     std::vector<Thread *> ready;
-    int alive, waiting, predicates;   /* threads that have not exited; at the barrier; there with a predicate that holds */
+    /* threads that have not exited; at the barrier; there with a predicate that holds */
+    int alive, waiting, predicates;
     Thread *first_waiting;
-    std::vector<char> static_shared;  /* while another block's is in place */
+    std::vector<char> static_shared; /* while another block's is in place */
     char *dynamic_shared;
 };
 
@@ -64,14 +76,22 @@ struct Grid {
     dim3 blocks, threads;
     std::size_t dynamic_shared;
     Body body;
-    unsigned resident;    /* blocks that are on the device at once */
+    unsigned resident; /* blocks that are on the device at once */
 };
 
 /* The running thread; NULL outside of device code. */
 extern Thread *current;
 
-/* Runs the grid to its end. false: a fault ended it. */
-bool run_grid(const Grid &, std::uint64_t seed);
+/* Work of a stream that has begun. Ending one that is not done abandons it. */
+class Running {
+public:
+    virtual ~Running() = default;
+    /* Goes on for so many choices of the scheduler at most. True: it is done. */
+    virtual bool go_on(unsigned long turns) = 0;
+};
+
+/* A launch that has begun, and calls failed() if a fault ends it. Several may take turns. */
+std::unique_ptr<Running> begin_grid(Grid, std::uint64_t seed, std::function<void()> failed);
 
 /* From the running thread: gives way until it is made ready again. */
 void wait_for_turn();
@@ -81,10 +101,13 @@ Thread *warp_of(Thread &, unsigned *lanes);
 /* To be called when a thread exits: are there lanes that wait for it? */
 void check_exit(Thread &);
 
-/* Reports a fault of this thread (NULL: of no thread, or of the host's code), which ends the launch. Returns only outside of
- * device code, and only when faults are kept. */
+/* Reports a fault of this thread (NULL: of no thread, or of the host's code), which ends the launch.
+ * Returns only outside of device code, and only when faults are kept. */
 void fault(const Thread *, const std::string &what);
-inline void fault(const std::string &what) { fault(current, what); }
+inline void fault(const std::string &what)
+{
+    fault(current, what);
+}
 /* ' in kernel K, block (x,y,z), thread (x,y,z)', or nothing. */
 std::string where(const Thread *);
 std::string to_string(const char *format, ...) __attribute__((format(printf, 1, 2)));

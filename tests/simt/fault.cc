@@ -47,8 +47,14 @@ std::string to_string(const char *format, ...)
     return text;
 }
 
-std::string to_string(Site s) { return to_string("%s:%d", s.file, s.line); }
-std::string to_string(uint3 v) { return to_string("(%u,%u,%u)", v.x, v.y, v.z); }
+std::string to_string(Site s)
+{
+    return to_string("%s:%d", s.file, s.line);
+}
+std::string to_string(uint3 v)
+{
+    return to_string("(%u,%u,%u)", v.x, v.y, v.z);
+}
 
 }
 

@@ -1,4 +1,5 @@
-/* Fibres on Boost.Context's jumps, told to AddressSanitizer, each on a stack of its own over a page that cannot be touched. */
+/* Fibres on Boost.Context's jumps, told to AddressSanitizer, each on a stack of its own over a page that
+ * cannot be touched. */
 #include "fibre.h"
 
 #include <sys/mman.h>
@@ -18,7 +19,8 @@ namespace context = boost::context::detail;
 /* Instrumented code takes several times the stack. */
 constexpr std::size_t stack_bytes = has_asan ? 128 << 10 : 64 << 10;
 
-std::vector<Fibre *> &idle = *new std::vector<Fibre *>;   /* never destroyed: fibres stay suspended to the end */
+/* never destroyed: fibres stay suspended to the end */
+std::vector<Fibre *> &idle = *new std::vector<Fibre *>;
 context::fcontext_t scheduler;
 const void *scheduler_stack;
 std::size_t scheduler_bytes;
@@ -42,14 +44,15 @@ void run(context::transfer_t from)
 Fibre *make_fibre()
 {
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    void *p = mmap(nullptr, page + stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(nullptr, page + stack_bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED || mprotect(p, page, PROT_NONE) != 0) {
         perror("simt: no memory for the stack of an emulated thread");
         abort();
     }
     char *stack = static_cast<char *>(p) + page;
     const context::fcontext_t start = context::make_fcontext(stack + stack_bytes, stack_bytes, run);
-    return new Fibre{start, stack, stack_bytes, nullptr, nullptr, nullptr};
+    return new Fibre{ start, stack, stack_bytes, nullptr, nullptr, nullptr };
 }
 
 }

@@ -1,5 +1,5 @@
-/* Fibres: threads of execution that hand over to each other by themselves, on Boost.Context. A fibre runs one piece of work
- * after another and is kept for the next launch. */
+/* Fibres: threads of execution that hand over to each other by themselves, on Boost.Context. A fibre runs
+ * one piece of work after another and is kept for the next launch. */
 #ifndef SIMT_FIBRE_H
 #define SIMT_FIBRE_H
 #include <boost/context/detail/fcontext.hpp>
@@ -11,7 +11,7 @@ struct Fibre {
     boost::context::detail::fcontext_t context;
     char *stack;
     std::size_t bytes;
-    void *fake_stack;      /* AddressSanitizer's, while the fibre is suspended */
+    void *fake_stack; /* AddressSanitizer's, while the fibre is suspended */
     void (*work)(void *);
     void *argument;
 };

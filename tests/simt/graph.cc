@@ -1,7 +1,8 @@
-/* Capture of streams into graphs. A graph is the list of what was captured, in the order of the calls, which is an order
- * that all dependencies allow. */
+/* Capture of streams into graphs. A graph is the list of what was captured, in the order of the calls,
+ * which is an order that all dependencies allow. */
 #include <map>
 #include <set>
+#include <utility>
 
 #include "machine.h"
 #include "stream.h"
@@ -17,16 +18,38 @@ struct CUgraphExec_st {
 namespace simt {
 namespace {
 
+thread_local cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 std::set<cudaGraph_t> &graphs = *new std::set<cudaGraph_t>;
 std::set<cudaGraphExec_t> &executables = *new std::set<cudaGraphExec_t>;
 
 }
 
-void count_graphs(simt_live &live) { live.graphs += graphs.size() + executables.size(); }
+/* "Stream capture interaction mode": what a thread may do beside captures depends on its mode, on theirs,
+ * and on whether it began them. */
+bool forbids_unsafe_calls(const Capture &c)
+{
+    if (thread_mode == cudaStreamCaptureModeRelaxed || c.mode == cudaStreamCaptureModeRelaxed) return false;
+    if (c.thread == std::this_thread::get_id()) return true;
+    return thread_mode == cudaStreamCaptureModeGlobal && c.mode == cudaStreamCaptureModeGlobal;
+}
+
+void count_graphs(simt_live &live)
+{
+    live.graphs += graphs.size() + executables.size();
+}
 
 }
 
 using namespace simt;
+
+/* Neither counted nor made to fail: it touches no device, and a caller could not restore his mode. */
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode *mode)
+{
+    if (!mode || *mode < cudaStreamCaptureModeGlobal || *mode > cudaStreamCaptureModeRelaxed)
+        return cudaErrorInvalidValue;
+    std::swap(thread_mode, *mode);
+    return cudaSuccess;
+}
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode)
 {
@@ -36,7 +59,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mo
     if (!s) return call.done(cudaErrorInvalidResourceHandle);
     if (s->is_default) return call.done(cudaErrorStreamCaptureUnsupported);
     if (s->capture) return call.done(cudaErrorInvalidValue);
-    s->capture = std::make_shared<Capture>(Capture{s.get(), mode, std::this_thread::get_id(), false, false, {}});
+    s->capture =
+        std::make_shared<Capture>(Capture{ s.get(), mode, std::this_thread::get_id(), false, false, {} });
     return cudaSuccess;
 }
 
@@ -48,13 +72,15 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *out)
     *out = nullptr;
     const std::shared_ptr<Capture> capture = s->capture;
     if (!capture || capture->origin != s.get()) return call.done(cudaErrorStreamCaptureUnmatched);
+    if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != std::this_thread::get_id())
+        return call.done(cudaErrorStreamCaptureWrongThread);
     capture->ended = true;
     for (const auto &other : all_streams()) {
         if (other->capture == capture) other->capture = nullptr;
     }
     if (call.refused()) return call.refused();
     if (capture->invalid) return call.done(cudaErrorStreamCaptureInvalidated);
-    *out = new CUgraph_st{capture->nodes};
+    *out = new CUgraph_st{ capture->nodes };
     graphs.insert(*out);
     return cudaSuccess;
 }
@@ -66,7 +92,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus *
     const auto s = find_stream(handle);
     if (!s) return call.done(cudaErrorInvalidResourceHandle);
     *status = cudaStreamCaptureStatusNone;
-    if (s->capture) *status = s->capture->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
+    if (s->capture)
+        *status = s->capture->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
     return cudaSuccess;
 }
 
@@ -74,8 +101,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsign
 {
     const Call call;
     if (call.refused()) return call.refused();
+    if (const cudaError_t e = refuse_while_capturing()) return call.done(e);
     if (!out || graphs.count(graph) == 0) return call.done(cudaErrorInvalidValue);
-    *out = new CUgraphExec_st{graph->nodes};
+    *out = new CUgraphExec_st{ graph->nodes };
     executables.insert(*out);
     return cudaSuccess;
 }
@@ -86,9 +114,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle)
     if (call.refused()) return call.refused();
     const auto s = find_stream(handle);
     if (!s || executables.count(executable) == 0) return call.done(cudaErrorInvalidResourceHandle);
-    return call.done(enqueue(s, [nodes = executable->nodes] {
-        for (const Work &node : nodes) node();
-    }));
+    return call.done(enqueue(s, in_order(executable->nodes)));
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)

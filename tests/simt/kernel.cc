@@ -30,25 +30,28 @@ unsigned blocks_per_sm(const Kernel &k, unsigned threads, std::size_t dynamic_sh
     const std::size_t shared = k.static_shared + dynamic_shared + reserved_shared;
     if (warps == 0 || dynamic_shared > k.most_dynamic_shared) return 0;
     return static_cast<unsigned>(
-        std::min({std::size_t{max_sm_blocks}, std::size_t{max_sm_threads / warp_size / warps}, max_sm_shared / shared}));
+        std::min({ std::size_t{ max_sm_blocks }, std::size_t{ max_sm_threads / warp_size / warps },
+                   max_sm_shared / shared }));
 }
 
 /* What is wrong with the launch, and the error that CUDA has for it. */
 cudaError_t check_launch(const Kernel &k, const cudaLaunchConfig_t &c, std::string *wrong)
 {
     const dim3 grid = c.gridDim, block = c.blockDim;
-    const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
+    const std::uint64_t threads = std::uint64_t{ block.x } * block.y * block.z;
     if (threads == 0 || threads > max_block_threads || block.z > 64) {
-        *wrong = "blocks of " + to_string(uint3(block)) + to_string(" threads, of 1 to %u", max_block_threads);
+        *wrong =
+            "blocks of " + to_string(uint3(block)) + to_string(" threads, of 1 to %u", max_block_threads);
         return cudaErrorInvalidConfiguration;
     }
-    if (std::uint64_t{grid.x} * grid.y * grid.z == 0 || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
+    if (std::uint64_t{ grid.x } * grid.y * grid.z == 0 || grid.x > 0x7fffffffu || grid.y > 65535 ||
+        grid.z > 65535) {
         *wrong = "a grid of " + to_string(uint3(grid)) + " blocks, of (1,1,1) to (2147483647,65535,65535)";
         return cudaErrorInvalidConfiguration;
     }
     if (c.dynamicSmemBytes > k.most_dynamic_shared) {
-        *wrong = to_string("%zu bytes of dynamic shared memory with %zu of static, of %zu dynamic at most", c.dynamicSmemBytes,
-                           k.static_shared, k.most_dynamic_shared);
+        *wrong = to_string("%zu bytes of dynamic shared memory with %zu of static, of %zu dynamic at most",
+                           c.dynamicSmemBytes, k.static_shared, k.most_dynamic_shared);
         return cudaErrorInvalidValue;
     }
     return cudaSuccess;
@@ -57,16 +60,28 @@ cudaError_t check_launch(const Kernel &k, const cudaLaunchConfig_t &c, std::stri
 bool known_attributes(const cudaLaunchConfig_t &c)
 {
     return std::all_of(c.attrs, c.attrs + c.numAttrs, [](const cudaLaunchAttribute &a) {
-        return a.id == cudaLaunchAttributeIgnore || a.id == cudaLaunchAttributeProgrammaticStreamSerialization;
+        return a.id == cudaLaunchAttributeIgnore ||
+               a.id == cudaLaunchAttributeProgrammaticStreamSerialization;
     });
 }
 
-void run_now(const Grid &grid, int device)
-{
-    if (broken(device)) return;
-    const DeviceMemoryOpen opened(device);
-    if (!run_grid(grid, next_seed())) break_device(device, cudaErrorLaunchFailure);
-}
+/* A launch that sees the memory of its device while it runs, and ends when the device breaks. */
+class OnDevice : public Running {
+public:
+    OnDevice(const Grid &grid, int device)
+        : device_(device),
+          launch_(begin_grid(grid, next_seed(), [device] { break_device(device, cudaErrorLaunchFailure); }))
+    {}
+    bool go_on(unsigned long turns) override
+    {
+        const DeviceMemoryOpen opened(device_);
+        return broken(device_) != cudaSuccess || launch_->go_on(turns);
+    }
+
+private:
+    const int device_;
+    const std::unique_ptr<Running> launch_;
+};
 
 cudaError_t launch(const cudaLaunchConfig_t &c, const void *function, void **args)
 {
@@ -83,9 +98,11 @@ cudaError_t launch(const cudaLaunchConfig_t &c, const void *function, void **arg
     Body body = k->bind(function, args);
     if (!body) return cudaErrorInvalidValue;
     const unsigned threads = c.blockDim.x * c.blockDim.y * c.blockDim.z;
-    const unsigned resident = blocks_per_sm(*k, threads, c.dynamicSmemBytes) * static_cast<unsigned>(machine().multiprocessors);
-    const Grid grid = {function, c.gridDim, c.blockDim, c.dynamicSmemBytes, std::move(body), resident};
-    return enqueue(stream, [grid, device = stream->device] { run_now(grid, device); });
+    const unsigned resident =
+        blocks_per_sm(*k, threads, c.dynamicSmemBytes) * static_cast<unsigned>(machine().multiprocessors);
+    const Grid grid = { function, c.gridDim, c.blockDim, c.dynamicSmemBytes, std::move(body), resident };
+    return enqueue(stream,
+                   [grid, device = stream->device] { return std::make_unique<OnDevice>(grid, device); });
 }
 
 }
@@ -95,7 +112,7 @@ void remember_kernel(const void *function, Bind bind)
     const std::lock_guard<std::recursive_mutex> lock(big_lock());
     if (find_kernel(function)) return;
     const std::size_t shared = static_shared_of(function);
-    kernels[function] = {bind, shared, default_shared - std::min(default_shared, shared)};
+    kernels[function] = { bind, shared, default_shared - std::min(default_shared, shared) };
 }
 
 }
@@ -126,8 +143,10 @@ cudaError_t cudaFuncSetAttribute(const void *function, cudaFuncAttribute a, int 
     if (a == cudaFuncAttributePreferredSharedMemoryCarveout) {
         return call.done(value >= -1 && value <= 100 ? cudaSuccess : cudaErrorInvalidValue);
     }
-    if (a != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0) return call.done(cudaErrorInvalidValue);
-    if (static_cast<std::size_t>(value) + k->static_shared > max_block_shared) return call.done(cudaErrorInvalidValue);
+    if (a != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0)
+        return call.done(cudaErrorInvalidValue);
+    if (static_cast<std::size_t>(value) + k->static_shared > max_block_shared)
+        return call.done(cudaErrorInvalidValue);
     k->most_dynamic_shared = static_cast<std::size_t>(value);
     return cudaSuccess;
 }
@@ -139,7 +158,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
     if (call.refused()) return call.refused();
     const Kernel *k = find_kernel(function);
     if (!k) return call.done(cudaErrorInvalidDeviceFunction);
-    if (block_size < 1 || block_size > static_cast<int>(max_block_threads)) return call.done(cudaErrorInvalidValue);
+    if (block_size < 1 || block_size > static_cast<int>(max_block_threads))
+        return call.done(cudaErrorInvalidValue);
     *blocks = static_cast<int>(blocks_per_sm(*k, static_cast<unsigned>(block_size), dynamic_shared));
     return cudaSuccess;
 }
@@ -151,9 +171,9 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
     return call.done(config ? launch(*config, function, args) : cudaErrorInvalidValue);
 }
 
-cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, std::size_t dynamic_shared,
-                             cudaStream_t stream)
+cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args,
+                             std::size_t dynamic_shared, cudaStream_t stream)
 {
-    const cudaLaunchConfig_t config = {grid, block, dynamic_shared, stream, nullptr, 0};
+    const cudaLaunchConfig_t config = { grid, block, dynamic_shared, stream, nullptr, 0 };
     return cudaLaunchKernelExC(&config, function, args);
 }

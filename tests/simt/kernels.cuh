@@ -5,8 +5,8 @@
 #include "ptx.cuh"
 #include "reduce.cuh"
 
-/* True in all threads of the last block to come here, and there what the blocks wrote before is visible. The ticket is 0 before
- * and after. */
+/* True in all threads of the last block to come here, and there what the blocks wrote before is visible.
+ * The ticket is 0 before and after. */
 __device__ inline bool last_block(unsigned *ticket)
 {
     __threadfence();
@@ -18,10 +18,12 @@ __device__ inline bool last_block(unsigned *ticket)
 
 /* total = the sum of x, in one launch: a partial sum a block, added up by the last block. */
 template <class T, int THREADS>
-__global__ void __launch_bounds__(THREADS) sum_all(int n, const T *__restrict__ x, T *partial, unsigned *ticket, T *total)
+__global__ void __launch_bounds__(THREADS)
+    sum_all(int n, const T *__restrict__ x, T *partial, unsigned *ticket, T *total)
 {
     T sum = 0;
-    const int first = static_cast<int>(blockIdx.x * THREADS + threadIdx.x), step = static_cast<int>(gridDim.x) * THREADS;
+    const int first = static_cast<int>(blockIdx.x * THREADS + threadIdx.x),
+              step = static_cast<int>(gridDim.x) * THREADS;
     for (int i = first; i < n; i += step) sum += spx_load_stream(x + i);
     sum = spx_sum_block<THREADS>(sum);
     if (threadIdx.x == 0) partial[blockIdx.x] = sum;
@@ -41,7 +43,8 @@ template <int THREADS> __global__ void sums_in_a_row(int *y)
     }
 }
 
-/* total[t] = the sum over the blocks of what their threads t wrote: every thread of a block writes before its ticket. */
+/* total[t] = the sum over the blocks of what their threads t wrote: every thread of a block writes before
+ * its ticket. */
 __global__ void sum_columns(const int *x, int *y, unsigned *ticket, int *total)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -102,7 +105,8 @@ __global__ void histogram(int n, const int *x, unsigned *counts)
     __shared__ unsigned local[16];
     if (threadIdx.x < 16) local[threadIdx.x] = 0;
     __syncthreads();
-    const int first = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x), step = static_cast<int>(gridDim.x * blockDim.x);
+    const int first = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
+              step = static_cast<int>(gridDim.x * blockDim.x);
     for (int i = first; i < n; i += step) atomicAdd(&local[x[i] & 15], 1u);
     __syncthreads();
     if (threadIdx.x < 16) atomicAdd(&counts[threadIdx.x], local[threadIdx.x]);

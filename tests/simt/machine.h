@@ -16,8 +16,8 @@ constexpr std::size_t default_shared = 48 << 10, max_block_shared = 227 << 10, m
 
 struct Machine {
     int devices = 2, multiprocessors = 2;
-    std::size_t bytes = std::size_t{1} << 30;
-    bool defer = false;
+    std::size_t bytes = std::size_t{ 1 } << 30;
+    bool defer = false, overlap = false;
     std::uint64_t seed = 1, launches = 0;
 };
 
@@ -36,7 +36,10 @@ public:
     enum Kind { normal, naming };
     explicit Call(Kind = normal);
     /* The call ends here when not cudaSuccess; but a call that releases something does so first. */
-    cudaError_t refused() const { return refused_; }
+    cudaError_t refused() const
+    {
+        return refused_;
+    }
     /* Remembers an error as the thread's last one; returns it. */
     cudaError_t done(cudaError_t) const;
 

@@ -12,15 +12,15 @@ struct Allocation {
     std::size_t bytes;
     cudaMemoryType type;
     int device;
-    bool ready;            /* its place in the stream that it was asked for in has come */
-    bool released;         /* its release is queued */
-    cudaMemPool_t pool;    /* NULL: none */
+    bool ready;         /* its place in the stream that it was asked for in has come */
+    bool released;      /* its release is queued */
+    cudaMemPool_t pool; /* NULL: none */
 };
 
 /* The allocation that holds the address, or ends at it; NULL: none. */
 Allocation *find_allocation(const void *);
-/* Device memory is poisoned for the host, which is for AddressSanitizer to notice; this opens all of a device's for its
- * scope, as while a kernel runs. */
+/* Device memory is poisoned for the host, which is for AddressSanitizer to notice; this opens all of a
+ * device's for its scope, as while a kernel runs. Scopes may nest. */
 class DeviceMemoryOpen {
 public:
     explicit DeviceMemoryOpen(int device);
@@ -42,6 +42,8 @@ private:
 };
 
 cudaError_t allocate(void **out, std::size_t bytes, cudaMemoryType, int device, cudaMemPool_t, bool ready);
+/* Its place in the stream has come. */
+void make_ready(Allocation &);
 void release(void *base);
 void count_memory(simt_live &);
 

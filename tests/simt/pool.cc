@@ -11,7 +11,7 @@
 struct CUmemPoolHandle_st {
     int device;
     std::uint64_t used, most, threshold;
-    bool destroyed;   /* goes when its last block does */
+    bool destroyed; /* goes when its last block does */
 };
 
 namespace simt {
@@ -22,7 +22,7 @@ std::map<int, CUmemPoolHandle_st> &default_pools = *new std::map<int, CUmemPoolH
 
 cudaMemPool_t default_pool(int device)
 {
-    return &default_pools.try_emplace(device, CUmemPoolHandle_st{device, 0, 0, 0, false}).first->second;
+    return &default_pools.try_emplace(device, CUmemPoolHandle_st{ device, 0, 0, 0, false }).first->second;
 }
 
 bool known(cudaMemPool_t pool)
@@ -42,7 +42,7 @@ cudaError_t allocate_in_order(void **out, std::size_t bytes, cudaMemPool_t pool,
     void *p = nullptr;
     if (const cudaError_t e = allocate(&p, bytes, cudaMemoryTypeDevice, pool->device, pool, false)) return e;
     *out = p;
-    return p ? enqueue(stream, [p] { find_allocation(p)->ready = true; }) : cudaSuccess;
+    return p ? enqueue(stream, at_once([p] { make_ready(*find_allocation(p)); })) : cudaSuccess;
 }
 
 }
@@ -56,7 +56,10 @@ void pool_changed(cudaMemPool_t pool, long long bytes)
     delete pool;
 }
 
-void count_pools(simt_live &live) { live.pools += pools.size(); }
+void count_pools(simt_live &live)
+{
+    live.pools += pools.size();
+}
 
 }
 
@@ -86,12 +89,13 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t handle)
     if (!stream) return call.done(cudaErrorInvalidResourceHandle);
     Allocation *a = find_allocation(p);
     if (!a || a->base != p || a->released || a->type == cudaMemoryTypeHost) {
-        fault(to_string("cudaFreeAsync of %p, which is no allocation's beginning, or is released already", p));
+        fault(
+            to_string("cudaFreeAsync of %p, which is no allocation's beginning, or is released already", p));
         return call.done(cudaErrorInvalidValue);
     }
     if (is_capturing(*stream)) return call.done(cudaErrorStreamCaptureUnsupported);
     a->released = true;
-    const cudaError_t e = enqueue(stream, [p] { release(p); });
+    const cudaError_t e = enqueue(stream, at_once([p] { release(p); }));
     return call.refused() ? call.refused() : call.done(e);
 }
 
@@ -108,11 +112,13 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *props
 {
     const Call call;
     if (call.refused()) return call.refused();
-    if (!pool || !props || props->allocType != cudaMemAllocationTypePinned || props->location.type != cudaMemLocationTypeDevice) {
+    if (!pool || !props || props->allocType != cudaMemAllocationTypePinned ||
+        props->location.type != cudaMemLocationTypeDevice) {
         return call.done(cudaErrorInvalidValue);
     }
-    if (props->location.id < 0 || props->location.id >= machine().devices) return call.done(cudaErrorInvalidDevice);
-    *pool = new CUmemPoolHandle_st{props->location.id, 0, 0, 0, false};
+    if (props->location.id < 0 || props->location.id >= machine().devices)
+        return call.done(cudaErrorInvalidDevice);
+    *pool = new CUmemPoolHandle_st{ props->location.id, 0, 0, 0, false };
     pools.insert(*pool);
     return cudaSuccess;
 }
@@ -120,6 +126,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *props
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
 {
     const Call call;
+    if (const cudaError_t e = refuse_while_capturing()) return call.done(e);
     if (pools.count(pool) == 0 || pool->destroyed) return call.done(cudaErrorInvalidValue);
     pool->destroyed = true;
     pool_changed(pool, 0);
@@ -135,8 +142,11 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr a, void 
     case cudaMemPoolReuseFollowEventDependencies:
     case cudaMemPoolReuseAllowOpportunistic:
     case cudaMemPoolReuseAllowInternalDependencies: return cudaSuccess;
-    case cudaMemPoolAttrReleaseThreshold: pool->threshold = *static_cast<std::uint64_t *>(value); return cudaSuccess;
-    case cudaMemPoolAttrReservedMemHigh: case cudaMemPoolAttrUsedMemHigh: break;
+    case cudaMemPoolAttrReleaseThreshold:
+        pool->threshold = *static_cast<std::uint64_t *>(value);
+        return cudaSuccess;
+    case cudaMemPoolAttrReservedMemHigh:
+    case cudaMemPoolAttrUsedMemHigh: break;
     default: return call.done(cudaErrorInvalidValue);
     }
     if (*static_cast<std::uint64_t *>(value) != 0) return call.done(cudaErrorInvalidValue);
@@ -152,8 +162,10 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr a, void 
     std::uint64_t *out = static_cast<std::uint64_t *>(value);
     switch (a) {
     case cudaMemPoolAttrReleaseThreshold: *out = pool->threshold; return cudaSuccess;
-    case cudaMemPoolAttrReservedMemCurrent: case cudaMemPoolAttrUsedMemCurrent: *out = pool->used; return cudaSuccess;
-    case cudaMemPoolAttrReservedMemHigh: case cudaMemPoolAttrUsedMemHigh: *out = pool->most; return cudaSuccess;
+    case cudaMemPoolAttrReservedMemCurrent:
+    case cudaMemPoolAttrUsedMemCurrent: *out = pool->used; return cudaSuccess;
+    case cudaMemPoolAttrReservedMemHigh:
+    case cudaMemPoolAttrUsedMemHigh: *out = pool->most; return cudaSuccess;
     default: *static_cast<int *>(value) = 1; return cudaSuccess;
     }
 }

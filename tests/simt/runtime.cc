@@ -28,12 +28,19 @@ bool fails_now()
     return failing.at > 0 && (failing.sticky ? failing.calls >= failing.at : failing.calls == failing.at);
 }
 
+struct ErrorText {
+    int number;
+    const char *name, *text;
+};
+constexpr ErrorText error_texts[] = {
+#define SIMT_ERROR(name, number, text) { number, #name, text },
+#include "simt/errors.def"
+};
+
 const char *text_of(cudaError_t e, bool name)
 {
-    switch (static_cast<int>(e)) {
-#define SIMT_CASE(error, number, text) case number: return name ? #error : text;
-        SIMT_CUDA_ERRORS(SIMT_CASE)
-#undef SIMT_CASE
+    for (const ErrorText &t : error_texts) {
+        if (t.number == static_cast<int>(e)) return name ? t.name : t.text;
     }
     return "unrecognized error code";
 }
@@ -41,10 +48,13 @@ const char *text_of(cudaError_t e, bool name)
 int attribute(cudaDeviceAttr a)
 {
     switch (a) {
-    case cudaDevAttrMaxThreadsPerBlock: case cudaDevAttrMaxBlockDimX: case cudaDevAttrMaxBlockDimY: return max_block_threads;
+    case cudaDevAttrMaxThreadsPerBlock:
+    case cudaDevAttrMaxBlockDimX:
+    case cudaDevAttrMaxBlockDimY: return max_block_threads;
     case cudaDevAttrMaxBlockDimZ: return 64;
     case cudaDevAttrMaxGridDimX: return 2147483647;
-    case cudaDevAttrMaxGridDimY: case cudaDevAttrMaxGridDimZ: return 65535;
+    case cudaDevAttrMaxGridDimY:
+    case cudaDevAttrMaxGridDimZ: return 65535;
     case cudaDevAttrMaxSharedMemoryPerBlock: return default_shared;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: return max_block_shared;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return max_sm_shared;
@@ -52,6 +62,8 @@ int attribute(cudaDeviceAttr a)
     case cudaDevAttrWarpSize: return warp_size;
     case cudaDevAttrMaxRegistersPerBlock: return 65536;
     case cudaDevAttrMultiProcessorCount: return machine().multiprocessors;
+    case cudaDevAttrMemoryClockRate: return 3201000;
+    case cudaDevAttrGlobalMemoryBusWidth: return 6144;
     case cudaDevAttrL2CacheSize: return 50 << 20;
     case cudaDevAttrMaxThreadsPerMultiProcessor: return max_sm_threads;
     case cudaDevAttrMaxBlocksPerMultiprocessor: return max_sm_blocks;
@@ -60,8 +72,11 @@ int attribute(cudaDeviceAttr a)
     case cudaDevAttrUnifiedAddressing:
     case cudaDevAttrManagedMemory:
     case cudaDevAttrMemoryPoolsSupported: return 1;
-    case cudaDevAttrComputeCapabilityMinor: case cudaDevAttrIntegrated: case cudaDevAttrPageableMemoryAccess:
-    case cudaDevAttrConcurrentManagedAccess: case cudaDevAttrCooperativeLaunch: return 0;
+    case cudaDevAttrComputeCapabilityMinor:
+    case cudaDevAttrIntegrated:
+    case cudaDevAttrPageableMemoryAccess:
+    case cudaDevAttrConcurrentManagedAccess:
+    case cudaDevAttrCooperativeLaunch: return 0;
     }
     return -1;
 }
@@ -75,6 +90,7 @@ Machine &machine()
         if (const char *seed = getenv("SIMT_SEED")) made.seed = strtoull(seed, nullptr, 0);
         if (const char *devices = getenv("SIMT_DEVICES")) made.devices = atoi(devices);
         if (const char *defer = getenv("SIMT_DEFER")) made.defer = defer[0] == '1';
+        if (const char *overlap = getenv("SIMT_OVERLAP")) made.overlap = overlap[0] == '1';
         return made;
     }();
     return m;
@@ -86,10 +102,22 @@ std::recursive_mutex &big_lock()
     return lock;
 }
 
-int current_device() { return chosen_device; }
-std::uint64_t next_seed() { return (machine().seed << 20) + machine().launches++; }
-void break_device(int device, cudaError_t e) { broken_devices.emplace(device, e); }
-void mend_devices() { broken_devices.clear(); }
+int current_device()
+{
+    return chosen_device;
+}
+std::uint64_t next_seed()
+{
+    return (machine().seed << 20) + machine().launches++;
+}
+void break_device(int device, cudaError_t e)
+{
+    broken_devices.emplace(device, e);
+}
+void mend_devices()
+{
+    broken_devices.clear();
+}
 
 cudaError_t broken(int device)
 {
@@ -122,9 +150,18 @@ cudaError_t cudaGetLastError(void)
     return e;
 }
 
-cudaError_t cudaPeekAtLastError(void) { return last_error; }
-const char *cudaGetErrorName(cudaError_t e) { return text_of(e, true); }
-const char *cudaGetErrorString(cudaError_t e) { return text_of(e, false); }
+cudaError_t cudaPeekAtLastError(void)
+{
+    return last_error;
+}
+const char *cudaGetErrorName(cudaError_t e)
+{
+    return text_of(e, true);
+}
+const char *cudaGetErrorString(cudaError_t e)
+{
+    return text_of(e, false);
+}
 
 cudaError_t cudaRuntimeGetVersion(int *version)
 {
@@ -201,7 +238,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
     p->maxBlocksPerMultiProcessor = max_sm_blocks;
     p->l2CacheSize = attribute(cudaDevAttrL2CacheSize);
     p->memoryBusWidth = 5120;
-    p->canMapHostMemory = p->concurrentKernels = p->unifiedAddressing = p->managedMemory = p->memoryPoolsSupported = 1;
+    p->canMapHostMemory = p->concurrentKernels = p->unifiedAddressing = p->managedMemory =
+        p->memoryPoolsSupported = 1;
     p->asyncEngineCount = 1;
     p->pciBusID = device + 1;
     return cudaSuccess;
@@ -229,10 +267,16 @@ void simt_defer(int on)
     machine().defer = on != 0;
 }
 
+void simt_overlap(int on)
+{
+    const std::lock_guard<std::recursive_mutex> lock(big_lock());
+    machine().overlap = on != 0;
+}
+
 void simt_fail_call(long n, cudaError_t e, int sticky)
 {
     const std::lock_guard<std::recursive_mutex> lock(big_lock());
-    failing = {0, n, e, sticky != 0};
+    failing = { 0, n, e, sticky != 0 };
 }
 
 long simt_calls(void)

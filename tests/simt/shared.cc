@@ -12,7 +12,8 @@ void fill_poison(void *p, std::size_t bytes, std::uint32_t salt)
 {
     const std::uint32_t word = 0x7ff40000u | (salt & 0xffffu);
     char *to = static_cast<char *>(p);
-    for (std::size_t i = 0; i < bytes; i += sizeof word) std::memcpy(to + i, &word, std::min(bytes - i, sizeof word));
+    for (std::size_t i = 0; i < bytes; i += sizeof word)
+        std::memcpy(to + i, &word, std::min(bytes - i, sizeof word));
 }
 
 StaticShared::StaticShared(const void *kernel)
@@ -20,7 +21,7 @@ StaticShared::StaticShared(const void *kernel)
     const Module &m = module_of(kernel);
     char *const tls = m.locals.empty() ? nullptr : tls_of(m);
     for (const Local &local : m.locals) {
-        ranges_.push_back({tls + local.offset, local.bytes});
+        ranges_.push_back({ tls + local.offset, local.bytes });
         bytes_ += local.bytes;
     }
 }

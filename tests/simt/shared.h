@@ -1,5 +1,5 @@
-/* The static shared memory of a module's kernels: the variables that `__shared__` made thread-local. Only one block's values
- * are in place at a time; the other blocks' are kept in copies. */
+/* The static shared memory of a module's kernels: the variables that `__shared__` made thread-local. Only
+ * one block's values are in place at a time; the other blocks' are kept in copies. */
 #ifndef SIMT_SHARED_H
 #define SIMT_SHARED_H
 #include <cstddef>
@@ -15,7 +15,10 @@ class StaticShared {
 public:
     /* Of the kernel's module, in the calling thread. */
     explicit StaticShared(const void *kernel);
-    std::size_t bytes() const { return bytes_; }
+    std::size_t bytes() const
+    {
+        return bytes_;
+    }
     void save(char *copy) const;
     void load(const char *copy);
 

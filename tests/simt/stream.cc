@@ -1,26 +1,31 @@
-/* Streams and events. Work that is queued carries what it has to wait for, so that in the deferred mode only what is waited
- * for runs, and what another stream should have waited for has not. */
+/* Streams and events. Work that is queued carries what it has to wait for, so that in the deferred mode
+ * only what is waited for runs, and what another stream should have waited for has not. */
 #include "stream.h"
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 
 #include "machine.h"
+#include "memory.h"
 
 struct CUevent_st {
     int device;
     bool timed, recorded;
     simt::Point point;
-    std::shared_ptr<simt::Capture> capture;    /* recorded in a capture, not in the stream */
-    std::shared_ptr<double> milliseconds;      /* set when the stream comes to it */
+    std::shared_ptr<simt::Capture> capture; /* recorded in a capture, not in the stream */
+    std::shared_ptr<double> milliseconds;   /* set when the stream comes to it */
 };
 
 namespace simt {
 namespace {
 
-std::map<cudaStream_t, std::shared_ptr<Stream>> &streams = *new std::map<cudaStream_t, std::shared_ptr<Stream>>;
+std::map<cudaStream_t, std::shared_ptr<Stream>> &streams =
+    *new std::map<cudaStream_t, std::shared_ptr<Stream>>;
 std::map<int, std::shared_ptr<Stream>> &default_streams = *new std::map<int, std::shared_ptr<Stream>>;
-std::map<cudaEvent_t, std::unique_ptr<CUevent_st>> &events = *new std::map<cudaEvent_t, std::unique_ptr<CUevent_st>>;
+std::map<cudaEvent_t, std::unique_ptr<CUevent_st>> &events =
+    *new std::map<cudaEvent_t, std::unique_ptr<CUevent_st>>;
 
 std::shared_ptr<Stream> make_stream(int device, bool blocking, bool is_default)
 {
@@ -38,7 +43,10 @@ std::shared_ptr<Stream> default_stream(int device)
     return s;
 }
 
-Point end_of(const std::shared_ptr<Stream> &s) { return {s, s->queued}; }
+Point end_of(const std::shared_ptr<Stream> &s)
+{
+    return { s, s->queued };
+}
 
 /* Legacy default stream: it and the blocking streams of its device wait for each other. */
 std::vector<Point> implicit_order(const Stream &s)
@@ -70,9 +78,9 @@ cudaError_t enqueue_after(const std::shared_ptr<Stream> &s, Work work, std::vect
         }
     }
     for (Point &p : implicit_order(*s)) after.push_back(std::move(p));
-    s->queue.push_back({std::move(work), std::move(after)});
+    s->queue.push_back({ std::move(work), std::move(after) });
     s->queued++;
-    if (!machine().defer) drain(end_of(s));
+    if (!machine().defer && !machine().overlap) drain(end_of(s));
     return cudaSuccess;
 }
 
@@ -104,19 +112,95 @@ cudaError_t join_capture(Stream &s, const CUevent_st &e)
 
 double now()
 {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
-bool reached(const Point &p) { return !p.stream || p.stream->done >= p.position; }
+bool reached(const Point &p)
+{
+    return !p.stream || p.stream->done >= p.position;
+}
 
 /* Polling makes work go on, one piece a call. */
 cudaError_t poll(const Point &p)
 {
     if (reached(p)) return cudaSuccess;
-    drain({p.stream, p.stream->done + 1});
+    drain({ p.stream, p.stream->done + 1 });
     return cudaErrorNotReady;
 }
 
+/* The work at the head of the queue goes on; true: it is done, or there is none. */
+bool go_on(Stream &s, unsigned long turns)
+{
+    if (s.queue.empty()) return true;
+    if (!s.running) s.running = s.queue.front().work();
+    if (s.running && !s.running->go_on(turns)) return false;
+    s.running = nullptr;
+    s.queue.pop_front();
+    s.done++;
+    return true;
+}
+
+/* Only what is waited for, one piece after another. */
+void drain_alone(const Point &p)
+{
+    Stream &s = *p.stream;
+    while (!reached(p) && !s.queue.empty()) {
+        const std::vector<Point> after = s.queue.front().after;
+        for (const Point &before : after) drain_alone(before);
+        go_on(s, std::numeric_limits<unsigned long>::max());
+    }
+}
+
+/* Until that point is reached, one of the streams goes on for a while, whose work waits for nothing. What
+ * the others have begun stays where it is. */
+void drain_together(const Point &p)
+{
+    static constexpr unsigned long whiles[] = { 1, 1, 3, 20 };
+    Random random(next_seed());
+    std::vector<std::unique_ptr<DeviceMemoryOpen>> opened; /* once, not in each turn */
+    for (int device = 0; device < machine().devices; device++)
+        opened.push_back(std::make_unique<DeviceMemoryOpen>(device));
+    while (!reached(p)) {
+        std::vector<Stream *> able;
+        const auto consider = [&](const std::shared_ptr<Stream> &s) {
+            const bool waits = s->queue.empty() || !std::all_of(s->queue.front().after.begin(),
+                                                                s->queue.front().after.end(), reached);
+            if (!waits) able.push_back(s.get());
+        };
+        for (const auto &[device, s] : default_streams) consider(s);
+        for (const auto &[handle, s] : streams) consider(s);
+        if (std::find(able.begin(), able.end(), p.stream.get()) == able.end()) consider(p.stream);
+        if (able.empty()) return;
+        go_on(*able[random.below(able.size())], whiles[random.below(4)]);
+    }
+}
+
+}
+
+Work in_order(std::vector<Work> parts)
+{
+    class InOrder : public Running {
+    public:
+        explicit InOrder(const std::vector<Work> &parts) : parts_(parts) {}
+        bool go_on(unsigned long turns) override
+        {
+            while (part_ || next_ < parts_.size()) {
+                if (!part_) part_ = parts_[next_++]();
+                if (!part_) continue;
+                if (!part_->go_on(turns)) return false;
+                part_ = nullptr;
+                if (next_ < parts_.size()) return false; /* others may come in between */
+            }
+            return true;
+        }
+
+    private:
+        const std::vector<Work> parts_;
+        std::size_t next_ = 0;
+        std::unique_ptr<Running> part_;
+    };
+    return [parts = std::move(parts)] { return std::make_unique<InOrder>(parts); };
 }
 
 std::shared_ptr<Stream> find_stream(cudaStream_t handle)
@@ -126,19 +210,19 @@ std::shared_ptr<Stream> find_stream(cudaStream_t handle)
     return found == streams.end() ? nullptr : found->second;
 }
 
-bool is_capturing(const Stream &s) { return s.capture != nullptr; }
-cudaError_t enqueue(const std::shared_ptr<Stream> &s, Work work) { return enqueue_after(s, std::move(work), {}); }
+bool is_capturing(const Stream &s)
+{
+    return s.capture != nullptr;
+}
+cudaError_t enqueue(const std::shared_ptr<Stream> &s, Work work)
+{
+    return enqueue_after(s, std::move(work), {});
+}
 
 void drain(const Point &p)
 {
-    Stream &s = *p.stream;
-    while (s.done < p.position && !s.queue.empty()) {
-        const Stream::Item item = std::move(s.queue.front());
-        s.queue.pop_front();
-        for (const Point &before : item.after) drain(before);
-        item.work();
-        s.done++;
-    }
+    if (machine().overlap) drain_together(p);
+    else drain_alone(p);
 }
 
 void drain_device(int device)
@@ -158,12 +242,21 @@ std::vector<std::shared_ptr<Stream>> all_streams()
 
 cudaError_t refuse_while_capturing()
 {
+    cudaError_t e = cudaSuccess;
     for (const auto &[handle, s] : streams) {
-        if (!s->capture || s->capture->mode == cudaStreamCaptureModeRelaxed) continue;
-        if (s->capture->mode == cudaStreamCaptureModeThreadLocal && s->capture->thread != std::this_thread::get_id()) continue;
-        return spoil(*s->capture, cudaErrorStreamCaptureUnsupported);
+        if (s->capture && forbids_unsafe_calls(*s->capture))
+            e = spoil(*s->capture, cudaErrorStreamCaptureUnsupported);
     }
-    return cudaSuccess;
+    return e;
+}
+
+cudaError_t refuse_while_device_captures(int device)
+{
+    cudaError_t e = cudaSuccess;
+    for (const auto &[handle, s] : streams) {
+        if (s->capture && s->device == device) e = spoil(*s->capture, cudaErrorStreamCaptureUnsupported);
+    }
+    return e;
 }
 
 void count_streams(simt_live &live)
@@ -180,12 +273,15 @@ cudaError_t cudaDeviceSynchronize(void)
 {
     const Call call;
     if (call.refused()) return call.refused();
-    if (const cudaError_t e = refuse_while_capturing()) return call.done(e);
+    if (const cudaError_t e = refuse_while_device_captures(current_device())) return call.done(e);
     drain_device(current_device());
     return call.done(broken(current_device()));
 }
 
-cudaError_t cudaStreamCreate(cudaStream_t *out) { return cudaStreamCreateWithFlags(out, cudaStreamDefault); }
+cudaError_t cudaStreamCreate(cudaStream_t *out)
+{
+    return cudaStreamCreateWithFlags(out, cudaStreamDefault);
+}
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
 {
@@ -203,7 +299,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle)
     const Call call;
     const auto found = streams.find(handle);
     if (found == streams.end()) {
-        fault(to_string("cudaStreamDestroy of %p, which is no stream, or is destroyed already", static_cast<void *>(handle)));
+        fault(to_string("cudaStreamDestroy of %p, which is no stream, or is destroyed already",
+                        static_cast<void *>(handle)));
         return call.done(cudaErrorInvalidResourceHandle);
     }
     if (found->second->capture) spoil(*found->second->capture, cudaErrorStreamCaptureInvalidated);
@@ -219,6 +316,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle)
     const auto s = find_stream(handle);
     if (!s) return call.done(cudaErrorInvalidResourceHandle);
     if (s->capture) return call.done(spoil(*s->capture, cudaErrorStreamCaptureUnsupported));
+    if (const cudaError_t e = refuse_while_capturing()) return call.done(e);
     drain(end_of(s));
     return call.done(broken(s->device));
 }
@@ -230,6 +328,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle)
     const auto s = find_stream(handle);
     if (!s) return call.done(cudaErrorInvalidResourceHandle);
     if (s->capture) return call.done(spoil(*s->capture, cudaErrorStreamCaptureUnsupported));
+    if (const cudaError_t e = refuse_while_capturing()) return call.done(e);
     return poll(end_of(s));
 }
 
@@ -243,10 +342,13 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned
     if (!e->recorded) return cudaSuccess;
     if (e->capture) return call.done(join_capture(*s, *e));
     if (s->capture) return call.done(spoil(*s->capture, cudaErrorStreamCaptureIsolation));
-    return call.done(enqueue_after(s, [] {}, {e->point}));
+    return call.done(enqueue_after(s, at_once([] {}), { e->point }));
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t *out) { return cudaEventCreateWithFlags(out, cudaEventDefault); }
+cudaError_t cudaEventCreate(cudaEvent_t *out)
+{
+    return cudaEventCreateWithFlags(out, cudaEventDefault);
+}
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
 {
@@ -259,7 +361,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     const Call call;
     if (!find_event(event)) {
-        fault(to_string("cudaEventDestroy of %p, which is no event, or is destroyed already", static_cast<void *>(event)));
+        fault(to_string("cudaEventDestroy of %p, which is no event, or is destroyed already",
+                        static_cast<void *>(event)));
         return call.done(cudaErrorInvalidResourceHandle);
     }
     events.erase(event);
@@ -277,7 +380,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle)
     e->capture = s->capture;
     if (s->capture) return cudaSuccess;
     e->milliseconds = std::make_shared<double>(0.0);
-    const cudaError_t error = enqueue(s, [time = e->milliseconds] { *time = now(); });
+    const cudaError_t error = enqueue(s, at_once([time = e->milliseconds] { *time = now(); }));
     e->point = end_of(s);
     return call.done(error);
 }
@@ -289,6 +392,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     const CUevent_st *e = find_event(event);
     if (!e) return call.done(cudaErrorInvalidResourceHandle);
     if (e->capture) return call.done(cudaErrorCapturedEvent);
+    if (const cudaError_t refused = refuse_while_capturing()) return call.done(refused);
     return poll(e->point);
 }
 
@@ -299,6 +403,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
     const CUevent_st *e = find_event(event);
     if (!e) return call.done(cudaErrorInvalidResourceHandle);
     if (e->capture) return call.done(cudaErrorCapturedEvent);
+    if (const cudaError_t refused = refuse_while_capturing()) return call.done(refused);
     if (e->point.stream) drain(e->point);
     return call.done(broken(e->device));
 }

@@ -8,11 +8,22 @@
 #include <thread>
 #include <vector>
 
+#include "engine.h"
 #include "simt.h"
 
 namespace simt {
 
-using Work = std::function<void()>;
+/* Begins a piece of work; NULL: it is done, too. */
+using Work = std::function<std::unique_ptr<Running>()>;
+template <class F> Work at_once(F f)
+{
+    return [f] {
+        f();
+        return nullptr;
+    };
+}
+/* Pieces of work one after another. */
+Work in_order(std::vector<Work>);
 struct Stream;
 
 /* After so many pieces of work of the stream. */
@@ -36,9 +47,10 @@ struct Stream {
         std::vector<Point> after;
     };
     int device;
-    bool blocking;    /* keeps order with the device's default stream */
+    bool blocking; /* keeps order with the device's default stream */
     bool is_default;
     std::deque<Item> queue;
+    std::unique_ptr<Running> running; /* of the item at the queue's head */
     std::uint64_t queued = 0, done = 0;
     std::shared_ptr<Capture> capture;
 };
@@ -50,11 +62,16 @@ cudaStream_t handle_of(const Stream &);
 bool is_capturing(const Stream &);
 /* Queues, captures or runs the work. */
 cudaError_t enqueue(const std::shared_ptr<Stream> &, Work);
-/* Runs what is queued up to there, and first what that has to wait for. */
+/* Runs what is queued up to there, and first what that has to wait for. Where streams overlap, other work
+ * goes on, too. */
 void drain(const Point &);
 void drain_device(int device);
-/* For calls that a capture elsewhere forbids: the error, and the capture is spoilt. */
+/* Does the capture forbid the calling thread calls that CUDA names potentially unsafe? */
+bool forbids_unsafe_calls(const Capture &);
+/* For such calls: the error, after which the captures that forbid them are spoilt. */
 cudaError_t refuse_while_capturing();
+/* The same for a call that no capture on the device allows, in whatever mode. */
+cudaError_t refuse_while_device_captures(int device);
 void count_streams(simt_live &);
 void count_graphs(simt_live &);
 

@@ -51,7 +51,8 @@ void read_symbols(const std::vector<char> &file, Module &m)
     const ElfW(Shdr) *sections = head ? at<ElfW(Shdr)>(file, head->e_shoff, head->e_shnum) : nullptr;
     for (int i = 0; sections && i < head->e_shnum; i++) {
         if (sections[i].sh_type != SHT_SYMTAB || sections[i].sh_link >= head->e_shnum) continue;
-        const std::size_t count = sections[i].sh_size / sizeof(ElfW(Sym)), names = sections[sections[i].sh_link].sh_offset;
+        const std::size_t count = sections[i].sh_size / sizeof(ElfW(Sym)),
+                          names = sections[sections[i].sh_link].sh_offset;
         const ElfW(Sym) *symbols = at<ElfW(Sym)>(file, sections[i].sh_offset, count);
         for (std::size_t k = 0; symbols && k < count; k++) {
             const char *name = at<char>(file, names + symbols[k].st_name);
@@ -59,12 +60,13 @@ void read_symbols(const std::vector<char> &file, Module &m)
             if (!name || symbols[k].st_shndx == SHN_UNDEF) continue;
             if (type == STT_FUNC) m.functions.emplace_back(symbols[k].st_value, name);
             if (type == STT_TLS && std::strncmp(name, "_ZZ", 3) == 0) {
-                m.locals.push_back({name, symbols[k].st_value, symbols[k].st_size});
+                m.locals.push_back({ name, symbols[k].st_value, symbols[k].st_size });
             }
         }
     }
     std::sort(m.functions.begin(), m.functions.end());
-    std::sort(m.locals.begin(), m.locals.end(), [](const Local &a, const Local &b) { return a.offset < b.offset; });
+    std::sort(m.locals.begin(), m.locals.end(),
+              [](const Local &a, const Local &b) { return a.offset < b.offset; });
 }
 
 }
@@ -72,7 +74,7 @@ void read_symbols(const std::vector<char> &file, Module &m)
 const Module &module_of(const void *function)
 {
     static auto &modules = *new std::map<std::string, Module>;
-    Search s = {reinterpret_cast<std::size_t>(function), "", 0, 0, false};
+    Search s = { reinterpret_cast<std::size_t>(function), "", 0, 0, false };
     dl_iterate_phdr(visit, &s);
     const auto known = modules.find(s.path);
     if (known != modules.end()) return known->second;
@@ -82,7 +84,8 @@ const Module &module_of(const void *function)
     std::ifstream in(s.path, std::ios::binary);
     read_symbols(std::vector<char>(std::istreambuf_iterator<char>(in), {}), m);
     if (m.functions.empty()) {
-        fprintf(stderr, "simt: %s has no symbol table, which the emulator needs to find shared memory\n", s.path.c_str());
+        fprintf(stderr, "simt: %s has no symbol table, which the emulator needs to find shared memory\n",
+                s.path.c_str());
         abort();
     }
     return m;
@@ -93,13 +96,15 @@ char *tls_of(const Module &m)
     struct Find {
         std::size_t number;
         void *data;
-    } find = {m.tls_number, nullptr};
-    dl_iterate_phdr([](dl_phdr_info *info, std::size_t, void *data) {
-        Find &f = *static_cast<Find *>(data);
-        if (info->dlpi_tls_modid != f.number) return 0;
-        f.data = info->dlpi_tls_data;
-        return 1;
-    }, &find);
+    } find = { m.tls_number, nullptr };
+    dl_iterate_phdr(
+        [](dl_phdr_info *info, std::size_t, void *data) {
+            Find &f = *static_cast<Find *>(data);
+            if (info->dlpi_tls_modid != f.number) return 0;
+            f.data = info->dlpi_tls_data;
+            return 1;
+        },
+        &find);
     return static_cast<char *>(find.data);
 }
 
@@ -107,7 +112,8 @@ std::string mangled_name(const void *function)
 {
     const Module &m = module_of(function);
     const std::size_t value = reinterpret_cast<std::size_t>(function) - m.base;
-    const auto found = std::lower_bound(m.functions.begin(), m.functions.end(), std::make_pair(value, std::string()));
+    const auto found =
+        std::lower_bound(m.functions.begin(), m.functions.end(), std::make_pair(value, std::string()));
     return found != m.functions.end() && found->first == value ? found->second : "";
 }
 
@@ -115,7 +121,8 @@ std::string readable_name(const void *function)
 {
     const std::string name = mangled_name(function);
     int status = 0;
-    const std::unique_ptr<char, void (*)(void *)> readable(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), free);
+    const std::unique_ptr<char, void (*)(void *)> readable(
+        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), free);
     if (readable) return readable.get();
     if (!name.empty()) return name;
     char address[32];

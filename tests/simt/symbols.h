@@ -8,15 +8,15 @@
 namespace simt {
 
 struct Local {
-    std::string name;   /* mangled: _ZZ, the function's name without its _Z, E, its own name */
+    std::string name; /* mangled: _ZZ, the function's name without its _Z, E, its own name */
     std::size_t offset, bytes;
 };
 
 /* A program or shared library in memory. */
 struct Module {
-    std::size_t base = 0;      /* what is added to its symbols' values */
+    std::size_t base = 0; /* what is added to its symbols' values */
     std::size_t tls_number = 0;
-    std::vector<Local> locals;  /* by offset in the module's thread-local storage */
+    std::vector<Local> locals; /* by offset in the module's thread-local storage */
     std::vector<std::pair<std::size_t, std::string>> functions;
 };
 

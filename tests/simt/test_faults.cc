@@ -10,7 +10,8 @@
 static constexpr std::uint64_t seeds = 20;
 
 template <class... P, class... A>
-static cudaError_t launch(unsigned blocks, unsigned threads, std::size_t shared, void (*kernel)(P...), A &&...args)
+static cudaError_t launch(unsigned blocks, unsigned threads, std::size_t shared, void (*kernel)(P...),
+                          A &&...args)
 {
     const cudaError_t e = spx_launch(spx_launch_config(blocks, threads, shared, nullptr), kernel, args...);
     return e ? e : cudaDeviceSynchronize();
@@ -115,13 +116,22 @@ __global__ static void shuffle_exited(unsigned others_first)
     if (threadIdx.x != 5) __shfl_sync(0xffffffffu, 1, 0);
 }
 
-__global__ static void not_in_own_mask() { __ballot_sync(0xfffffffeu, 1); }
+__global__ static void not_in_own_mask()
+{
+    __ballot_sync(0xfffffffeu, 1);
+}
 __global__ static void reads_unnamed()
 {
     if (threadIdx.x < 16) __shfl_sync(0x0000ffffu, 1, 20);
 }
-__global__ static void reads_missing() { __shfl_sync(0xffffffffu, 1, 20); }
-__global__ static void odd_width() { __shfl_sync(0xffffffffu, 1, 0, 12); }
+__global__ static void reads_missing()
+{
+    __shfl_sync(0xffffffffu, 1, 20);
+}
+__global__ static void odd_width()
+{
+    __shfl_sync(0xffffffffu, 1, 0, 12);
+}
 __global__ static void two_operations()
 {
     if (threadIdx.x % 2) __ballot_sync(0xffffffffu, 1);
@@ -152,7 +162,8 @@ __global__ static void spin(unsigned *flag)
 }
 
 template <class... P, class... A>
-static void fails(const std::vector<const char *> &words, unsigned blocks, unsigned threads, void (*kernel)(P...), A &&...args)
+static void fails(const std::vector<const char *> &words, unsigned blocks, unsigned threads,
+                  void (*kernel)(P...), A &&...args)
 {
     for (std::uint64_t seed = 0; seed < seeds; seed++) {
         simt_seed(seed);
@@ -170,21 +181,26 @@ static void fails(const std::vector<const char *> &words, unsigned blocks, unsig
 static void test_warp_faults(void **)
 {
     for (unsigned others_first = 0; others_first < 2; others_first++) {
-        fails({"lane 5", "exit", "__shfl with mask 0xffffffff at", "test_faults.cc:", "in kernel shuffle_exited(unsigned int)",
-               "block (0,0,0), thread ("}, 1, 32, shuffle_exited, others_first);
+        fails({ "lane 5", "exit", "__shfl with mask 0xffffffff at",
+                "test_faults.cc:", "in kernel shuffle_exited(unsigned int)", "block (0,0,0), thread (" },
+              1, 32, shuffle_exited, others_first);
     }
-    fails({"lane 0 is not in the mask of its own __ballot_sync", "in kernel not_in_own_mask()"}, 2, 32, not_in_own_mask);
-    fails({"reads lane 20, which the mask does not name"}, 1, 32, reads_unnamed);
-    fails({"reads lane 20, which the block does not have"}, 1, 16, reads_missing);
-    fails({"a shuffle of width 12"}, 1, 32, odd_width);
-    fails({"wait for each other in different operations", "__any_sync", "__ballot_sync"}, 1, 32, two_operations);
+    fails({ "lane 0 is not in the mask of its own __ballot_sync", "in kernel not_in_own_mask()" }, 2, 32,
+          not_in_own_mask);
+    fails({ "reads lane 20, which the mask does not name" }, 1, 32, reads_unnamed);
+    fails({ "reads lane 20, which the block does not have" }, 1, 16, reads_missing);
+    fails({ "a shuffle of width 12" }, 1, 32, odd_width);
+    fails({ "wait for each other in different operations", "__any_sync", "__ballot_sync" }, 1, 32,
+          two_operations);
 }
 
 static void test_barrier_faults(void **)
 {
-    fails({"divergent barrier", "test_faults.cc:", "in kernel two_barriers()", "block (", "thread ("}, 3, 64, two_barriers);
-    fails({"deadlock", "waits at the barrier at", "waits in a warp operation at", "in kernel barrier_and_warp()"}, 3, 32,
-          barrier_and_warp);
+    fails({ "divergent barrier", "test_faults.cc:", "in kernel two_barriers()", "block (", "thread (" }, 3,
+          64, two_barriers);
+    fails({ "deadlock", "waits at the barrier at", "waits in a warp operation at",
+            "in kernel barrier_and_warp()" },
+          3, 32, barrier_and_warp);
     const Array<int> y(1, 0);
     assert_cuda(launch(1, 64, 0, barrier_without_some, y));
     assert_int_equal(y.host()[0], 1);
@@ -264,7 +280,7 @@ static void test_unsynchronised_copy(void **)
     assert_true(y == std::vector<int>(64, 7));
 
     assert_cuda(cudaMemcpyAsync(x, y.data(), 256, cudaMemcpyHostToDevice, stream));
-    y.assign(64, 8);    /* too early */
+    y.assign(64, 8); /* too early */
     assert_cuda(cudaStreamSynchronize(stream));
     simt_defer(0);
     assert_int_equal(x.host()[0], 8);
@@ -301,8 +317,14 @@ static void test_streams_out_of_order(void **)
 struct Hidden {
     const int *x;
 };
-__global__ static void read_at(Hidden h, int at, int *y) { y[0] = h.x[at]; }
-__global__ static void write_shared(int at) { spx_dynamic_shared<int>()[at] = 1; }
+__global__ static void read_at(Hidden h, int at, int *y)
+{
+    y[0] = h.x[at];
+}
+__global__ static void write_shared(int at)
+{
+    spx_dynamic_shared<int>()[at] = 1;
+}
 
 static void die_of_a_fault()
 {
@@ -313,7 +335,7 @@ static void die_of_a_fault()
 static void die_past_the_end()
 {
     const Array<int> x(5, 1), y(1);
-    launch(1, 1, 0, read_at, Hidden{x}, 5, y);
+    launch(1, 1, 0, read_at, Hidden{ x }, 5, y);
 }
 
 static void die_after_free()
@@ -322,7 +344,7 @@ static void die_after_free()
     int *x = nullptr;
     cudaMalloc(&x, 20);
     cudaFree(x);
-    launch(1, 1, 0, read_at, Hidden{x}, 0, y);
+    launch(1, 1, 0, read_at, Hidden{ x }, 0, y);
 }
 
 static void die_before_allocation()
@@ -333,17 +355,35 @@ static void die_before_allocation()
     simt_defer(1);
     int *x = nullptr;
     cudaMallocAsync(&x, 20, stream);
-    launch(1, 1, 0, read_at, Hidden{x}, 0, y);    /* in another stream */
+    launch(1, 1, 0, read_at, Hidden{ x }, 0, y); /* in another stream */
+}
+
+/* Memory of a pool goes back at once, whatever is queued. */
+static void die_freed_under_work()
+{
+    const Array<int> y(1);
+    cudaStream_t stream;
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    int *x = nullptr;
+    cudaMallocAsync(&x, 20, stream);
+    cudaStreamSynchronize(stream);
+    simt_defer(1);
+    spx_launch(spx_launch_config(1, 1, 0, stream), read_at, Hidden{ x }, 0, y);
+    cudaFree(x);
+    cudaStreamSynchronize(stream);
 }
 
 static void die_on_the_host()
 {
     const Array<int> x(5, 1), y(1);
-    launch(1, 1, 0, read_at, Hidden{x}, 0, y);
+    launch(1, 1, 0, read_at, Hidden{ x }, 0, y);
     if (x[3] == 1) puts("not reached");
 }
 
-static void die_past_shared() { launch(1, 1, 40, write_shared, 10); }
+static void die_past_shared()
+{
+    launch(1, 1, 40, write_shared, 10);
+}
 
 static void expect(void (*program)(), const std::vector<const char *> &words)
 {
@@ -355,18 +395,20 @@ static void expect(void (*program)(), const std::vector<const char *> &words)
 
 static void test_abort(void **)
 {
-    expect(die_of_a_fault, {"simt: fault: lane 0 is not in the mask", "in kernel not_in_own_mask(), block (", "thread (0,0,0)"});
+    expect(die_of_a_fault, { "simt: fault: lane 0 is not in the mask", "in kernel not_in_own_mask(), block (",
+                             "thread (0,0,0)" });
 }
 
 static void test_asan(void **)
 {
     if (!simt::has_asan) skip();
-    expect(die_past_the_end,
-           {"heap-buffer-overflow", "READ of size 4", "in kernel read_at(Hidden, int, int*), block (0,0,0), thread (0,0,0)"});
-    expect(die_after_free, {"heap-use-after-free", "in kernel read_at"});
-    expect(die_before_allocation, {"use-after-poison", "in kernel read_at"});
-    expect(die_on_the_host, {"use-after-poison"});
-    expect(die_past_shared, {"heap-buffer-overflow", "WRITE of size 4", "in kernel write_shared(int)"});
+    expect(die_past_the_end, { "heap-buffer-overflow", "READ of size 4",
+                               "in kernel read_at(Hidden, int, int*), block (0,0,0), thread (0,0,0)" });
+    expect(die_after_free, { "heap-use-after-free", "in kernel read_at" });
+    expect(die_freed_under_work, { "heap-use-after-free", "in kernel read_at" });
+    expect(die_before_allocation, { "use-after-poison", "in kernel read_at" });
+    expect(die_on_the_host, { "use-after-poison" });
+    expect(die_past_shared, { "heap-buffer-overflow", "WRITE of size 4", "in kernel write_shared(int)" });
 }
 
 int main()

@@ -144,7 +144,8 @@ static void test_shared_memory(void **)
 {
     std::vector<int> x(3000);
     std::vector<unsigned> expected(16);
-    for (std::size_t i = 0; i < x.size(); i++) expected[static_cast<std::size_t>(x[i] = static_cast<int>(i * 7 % 31)) & 15]++;
+    for (std::size_t i = 0; i < x.size(); i++)
+        expected[static_cast<std::size_t>(x[i] = static_cast<int>(i * 7 % 31)) & 15]++;
     const Array<int> dx(x);
     std::vector<int4> quads(256);
     for (int i = 0; i < 256; i++) quads[static_cast<std::size_t>(i)] = make_int4(i, -i, 2 * i, 7);
@@ -173,7 +174,7 @@ static void test_atomics(void **)
         const Array<float> f(1, 0.0f);
         launch(3, 32, 0, atomics, a, b, c, d, f);
         const std::vector<unsigned> got = a.host();
-        const unsigned expected[] = {192, 905, 95, 0xffffffffu, 0xffff0000u, 6, 0xffffffffu, 288};
+        const unsigned expected[] = { 192, 905, 95, 0xffffffffu, 0xffff0000u, 6, 0xffffffffu, 288 };
         for (std::size_t i = 0; i < 8; i++) assert_int_equal(got[i], expected[i]);
         for (std::size_t i = 8; i < got.size(); i++) assert_int_equal(got[i], 1);
         assert_int_equal(b.host()[1], -95);
@@ -191,7 +192,7 @@ static void test_barriers(void **)
     for (std::uint64_t seed = 0; seed < seeds; seed++) {
         simt_seed(seed);
         launch(3, 64, 0, barriers, dx, dy);
-        assert_true((dy.host() == std::vector<int>{64 * 4 + 3, 4 + 2, 0}));
+        assert_true((dy.host() == std::vector<int>{ 64 * 4 + 3, 4 + 2, 0 }));
     }
 }
 
@@ -233,7 +234,8 @@ static void test_functions_of_one_thread(void **)
     assert_true(__funnelshift_l(0x80000001u, 0x12345678u, 4) == 0x23456788u);
     assert_true(__funnelshift_r(0x80000001u, 0x12345678u, 4) == 0x88000000u);
     assert_true(__umulhi(0x80000000u, 6u) == 3 && __mulhi(-(1 << 30), 8) == -2);
-    assert_true(__double_as_longlong(1.0) == 0x3ff0000000000000ll && __longlong_as_double(0x4000000000000000ll) == 2.0);
+    assert_true(__double_as_longlong(1.0) == 0x3ff0000000000000ll &&
+                __longlong_as_double(0x4000000000000000ll) == 2.0);
     assert_true(__hiloint2double(__double2hiint(-3.25), __double2loint(-3.25)) == -3.25);
     assert_true(__float_as_uint(1.0f) == 0x3f800000u && __uint_as_float(0x40000000u) == 2.0f);
     assert_true(min(3, 4) == 3 && max(2.5, 1.0) == 2.5 && min(7ll, 5) == 5);
@@ -251,7 +253,8 @@ static void test_host_threads(void **)
         right = right && cudaMemcpy(x, ones.data(), 8000, cudaMemcpyHostToDevice) == cudaSuccess &&
                 cudaMemset(y, 0, 8000) == cudaSuccess;
         const cudaLaunchConfig_t config = spx_launch_config(8, 128, 0, nullptr);
-        for (int i = 0; i < 20; i++) right = right && spx_launch(config, axpy<double>, 1000, device + 1, x, y) == cudaSuccess;
+        for (int i = 0; i < 20; i++)
+            right = right && spx_launch(config, axpy<double>, 1000, device + 1, x, y) == cudaSuccess;
         right = right && cudaMemcpy(out.data(), y, 8000, cudaMemcpyDeviceToHost) == cudaSuccess;
         right = right && out == std::vector<double>(1000, 20.0 * (device + 1));
         cudaFree(x);

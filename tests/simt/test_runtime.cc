@@ -8,7 +8,8 @@
 static void assert_nothing_lives()
 {
     const simt_live live = simt_live_now();
-    assert_int_equal(live.allocations + live.bytes + live.streams + live.events + live.graphs + live.pools, 0);
+    assert_int_equal(live.allocations + live.bytes + live.streams + live.events + live.graphs + live.pools,
+                     0);
 }
 
 static void test_devices(void **)
@@ -38,7 +39,7 @@ static void test_devices(void **)
     assert_error(cudaErrorNoDevice, cudaMalloc(&x, 8));
     assert_cuda(cudaDriverGetVersion(&value));
     assert_int_equal(value, 0);
-    simt_machine(2, 2, std::size_t{1} << 30);
+    simt_machine(2, 2, std::size_t{ 1 } << 30);
     cudaGetLastError();
     assert_string_equal(cudaGetErrorName(cudaErrorNoDevice), "cudaErrorNoDevice");
     assert_string_equal(cudaGetErrorString(static_cast<cudaError_t>(1010)), "unrecognized error code");
@@ -62,14 +63,16 @@ static void test_two_devices(void **)
                  spx_launch(spx_launch_config(1, 128, 0, streams[0]), axpy<double>, 100, 1, x[1], y[1]));
     for (int d = 0; d < 2; d++) {
         assert_cuda(cudaSetDevice(d));
-        assert_cuda(spx_launch(spx_launch_config(1, 128, 0, streams[d]), axpy<double>, 100, d + 2, x[d], y[d]));
+        assert_cuda(
+            spx_launch(spx_launch_config(1, 128, 0, streams[d]), axpy<double>, 100, d + 2, x[d], y[d]));
         std::vector<double> out(100);
         assert_cuda(cudaMemcpyAsync(out.data(), y[d], 800, cudaMemcpyDeviceToHost, streams[d]));
         assert_cuda(cudaStreamSynchronize(streams[d]));
         assert_true(out == std::vector<double>(100, d + 2));
         cudaPointerAttributes a;
         assert_cuda(cudaPointerGetAttributes(&a, y[d] + 99));
-        assert_true(a.type == cudaMemoryTypeDevice && a.device == d && a.devicePointer == y[d] + 99 && !a.hostPointer);
+        assert_true(a.type == cudaMemoryTypeDevice && a.device == d && a.devicePointer == y[d] + 99 &&
+                    !a.hostPointer);
         assert_cuda(cudaPointerGetAttributes(&a, out.data()));
         assert_int_equal(a.type, cudaMemoryTypeUnregistered);
         assert_cuda(cudaFree(x[d]));
@@ -101,7 +104,7 @@ static void test_memory(void **)
     assert_cuda(cudaFree(x));
     assert_cuda(cudaFree(managed));
     assert_cuda(cudaFreeHost(host));
-    simt_machine(2, 2, std::size_t{1} << 30);
+    simt_machine(2, 2, std::size_t{ 1 } << 30);
     cudaGetLastError();
     assert_nothing_lives();
 }
@@ -116,7 +119,8 @@ static void test_copy_2d(void **)
         assert_cuda(cudaMemcpy2DAsync(out.data(), 12, x + 1, 20, 12, 4, cudaMemcpyDeviceToHost));
         assert_cuda(cudaDeviceSynchronize());
         for (std::size_t i = 0; i < 12; i++) assert_int_equal(out[i], i / 3 * 5 + 1 + i % 3);
-        assert_error(cudaErrorInvalidValue, cudaMemcpy2DAsync(x, 20, in.data(), 16, 20, 4, cudaMemcpyHostToDevice));
+        assert_error(cudaErrorInvalidValue,
+                     cudaMemcpy2DAsync(x, 20, in.data(), 16, 20, 4, cudaMemcpyHostToDevice));
     }
     cudaGetLastError();
     assert_nothing_lives();
@@ -126,7 +130,7 @@ static void test_pools(void **)
 {
     cudaMemPoolProps props = {};
     props.allocType = cudaMemAllocationTypePinned;
-    props.location = {cudaMemLocationTypeDevice, 1};
+    props.location = { cudaMemLocationTypeDevice, 1 };
     cudaMemPool_t pool, other;
     cudaStream_t stream;
     std::uint64_t threshold = 1 << 20, used = 0;
@@ -277,7 +281,8 @@ static void test_functions(void **)
     assert_cuda(cudaFuncGetAttributes(&a, histogram));
     assert_int_equal(a.sharedSizeBytes, 64);
     assert_int_equal(a.maxDynamicSharedSizeBytes, 48 * 1024 - 64);
-    assert_error(cudaErrorInvalidDeviceFunction, cudaFuncGetAttributes(&a, static_cast<const void *>(&blocks)));
+    assert_error(cudaErrorInvalidDeviceFunction,
+                 cudaFuncGetAttributes(&a, static_cast<const void *>(&blocks)));
     assert_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, histogram, 256, 0));
     assert_int_equal(blocks, 8);
     assert_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, histogram, 32, 0));
@@ -310,7 +315,8 @@ static cudaError_t use_device(double *result)
     if (!e) e = cudaMallocAsync(&y, 8, stream);
     if (!e) e = cudaMemcpyAsync(x, &one, 8, cudaMemcpyHostToDevice, stream);
     if (!e) e = cudaMemsetAsync(y, 0, 8, stream);
-    for (int i = 0; !e && i < 2; i++) e = spx_launch(spx_launch_config(1, 32, 0, stream), axpy<double>, 1, 3.0, x, y);
+    for (int i = 0; !e && i < 2; i++)
+        e = spx_launch(spx_launch_config(1, 32, 0, stream), axpy<double>, 1, 3.0, x, y);
     if (!e) e = cudaMemcpyAsync(result, y, 8, cudaMemcpyDeviceToHost, stream);
     if (!e) e = cudaStreamSynchronize(stream);
     cudaError_t last = cudaSuccess;

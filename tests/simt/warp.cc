@@ -1,4 +1,5 @@
-/* Warp operations: who has to come, what is wrong with who comes, and each lane's result when all have come. */
+/* Warp operations: who has to come, what is wrong with who comes, and each lane's result when all have
+ * come. */
 #include "engine.h"
 
 namespace simt {
@@ -6,18 +7,21 @@ namespace {
 
 const char *name_of(Warp op)
 {
-    static const char *const names[] = {"__syncwarp",        "__shfl",
-                                        "__ballot_sync",     "__any_sync",
-                                        "__all_sync",        "__match_any_sync",
-                                        "__match_all_sync",  "__reduce_add_sync",
-                                        "__reduce_min_sync", "__reduce_min_sync",
-                                        "__reduce_max_sync", "__reduce_max_sync",
-                                        "__reduce_and_sync", "__reduce_or_sync",
-                                        "__reduce_xor_sync"};
+    static const char *const names[] = { "__syncwarp",        "__shfl",
+                                         "__ballot_sync",     "__any_sync",
+                                         "__all_sync",        "__match_any_sync",
+                                         "__match_all_sync",  "__reduce_add_sync",
+                                         "__reduce_min_sync", "__reduce_min_sync",
+                                         "__reduce_max_sync", "__reduce_max_sync",
+                                         "__reduce_and_sync", "__reduce_or_sync",
+                                         "__reduce_xor_sync" };
     return names[static_cast<int>(op)];
 }
 
-bool waits(const Thread &t) { return t.state == Thread::State::in_warp_operation; }
+bool waits(const Thread &t)
+{
+    return t.state == Thread::State::in_warp_operation;
+}
 
 std::string describe(const Thread &t)
 {
@@ -26,7 +30,7 @@ std::string describe(const Thread &t)
 
 struct Lanes {
     Thread *first;
-    unsigned count, mask;   /* of the operation, without lanes that the block does not have */
+    unsigned count, mask; /* of the operation, without lanes that the block does not have */
     template <class Do> void each(Do act) const
     {
         for (unsigned i = 0; i < count; i++) {
@@ -39,7 +43,7 @@ Lanes lanes_of(Thread &t)
 {
     unsigned count = 0;
     Thread *first = warp_of(t, &count);
-    return {first, count, t.mask & (count == warp_size ? ~0u : (1u << count) - 1)};
+    return { first, count, t.mask & (count == warp_size ? ~0u : (1u << count) - 1) };
 }
 
 std::uint64_t combine(Warp op, std::uint64_t a, std::uint64_t b)
@@ -63,9 +67,10 @@ void shuffle_all(const Lanes &lanes)
     lanes.each([&](unsigned i, Thread &t) {
         const auto source = static_cast<unsigned>(t.source);
         if (source >= lanes.count || !(lanes.mask >> source & 1)) {
-            fault(&t, to_string("lane %u reads lane %u, which %s, in ", i, source,
-                                source >= lanes.count ? "the block does not have" : "the mask does not name") +
-                          describe(t));
+            fault(&t,
+                  to_string("lane %u reads lane %u, which %s, in ", i, source,
+                            source >= lanes.count ? "the block does not have" : "the mask does not name") +
+                      describe(t));
         }
         t.result = lanes.first[source].operand;
     });
@@ -75,7 +80,8 @@ void match_all(const Lanes &lanes)
 {
     lanes.each([&](unsigned, Thread &t) {
         t.result = 0;
-        lanes.each([&](unsigned k, Thread &other) { t.result |= std::uint64_t{other.operand == t.operand} << k; });
+        lanes.each(
+            [&](unsigned k, Thread &other) { t.result |= std::uint64_t{ other.operand == t.operand } << k; });
         if (t.operation == Warp::match_all && t.result != lanes.mask) t.result = 0;
     });
 }
@@ -86,7 +92,7 @@ std::uint64_t common_result(Warp op, const Lanes &lanes)
     std::uint64_t votes = 0, sum = 0;
     bool first = true;
     lanes.each([&](unsigned i, Thread &t) {
-        votes |= std::uint64_t{t.operand != 0} << i;
+        votes |= std::uint64_t{ t.operand != 0 } << i;
         sum = first ? t.operand : combine(op, sum, t.operand);
         first = false;
     });
@@ -123,16 +129,18 @@ std::uint64_t warp_operation(Warp op, unsigned mask, std::uint64_t value, int so
     self.mask = mask;
     self.operand = value;
     self.source = source;
-    if (!(mask & self_bit)) fault(to_string("lane %d is not in the mask of its own ", lane()) + describe(self));
+    if (!(mask & self_bit))
+        fault(to_string("lane %d is not in the mask of its own ", lane()) + describe(self));
     const Lanes lanes = lanes_of(self);
     bool complete_now = true;
     lanes.each([&](unsigned i, Thread &t) {
         if (&t == &self) return;
-        if (t.state == Thread::State::exited) fault(to_string("lane %u has exited, but is named in ", i) + describe(self));
+        if (t.state == Thread::State::exited)
+            fault(to_string("lane %u has exited, but is named in ", i) + describe(self));
         const bool same = waits(t) && t.operation == op && t.mask == mask;
         if (waits(t) && !same && (t.mask & self_bit)) {
-            fault(to_string("lanes %d and %u wait for each other in different operations: ", lane(), i) + describe(self) +
-                  ", and " + describe(t));
+            fault(to_string("lanes %d and %u wait for each other in different operations: ", lane(), i) +
+                  describe(self) + ", and " + describe(t));
         }
         complete_now = complete_now && same;
     });
@@ -145,7 +153,8 @@ std::uint64_t warp_operation(Warp op, unsigned mask, std::uint64_t value, int so
 void check_width(int width, Site site)
 {
     if (width < 1 || width > 32 || (width & (width - 1)) != 0) {
-        fault(to_string("a shuffle of width %d, which is no power of two up to 32, at ", width) + to_string(site));
+        fault(to_string("a shuffle of width %d, which is no power of two up to 32, at ", width) +
+              to_string(site));
     }
 }
 
@@ -155,7 +164,8 @@ void check_exit(Thread &exiting)
     Thread *first = warp_of(exiting, &count);
     for (unsigned i = 0; i < count; i++) {
         if (!waits(first[i]) || !(first[i].mask >> (exiting.number % warp_size) & 1)) continue;
-        fault(to_string("lane %u exits while lane %u waits for it in ", exiting.number % warp_size, i) + describe(first[i]));
+        fault(to_string("lane %u exits while lane %u waits for it in ", exiting.number % warp_size, i) +
+              describe(first[i]));
     }
 }
 

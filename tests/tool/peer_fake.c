@@ -1,4 +1,5 @@
-/* A peer for the tests of `spmvx bench`: methods that are right, wrong, unsuited and failing. */
+/* Peers for the tests of `spmvx bench`: methods that are right, unsuited, out of memory and failing; and,
+ * with PEER_TEST_BAD, one that is wrong. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -37,6 +38,13 @@ static int open_unsuited(const peer_method *method, const peer_matrix *m, void *
     return PEER_UNSUPPORTED;
 }
 
+static int open_failing(const peer_method *method, const peer_matrix *m, void **out, peer_error *error)
+{
+    (void)method, (void)m, (void)out;
+    snprintf(error->text, sizeof error->text, "this peer finds no memory");
+    return PEER_FAILED;
+}
+
 static int mul(void *arg, double alpha, const void *x, double beta, void *y, peer_error *error)
 {
     (void)error;
@@ -44,11 +52,13 @@ static int mul(void *arg, double alpha, const void *x, double beta, void *y, pee
     const peer_matrix *m = &h->copy;
     for (int64_t r = 0; r < m->nrows; r++) {
         const int64_t from = m->ptr_bits == 64 ? ((const int64_t *)m->ptr)[r] : ((const int32_t *)m->ptr)[r];
-        const int64_t to = m->ptr_bits == 64 ? ((const int64_t *)m->ptr)[r + 1] : ((const int32_t *)m->ptr)[r + 1];
+        const int64_t to =
+            m->ptr_bits == 64 ? ((const int64_t *)m->ptr)[r + 1] : ((const int32_t *)m->ptr)[r + 1];
         double sum = h->bias;
         for (int64_t k = from; k < to; k++)
-            sum += m->val_bits == 64 ? ((const double *)m->val)[k] * ((const double *)x)[m->col[k]]
-                                     : (double)((const float *)m->val)[k] * (double)((const float *)x)[m->col[k]];
+            sum += m->val_bits == 64
+                       ? ((const double *)m->val)[k] * ((const double *)x)[m->col[k]]
+                       : (double)((const float *)m->val)[k] * (double)((const float *)x)[m->col[k]];
         if (m->val_bits == 64) ((double *)y)[r] = alpha * sum + (beta != 0 ? beta * ((double *)y)[r] : 0);
         else ((float *)y)[r] = (float)(alpha * sum + (beta != 0 ? beta * (double)((float *)y)[r] : 0));
     }
@@ -70,20 +80,33 @@ static size_t bytes(void *arg)
 
 #ifndef PEER_TEST_BAD
 static const peer_method methods[] = {
-    { .name = "fake-right", .summary = "row by row", .open = open_right, .mul = mul, .bytes = bytes, .close = free },
+    { .name = "fake-right",
+      .summary = "row by row",
+      .open = open_right,
+      .mul = mul,
+      .bytes = bytes,
+      .close = free },
     { .name = "fake-unsuited", .summary = "serves nobody", .open = open_unsuited, .mul = mul, .close = free },
+    { .name = "fake-memory", .summary = "is not set up", .open = open_failing, .mul = mul, .close = free },
+    { .name = "fake-failing",
+      .summary = "does not multiply",
+      .open = open_right,
+      .mul = fail,
+      .close = free },
 };
 #else
 static const peer_method methods[] = {
     { .name = "fake-wrong", .summary = "half too much", .open = open_wrong, .mul = mul, .close = free },
-    { .name = "fake-failing", .summary = "does not multiply", .open = open_right, .mul = fail, .close = free },
 };
 #endif
 
 const peer_library *spmvx_peer(void)
 {
-    static const peer_library library = { .interface_version = PEER_INTERFACE, .name = "fake", .version = "1.2", .count = sizeof methods / sizeof *methods,
+    static const peer_library library = { .interface_version = PEER_INTERFACE,
+                                          .name = "fake",
+                                          .version = "1.2",
+                                          .count = sizeof methods / sizeof *methods,
                                           .methods = methods };
-    (void)open_right, (void)open_wrong, (void)open_unsuited, (void)fail, (void)bytes;
+    (void)open_right, (void)open_wrong, (void)open_unsuited, (void)open_failing, (void)fail, (void)bytes;
     return &library;
 }

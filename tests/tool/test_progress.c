@@ -25,7 +25,8 @@ static void shares(void **state)
     assert_string_equal(line("a.mtx", 0, 2000000, 35), "a.mtx [...........]   0% of 2.0 MB");
     assert_string_equal(line("a.mtx", 999999, 2000000, 34), "a.mtx [####......]  49% of 2.0 MB");
     assert_string_equal(line("a.mtx", 2000000, 2000000, 34), "a.mtx [##########] 100% of 2.0 MB");
-    assert_string_equal(line("a.mtx", 3, 2, 34), "a.mtx [##########] 100% of 0.0 MB");   /* a file that grew */
+    /* a file that grew */
+    assert_string_equal(line("a.mtx", 3, 2, 34), "a.mtx [##########] 100% of 0.0 MB");
     assert_string_equal(line("a.mtx", 0, 0, 34), "a.mtx [##########] 100% of 0.0 MB");
     assert_string_equal(line("a.mtx", 123456789, -1, 80), "a.mtx 123.5 MB");
 }
@@ -34,13 +35,14 @@ static void names(void **state)
 {
     (void)state;
     assert_string_equal(line("a\033[31m\177.mtx", 1000000, -1, 80), "a?[31m?.mtx 1.0 MB");
-    assert_string_equal(line("\303\244\303\266\303\274.mtx", 1000000, -1, 13), "\303\274.mtx 1.0 MB");   /* cut between characters */
+    /* cut between characters */
+    assert_string_equal(line("\303\244\303\266\303\274.mtx", 1000000, -1, 13), "\303\274.mtx 1.0 MB");
     char name[300] = { 0 }, end[] = "-the-last-forty-characters-are-shown.mtx";
     memset(name, 'n', 256);
     strcpy(name + 100, end);
     assert_int_equal(strlen(end), 40);
     assert_int_equal(strncmp(line(name, 1, 2, 80), end, 40), 0);
-    memset(name, 0x80, 299);   /* no character begins */
+    memset(name, 0x80, 299); /* no character begins */
     assert_string_equal(line(name, 1000000, -1, 80), " 1.0 MB");
     memset(name, 0xf0, 299);
     assert_int_equal(strlen(line(name, 1000000, -1, 80)), 40 + 7);
@@ -60,6 +62,7 @@ static void columns(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(shares), cmocka_unit_test(names), cmocka_unit_test(columns) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(shares), cmocka_unit_test(names),
+                                        cmocka_unit_test(columns) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

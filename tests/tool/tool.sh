@@ -82,6 +82,17 @@ expect 1 "$spmvx" convert "$data/hand5.rua" "$tmp/b.rua"; has err 'read and not 
 expect 2 "$spmvx" convert "$tmp/a.mtx"; has err '1 files given'
 expect 2 "$spmvx" convert --type f16 "$tmp/a.mtx" "$tmp/c.mtx"; has err "'f16'"
 printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 0.123456789012\n' >"$tmp/digits.mtx"
+# standard output, which others write to, too; and nothing is left of a file whose writing is ended
+if [ -e /dev/stdout ]; then
+    { echo before; "$spmvx" convert "$tmp/digits.mtx" /dev/stdout; echo after; } >"$tmp/out"
+    [ "$(sed -n '1p;$p' "$tmp/out" | tr '\n' ' ')" = 'before after ' ] && has out '^1 1 0.123456789012' ||
+        { echo 'others lose what they wrote to standard output:'; cat "$tmp/out"; bad=1; }
+fi
+mkdir "$tmp/only"
+if (ulimit -f 1; exec "$spmvx" generate lap2d_200 -o "$tmp/only/g.mtx") >"$tmp/out" 2>&1; then
+    echo 'a file is larger than its limit'; bad=1
+fi
+[ -z "$(find "$tmp/only" -name '*.mtx')" ] || { echo 'half a file was left'; bad=1; }
 for choice in '--type f64,0.123456789012' '--type f32,0.12345679' '--type=f32 --digits 9,0.123456791' '--digits 3,0.123'; do
     # shellcheck disable=SC2086
     expect 0 "$spmvx" convert ${choice%,*} "$tmp/digits.mtx" "$tmp/c.mtx"

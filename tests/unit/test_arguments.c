@@ -9,15 +9,16 @@
 typedef struct fixture {
     counter count;
     spmvx_context *ctx;
-    spmvx_matrix *A, *B, *single, *wide;     /* 3x4, 4x3 and 3x4 of F32; 3x4 with op T and updatable */
-    char folder[64], path[96], data[96];     /* a file that is not there, and one that is */
+    spmvx_matrix *A, *B, *single, *wide; /* 3x4, 4x3 and 3x4 of F32; 3x4 with op T and updatable */
+    char folder[64], path[96], data[96]; /* a file that is not there, and one that is */
 } fixture;
 
 static char sentinel;
 #define NOT_WRITTEN ((void *)&sentinel)
 enum { TAIL = 16 };
 
-static const int32_t csr_ptr[] = { 0, 2, 2, 3 }, csr_col[] = { 0, 3, 1 }, coo_row[] = { 2, 0, 1 }, coo_col[] = { 3, 0, 2 };
+static const int32_t csr_ptr[] = { 0, 2, 2, 3 }, csr_col[] = { 0, 3, 1 }, coo_row[] = { 2, 0, 1 },
+                     coo_col[] = { 3, 0, 2 };
 static const int64_t csr_ptr64[] = { 0, 2, 2, 3 }, csr_col64[] = { 0, 3, 1 };
 static const double csr_val[] = { 1, 2, 3 };
 static const float csr_val32[] = { 1, 2, 3 };
@@ -25,12 +26,66 @@ static const int32_t sell_ptr[] = { 0, 8, 12 }, sell_row[] = { 1, 0, 2, 4, 3 };
 static const int32_t sell_col[] = { 0, 1, 2, 3, 1, -1, 3, -1, 2, -1, -1, -1 };
 static const double sell_val[12] = { 1, 2, 3, 4, 5, 0, 6, 0, 7, 0, 0, 0 };
 
-static const spmvx_arrays csr = { sizeof(spmvx_arrays), SPMVX_CSR, SPMVX_I32, SPMVX_I32, SPMVX_F64, SPMVX_HOST, 0, SPMVX_ROW_MAJOR, 0,
-                                  3, 4, 3, 0, 0, 0, 0, csr_ptr, NULL, csr_col, csr_val };
-static const spmvx_arrays coo = { sizeof(spmvx_arrays), SPMVX_COO, SPMVX_I32, SPMVX_I32, SPMVX_F64, SPMVX_HOST, 0, SPMVX_ROW_MAJOR, 0,
-                                  3, 4, 3, 0, 0, 0, 0, NULL, coo_row, coo_col, csr_val };
-static const spmvx_arrays sell = { sizeof(spmvx_arrays), SPMVX_SELL, SPMVX_I32, SPMVX_I32, SPMVX_F64, SPMVX_HOST, 0, SPMVX_ROW_MAJOR, 0,
-                                   5, 4, 7, 0, 0, 4, 0, sell_ptr, sell_row, sell_col, sell_val };
+static const spmvx_arrays csr = { sizeof(spmvx_arrays),
+                                  SPMVX_CSR,
+                                  SPMVX_I32,
+                                  SPMVX_I32,
+                                  SPMVX_F64,
+                                  SPMVX_HOST,
+                                  0,
+                                  SPMVX_ROW_MAJOR,
+                                  0,
+                                  3,
+                                  4,
+                                  3,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  csr_ptr,
+                                  NULL,
+                                  csr_col,
+                                  csr_val };
+static const spmvx_arrays coo = { sizeof(spmvx_arrays),
+                                  SPMVX_COO,
+                                  SPMVX_I32,
+                                  SPMVX_I32,
+                                  SPMVX_F64,
+                                  SPMVX_HOST,
+                                  0,
+                                  SPMVX_ROW_MAJOR,
+                                  0,
+                                  3,
+                                  4,
+                                  3,
+                                  0,
+                                  0,
+                                  0,
+                                  0,
+                                  NULL,
+                                  coo_row,
+                                  coo_col,
+                                  csr_val };
+static const spmvx_arrays sell = { sizeof(spmvx_arrays),
+                                   SPMVX_SELL,
+                                   SPMVX_I32,
+                                   SPMVX_I32,
+                                   SPMVX_F64,
+                                   SPMVX_HOST,
+                                   0,
+                                   SPMVX_ROW_MAJOR,
+                                   0,
+                                   5,
+                                   4,
+                                   7,
+                                   0,
+                                   0,
+                                   4,
+                                   0,
+                                   sell_ptr,
+                                   sell_row,
+                                   sell_col,
+                                   sell_val };
 
 static int setup(void **state)
 {
@@ -61,7 +116,7 @@ static int teardown(void **state)
     fixture *f = *state;
     remove(f->path);
     remove(f->data);
-    assert_int_equal(remove(f->folder), 0);   /* no test left a file behind */
+    assert_int_equal(remove(f->folder), 0); /* no test left a file behind */
     spmvx_matrix_destroy(f->A);
     spmvx_matrix_destroy(f->B);
     spmvx_matrix_destroy(f->single);
@@ -80,12 +135,23 @@ static void mark(const spmvx_context *ctx)
 }
 
 /* A call that takes a context fails, and both messages say so. */
-#define refused(f, status, text, call) do { mark((f)->ctx); assert_fails(status, text, call); \
-    assert_string_equal(spmvx_last_error((f)->ctx), spmvx_last_error(NULL)); } while (0)
+#define refused(f, status, text, call)                                           \
+    do {                                                                         \
+        mark((f)->ctx);                                                          \
+        assert_fails(status, text, call);                                        \
+        assert_string_equal(spmvx_last_error((f)->ctx), spmvx_last_error(NULL)); \
+    } while (0)
 /* A call without a context. */
-#define refused_alone(status, text, call) do { mark(NULL); assert_fails(status, text, call); } while (0)
-#define no_context(call) do { assert_fails(SPMVX_ERR_ARGUMENT, "i is -1", spmvx_kernel_get_info(-1, NULL)); \
-    assert_fails(SPMVX_ERR_ARGUMENT, "context is NULL", call); } while (0)
+#define refused_alone(status, text, call) \
+    do {                                  \
+        mark(NULL);                       \
+        assert_fails(status, text, call); \
+    } while (0)
+#define no_context(call)                                                              \
+    do {                                                                              \
+        assert_fails(SPMVX_ERR_ARGUMENT, "i is -1", spmvx_kernel_get_info(-1, NULL)); \
+        assert_fails(SPMVX_ERR_ARGUMENT, "context is NULL", call);                    \
+    } while (0)
 
 /* ---- no context at all; texts ---- */
 
@@ -93,16 +159,20 @@ static void test_texts(void **state)
 {
     (void)state;
     char version[32];
-    snprintf(version, sizeof version, "%d.%d.%d", SPMVX_VERSION_MAJOR, SPMVX_VERSION_MINOR, SPMVX_VERSION_PATCH);
+    snprintf(version, sizeof version, "%d.%d.%d", SPMVX_VERSION_MAJOR, SPMVX_VERSION_MINOR,
+             SPMVX_VERSION_PATCH);
     assert_string_equal(spmvx_version_string(), version);
-    assert_int_equal(spmvx_version(), SPMVX_VERSION_MAJOR * 1000000 + SPMVX_VERSION_MINOR * 1000 + SPMVX_VERSION_PATCH);
+    assert_int_equal(spmvx_version(),
+                     SPMVX_VERSION_MAJOR * 1000000 + SPMVX_VERSION_MINOR * 1000 + SPMVX_VERSION_PATCH);
     for (int i = SPMVX_OK; i >= SPMVX_ERR_INTERNAL; i--) {
         assert_true(strlen(spmvx_status_string((spmvx_status)i)) > 0);
         for (int j = i + 1; j <= SPMVX_OK; j++)
-            assert_string_not_equal(spmvx_status_string((spmvx_status)i), spmvx_status_string((spmvx_status)j));
+            assert_string_not_equal(spmvx_status_string((spmvx_status)i),
+                                    spmvx_status_string((spmvx_status)j));
     }
     const int unknown[] = { 1, -15, INT32_MIN, INT32_MAX };
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) assert_non_null(spmvx_status_string((spmvx_status)unknown[i]));
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        assert_non_null(spmvx_status_string((spmvx_status)unknown[i]));
     assert_non_null(spmvx_last_error(NULL));
     spmvx_context *fresh = test_context(NULL, 1);
     assert_string_equal(spmvx_last_error(fresh), "");
@@ -175,13 +245,13 @@ static void test_last_error_stays(void **state)
     for (int32_t effort = 0; effort <= 2; effort++) {
         spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
         o.effort = effort;
-        o.max_bytes = 3 * 12 + 4 * 4 + 64;   /* CSR fits, wider formats may not */
+        o.max_bytes = 3 * 12 + 4 * 4 + 64; /* CSR fits, wider formats may not */
         assert_ok(f->ctx, spmvx_matrix_convert(f->ctx, f->A, &o, &m));
         spmvx_matrix_destroy(m);
     }
     assert_non_null(strstr(spmvx_last_error(f->ctx), "nvec is -5"));
     assert_non_null(strstr(spmvx_last_error(NULL), "nvec is -5"));
-    assert_int_equal(spmvx_context_synchronize(NULL), SPMVX_ERR_ARGUMENT);   /* the thread's alone */
+    assert_int_equal(spmvx_context_synchronize(NULL), SPMVX_ERR_ARGUMENT); /* the thread's alone */
     assert_non_null(strstr(spmvx_last_error(f->ctx), "nvec is -5"));
     assert_non_null(strstr(spmvx_last_error(NULL), "context"));
     spmvx_context_destroy(other);
@@ -278,8 +348,10 @@ static void test_input_structs(void **state)
         spmvx_status good;
         spmvx_status (*call)(fixture *, const void *);
     } cases[] = {
-        { "options", &context, sizeof context, SPMVX_OK, take_context }, { "arrays", &csr, sizeof csr, SPMVX_OK, take_arrays },
-        { "options", &reading, sizeof reading, SPMVX_OK, take_read },    { "options", &writing, sizeof writing, SPMVX_OK, take_write },
+        { "options", &context, sizeof context, SPMVX_OK, take_context },
+        { "arrays", &csr, sizeof csr, SPMVX_OK, take_arrays },
+        { "options", &reading, sizeof reading, SPMVX_OK, take_read },
+        { "options", &writing, sizeof writing, SPMVX_OK, take_write },
         { "options", &convert, sizeof convert, SPMVX_OK, take_convert },
         { "options", &product, sizeof product, SPMVX_OK, take_product },
         { "options", &product, sizeof product, SPMVX_ERR_UNSUPPORTED, take_triple },
@@ -295,7 +367,8 @@ static void test_input_structs(void **state)
             refused_alone(SPMVX_ERR_ARGUMENT, text, cases[i].call(f, s));
             free(s);
         }
-        unsigned char *exact = resized(cases[i].init, known, known), *larger = resized(cases[i].init, known, known + TAIL);
+        unsigned char *exact = resized(cases[i].init, known, known),
+                      *larger = resized(cases[i].init, known, known + TAIL);
         if (cases[i].call != take_arrays) assert_int_equal(cases[i].call(f, NULL), cases[i].good);
         assert_int_equal(cases[i].call(f, exact), cases[i].good);
         assert_int_equal(cases[i].call(f, larger), cases[i].good);
@@ -309,17 +382,41 @@ static void test_input_structs(void **state)
     }
 }
 
-static spmvx_status give_context(fixture *f, void *s) { return spmvx_context_get_info(f->ctx, s); }
-static spmvx_status give_matrix(fixture *f, void *s) { return spmvx_matrix_get_info(f->A, s); }
-static spmvx_status give_view(fixture *f, void *s) { return spmvx_matrix_arrays(f->A, s); }
-static spmvx_status give_kernel(fixture *f, void *s) { (void)f; return spmvx_kernel_get_info(0, s); }
-static spmvx_status give_plan(fixture *f, void *s) { (void)f; return spmspm_plan_get_info(NOT_WRITTEN, s); }
+static spmvx_status give_context(fixture *f, void *s)
+{
+    return spmvx_context_get_info(f->ctx, s);
+}
+static spmvx_status give_matrix(fixture *f, void *s)
+{
+    return spmvx_matrix_get_info(f->A, s);
+}
+static spmvx_status give_view(fixture *f, void *s)
+{
+    return spmvx_matrix_arrays(f->A, s);
+}
+static spmvx_status give_kernel(fixture *f, void *s)
+{
+    (void)f;
+    return spmvx_kernel_get_info(0, s);
+}
+static spmvx_status give_plan(fixture *f, void *s)
+{
+    (void)f;
+    return spmspm_plan_get_info(NOT_WRITTEN, s);
+}
 
 static void test_output_structs(void **state)
 {
-    static const struct { const char *name; size_t known; spmvx_status good; spmvx_status (*call)(fixture *, void *); } cases[] = {
-        { "info", sizeof(spmvx_context_info), SPMVX_OK, give_context }, { "info", sizeof(spmvx_matrix_info), SPMVX_OK, give_matrix },
-        { "view", sizeof(spmvx_arrays), SPMVX_OK, give_view },          { "info", sizeof(spmvx_kernel_info), SPMVX_OK, give_kernel },
+    static const struct {
+        const char *name;
+        size_t known;
+        spmvx_status good;
+        spmvx_status (*call)(fixture *, void *);
+    } cases[] = {
+        { "info", sizeof(spmvx_context_info), SPMVX_OK, give_context },
+        { "info", sizeof(spmvx_matrix_info), SPMVX_OK, give_matrix },
+        { "view", sizeof(spmvx_arrays), SPMVX_OK, give_view },
+        { "info", sizeof(spmvx_kernel_info), SPMVX_OK, give_kernel },
         { "info", sizeof(spmspm_info), SPMVX_ERR_UNSUPPORTED, give_plan },
     };
     fixture *f = *state;
@@ -358,8 +455,12 @@ static void refuse_context(spmvx_status status, const char *text, const spmvx_co
     assert_ptr_equal(out, NOT_WRITTEN);
 }
 
-#define CONTEXT(status, text, ...) do { spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT; __VA_ARGS__; \
-    refuse_context(status, text, &o); } while (0)
+#define CONTEXT(status, text, ...)                            \
+    do {                                                      \
+        spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT; \
+        __VA_ARGS__;                                          \
+        refuse_context(status, text, &o);                     \
+    } while (0)
 
 static void test_context_create(void **state)
 {
@@ -394,7 +495,7 @@ static void test_context_place(void **state)
     assert_ok(ctx, spmvx_context_get_info(ctx, &info));
     if (info.place == SPMVX_CUDA) {
         spmvx_context_destroy(ctx);
-        return;   /* a device answers: what it refuses is told elsewhere */
+        return; /* a device answers: what it refuses is told elsewhere */
     }
     assert_int_equal(info.place, SPMVX_HOST);
     assert_int_equal(info.device, 0);
@@ -404,7 +505,7 @@ static void test_context_place(void **state)
     spmvx_context_destroy(ctx);
     CONTEXT(SPMVX_ERR_DEVICE, "SPMVX_CUDA", o.place = SPMVX_CUDA);
     CONTEXT(SPMVX_ERR_DEVICE, "SPMVX_CUDA", o.place = SPMVX_CUDA, o.device = 3);
-    second.device = 3;   /* ignored on the host */
+    second.device = 3; /* ignored on the host */
     assert_ok(NULL, spmvx_context_create(&second, &ctx));
     assert_ok(ctx, spmvx_context_get_info(ctx, &info));
     assert_int_equal(info.device, 0);
@@ -449,7 +550,8 @@ static void test_buffers(void **state)
 
 /* ---- matrices of given arrays ---- */
 
-static void refuse_create(fixture *f, spmvx_status status, const char *text, const spmvx_arrays *a, uint32_t flags)
+static void refuse_create(fixture *f, spmvx_status status, const char *text, const spmvx_arrays *a,
+                          uint32_t flags)
 {
     spmvx_matrix *out = NOT_WRITTEN;
     const long live = f->count.live;
@@ -459,8 +561,13 @@ static void refuse_create(fixture *f, spmvx_status status, const char *text, con
 }
 
 /* The arrays `base`, spoiled by the statements, are refused. */
-#define CREATE(base, status, text, ...) do { spmvx_arrays a = base; uint32_t flags = 0; __VA_ARGS__; \
-    refuse_create(f, status, text, &a, flags); } while (0)
+#define CREATE(base, status, text, ...)            \
+    do {                                           \
+        spmvx_arrays a = base;                     \
+        uint32_t flags = 0;                        \
+        __VA_ARGS__;                               \
+        refuse_create(f, status, text, &a, flags); \
+    } while (0)
 
 static void test_create_values(void **state)
 {
@@ -482,11 +589,13 @@ static void test_create_values(void **state)
         CREATE(bases[i], SPMVX_ERR_ARGUMENT, "arrays.nnz is -9223372036854775808", a.nnz = INT64_MIN);
         CREATE(bases[i], SPMVX_ERR_RANGE, "arrays.nrows is 2147483648", a.nrows = INT64_C(1) << 31);
         CREATE(bases[i], SPMVX_ERR_RANGE, "arrays.nrows is 9223372036854775807", a.nrows = INT64_MAX);
-        CREATE(bases[i], SPMVX_ERR_RANGE, "arrays.ncols is 2147483648", a.ncols = INT64_C(1) << 31, flags = SPMVX_BORROW | SPMVX_TRUST);
+        CREATE(bases[i], SPMVX_ERR_RANGE, "arrays.ncols is 2147483648", a.ncols = INT64_C(1) << 31,
+               flags = SPMVX_BORROW | SPMVX_TRUST);
         CREATE(bases[i], SPMVX_ERR_RANGE, "arrays.nnz is 9223372036854775807", a.nnz = INT64_MAX);
         CREATE(bases[i], SPMVX_ERR_ARGUMENT, "arrays.val is NULL", a.val = NULL);
         CREATE(bases[i], SPMVX_ERR_ARGUMENT, "arrays.col is NULL", a.col = NULL);
-        CREATE(bases[i], SPMVX_ERR_ARGUMENT, "arrays.col is NULL", a.col = NULL, flags = SPMVX_BORROW | SPMVX_TRUST);
+        CREATE(bases[i], SPMVX_ERR_ARGUMENT, "arrays.col is NULL", a.col = NULL,
+               flags = SPMVX_BORROW | SPMVX_TRUST);
     }
     CREATE(csr, SPMVX_ERR_ARGUMENT, "arrays.ptr is NULL", a.ptr = NULL);
     CREATE(sell, SPMVX_ERR_ARGUMENT, "arrays.ptr is NULL", a.ptr = NULL);
@@ -496,8 +605,14 @@ static void test_create_values(void **state)
 static void test_create_formats(void **state)
 {
     fixture *f = *state;
-    static const struct { spmvx_format format; const char *name; } missing[] = {
-        { SPMVX_CSR5, "CSR5" }, { SPMVX_HYB, "HYB" }, { SPMVX_TILED, "TILED" }, { SPMVX_PACKED, "PACKED" },
+    static const struct {
+        spmvx_format format;
+        const char *name;
+    } missing[] = {
+        { SPMVX_CSR5, "CSR5" },
+        { SPMVX_HYB, "HYB" },
+        { SPMVX_TILED, "TILED" },
+        { SPMVX_PACKED, "PACKED" },
     };
     static const int unknown[] = { 12, -1, 99, INT32_MAX };
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
@@ -523,7 +638,8 @@ static void test_create_types(void **state)
         CREATE(bases[i], SPMVX_ERR_TYPE, "arrays.val_type is 2", a.val_type = SPMVX_I64);
         CREATE(bases[i], SPMVX_ERR_TYPE, "arrays.idx_type is 3", a.idx_type = SPMVX_F32);
         CREATE(bases[i], SPMVX_ERR_TYPE, "arrays.idx_type is 4", a.idx_type = SPMVX_F64);
-        if (bases[i].format != SPMVX_COO) CREATE(bases[i], SPMVX_ERR_TYPE, "arrays.ptr_type is 4", a.ptr_type = SPMVX_F64);
+        if (bases[i].format != SPMVX_COO)
+            CREATE(bases[i], SPMVX_ERR_TYPE, "arrays.ptr_type is 4", a.ptr_type = SPMVX_F64);
         for (size_t k = 0; k < sizeof unknown / sizeof *unknown; k++) {
             CREATE(bases[i], SPMVX_ERR_ARGUMENT, "arrays.val_type is", a.val_type = (spmvx_type)unknown[k]);
             CREATE(bases[i], SPMVX_ERR_ARGUMENT, "arrays.idx_type is", a.idx_type = (spmvx_type)unknown[k]);
@@ -531,7 +647,8 @@ static void test_create_types(void **state)
             CREATE(bases[i], SPMVX_ERR_ARGUMENT, "arrays.ptr_type is", a.ptr_type = (spmvx_type)unknown[k]);
         }
     }
-    CREATE(csr, SPMVX_ERR_UNSUPPORTED, "arrays.idx_type is SPMVX_I64", a.idx_type = SPMVX_I64, a.col = csr_col64, flags = SPMVX_BORROW);
+    CREATE(csr, SPMVX_ERR_UNSUPPORTED, "arrays.idx_type is SPMVX_I64", a.idx_type = SPMVX_I64,
+           a.col = csr_col64, flags = SPMVX_BORROW);
 }
 
 static void test_create_csr(void **state)
@@ -547,7 +664,8 @@ static void test_create_csr(void **state)
     CREATE(csr, SPMVX_ERR_RANGE, "arrays.ptr[0] is 1", a.ptr = begins);
     CREATE(csr, SPMVX_ERR_RANGE, "arrays.ptr falls from 3 at 1 to 2", a.ptr = falls);
     CREATE(csr, SPMVX_ERR_RANGE, "arrays.ptr falls from 0 at 0 to -2", a.ptr = minus);
-    CREATE(csr, SPMVX_ERR_RANGE, "arrays.ptr falls from 1099511627776 at 1 to 2", a.ptr = falls64, a.ptr_type = SPMVX_I64);
+    CREATE(csr, SPMVX_ERR_RANGE, "arrays.ptr falls from 1099511627776 at 1 to 2", a.ptr = falls64,
+           a.ptr_type = SPMVX_I64);
     CREATE(csr, SPMVX_ERR_RANGE, "arrays.col[1] is 4", a.col = above);
     CREATE(csr, SPMVX_ERR_RANGE, "arrays.col[1] is 4", a.col = above, flags = SPMVX_BORROW);
     CREATE(csr, SPMVX_ERR_RANGE, "arrays.col[1] is -1", a.col = below);
@@ -565,23 +683,26 @@ static void test_create_coo(void **state)
     CREATE(coo, SPMVX_ERR_RANGE, "arrays.col[2] is -1", a.col = below);
     CREATE(coo, SPMVX_ERR_RANGE, "arrays.col[0] is 3", a.ncols = 3);
     CREATE(coo, SPMVX_ERR_RANGE, "arrays.row[0] is 2", a.nrows = 0);
-    CREATE(coo, SPMVX_ERR_RANGE, "arrays.row[0] is 8589934592", a.row = above64, a.col = csr_col64, a.idx_type = SPMVX_I64);
-    CREATE(coo, SPMVX_ERR_UNSUPPORTED, "arrays.idx_type is SPMVX_I64", a.row = csr_col64, a.col = csr_col64, a.idx_type = SPMVX_I64,
-           flags = SPMVX_BORROW | SPMVX_TRUST);
+    CREATE(coo, SPMVX_ERR_RANGE, "arrays.row[0] is 8589934592", a.row = above64, a.col = csr_col64,
+           a.idx_type = SPMVX_I64);
+    CREATE(coo, SPMVX_ERR_UNSUPPORTED, "arrays.idx_type is SPMVX_I64", a.row = csr_col64, a.col = csr_col64,
+           a.idx_type = SPMVX_I64, flags = SPMVX_BORROW | SPMVX_TRUST);
 }
 
 static void test_create_sell(void **state)
 {
     fixture *f = *state;
-    static const int32_t repeats[] = { 1, 0, 2, 4, 1 }, above[] = { 1, 0, 2, 4, 5 }, below[] = { 1, 0, -1, 4, 3 };
-    static const int32_t begins[] = { 4, 8, 12 }, falls[] = { 0, 16, 12 }, odd[] = { 0, 6, 12 }, ends[] = { 0, 8, 4 };
+    static const int32_t repeats[] = { 1, 0, 2, 4, 1 }, above[] = { 1, 0, 2, 4, 5 },
+                         below[] = { 1, 0, -1, 4, 3 };
+    static const int32_t begins[] = { 4, 8, 12 }, falls[] = { 0, 16, 12 }, odd[] = { 0, 6, 12 },
+                         ends[] = { 0, 8, 4 };
     int32_t wild[12], low[12], tail[12];
     memcpy(wild, sell_col, sizeof wild);
     memcpy(low, sell_col, sizeof low);
     memcpy(tail, sell_col, sizeof tail);
     wild[3] = 4;
     low[7] = -2;
-    tail[9] = 0;   /* of row 5 of 5 */
+    tail[9] = 0; /* of row 5 of 5 */
     CREATE(sell, SPMVX_ERR_ARGUMENT, "arrays.slice is 0", a.slice = 0);
     CREATE(sell, SPMVX_ERR_ARGUMENT, "arrays.slice is -4", a.slice = -4);
     CREATE(sell, SPMVX_ERR_UNSUPPORTED, "arrays.slice is 3", a.slice = 3);
@@ -606,7 +727,8 @@ static void make(fixture *f, const spmvx_arrays *a, uint32_t flags)
     spmvx_matrix *m = NULL;
     double y[3] = { 1, 2, 3 };
     assert_ok(f->ctx, spmvx_matrix_create(f->ctx, a, flags, &m));
-    if (!a->ncols && a->nrows <= 3) assert_ok(f->ctx, spmvx_mul(f->ctx, SPMVX_N, 1.0, m, NULL, 2.0, a->nrows ? y : NULL));
+    if (!a->ncols && a->nrows <= 3)
+        assert_ok(f->ctx, spmvx_mul(f->ctx, SPMVX_N, 1.0, m, NULL, 2.0, a->nrows ? y : NULL));
     spmvx_matrix_destroy(m);
 }
 
@@ -619,7 +741,8 @@ static void test_create_accepts(void **state)
         for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
             spmvx_arrays a = bases[i];
             make(f, &a, flags);
-            a.block_order = (spmvx_order)99;   /* of BSR only, as are the block's sizes; where arrays live is found out */
+            /* of BSR only, as are the block's sizes; where arrays live is found out */
+            a.block_order = (spmvx_order)99;
             a.block_rows = a.block_cols = -3;
             a.width = -1;
             a.place = SPMVX_CUDA;
@@ -669,7 +792,8 @@ static int32_t stop(void *user, int64_t done, int64_t total)
     return 1;
 }
 
-static void refuse_read(fixture *f, spmvx_status status, const char *text, const char *path, const spmvx_read_options *o)
+static void refuse_read(fixture *f, spmvx_status status, const char *text, const char *path,
+                        const spmvx_read_options *o)
 {
     spmvx_matrix *out = NOT_WRITTEN;
     const long live = f->count.live;
@@ -678,8 +802,12 @@ static void refuse_read(fixture *f, spmvx_status status, const char *text, const
     assert_int_equal(f->count.live, live);
 }
 
-#define READ(status, text, ...) do { spmvx_read_options o = SPMVX_READ_OPTIONS_INIT; __VA_ARGS__; \
-    refuse_read(f, status, text, f->data, &o); } while (0)
+#define READ(status, text, ...)                         \
+    do {                                                \
+        spmvx_read_options o = SPMVX_READ_OPTIONS_INIT; \
+        __VA_ARGS__;                                    \
+        refuse_read(f, status, text, f->data, &o);      \
+    } while (0)
 
 static void test_read(void **state)
 {
@@ -700,8 +828,14 @@ static void test_read(void **state)
     assert_int_equal(calls, 1);
 }
 
-#define WRITE(status, text, ...) do { spmvx_write_options o = SPMVX_WRITE_OPTIONS_INIT; const char *path = f->path; __VA_ARGS__; \
-    refused(f, status, text, spmvx_matrix_write(f->ctx, f->A, path, &o)); assert_null(fopen(path, "rb")); } while (0)
+#define WRITE(status, text, ...)                                              \
+    do {                                                                      \
+        spmvx_write_options o = SPMVX_WRITE_OPTIONS_INIT;                     \
+        const char *path = f->path;                                           \
+        __VA_ARGS__;                                                          \
+        refused(f, status, text, spmvx_matrix_write(f->ctx, f->A, path, &o)); \
+        assert_null(fopen(path, "rb"));                                       \
+    } while (0)
 
 static void test_write(void **state)
 {
@@ -718,7 +852,7 @@ static void test_write(void **state)
     WRITE(SPMVX_ERR_ARGUMENT, "options.reserved is 1", o.reserved = 1);
     WRITE(SPMVX_ERR_IO, nowhere, path = nowhere);
     const spmvx_status probe = spmvx_matrix_write(f->ctx, f->A, gz, NULL);
-    if (probe == SPMVX_ERR_UNSUPPORTED) return;   /* built without zlib */
+    if (probe == SPMVX_ERR_UNSUPPORTED) return; /* built without zlib */
     assert_int_equal(probe, SPMVX_OK);
     remove(gz);
     WRITE(SPMVX_ERR_ARGUMENT, "options.level is 10", path = gz, o.level = 10);
@@ -735,8 +869,12 @@ static void refuse_convert(fixture *f, spmvx_status status, const char *text, co
     assert_int_equal(f->count.live, live);
 }
 
-#define CONVERT(status, text, ...) do { spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT; __VA_ARGS__; \
-    refuse_convert(f, status, text, &o); } while (0)
+#define CONVERT(status, text, ...)                            \
+    do {                                                      \
+        spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT; \
+        __VA_ARGS__;                                          \
+        refuse_convert(f, status, text, &o);                  \
+    } while (0)
 
 static void test_convert_values(void **state)
 {
@@ -747,7 +885,8 @@ static void test_convert_values(void **state)
     refused(f, SPMVX_ERR_ARGUMENT, "matrix is NULL", spmvx_matrix_transpose(f->ctx, NULL, &out));
     refused(f, SPMVX_ERR_ARGUMENT, "out is NULL", spmvx_matrix_transpose(f->ctx, f->A, NULL));
     assert_ptr_equal(out, NOT_WRITTEN);
-    CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 8; PACKED takes 32", o.format = SPMVX_PACKED, o.slice = 8);
+    CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 8; PACKED takes 32", o.format = SPMVX_PACKED,
+            o.slice = 8);
     CONVERT(SPMVX_ERR_ARGUMENT, "options.format is 12", o.format = (spmvx_format)12);
     CONVERT(SPMVX_ERR_ARGUMENT, "options.format is -1", o.format = (spmvx_format)-1);
     CONVERT(SPMVX_ERR_ARGUMENT, "options.effort is -1", o.effort = -1);
@@ -764,13 +903,16 @@ static void test_convert_values(void **state)
     CONVERT(SPMVX_ERR_ARGUMENT, "options.flags is 0x2020", o.flags = SPMVX_UPDATABLE | SPMVX_IS_UPDATABLE);
     CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 3", o.format = SPMVX_SELL, o.slice = 3);
     CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 65537", o.format = SPMVX_SELL, o.slice = 65537);
-    CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 9223372036854775807", o.format = SPMVX_SELL, o.slice = INT64_MAX);
-    CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 9223372036854775807", o.kernel = "sell@c", o.slice = INT64_MAX);
+    CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 9223372036854775807", o.format = SPMVX_SELL,
+            o.slice = INT64_MAX);
+    CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 9223372036854775807", o.kernel = "sell@c",
+            o.slice = INT64_MAX);
     CONVERT(SPMVX_ERR_LIMIT, "max_bytes is 1", o.max_bytes = 1);
     CONVERT(SPMVX_ERR_LIMIT, "max_bytes is 1", o.max_bytes = 1, o.effort = 2);
     CONVERT(SPMVX_ERR_LIMIT, "max_bytes is 20", o.max_bytes = 20, o.format = SPMVX_SELL);
     CONVERT(SPMVX_ERR_LIMIT, "max_bytes is 20", o.max_bytes = 20, o.kernel = "coo-scalar");
-    CONVERT(SPMVX_ERR_LIMIT, "max_bytes is 53", o.max_bytes = 3 * 12 + 4 * 4 + 1, o.format = SPMVX_CSR, o.ops = SPMVX_OPS_T);
+    CONVERT(SPMVX_ERR_LIMIT, "max_bytes is 53", o.max_bytes = 3 * 12 + 4 * 4 + 1, o.format = SPMVX_CSR,
+            o.ops = SPMVX_OPS_T);
 }
 
 static void test_convert_kernels(void **state)
@@ -781,14 +923,19 @@ static void test_convert_kernels(void **state)
     CONVERT(SPMVX_ERR_UNSUPPORTED, "options.kernel is \"\"", o.kernel = "");
     CONVERT(SPMVX_ERR_UNSUPPORTED, "options.kernel is \"sell@none\"", o.kernel = "sell@none");
     CONVERT(SPMVX_ERR_UNSUPPORTED, "options.kernel is \"sell@\"", o.kernel = "sell@");
-    CONVERT(SPMVX_ERR_ARGUMENT, "options.kernel is \"csr-scalar\"", o.kernel = "csr-scalar", o.format = SPMVX_SELL);
-    CONVERT(SPMVX_ERR_ARGUMENT, "parameter \"lanes\"; csr-scalar knows: none", o.kernel = "csr-scalar:lanes=4");
+    CONVERT(SPMVX_ERR_ARGUMENT, "options.kernel is \"csr-scalar\"", o.kernel = "csr-scalar",
+            o.format = SPMVX_SELL);
+    CONVERT(SPMVX_ERR_ARGUMENT, "parameter \"lanes\"; csr-scalar knows: none",
+            o.kernel = "csr-scalar:lanes=4");
     CONVERT(SPMVX_ERR_ARGUMENT, "knows: chunk", o.kernel = "csr-merge-path:size=4096");
     CONVERT(SPMVX_ERR_ARGUMENT, "knows: chunk", o.kernel = "csr-merge-path:chunk=4096,size=1");
     CONVERT(SPMVX_ERR_ARGUMENT, "knows: chunk", o.kernel = "csr-merge-path:=4096");
-    CONVERT(SPMVX_ERR_ARGUMENT, "\"chunk=1\"; csr-merge-path takes chunk=64 to", o.kernel = "csr-merge-path:chunk=1");
-    static const char *const bad[] = { "chunk",   "chunk=",      "chunk=x",      "chunk=4096x",
-                                       "chunk=0", "chunk=-4096", "chunk=4096.5", "chunk=99999999999999999999" };
+    CONVERT(SPMVX_ERR_ARGUMENT, "\"chunk=1\"; csr-merge-path takes chunk=64 to",
+            o.kernel = "csr-merge-path:chunk=1");
+    static const char *const bad[] = {
+        "chunk",   "chunk=",      "chunk=x",      "chunk=4096x",
+        "chunk=0", "chunk=-4096", "chunk=4096.5", "chunk=99999999999999999999"
+    };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char kernel[64], text[64];
         snprintf(kernel, sizeof kernel, "csr-merge-path:%s", bad[i]);
@@ -828,8 +975,10 @@ static void test_mul(void **state)
     refused(f, SPMVX_ERR_ARGUMENT, "op is", spmvx_mul(f->ctx, (spmvx_op)-1, 1, f->A, x, 0, y));
     refused(f, SPMVX_ERR_UNSUPPORTED, "SPMVX_OPS_T", spmvx_mul(f->ctx, SPMVX_T, 1, f->A, x, 0, y));
     refused(f, SPMVX_ERR_ARGUMENT, "x is 0x", spmvx_mul(f->ctx, SPMVX_N, 1, f->A, crooked, 0, y + 2));
-    refused(f, SPMVX_ERR_ARGUMENT, "y is 0x", spmvx_mul(f->ctx, SPMVX_N, 1, f->A, x + 4, 0, (char *)room + 4));
-    refused(f, SPMVX_ERR_ARGUMENT, "x is 0x", spmvx_mul(f->ctx, SPMVX_N, 1, f->single, (const char *)x + 2, 0, y));
+    refused(f, SPMVX_ERR_ARGUMENT, "y is 0x",
+            spmvx_mul(f->ctx, SPMVX_N, 1, f->A, x + 4, 0, (char *)room + 4));
+    refused(f, SPMVX_ERR_ARGUMENT, "x is 0x",
+            spmvx_mul(f->ctx, SPMVX_N, 1, f->single, (const char *)x + 2, 0, y));
     refused(f, SPMVX_ERR_ARGUMENT, "overlap", spmvx_mul(f->ctx, SPMVX_N, 1, f->A, x, 0, x));
     refused(f, SPMVX_ERR_ARGUMENT, "overlap", spmvx_mul(f->ctx, SPMVX_N, 1, f->A, x, 0, x + 3));
     refused(f, SPMVX_ERR_ARGUMENT, "overlap", spmvx_mul(f->ctx, SPMVX_N, 1, f->A, x + 2, 0, x));
@@ -839,10 +988,11 @@ static void test_mul(void **state)
     refused(f, SPMVX_ERR_UNSUPPORTED, "SPMVX_OPS_T", spmvx_mul_prepare(f->ctx, f->A, SPMVX_T, 1));
     refused(f, SPMVX_ERR_ARGUMENT, "nvec is -1", spmvx_mul_prepare(f->ctx, f->A, SPMVX_N, -1));
     for (int i = 0; i < 12; i++) assert_true(room[i] == 7);
-    assert_ok(f->ctx, spmvx_mul(f->ctx, SPMVX_N, 1, f->A, x, 0, x + 4));   /* side by side is no overlap */
+    assert_ok(f->ctx, spmvx_mul(f->ctx, SPMVX_N, 1, f->A, x, 0, x + 4)); /* side by side is no overlap */
     assert_ok(f->ctx, spmvx_mul(f->ctx, SPMVX_N, 1, f->A, x + 3, 0, x));
     assert_ok(f->ctx, spmvx_mul(f->ctx, SPMVX_T, 1, f->wide, x, 0, x + 3));
-    assert_ok(f->ctx, spmvx_mul(f->ctx, SPMVX_N, 1, f->single, (const char *)x + 4, 0, y));   /* aligned for F32 */
+    /* aligned for F32 */
+    assert_ok(f->ctx, spmvx_mul(f->ctx, SPMVX_N, 1, f->single, (const char *)x + 4, 0, y));
 }
 
 static void test_mul_multi(void **state)
@@ -853,20 +1003,31 @@ static void test_mul_multi(void **state)
     double *x = room, *y = room + 10;
     const int64_t huge = INT64_MAX / 16;
     refused(f, SPMVX_ERR_ARGUMENT, "A is NULL", spmvx_mul_multi(f->ctx, SPMVX_N, 1, NULL, 2, x, 4, 0, y, 3));
-    refused(f, SPMVX_ERR_ARGUMENT, "op is 2", spmvx_mul_multi(f->ctx, (spmvx_op)2, 1, f->A, 2, x, 4, 0, y, 3));
-    refused(f, SPMVX_ERR_UNSUPPORTED, "SPMVX_OPS_T", spmvx_mul_multi(f->ctx, SPMVX_T, 1, f->A, 2, x, 4, 0, y, 4));
-    refused(f, SPMVX_ERR_ARGUMENT, "nvec is -1", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, -1, x, 4, 0, y, 3));
-    refused(f, SPMVX_ERR_ARGUMENT, "X is NULL", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, NULL, 4, 0, y, 3));
-    refused(f, SPMVX_ERR_ARGUMENT, "Y is NULL", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, x, 4, 0, NULL, 3));
+    refused(f, SPMVX_ERR_ARGUMENT, "op is 2",
+            spmvx_mul_multi(f->ctx, (spmvx_op)2, 1, f->A, 2, x, 4, 0, y, 3));
+    refused(f, SPMVX_ERR_UNSUPPORTED, "SPMVX_OPS_T",
+            spmvx_mul_multi(f->ctx, SPMVX_T, 1, f->A, 2, x, 4, 0, y, 4));
+    refused(f, SPMVX_ERR_ARGUMENT, "nvec is -1",
+            spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, -1, x, 4, 0, y, 3));
+    refused(f, SPMVX_ERR_ARGUMENT, "X is NULL",
+            spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, NULL, 4, 0, y, 3));
+    refused(f, SPMVX_ERR_ARGUMENT, "Y is NULL",
+            spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, x, 4, 0, NULL, 3));
     refused(f, SPMVX_ERR_ARGUMENT, "ldx is 3", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, x, 3, 0, y, 3));
     refused(f, SPMVX_ERR_ARGUMENT, "ldy is 2", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, x, 4, 0, y, 2));
     refused(f, SPMVX_ERR_ARGUMENT, "ldx is -4", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, x, -4, 0, y, 3));
-    refused(f, SPMVX_ERR_ARGUMENT, "ldx is 2", spmvx_mul_multi(f->ctx, SPMVX_T, 1, f->wide, 2, x, 2, 0, y, 4));
-    refused(f, SPMVX_ERR_ARGUMENT, "ldy is 3", spmvx_mul_multi(f->ctx, SPMVX_T, 1, f->wide, 2, x, 3, 0, y, 3));
-    refused(f, SPMVX_ERR_ARGUMENT, "overlap", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, x, 5, 0, x + 8, 3));
-    refused(f, SPMVX_ERR_ARGUMENT, "overlap", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, x + 6, 4, 0, x, 5));
-    refused(f, SPMVX_ERR_ARGUMENT, "X is 0x", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, (char *)x + 1, 4, 0, y, 3));
-    refused(f, SPMVX_ERR_ARGUMENT, "Y is 0x", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, x, 4, 0, (char *)y + 4, 3));
+    refused(f, SPMVX_ERR_ARGUMENT, "ldx is 2",
+            spmvx_mul_multi(f->ctx, SPMVX_T, 1, f->wide, 2, x, 2, 0, y, 4));
+    refused(f, SPMVX_ERR_ARGUMENT, "ldy is 3",
+            spmvx_mul_multi(f->ctx, SPMVX_T, 1, f->wide, 2, x, 3, 0, y, 3));
+    refused(f, SPMVX_ERR_ARGUMENT, "overlap",
+            spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, x, 5, 0, x + 8, 3));
+    refused(f, SPMVX_ERR_ARGUMENT, "overlap",
+            spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, x + 6, 4, 0, x, 5));
+    refused(f, SPMVX_ERR_ARGUMENT, "X is 0x",
+            spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, (char *)x + 1, 4, 0, y, 3));
+    refused(f, SPMVX_ERR_ARGUMENT, "Y is 0x",
+            spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 2, x, 4, 0, (char *)y + 4, 3));
     refused(f, SPMVX_ERR_RANGE, "ldx", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 1000, x, huge, 0, y, 3));
     refused(f, SPMVX_ERR_RANGE, "ldy", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, 3, x, 4, 0, y, huge));
     refused(f, SPMVX_ERR_RANGE, "nvec", spmvx_mul_multi(f->ctx, SPMVX_N, 1, f->A, INT64_MAX, x, 4, 0, y, 3));
@@ -878,8 +1039,8 @@ static void test_mul_multi(void **state)
 
 /* ---- products of sparse matrices, kernels, wisdom ---- */
 
-static void refuse_product(fixture *f, spmvx_status status, const char *text, const spmvx_matrix *A, const spmvx_matrix *B,
-                           const spmspm_options *o)
+static void refuse_product(fixture *f, spmvx_status status, const char *text, const spmvx_matrix *A,
+                           const spmvx_matrix *B, const spmspm_options *o)
 {
     spmvx_matrix *m = NOT_WRITTEN;
     spmspm_plan *plan = NOT_WRITTEN;
@@ -898,9 +1059,12 @@ static void test_products(void **state)
     refuse_product(f, SPMVX_ERR_ARGUMENT, "A is NULL", NULL, f->B, NULL);
     refuse_product(f, SPMVX_ERR_ARGUMENT, "B is NULL", f->A, NULL, NULL);
     spmspm_plan *plan = NOT_WRITTEN;
-    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version", spmspm_plan_create(f->ctx, f->A, f->B, NULL, &plan));
-    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version", spmspm_plan_mul(f->ctx, NOT_WRITTEN, f->A, f->B, &m));
-    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version", spmspm_plan_refill(f->ctx, NOT_WRITTEN, f->A, f->B, f->wide));
+    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version",
+            spmspm_plan_create(f->ctx, f->A, f->B, NULL, &plan));
+    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version",
+            spmspm_plan_mul(f->ctx, NOT_WRITTEN, f->A, f->B, &m));
+    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version",
+            spmspm_plan_refill(f->ctx, NOT_WRITTEN, f->A, f->B, f->wide));
     assert_ptr_equal(plan, NOT_WRITTEN);
     refused(f, SPMVX_ERR_ARGUMENT, "C is NULL", spmspm_mul(f->ctx, f->A, f->B, NULL, NULL));
     refused(f, SPMVX_ERR_ARGUMENT, "out is NULL", spmspm_plan_create(f->ctx, f->A, f->B, NULL, NULL));
@@ -908,7 +1072,8 @@ static void test_products(void **state)
     refused(f, SPMVX_ERR_ARGUMENT, "C is NULL", spmspm_plan_mul(f->ctx, NOT_WRITTEN, f->A, f->B, NULL));
     refused(f, SPMVX_ERR_ARGUMENT, "plan is NULL", spmspm_plan_refill(f->ctx, NULL, f->A, f->B, f->wide));
     refused(f, SPMVX_ERR_ARGUMENT, "C is NULL", spmspm_plan_refill(f->ctx, NOT_WRITTEN, f->A, f->B, NULL));
-    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version", spmspm_triple(f->ctx, f->B, f->A, f->B, NULL, &m));
+    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version",
+            spmspm_triple(f->ctx, f->B, f->A, f->B, NULL, &m));
     refused(f, SPMVX_ERR_ARGUMENT, "R is NULL", spmspm_triple(f->ctx, NULL, f->A, f->B, NULL, &m));
     refused(f, SPMVX_ERR_ARGUMENT, "A is NULL", spmspm_triple(f->ctx, f->B, NULL, f->B, NULL, &m));
     refused(f, SPMVX_ERR_ARGUMENT, "C is NULL", spmspm_triple(f->ctx, f->B, f->A, f->B, NULL, NULL));
@@ -978,12 +1143,22 @@ static void test_wisdom(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_texts), TEST(test_destroy_null), TEST(test_null_context), TEST(test_last_error_stays), TEST(test_input_structs),
-        TEST(test_output_structs), TEST(test_context_create), TEST(test_context_place), TEST(test_context_calls), TEST(test_buffers),
-        TEST(test_create_values), TEST(test_create_formats), TEST(test_create_types), TEST(test_create_csr), TEST(test_create_coo),
-        TEST(test_create_sell), TEST(test_create_accepts), TEST(test_views), TEST(test_read), TEST(test_write), TEST(test_convert_values),
-        TEST(test_convert_kernels), TEST(test_update), TEST(test_mul), TEST(test_mul_multi), TEST(test_products), TEST(test_triple_names_p),
-        TEST(test_product_options), TEST(test_product_shapes), TEST(test_kernel_index), TEST(test_wisdom),
+        TEST(test_texts),          TEST(test_destroy_null),
+        TEST(test_null_context),   TEST(test_last_error_stays),
+        TEST(test_input_structs),  TEST(test_output_structs),
+        TEST(test_context_create), TEST(test_context_place),
+        TEST(test_context_calls),  TEST(test_buffers),
+        TEST(test_create_values),  TEST(test_create_formats),
+        TEST(test_create_types),   TEST(test_create_csr),
+        TEST(test_create_coo),     TEST(test_create_sell),
+        TEST(test_create_accepts), TEST(test_views),
+        TEST(test_read),           TEST(test_write),
+        TEST(test_convert_values), TEST(test_convert_kernels),
+        TEST(test_update),         TEST(test_mul),
+        TEST(test_mul_multi),      TEST(test_products),
+        TEST(test_triple_names_p), TEST(test_product_options),
+        TEST(test_product_shapes), TEST(test_kernel_index),
+        TEST(test_wisdom),
     };
     return cmocka_run_group_tests_name("arguments", tests, NULL, NULL);
 }

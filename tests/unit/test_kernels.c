@@ -99,7 +99,8 @@ static void test_records(void **state)
         assert_true(k.name && strlen(k.name) > 0 && strlen(k.name) < 64);
         assert_true(k.summary && strlen(k.summary) > 0);
         assert_true(k.source && strlen(k.source) > 0);
-        assert_int_equal(strcspn(k.name, " :,=/"), strlen(k.name));   /* which part a name from parameters and places */
+        /* which part a name from parameters and places */
+        assert_int_equal(strcspn(k.name, " :,=/"), strlen(k.name));
     }
 }
 
@@ -109,7 +110,8 @@ static void test_names_are_unique(void **state)
     for (int32_t i = 0; i < spmvx_kernel_count(); i++)
         for (int32_t j = 0; j < i; j++) {
             const spmvx_kernel_info a = kernel_at(i), b = kernel_at(j);
-            if (a.operation == b.operation && a.place == b.place && !strcmp(a.name, b.name)) fail_msg("%s stands twice", a.name);
+            if (a.operation == b.operation && a.place == b.place && !strcmp(a.name, b.name))
+                fail_msg("%s stands twice", a.name);
         }
 }
 
@@ -122,8 +124,9 @@ static void test_variants_have_a_portable_kernel(void **state)
         bool found = !at;
         for (int32_t j = 0; at && j < spmvx_kernel_count(); j++) {
             const spmvx_kernel_info p = kernel_at(j);
-            found |= p.place == k.place && p.operation == k.operation && p.format == k.format && strlen(p.name) == (size_t)(at - k.name) &&
-                     begins_with(k.name, p.name) && p.flags & SPMVX_KERNEL_AVAILABLE;
+            found |= p.place == k.place && p.operation == k.operation && p.format == k.format &&
+                     strlen(p.name) == (size_t)(at - k.name) && begins_with(k.name, p.name) &&
+                     p.flags & SPMVX_KERNEL_AVAILABLE;
         }
         if (!found) fail_msg("%s is a variant of nothing", k.name);
     }
@@ -171,7 +174,8 @@ static void test_portable_by_name(void **state)
         snprintf(name, sizeof name, "%s@c", k.name);
         force(f, name, kernel);
         const char *at = strchr(kernel, '@');
-        if (!begins_with(kernel, k.name) || (at && !begins_with(at, "@c"))) fail_msg("%s gave %s", name, kernel);
+        if (!begins_with(kernel, k.name) || (at && !begins_with(at, "@c")))
+            fail_msg("%s gave %s", name, kernel);
         force(f, kernel, again);
         assert_string_equal(again, kernel);
     }
@@ -206,8 +210,8 @@ static void test_parameters_are_echoed(void **state)
 
 /* ---- SPMVX_DISABLE ---- */
 
-/* Under this SPMVX_DISABLE those are available that were without it, but for what is gone: "@avx2" every kernel of that
- * variant, "sell" every variant of that kernel. */
+/* Under this SPMVX_DISABLE those are available that were without it, but for what is gone: "@avx2" every
+ * kernel of that variant, "sell" every variant of that kernel. */
 static void check_masked(const fixture *f, const char *disable, const char *const *gone, size_t count)
 {
     uint32_t before[128];
@@ -221,10 +225,12 @@ static void check_masked(const fixture *f, const char *disable, const char *cons
         for (size_t g = 0; g < count; g++) {
             const bool variant = gone[g][0] == '@';
             const char *at = strchr(k.name, '@');
-            masked |= variant ? at && !strcmp(at, gone[g]) : begins_with(k.name, gone[g]) && strcspn(k.name, "@") == strlen(gone[g]);
+            masked |= variant ? at && !strcmp(at, gone[g])
+                              : begins_with(k.name, gone[g]) && strcspn(k.name, "@") == strlen(gone[g]);
         }
         const uint32_t wanted = masked ? before[i] & ~SPMVX_KERNEL_AVAILABLE : before[i];
-        if (k.flags != wanted) fail_msg("SPMVX_DISABLE=%s: %s has flags 0x%x, not 0x%x", disable, k.name, k.flags, wanted);
+        if (k.flags != wanted)
+            fail_msg("SPMVX_DISABLE=%s: %s has flags 0x%x, not 0x%x", disable, k.name, k.flags, wanted);
         if (k.place == SPMVX_HOST && k.operation == SPMVX_MUL && masked) refuse(f, k.name);
     }
     unsetenv("SPMVX_DISABLE");
@@ -232,7 +238,8 @@ static void check_masked(const fixture *f, const char *disable, const char *cons
 
 static void test_disable_isa(void **state)
 {
-    static const char *const avx512[] = { "@avx512" }, *const avx2[] = { "@avx2" }, *const both[] = { "@avx2", "@avx512" };
+    static const char *const avx512[] = { "@avx512" }, *const avx2[] = { "@avx2" },
+                             *const both[] = { "@avx2", "@avx512" };
     fixture *f = *state;
     char kernel[128];
     check_masked(f, "avx512", avx512, 1);
@@ -288,9 +295,17 @@ static void test_disable_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_records), TEST(test_names_are_unique), TEST(test_variants_have_a_portable_kernel), TEST(test_index_out_of_range),
-        TEST(test_forced_by_name), TEST(test_portable_by_name), TEST(test_bare_name_takes_a_variant), TEST(test_parameters_are_echoed),
-        TEST(test_disable_isa), TEST(test_disable_kernel), TEST(test_disable_nothing),
+        TEST(test_records),
+        TEST(test_names_are_unique),
+        TEST(test_variants_have_a_portable_kernel),
+        TEST(test_index_out_of_range),
+        TEST(test_forced_by_name),
+        TEST(test_portable_by_name),
+        TEST(test_bare_name_takes_a_variant),
+        TEST(test_parameters_are_echoed),
+        TEST(test_disable_isa),
+        TEST(test_disable_kernel),
+        TEST(test_disable_nothing),
     };
     return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
 }

@@ -6,7 +6,8 @@
 
 #include "cases.h"
 
-static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *m, spmvx_format format, uint32_t ops, uint32_t flags)
+static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *m, spmvx_format format, uint32_t ops,
+                             uint32_t flags)
 {
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     spmvx_matrix *out = NULL;
@@ -19,7 +20,8 @@ static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *m, spmvx_fo
 }
 
 /* NULL where it would take too much memory: ELL and DIA of a matrix that is not for them. */
-static spmvx_matrix *try_convert(spmvx_context *ctx, const spmvx_matrix *m, spmvx_format format, uint32_t ops, uint32_t flags)
+static spmvx_matrix *try_convert(spmvx_context *ctx, const spmvx_matrix *m, spmvx_format format, uint32_t ops,
+                                 uint32_t flags)
 {
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     spmvx_matrix *out = NULL;
@@ -50,7 +52,8 @@ static spmvx_arrays view_of(const spmvx_matrix *m)
 static void check(spmvx_context *ctx, const triples *t, const double *val, spmvx_op op, const spmvx_matrix *m)
 {
     const int64_t rows = op == SPMVX_N ? t->nrows : t->ncols, cols = op == SPMVX_N ? t->ncols : t->nrows;
-    long double *want = calloc((size_t)rows + 1, sizeof *want), *weight = calloc((size_t)rows + 1, sizeof *weight);
+    long double *want = calloc((size_t)rows + 1, sizeof *want),
+                *weight = calloc((size_t)rows + 1, sizeof *weight);
     double *x = malloc((size_t)(cols + 1) * sizeof *x), *y = malloc((size_t)(rows + 1) * sizeof *y);
     uint64_t seed = 6;
     for (int64_t i = 0; i < cols; i++) x[i] = case_value(&seed);
@@ -61,7 +64,8 @@ static void check(spmvx_context *ctx, const triples *t, const double *val, spmvx
     }
     assert_ok(ctx, spmvx_mul(ctx, op, 1.0, m, x, 0.0, y));
     for (int64_t i = 0; i < rows; i++)
-        if (!(fabsl(y[i] - want[i]) <= 1e-12L * weight[i])) fail_msg("row %lld is %.17g, not %.17Lg", (long long)i, y[i], want[i]);
+        if (!(fabsl(y[i] - want[i]) <= 1e-12L * weight[i]))
+            fail_msg("row %lld is %.17g, not %.17Lg", (long long)i, y[i], want[i]);
     free(want);
     free(weight);
     free(x);
@@ -76,7 +80,8 @@ static void lifetimes(void **state)
     triples t = case_make(14);
     spmvx_context *first = test_context(&c, 2);
     spmvx_matrix *coo = case_coo(first, &t, SPMVX_F64), *csr = convert(first, coo, SPMVX_CSR, 0, 0);
-    spmvx_matrix *again = convert(first, csr, SPMVX_CSR, 0, 0), *sell = convert(first, csr, SPMVX_SELL, SPMVX_OPS_T, 0);
+    spmvx_matrix *again = convert(first, csr, SPMVX_CSR, 0, 0),
+                 *sell = convert(first, csr, SPMVX_SELL, SPMVX_OPS_T, 0);
     assert_ptr_equal(view_of(csr).col, view_of(again).col);
     assert_ptr_equal(view_of(csr).val, view_of(again).val);
     spmvx_matrix_destroy(coo);
@@ -102,7 +107,8 @@ static void borrowing(void **state)
     csr_arrays c = case_csr(&t, SPMVX_F64);
     spmvx_matrix *lent = NULL;
     assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, SPMVX_BORROW, &lent));
-    spmvx_matrix *shares = convert(ctx, lent, SPMVX_CSR, 0, 0), *copies = convert(ctx, lent, SPMVX_SELL, 0, 0);
+    spmvx_matrix *shares = convert(ctx, lent, SPMVX_CSR, 0, 0),
+                 *copies = convert(ctx, lent, SPMVX_SELL, 0, 0);
     spmvx_matrix *owns = convert(ctx, lent, SPMVX_CSR, 0, SPMVX_UPDATABLE);
     assert_true(info_of(lent).flags & SPMVX_IS_BORROWED && info_of(shares).flags & SPMVX_IS_BORROWED);
     assert_false(info_of(copies).flags & SPMVX_IS_BORROWED);
@@ -130,14 +136,17 @@ static void borrowing(void **state)
 /* Values in the first input's order, whatever came between; the source keeps its own. */
 static void updates_of(const triples *t, spmvx_matrix *source, spmvx_context *ctx)
 {
-    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSR, SPMVX_SELL, SPMVX_CSC, SPMVX_ELL, SPMVX_HYB, SPMVX_DIA, SPMVX_BSR, SPMVX_CSR5, SPMVX_TILED };
+    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSR, SPMVX_SELL, SPMVX_CSC,  SPMVX_ELL,
+                                            SPMVX_HYB, SPMVX_DIA, SPMVX_BSR,  SPMVX_CSR5, SPMVX_TILED };
     double *fresh = malloc((size_t)(t->nnz + 1) * sizeof *fresh);
     uint64_t seed = 1234;
     for (int i = 0; i < 10; i++)
         for (int j = i % 3; j < 10; j += 3) {
             const bool sums = (formats[i] == SPMVX_DIA || formats[i] == SPMVX_BSR);
-            spmvx_matrix *one = try_convert(ctx, source, formats[i], SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE);
-            spmvx_matrix *two = one && !sums ? try_convert(ctx, one, formats[j], SPMVX_OPS_T, SPMVX_UPDATABLE) : NULL;
+            spmvx_matrix *one =
+                try_convert(ctx, source, formats[i], SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE);
+            spmvx_matrix *two =
+                one && !sums ? try_convert(ctx, one, formats[j], SPMVX_OPS_T, SPMVX_UPDATABLE) : NULL;
             if (one && sums && j < 3) {
                 for (int64_t k = 0; k < t->nnz; k++) fresh[k] = case_value(&seed);
                 assert_ok(ctx, spmvx_matrix_update_values(ctx, one, fresh));
@@ -232,7 +241,8 @@ static void borrowed_transposes(void **state)
     a.row = t.row, a.col = t.col, a.val = lent;
     assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, SPMVX_BORROW, &csr));
     assert_ok(ctx, spmvx_matrix_create(ctx, &a, SPMVX_BORROW, &coo));
-    spmvx_matrix *copied = convert(ctx, csr, SPMVX_CSR, SPMVX_OPS_T, 0), *follows = convert(ctx, coo, SPMVX_COO, SPMVX_OPS_T, 0);
+    spmvx_matrix *copied = convert(ctx, csr, SPMVX_CSR, SPMVX_OPS_T, 0),
+                 *follows = convert(ctx, coo, SPMVX_COO, SPMVX_OPS_T, 0);
     assert_false(info_of(copied).flags & SPMVX_IS_BORROWED);
     assert_true(info_of(follows).flags & SPMVX_IS_BORROWED);
     double *changed = malloc((size_t)t.nnz * sizeof *changed);
@@ -260,16 +270,19 @@ static void update_order(void **state)
     spmvx_context *ctx = test_context(NULL, 1);
     triples t = case_make(14);
     csr_arrays c = case_csr(&t, SPMVX_F64);
-    spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *lost = convert(ctx, coo, SPMVX_SELL, 0, 0), *out = NULL, *csr = NULL;
+    spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *lost = convert(ctx, coo, SPMVX_SELL, 0, 0),
+                 *out = NULL, *csr = NULL;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     o.flags = SPMVX_UPDATABLE;
-    assert_fails(SPMVX_ERR_UNSUPPORTED, "order of the first input", spmvx_matrix_convert(ctx, lost, &o, &out));
+    assert_fails(SPMVX_ERR_UNSUPPORTED, "order of the first input",
+                 spmvx_matrix_convert(ctx, lost, &o, &out));
     assert_null(out);
-    spmvx_matrix *sums = convert(ctx, coo, SPMVX_BSR, 0, SPMVX_UPDATABLE);   /* case 14 repeats entries */
+    spmvx_matrix *sums = convert(ctx, coo, SPMVX_BSR, 0, SPMVX_UPDATABLE); /* case 14 repeats entries */
     assert_fails(SPMVX_ERR_UNSUPPORTED, "added", spmvx_matrix_convert(ctx, sums, &o, &out));
     spmvx_matrix_destroy(sums);
     assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &csr));
-    spmvx_matrix *sell = convert(ctx, csr, SPMVX_SELL, 0, 0), *back = convert(ctx, sell, SPMVX_COO, 0, SPMVX_UPDATABLE);
+    spmvx_matrix *sell = convert(ctx, csr, SPMVX_SELL, 0, 0),
+                 *back = convert(ctx, sell, SPMVX_COO, 0, SPMVX_UPDATABLE);
     double *fresh = malloc((size_t)t.nnz * sizeof *fresh);
     for (int64_t k = 0; k < t.nnz; k++) fresh[k] = (double)k;
     assert_ok(ctx, spmvx_matrix_update_values(ctx, back, fresh));
@@ -291,13 +304,15 @@ static void update_of_given_sell(void **state)
     (void)state;
     spmvx_context *ctx = test_context(NULL, 2);
     triples t = case_make(8);
-    spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *sell = convert(ctx, coo, SPMVX_SELL, 0, 0), *given = NULL;
+    spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *sell = convert(ctx, coo, SPMVX_SELL, 0, 0),
+                 *given = NULL;
     spmvx_arrays v = view_of(sell);
     assert_ok(ctx, spmvx_matrix_create(ctx, &v, 0, &given));
     static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSR, SPMVX_SELL };
     for (int i = 0; i < 3; i++) {
         spmvx_matrix *m = convert(ctx, given, formats[i], SPMVX_OPS_T, SPMVX_UPDATABLE);
-        double *fresh = malloc((size_t)info_of(sell).stored * sizeof *fresh), *doubled = malloc((size_t)t.nnz * sizeof *doubled);
+        double *fresh = malloc((size_t)info_of(sell).stored * sizeof *fresh),
+               *doubled = malloc((size_t)t.nnz * sizeof *doubled);
         for (int64_t k = 0; k < info_of(sell).stored; k++) fresh[k] = 2 * ((const double *)v.val)[k];
         for (int64_t k = 0; k < t.nnz; k++) doubled[k] = 2 * t.val[k];
         assert_ok(ctx, spmvx_matrix_update_values(ctx, m, fresh));
@@ -320,7 +335,8 @@ static void transposes(void **state)
     spmvx_context *ctx = test_context(NULL, 3);
     for (int c = 0; c < 16; c++) {
         triples t = case_make(c);
-        spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *sell = convert(ctx, coo, SPMVX_SELL, 0, 0), *csr = convert(ctx, coo, SPMVX_CSR, 0, 0);
+        spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *sell = convert(ctx, coo, SPMVX_SELL, 0, 0),
+                     *csr = convert(ctx, coo, SPMVX_CSR, 0, 0);
         triples turned = { t.name, t.ncols, t.nrows, t.nnz, t.col, t.row, t.val };
         spmvx_matrix *from[] = { coo, sell, csr };
         for (int i = 0; i < 3; i++) {
@@ -370,7 +386,10 @@ static void many_rows(void **state)
     assert_int_equal(c.live, 0);
 }
 
-typedef struct worker { spmvx_matrix *m; const triples *t; } worker;
+typedef struct worker {
+    spmvx_matrix *m;
+    const triples *t;
+} worker;
 
 static void *work(void *arg)
 {
@@ -408,9 +427,15 @@ static void one_matrix_many_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lifetimes), cmocka_unit_test(borrowing), cmocka_unit_test(updates), cmocka_unit_test(update_order), cmocka_unit_test(updates_of_wide),
+        cmocka_unit_test(lifetimes),
+        cmocka_unit_test(borrowing),
+        cmocka_unit_test(updates),
+        cmocka_unit_test(update_order),
+        cmocka_unit_test(updates_of_wide),
         cmocka_unit_test(borrowed_transposes),
-        cmocka_unit_test(update_of_given_sell), cmocka_unit_test(transposes), cmocka_unit_test(many_rows),
+        cmocka_unit_test(update_of_given_sell),
+        cmocka_unit_test(transposes),
+        cmocka_unit_test(many_rows),
         cmocka_unit_test(one_matrix_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

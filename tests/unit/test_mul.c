@@ -1,11 +1,13 @@
-/* Multiplication beside the registry walk: several columns, parameters, AUTO in every effort, workspace, log. */
+/* Multiplication beside the registry walk: several columns, parameters, AUTO in every effort, workspace,
+ * log. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cases.h"
 
-static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *m, const char *kernel, int32_t effort, uint32_t ops)
+static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *m, const char *kernel, int32_t effort,
+                             uint32_t ops)
 {
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     spmvx_matrix *out = NULL;
@@ -31,19 +33,23 @@ static void columns_of(spmvx_context *ctx, const triples *t, spmvx_op op, int64_
     o.nvec = nvec;
     o.ops = SPMVX_OPS_T;
     o.max_bytes = SIZE_MAX;
-    const int64_t rows = op == SPMVX_N ? t->nrows : t->ncols, cols = op == SPMVX_N ? t->ncols : t->nrows, ldx = cols + 3, ldy = rows + 2;
+    const int64_t rows = op == SPMVX_N ? t->nrows : t->ncols, cols = op == SPMVX_N ? t->ncols : t->nrows,
+                  ldx = cols + 3, ldy = rows + 2;
     spmvx_matrix *coo = case_coo(ctx, t, SPMVX_F64), *m = NULL;
     assert_ok(ctx, spmvx_matrix_convert(ctx, coo, &o, &m));
-    double *X = malloc((size_t)(ldx * nvec + 1) * sizeof *X), *Y = malloc((size_t)(ldy * nvec + 1) * sizeof *Y), *y = malloc((size_t)(rows + 1) * sizeof *y);
+    double *X = malloc((size_t)(ldx * nvec + 1) * sizeof *X),
+           *Y = malloc((size_t)(ldy * nvec + 1) * sizeof *Y), *y = malloc((size_t)(rows + 1) * sizeof *y);
     uint64_t seed = 8;
-    for (int64_t i = 0; i < ldx * nvec; i++) X[i] = i % ldx < cols ? case_value(&seed) : (double)NAN;   /* what lies between columns */
+    /* what lies between columns */
+    for (int64_t i = 0; i < ldx * nvec; i++) X[i] = i % ldx < cols ? case_value(&seed) : (double)NAN;
     for (int64_t i = 0; i < ldy * nvec; i++) Y[i] = 0.25;
     assert_ok(ctx, spmvx_mul_prepare(ctx, m, op, nvec));
     assert_ok(ctx, spmvx_mul_multi(ctx, op, 1.5, m, nvec, X, ldx, -1, Y, ldy));
     for (int64_t j = 0; j < nvec; j++) {
         for (int64_t i = 0; i < rows; i++) y[i] = 0.25;
         assert_ok(ctx, spmvx_mul(ctx, op, 1.5, m, X + j * ldx, -1, y));
-        for (int64_t i = 0; i < rows; i++) assert_true(fabs(Y[j * ldy + i] - y[i]) <= 1e-12 * (1 + fabs(y[i])));
+        for (int64_t i = 0; i < rows; i++)
+            assert_true(fabs(Y[j * ldy + i] - y[i]) <= 1e-12 * (1 + fabs(y[i])));
         for (int64_t i = rows; i < ldy; i++) assert_true(Y[j * ldy + i] == 0.25);
     }
     assert_ok(ctx, spmvx_mul_multi(ctx, op, 0, m, nvec, X, ldx, 0, Y, ldy));
@@ -61,7 +67,7 @@ static void several_columns(void **state)
     (void)state;
     spmvx_context *ctx = test_context(NULL, 2);
     for (int c = 0; c < 16; c++) {
-        if (c == 10 || c == 12 || c == 13) continue;   /* large, and nothing new */
+        if (c == 10 || c == 12 || c == 13) continue; /* large, and nothing new */
         triples t = case_make(c);
         static const spmvx_format formats[] = { SPMVX_AUTO, SPMVX_COO, SPMVX_CSR, SPMVX_SELL, SPMVX_BSR };
         for (int f = 0; f < 5; f++)
@@ -76,12 +82,14 @@ static void several_columns(void **state)
 static void parameters(void **state)
 {
     (void)state;
-    static const char *const specs[] = { "csr-merge-path:chunk=64", "csr-merge-path:chunk=1000000", "csr-nnz-split:chunk=64", "csr-nnz-split:chunk=77" };
+    static const char *const specs[] = { "csr-merge-path:chunk=64", "csr-merge-path:chunk=1000000",
+                                         "csr-nnz-split:chunk=64", "csr-nnz-split:chunk=77" };
     spmvx_context *ctx = test_context(NULL, 3);
     for (int c = 1; c < 16; c++) {
         triples t = case_make(c);
         spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *plain = convert(ctx, coo, "csr-scalar", 0, 0);
-        double *x = malloc((size_t)(t.ncols + 1) * sizeof *x), *y = calloc((size_t)t.nrows + 1, sizeof *y), *want = calloc((size_t)t.nrows + 1, sizeof *want);
+        double *x = malloc((size_t)(t.ncols + 1) * sizeof *x), *y = calloc((size_t)t.nrows + 1, sizeof *y),
+               *want = calloc((size_t)t.nrows + 1, sizeof *want);
         uint64_t seed = 5;
         for (int64_t i = 0; i < t.ncols; i++) x[i] = case_value(&seed);
         assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1, plain, x, 0, want));
@@ -90,7 +98,9 @@ static void parameters(void **state)
             assert_string_equal(info_of(m).kernel, specs[s]);
             assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1, m, x, 0, y));
             for (int64_t i = 0; i < t.nrows; i++)
-                if (fabs(y[i] - want[i]) > 1e-9) fail_msg("%s on %s: row %lld is %g, not %g", specs[s], t.name, (long long)i, y[i], want[i]);
+                if (fabs(y[i] - want[i]) > 1e-9)
+                    fail_msg("%s on %s: row %lld is %g, not %g", specs[s], t.name, (long long)i, y[i],
+                             want[i]);
             spmvx_matrix_destroy(m);
         }
         free(x);
@@ -136,7 +146,7 @@ static void workspace(void **state)
     const long before = c.allocations;
     for (int k = 0; k < 3; k++) assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1, m, x, 0, y));
     assert_int_equal(c.allocations, before);
-    assert_ok(other, spmvx_mul(other, SPMVX_N, 1, m, x, 0, y));      /* reserves */
+    assert_ok(other, spmvx_mul(other, SPMVX_N, 1, m, x, 0, y)); /* reserves */
     const long reserved = c.allocations;
     assert_true(reserved > before);
     assert_ok(other, spmvx_mul(other, SPMVX_N, 1, m, x, 0, y));
@@ -227,8 +237,8 @@ static void log_and_buffers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_columns), cmocka_unit_test(parameters), cmocka_unit_test(efforts), cmocka_unit_test(workspace), cmocka_unit_test(corners),
-        cmocka_unit_test(log_and_buffers),
+        cmocka_unit_test(several_columns), cmocka_unit_test(parameters), cmocka_unit_test(efforts),
+        cmocka_unit_test(workspace),       cmocka_unit_test(corners),    cmocka_unit_test(log_and_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,4 @@
-/* Numbers in text: scanning against strtod and against exact decimals of our own, printing against the shortest that reads back. */
-#include "support.h"
-
+/* Reals in text: scanning against strtod and against exact decimals of our own. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,52 +6,9 @@
 #include <string.h>
 
 #include "io/number.h"
+#include "numbers.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-static uint64_t seed;
-
-static uint64_t next_random(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    return seed ^= seed << 17;
-}
-
-/* From 0 up to below n. */
-static int below(int n)
-{
-    return (int)((next_random() >> 33) % (uint64_t)n);
-}
-
-static int restart(void **state)
-{
-    (void)state;
-    seed = 88172645463325252u;
-    return 0;
-}
-
-static uint64_t bits_of(double v)
-{
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-static double from_bits(uint64_t bits)
-{
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-static double random_finite(void)
-{
-    uint64_t bits = next_random();
-    if (below(8) == 0) bits &= 0x800fffffffffffffu;
-    if ((bits >> 52 & 0x7ff) == 0x7ff) bits ^= 1ull << 62;
-    return from_bits(bits);
-}
 
 /* All n bytes are one number, of this value. */
 static void check_scan(const char *text, size_t n, double expected)
@@ -62,7 +17,8 @@ static void check_scan(const char *text, size_t n, double expected)
     double v = 12345;
     if (!spx_scan_double(&p, text + n, &v)) fail_msg("'%.*s' is not taken", (int)n, text);
     if (p != text + n) fail_msg("'%.*s' is taken for %zu bytes", (int)n, text, (size_t)(p - text));
-    if (bits_of(v) != bits_of(expected)) fail_msg("'%.*s' gives %.17g (%a), not %.17g (%a)", (int)n, text, v, v, expected, expected);
+    if (bits_of(v) != bits_of(expected))
+        fail_msg("'%.*s' gives %.17g (%a), not %.17g (%a)", (int)n, text, v, v, expected, expected);
 }
 
 static void check_as_strtod(const char *text, size_t n)
@@ -74,7 +30,7 @@ static void check_as_strtod(const char *text, size_t n)
 
 static size_t put_digits(char *out, int n)
 {
-    const int kind = below(8);   /* runs of one digit are where carries go far */
+    const int kind = below(8); /* runs of one digit are where carries go far */
     for (int i = 0; i < n; i++) out[i] = (char)('0' + (kind == 0 ? 9 : kind == 1 ? (i ? 0 : 1) : below(10)));
     return (size_t)n;
 }
@@ -101,8 +57,10 @@ static void test_random_strings(void **state)
     char text[2048];
     for (int i = 0; i < 1000000; i++) {
         const int kind = below(128);
-        check_as_strtod(text, kind == 0 ? put_number(text, 1200, 400) : kind < 40 ? put_number(text, 40, 360) :
-                              kind < 80 ? put_number(text, 19, 330) : put_number(text, 12, 30));
+        check_as_strtod(text, kind == 0   ? put_number(text, 1200, 400)
+                              : kind < 40 ? put_number(text, 40, 360)
+                              : kind < 80 ? put_number(text, 19, 330)
+                                          : put_number(text, 12, 30));
     }
 }
 
@@ -114,7 +72,8 @@ static void test_random_bits(void **state)
         const double v = random_finite();
         check_scan(text, (size_t)sprintf(text, "%.17g", v), v);
         check_as_strtod(text, (size_t)sprintf(text, "%.*e", below(40), v));
-        if (fabs(v) < 1e100 && fabs(v) > 1e-100) check_as_strtod(text, (size_t)sprintf(text, "%.*f", below(130), v));
+        if (fabs(v) < 1e100 && fabs(v) > 1e-100)
+            check_as_strtod(text, (size_t)sprintf(text, "%.*f", below(130), v));
     }
 }
 
@@ -122,11 +81,11 @@ static void test_random_bits(void **state)
 static void test_text_ends(void **state)
 {
     (void)state;
-    static const char *const texts[] = { "1", "-", "+", ".", "1.", "1.5", "1e", "1e+", "1e5", "in", "inf", "infinit", "infinity", "na",
-        "nan", "-i", "" };
+    static const char *const texts[] = { "1",  "-",   "+",       ".",        "1.", "1.5", "1e", "1e+", "1e5",
+                                         "in", "inf", "infinit", "infinity", "na", "nan", "-i", "" };
     for (size_t i = 0; i < COUNT(texts); i++)
         for (size_t n = 0; n <= strlen(texts[i]); n++) {
-            char *exact = malloc(n ? n : 1);   /* where a sanitizer sees the end */
+            char *exact = malloc(n ? n : 1); /* where a sanitizer sees the end */
             memcpy(exact, texts[i], n);
             const char *p = exact;
             double v;
@@ -143,17 +102,39 @@ static void test_text_ends(void **state)
     assert_true(spx_scan_double(&p, text + 3, &v) && v == 123 && p == text + 3);
 }
 
-static const struct { const char *text; size_t used; double value; } words[] = {
-    { "1.5d3", 5, 1500 }, { "1D-2", 4, 0.01 }, { "2d+2", 4, 200 }, { "inf", 3, HUGE_VAL }, { "-INF", 4, -HUGE_VAL },
-    { "+Infinity", 9, HUGE_VAL }, { "infinitx", 3, HUGE_VAL }, { "inf5", 3, HUGE_VAL }, { "1.2.3", 3, 1.2 }, { "1-2", 1, 1 },
-    { "1e2e3", 3, 100 }, { "1 2", 1, 1 }, { "0x10", 1, 0 }, { "1,5", 1, 1 }, { "-0", 2, -0.0 }, { "+.5", 3, 0.5 }, { "5.", 2, 5 },
-    { "5.e1", 4, 50 }, { "-.0e7", 5, -0.0 }, { "00012", 5, 12 }, { "1e0000000000000000003", 21, 1000 },
+static const struct {
+    const char *text;
+    size_t used;
+    double value;
+} words[] = {
+    { "1.5d3", 5, 1500 },
+    { "1D-2", 4, 0.01 },
+    { "2d+2", 4, 200 },
+    { "inf", 3, HUGE_VAL },
+    { "-INF", 4, -HUGE_VAL },
+    { "+Infinity", 9, HUGE_VAL },
+    { "infinitx", 3, HUGE_VAL },
+    { "inf5", 3, HUGE_VAL },
+    { "1.2.3", 3, 1.2 },
+    { "1-2", 1, 1 },
+    { "1e2e3", 3, 100 },
+    { "1 2", 1, 1 },
+    { "0x10", 1, 0 },
+    { "1,5", 1, 1 },
+    { "-0", 2, -0.0 },
+    { "+.5", 3, 0.5 },
+    { "5.", 2, 5 },
+    { "5.e1", 4, 50 },
+    { "-.0e7", 5, -0.0 },
+    { "00012", 5, 12 },
+    { "1e0000000000000000003", 21, 1000 },
 };
 
 static void test_words(void **state)
 {
     (void)state;
-    static const char *const none[] = { "", "-", "+", ".", "-.", "e5", ".e5", "--1", "+-1", " 1", "x", "na", "i", "\t1", "$" };
+    static const char *const none[] = { "",    "-",  "+", ".",  "-.", "e5",  ".e5", "--1",
+                                        "+-1", " 1", "x", "na", "i",  "\t1", "$" };
     for (size_t i = 0; i < COUNT(words); i++) {
         const char *p = words[i].text;
         double v;
@@ -175,7 +156,7 @@ static void test_words(void **state)
 
 /* ---- exact decimals of our own ---- */
 
-enum { LIMBS = 140 };   /* of nine decimal digits */
+enum { LIMBS = 140 }; /* of nine decimal digits */
 
 static void times(uint32_t *limb, int *n, uint32_t factor)
 {
@@ -191,12 +172,13 @@ static void times(uint32_t *limb, int *n, uint32_t factor)
 /* m * 2^e as whole digits and a power of ten, which is answered; m is not 0. */
 static int exact_decimal(uint64_t m, int e, char *digits)
 {
-    uint32_t limb[LIMBS] = { (uint32_t)(m % 1000000000), (uint32_t)(m / 1000000000 % 1000000000), (uint32_t)(m / 1000000000 / 1000000000) };
+    uint32_t limb[LIMBS] = { (uint32_t)(m % 1000000000), (uint32_t)(m / 1000000000 % 1000000000),
+                             (uint32_t)(m / 1000000000 / 1000000000) };
     int n = 3;
     while (n > 1 && !limb[n - 1]) n--;
     for (int i = 0; i < abs(e); i++) times(limb, &n, e > 0 ? 2 : 5);
     size_t at = (size_t)sprintf(digits, "%u", limb[n - 1]);
-    for (int i = n - 2; i >= 0; i--) at += (size_t)sprintf(digits + at, "%09u", limb[i]);
+    for (int i = n - 2; i >= 0; i--) at += (size_t)snprintf(digits + at, 10, "%09u", limb[i]);
     return e < 0 ? e : 0;
 }
 
@@ -212,17 +194,19 @@ static size_t compose(char *out, const char *digits, int exponent, int whole, in
     return at + (size_t)sprintf(out + at, "%se%d", tail, exponent + n - whole);
 }
 
-/* The middle between v (not negative, finite) and the next double: to even, and up or down by a digit far out. */
+/* The middle between v (not negative, finite) and the next double: to even, and up or down by a digit far
+ * out. */
 static void check_middle(double v)
 {
     char digits[9 * LIMBS + 1], text[6000];
     const uint64_t bits = bits_of(v), e = bits >> 52, fraction = bits & 0xfffffffffffffu;
-    const int exponent = exact_decimal(2 * (e ? fraction | 1ull << 52 : fraction) + 1, (int)(e ? e : 1) - 1076, digits);
+    const int exponent =
+        exact_decimal(2 * (e ? fraction | 1ull << 52 : fraction) + 1, (int)(e ? e : 1) - 1076, digits);
     const int n = (int)strlen(digits), whole = below(n + 1), zeros = below(4) ? below(30) : below(3000);
     check_scan(text, compose(text, digits, exponent, whole, zeros, ""), from_bits(bits + (bits & 1)));
     check_scan(text, compose(text, digits, exponent, whole, zeros, "0"), from_bits(bits + (bits & 1)));
     check_scan(text, compose(text, digits, exponent, whole, zeros, "1"), from_bits(bits + 1));
-    int last = n - 1;   /* one less: 5 becomes 4999... */
+    int last = n - 1; /* one less: 5 becomes 4999... */
     while (digits[last] == '0') last--;
     digits[last]--;
     memset(digits + last + 1, '9', (size_t)(n - 1 - last));
@@ -236,7 +220,7 @@ static void test_middles(void **state)
 {
     (void)state;
     for (int i = 0; i < 12000; i++) check_middle(fabs(random_finite()));
-    for (int e = 0; e < 2047; e++) {   /* at every power of two */
+    for (int e = 0; e < 2047; e++) { /* at every power of two */
         check_middle(from_bits((uint64_t)e << 52));
         check_middle(from_bits(((uint64_t)e << 52) + 1));
         check_middle(from_bits(((uint64_t)e << 52) | 0xfffffffffffffu));
@@ -254,65 +238,167 @@ static void test_exact_doubles(void **state)
         const double v = fabs(random_finite());
         const uint64_t e = bits_of(v) >> 52, fraction = bits_of(v) & 0xfffffffffffffu;
         if (v == 0) continue;
-        const int exponent = exact_decimal(e ? fraction | 1ull << 52 : fraction, (int)(e ? e : 1) - 1075, digits);
-        check_scan(text, compose(text, digits, exponent, below((int)strlen(digits)), below(2000), i % 2 ? "3" : ""), v);
+        const int exponent =
+            exact_decimal(e ? fraction | 1ull << 52 : fraction, (int)(e ? e : 1) - 1075, digits);
+        check_scan(text,
+                   compose(text, digits, exponent, below((int)strlen(digits)), below(2000), i % 2 ? "3" : ""),
+                   v);
     }
 }
 
 /* ---- known cases ---- */
 
-static const struct { const char *text; double value; } borders[] = {
-    { "1.7976931348623157e308", DBL_MAX }, { "1.7976931348623158e308", DBL_MAX }, { "1.797693134862315807e308", DBL_MAX },
-    { "1.7976931348623158079372897140530341507993e308", DBL_MAX }, { "1.7976931348623158079372897140530341507994e308", HUGE_VAL },
-    { "1.797693134862315808e308", HUGE_VAL }, { "1.7976931348623159e308", HUGE_VAL }, { "1.8e308", HUGE_VAL }, { "1e309", HUGE_VAL },
-    { "-1e309", -HUGE_VAL }, { "1e999999999999999999999999", HUGE_VAL }, { "-1e99999", -HUGE_VAL },
-    { "17976931348623157e292", DBL_MAX }, { "0.00000000017976931348623157e318", DBL_MAX }, { "2.2250738585072014e-308", DBL_MIN },
-    { "2.2250738585072011e-308", 0x0.fffffffffffffp-1022 }, { "2.2250738585072012e-308", DBL_MIN },
+static const struct {
+    const char *text;
+    double value;
+} borders[] = {
+    { "1.7976931348623157e308", DBL_MAX },
+    { "1.7976931348623158e308", DBL_MAX },
+    { "1.797693134862315807e308", DBL_MAX },
+    { "1.7976931348623158079372897140530341507993e308", DBL_MAX },
+    { "1.7976931348623158079372897140530341507994e308", HUGE_VAL },
+    { "1.797693134862315808e308", HUGE_VAL },
+    { "1.7976931348623159e308", HUGE_VAL },
+    { "1.8e308", HUGE_VAL },
+    { "1e309", HUGE_VAL },
+    { "-1e309", -HUGE_VAL },
+    { "1e999999999999999999999999", HUGE_VAL },
+    { "-1e99999", -HUGE_VAL },
+    { "17976931348623157e292", DBL_MAX },
+    { "0.00000000017976931348623157e318", DBL_MAX },
+    { "2.2250738585072014e-308", DBL_MIN },
+    { "2.2250738585072011e-308", 0x0.fffffffffffffp-1022 },
+    { "2.2250738585072012e-308", DBL_MIN },
     { "2.22507385850720113605740979670913197593481954635164564e-308", 0x0.fffffffffffffp-1022 },
-    { "2.22507385850720113605740979670913197593481954635164565e-308", DBL_MIN }, { "4.9406564584124654e-324", 0x1p-1074 },
-    { "5e-324", 0x1p-1074 }, { "3e-324", 0x1p-1074 }, { "2.4703282292062327e-324", 0 }, { "2.4703282292062328e-324", 0x1p-1074 },
-    { "2.47032822920623272088284396434110686182e-324", 0 }, { "2.47032822920623272088284396434110686183e-324", 0x1p-1074 },
-    { "7.4109846876186981e-324", 0x1p-1074 }, { "7.4109846876186982e-324", 0x1p-1073 }, { "2e-324", 0 }, { "1e-325", 0 },
-    { "-1e-325", -0.0 }, { "-1e-99999999999999999999", -0.0 }, { "0e999999999999999999", 0 }, { "0.000e-999999999999999999", 0 },
-    { "-0e400", -0.0 }, { "9007199254740992", 0x1p53 }, { "9007199254740993", 0x1p53 },
-    { "9007199254740993.0000000000000000000000000000000000001", 0x1p53 + 2 }, { "9007199254740995", 0x1p53 + 4 },
+    { "2.22507385850720113605740979670913197593481954635164565e-308", DBL_MIN },
+    { "4.9406564584124654e-324", 0x1p-1074 },
+    { "5e-324", 0x1p-1074 },
+    { "3e-324", 0x1p-1074 },
+    { "2.4703282292062327e-324", 0 },
+    { "2.4703282292062328e-324", 0x1p-1074 },
+    { "2.47032822920623272088284396434110686182e-324", 0 },
+    { "2.47032822920623272088284396434110686183e-324", 0x1p-1074 },
+    { "7.4109846876186981e-324", 0x1p-1074 },
+    { "7.4109846876186982e-324", 0x1p-1073 },
+    { "2e-324", 0 },
+    { "1e-325", 0 },
+    { "-1e-325", -0.0 },
+    { "-1e-99999999999999999999", -0.0 },
+    { "0e999999999999999999", 0 },
+    { "0.000e-999999999999999999", 0 },
+    { "-0e400", -0.0 },
+    { "9007199254740992", 0x1p53 },
+    { "9007199254740993", 0x1p53 },
+    { "9007199254740993.0000000000000000000000000000000000001", 0x1p53 + 2 },
+    { "9007199254740995", 0x1p53 + 4 },
     { "9007199254740994.9999999999999999999999999999999999999999999", 0x1p53 + 2 },
-    { "1.00000000000000011102230246251565404236316680908203125", 1 }, { "1.00000000000000011102230246251565404236316680908203124", 1 },
+    { "1.00000000000000011102230246251565404236316680908203125", 1 },
+    { "1.00000000000000011102230246251565404236316680908203124", 1 },
     { "1.00000000000000011102230246251565404236316680908203126", 1 + DBL_EPSILON },
     { "0.99999999999999994448884876874217297881841659545898437", 1 - DBL_EPSILON / 2 },
-    { "0.99999999999999994448884876874217297881841659545898438", 1 }, { "18446744073709551615", 0x1p64 },
-    { "18446744073709551616", 0x1p64 }, { "9999999999999999999", 1e19 }, { "9223372036854775807", 0x1p63 },
-    { "9223372036854775295", 0x1.fffffffffffffp62 }, { "9223372036854775296", 0x1p63 },
+    { "0.99999999999999994448884876874217297881841659545898438", 1 },
+    { "18446744073709551615", 0x1p64 },
+    { "18446744073709551616", 0x1p64 },
+    { "9999999999999999999", 1e19 },
+    { "9223372036854775807", 0x1p63 },
+    { "9223372036854775295", 0x1.fffffffffffffp62 },
+    { "9223372036854775296", 0x1p63 },
 };
 
-/* Of Paxson and Kahan, A program for testing IEEE decimal-binary conversion, 1991, and others that lie close to a middle. */
+/* Of Paxson and Kahan, A program for testing IEEE decimal-binary conversion, 1991, and others that lie
+ * close to a middle. */
 static const char *const hard[] = {
-    "5e125", "69e267", "999e-026", "7861e-034", "75569e-254", "928609e-261", "9210917e080", "84863171e114", "653777767e273",
-    "5232604057e-298", "27235667517e-109", "653532977297e-123", "3142213164987e-294", "46202199371337e-072", "231010996856685e-073",
-    "9324754620109615e212", "78459735791271921e049", "272104041512242479e200", "6802601037806061975e198", "20505426358836677347e-221",
-    "836168422905420598437e-234", "4891559871276714924261e222", "9e-265", "85e-037", "623e100", "3571e263", "81661e153", "920657e-023",
-    "4603285e-024", "87575437e-309", "245540327e122", "6138508175e120", "83356057653e193", "619534293513e124", "2335141086879e218",
-    "36167929443327e-159", "609610927149051e-255", "3743626360493413e-165", "94080055902682397e-242", "899810892172646163e283",
-    "7120190517612959703e120", "25188282901709339043e-252", "308984926168550152811e-052", "6372891218502368041059e064", "1e23",
-    "8.5e22", "9.5e22", "6.02214076e23", "9007199254740993e-1", "7.2057594037927933e16", "104110013277974872254e-225",
-    "123456789012345678901234567890", "62.5364939768271845828", "8.10109172351e-10", "1.50000000000000011102230246251565",
-    "9007199254740991.4999999999999999999999999999999995", "6929495644600919.5", "6929495644600920", "6.631236846766476e-316",
-    "3.237883913302901e-319", "6.8985865317742005e-310", "3.5e-323", "1.2344e-309", "30078505129381147446200",
-    "0.500000000000000166533453693773481063544750213623046875", "3.518437208883201171875e13", "0.1e-6", "0.3e-4", "1448997445238699",
+    "5e125",
+    "69e267",
+    "999e-026",
+    "7861e-034",
+    "75569e-254",
+    "928609e-261",
+    "9210917e080",
+    "84863171e114",
+    "653777767e273",
+    "5232604057e-298",
+    "27235667517e-109",
+    "653532977297e-123",
+    "3142213164987e-294",
+    "46202199371337e-072",
+    "231010996856685e-073",
+    "9324754620109615e212",
+    "78459735791271921e049",
+    "272104041512242479e200",
+    "6802601037806061975e198",
+    "20505426358836677347e-221",
+    "836168422905420598437e-234",
+    "4891559871276714924261e222",
+    "9e-265",
+    "85e-037",
+    "623e100",
+    "3571e263",
+    "81661e153",
+    "920657e-023",
+    "4603285e-024",
+    "87575437e-309",
+    "245540327e122",
+    "6138508175e120",
+    "83356057653e193",
+    "619534293513e124",
+    "2335141086879e218",
+    "36167929443327e-159",
+    "609610927149051e-255",
+    "3743626360493413e-165",
+    "94080055902682397e-242",
+    "899810892172646163e283",
+    "7120190517612959703e120",
+    "25188282901709339043e-252",
+    "308984926168550152811e-052",
+    "6372891218502368041059e064",
+    "1e23",
+    "8.5e22",
+    "9.5e22",
+    "6.02214076e23",
+    "9007199254740993e-1",
+    "7.2057594037927933e16",
+    "104110013277974872254e-225",
+    "123456789012345678901234567890",
+    "62.5364939768271845828",
+    "8.10109172351e-10",
+    "1.50000000000000011102230246251565",
+    "9007199254740991.4999999999999999999999999999999995",
+    "6929495644600919.5",
+    "6929495644600920",
+    "6.631236846766476e-316",
+    "3.237883913302901e-319",
+    "6.8985865317742005e-310",
+    "3.5e-323",
+    "1.2344e-309",
+    "30078505129381147446200",
+    "0.500000000000000166533453693773481063544750213623046875",
+    "3.518437208883201171875e13",
+    "0.1e-6",
+    "0.3e-4",
+    "1448997445238699",
     "179769313486231580793728971405303e276",
-    "2.2250738585072011360574097967091319759348195463516456480234261097248222220210769455165295239081350879141491589130396211068700"
-    "864386945946455276572074078206217433799881410632673292535522868813721490129811224514518898490572223072852551331557550159143974"
-    "763979834118019993239625482890171070818506906306666559949382757725720157630626906633326475653000092458883164330377797918696120"
-    "494973903778297049050510806099407302629371289589500035837999672072543043602840788957717961509455167482434710307026091446215722"
-    "898802581825451803257070188608721131280795122334262883686223215037756666225039825343359745688844239002654981983854879482922068"
-    "947216898310996983658468140228542433306603398508864458040010349339704275671864433837704860378616227717385456230658746790140867"
+    "2."
+    "22507385850720113605740979670913197593481954635164564802342610972482222202107694551652952390813508791414"
+    "91589130396211068700"
+    "86438694594645527657207407820621743379988141063267329253552286881372149012981122451451889849057222307285"
+    "2551331557550159143974"
+    "76397983411801999323962548289017107081850690630666655994938275772572015763062690663332647565300009245888"
+    "3164330377797918696120"
+    "49497390377829704905051080609940730262937128958950003583799967207254304360284078895771796150945516748243"
+    "4710307026091446215722"
+    "89880258182545180325707018860872113128079512233426288368622321503775666622503982534335974568884423900265"
+    "4981983854879482922068"
+    "94721689831099698365846814022854243330660339850886445804001034933970427567186443383770486037861622771738"
+    "5456230658746790140867"
     "23327636718751e-308",
 };
 
 static void test_borders(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(borders); i++) check_scan(borders[i].text, strlen(borders[i].text), borders[i].value);
+    for (size_t i = 0; i < COUNT(borders); i++)
+        check_scan(borders[i].text, strlen(borders[i].text), borders[i].value);
 }
 
 static void test_hard_cases(void **state)
@@ -330,11 +416,19 @@ static void test_hard_cases(void **state)
 static void test_powers_of_ten(void **state)
 {
     (void)state;
-    static const char *const mantissas[] = { "1", "2", "5", "9", "12345678901234567", "9999999999999999999", "99999999999999999999",
-        "1844674407370955161", "10000000000000000001" };
+    static const char *const mantissas[] = { "1",
+                                             "2",
+                                             "5",
+                                             "9",
+                                             "12345678901234567",
+                                             "9999999999999999999",
+                                             "99999999999999999999",
+                                             "1844674407370955161",
+                                             "10000000000000000001" };
     char text[64];
     for (int e = -380; e <= 330; e++)
-        for (size_t i = 0; i < COUNT(mantissas); i++) check_as_strtod(text, (size_t)sprintf(text, "%se%d", mantissas[i], e));
+        for (size_t i = 0; i < COUNT(mantissas); i++)
+            check_as_strtod(text, (size_t)sprintf(text, "%se%d", mantissas[i], e));
 }
 
 /* Thousands of digits, ahead of and behind the point, and exponents that make up for them. */
@@ -343,6 +437,7 @@ static void test_long_numbers(void **state)
     (void)state;
     enum { MOST = 20000 };
     char *text = malloc(2 * MOST + 100);
+    assert_non_null(text);
     for (int i = 0; i < 300; i++) {
         const int zeros = below(MOST), digits = 1 + below(i % 10 ? 900 : MOST);
         size_t n = (size_t)sprintf(text, "0.");
@@ -361,128 +456,6 @@ static void test_long_numbers(void **state)
     free(text);
 }
 
-/* ---- whole numbers ---- */
-
-static const struct { const char *text; bool taken; int64_t value; size_t used; } ints[] = {
-    { "0", true, 0, 1 }, { "-0", true, 0, 2 }, { "+0", true, 0, 2 }, { "7", true, 7, 1 }, { "+7", true, 7, 2 }, { "-7", true, -7, 2 },
-    { "007", true, 7, 3 }, { "12 34", true, 12, 2 }, { "12.5", true, 12, 2 }, { "12e3", true, 12, 2 }, { "12-", true, 12, 2 },
-    { "2147483647", true, 2147483647, 10 }, { "2147483648", true, 2147483648, 10 }, { "4294967296", true, 4294967296, 10 },
-    { "9223372036854775807", true, INT64_MAX, 19 }, { "+9223372036854775807", true, INT64_MAX, 20 },
-    { "-9223372036854775807", true, -INT64_MAX, 20 }, { "-9223372036854775808", true, INT64_MIN, 20 },
-    { "00000000000000000000000000009223372036854775807", true, INT64_MAX, 47 }, { "9223372036854775808", false, 0, 0 },
-    { "+9223372036854775808", false, 0, 0 }, { "-9223372036854775809", false, 0, 0 }, { "9223372036854775810", false, 0, 0 },
-    { "18446744073709551616", false, 0, 0 }, { "92233720368547758070", false, 0, 0 }, { "99999999999999999999999999999", false, 0, 0 },
-    { "", false, 0, 0 }, { "-", false, 0, 0 }, { "+", false, 0, 0 }, { "x", false, 0, 0 }, { " 1", false, 0, 0 },
-    { "--1", false, 0, 0 }, { "+-1", false, 0, 0 }, { ".5", false, 0, 0 },
-};
-
-static void test_ints(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < COUNT(ints); i++) {
-        const char *p = ints[i].text;
-        int64_t v = 77;
-        if (spx_scan_int(&p, p + strlen(p), &v) != ints[i].taken) fail_msg("'%s'", ints[i].text);
-        assert_int_equal(p - ints[i].text, ints[i].used);
-        assert_true(v == (ints[i].taken ? ints[i].value : 77));
-    }
-    for (int i = 0; i < 100000; i++) {
-        char text[32];
-        const int64_t expected = (int64_t)next_random() >> below(64);
-        const size_t n = (size_t)sprintf(text, "%lld", (long long)expected);
-        const char *p = text;
-        int64_t v;
-        assert_true(spx_scan_int(&p, text + n, &v) && v == expected && p == text + n);
-    }
-}
-
-/* ---- printing ---- */
-
-/* Some of the values that people write: few decimals. */
-static double random_printed(int i)
-{
-    return i % 3 ? random_finite() : (double)below(1000000000) / (double[]){ 1, 10, 1000, 1e6, 1e9, 3 }[below(6)];
-}
-
-static void test_format_shortest(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 200000; i++) {
-        const double v = random_printed(i);
-        char out[SPX_NUMBER + 1], expected[64];
-        memset(out, '#', sizeof out);
-        const size_t n = spx_format_double(v, 0, false, out);
-        assert_int_equal(n, strlen(out));
-        int digits = 15;
-        while (sprintf(expected, "%.*g", digits, v), strtod(expected, NULL) != v) digits++;
-        assert_true(digits <= 17);
-        assert_string_equal(out, expected);
-        assert_true(out[SPX_NUMBER] == '#');
-        assert_true(bits_of(strtod(out, NULL)) == bits_of(v));
-    }
-}
-
-static void test_format_single(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 200000; i++) {
-        const uint32_t bits = (uint32_t)(next_random() >> 32) & (i % 8 ? 0xffffffffu : 0x807fffffu);
-        float v;
-        memcpy(&v, &bits, sizeof v);
-        if (!isfinite(v)) continue;
-        char out[SPX_NUMBER], expected[64];
-        const size_t n = spx_format_double((double)v, 0, true, out);
-        assert_int_equal(n, strlen(out));
-        int digits = 6;
-        while (sprintf(expected, "%.*g", digits, (double)v), strtof(expected, NULL) != v) digits++;
-        assert_true(digits <= 9);
-        assert_string_equal(out, expected);
-        const char *p = out;
-        double back;
-        assert_true(spx_scan_double(&p, out + strlen(out), &back));
-        assert_true((float)back == v && !signbit(back) == !signbit(v));
-    }
-}
-
-static void test_format_digits(void **state)
-{
-    (void)state;
-    static const double special[] = { 0.0, -0.0, DBL_MAX, -DBL_MAX, DBL_MIN, 0x1p-1074, -0x1p-1074, -0.00012345678901234567,
-        99999.999999999999, 0.5, 9.5, 1e22 };
-    for (int i = 0; i < 20000; i++) {
-        const double v = i < (int)COUNT(special) ? special[i] : random_printed(i);
-        for (int digits = 1; digits <= 17; digits++) {
-            char out[SPX_NUMBER], expected[64];
-            const size_t n = spx_format_double(v, digits, i % 2, out);
-            assert_int_equal(n, (size_t)sprintf(expected, "%.*g", digits, v));
-            assert_string_equal(out, expected);
-        }
-    }
-}
-
-static void test_format_words(void **state)
-{
-    (void)state;
-    static const struct { double value; const char *text; } values[] = {
-        { 0, "0" }, { -0.0, "-0" }, { 0.1, "0.1" }, { 1, "1" }, { -2.5, "-2.5" }, { 100, "100" }, { 1e15, "1e+15" }, { 1e22, "1e+22" },
-        { 0.30000000000000004, "0.30000000000000004" }, { 1.0 / 3, "0.3333333333333333" }, { DBL_MAX, "1.7976931348623157e+308" },
-        { 0x1p-1074, "4.94065645841247e-324" }, { HUGE_VAL, "inf" }, { -HUGE_VAL, "-inf" },
-    };
-    for (size_t i = 0; i < COUNT(values); i++) {
-        char out[SPX_NUMBER];
-        const size_t n = spx_format_double(values[i].value, 0, false, out);
-        assert_int_equal(n, strlen(values[i].text));
-        assert_string_equal(out, values[i].text);
-    }
-    for (int digits = 0; digits <= 17; digits++) {
-        char out[SPX_NUMBER];
-        double v;
-        const size_t n = spx_format_double((double)NAN, digits, digits % 2, out);
-        const char *p = out;
-        assert_true(spx_scan_double(&p, out + n, &v) && isnan(v) && p == out + n);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,11 +469,6 @@ int main(void)
         cmocka_unit_test(test_hard_cases),
         cmocka_unit_test(test_powers_of_ten),
         cmocka_unit_test_setup(test_long_numbers, restart),
-        cmocka_unit_test_setup(test_ints, restart),
-        cmocka_unit_test_setup(test_format_shortest, restart),
-        cmocka_unit_test_setup(test_format_single, restart),
-        cmocka_unit_test_setup(test_format_digits, restart),
-        cmocka_unit_test(test_format_words),
     };
     return cmocka_run_group_tests_name("number", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Products of sparse matrices: every kernel on pairs of cases against a long-double product, options, bad input. */
+/* Products of sparse matrices: every kernel on pairs of cases against a long-double product, options, bad
+ * input. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,12 +11,17 @@
 static const char *const kernels[] = { NULL, "csr-dense-row", "coo-hash" };
 
 /* Dense long-double rows of |A||B| and A*B; met: some product falls there. */
-typedef struct dense { long double *sum, *weight; bool *met; int64_t *terms; } dense;
+typedef struct dense {
+    long double *sum, *weight;
+    bool *met;
+    int64_t *terms;
+} dense;
 
 static dense dense_new(int64_t n)
 {
     const size_t m = (size_t)n + 1;
-    return (dense){ calloc(m, sizeof(long double)), calloc(m, sizeof(long double)), calloc(m, sizeof(bool)), calloc(m, sizeof(int64_t)) };
+    return (dense){ calloc(m, sizeof(long double)), calloc(m, sizeof(long double)), calloc(m, sizeof(bool)),
+                    calloc(m, sizeof(int64_t)) };
 }
 
 static void dense_free(dense *d)
@@ -28,7 +34,8 @@ static void dense_free(dense *d)
 
 static void dense_row(const csr_arrays *a, const csr_arrays *b, int64_t r, spmvx_type type, dense *d)
 {
-    for (int64_t j = 0; j < b->arrays.ncols; j++) d->sum[j] = d->weight[j] = 0, d->met[j] = false, d->terms[j] = 0;
+    for (int64_t j = 0; j < b->arrays.ncols; j++)
+        d->sum[j] = d->weight[j] = 0, d->met[j] = false, d->terms[j] = 0;
     for (int64_t i = a->ptr[r]; i < a->ptr[r + 1]; i++)
         for (int64_t k = b->ptr[a->col[i]]; k < b->ptr[a->col[i] + 1]; k++) {
             const long double t = (long double)value_at(a->val, type, i) * value_at(b->val, type, k);
@@ -39,7 +46,8 @@ static void dense_row(const csr_arrays *a, const csr_arrays *b, int64_t r, spmvx
         }
 }
 
-static void check(const spmvx_matrix *C, const csr_arrays *a, const csr_arrays *b, spmvx_type type, const char *what)
+static void check(const spmvx_matrix *C, const csr_arrays *a, const csr_arrays *b, spmvx_type type,
+                  const char *what)
 {
     spmvx_arrays c = SPMVX_ARRAYS_INIT;
     assert_ok(NULL, spmvx_matrix_arrays(C, &c));
@@ -52,11 +60,15 @@ static void check(const spmvx_matrix *C, const csr_arrays *a, const csr_arrays *
         dense_row(a, b, r, type, &d);
         int64_t met = 0;
         for (int64_t j = 0; j < c.ncols; j++) met += d.met[j];
-        if (met != ptr[r + 1] - ptr[r]) fail_msg("%s: row %lld has %d entries, not %lld", what, (long long)r, ptr[r + 1] - ptr[r], (long long)met);
+        if (met != ptr[r + 1] - ptr[r])
+            fail_msg("%s: row %lld has %d entries, not %lld", what, (long long)r, ptr[r + 1] - ptr[r],
+                     (long long)met);
         for (int64_t k = ptr[r]; k < ptr[r + 1]; k++) {
             assert_true(d.met[col[k]] && (k == ptr[r] || col[k - 1] < col[k]));
-            const long double n = (long double)d.terms[col[k]] + 1, error = fabsl(value_at(c.val, type, k) - d.sum[col[k]]);
-            if (!(error <= 2 * n * u * d.weight[col[k]])) fail_msg("%s: row %lld, column %d is off by %Lg", what, (long long)r, col[k], error);
+            const long double n = (long double)d.terms[col[k]] + 1,
+                              error = fabsl(value_at(c.val, type, k) - d.sum[col[k]]);
+            if (!(error <= 2 * n * u * d.weight[col[k]]))
+                fail_msg("%s: row %lld, column %d is off by %Lg", what, (long long)r, col[k], error);
         }
     }
     dense_free(&d);
@@ -67,11 +79,13 @@ static bool same(const spmvx_matrix *x, const spmvx_matrix *y)
     spmvx_arrays a = SPMVX_ARRAYS_INIT, b = SPMVX_ARRAYS_INIT;
     assert_ok(NULL, spmvx_matrix_arrays(x, &a));
     assert_ok(NULL, spmvx_matrix_arrays(y, &b));
-    return a.nnz == b.nnz && !memcmp(a.ptr, b.ptr, (size_t)(a.nrows + 1) * 4) && (!a.nnz || (!memcmp(a.col, b.col, (size_t)a.nnz * 4) &&
-           !memcmp(a.val, b.val, (size_t)a.nnz * value_bytes(a.val_type))));
+    return a.nnz == b.nnz && !memcmp(a.ptr, b.ptr, (size_t)(a.nrows + 1) * 4) &&
+           (!a.nnz || (!memcmp(a.col, b.col, (size_t)a.nnz * 4) &&
+                       !memcmp(a.val, b.val, (size_t)a.nnz * value_bytes(a.val_type))));
 }
 
-static spmvx_matrix *product(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B, const char *kernel)
+static spmvx_matrix *product(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
+                             const char *kernel)
 {
     spmspm_options o = SPMSPM_OPTIONS_INIT;
     spmvx_matrix *C = NULL;
@@ -88,11 +102,12 @@ static void check_pair(const triples *l, const triples *r, spmvx_type type)
     assert_ok(ctx, spmvx_matrix_create(ctx, &b.arrays, SPMVX_BORROW, &B));
     for (int k = 0; k < 3; k++) {
         char what[200];
-        snprintf(what, sizeof what, "%s by '%s', '%s'", kernels[k] ? kernels[k] : "the choice", l->name, r->name);
+        snprintf(what, sizeof what, "%s by '%s', '%s'", kernels[k] ? kernels[k] : "the choice", l->name,
+                 r->name);
         spmvx_matrix *C = product(ctx, A, B, kernels[k]), *again = product(many, A, B, kernels[k]);
         check(C, &a, &b, type, what);
         assert_true(same(C, again));
-        if (first) assert_true(same(first, C));   /* both kernels add in the same order */
+        if (first) assert_true(same(first, C)); /* both kernels add in the same order */
         else first = C;
         if (first != C) spmvx_matrix_destroy(C);
         spmvx_matrix_destroy(again);
@@ -130,7 +145,8 @@ static void pairs(void **state)
 static void real_matrices(void **state)
 {
     (void)state;
-    static const char *const files[] = { "662_bus.mtx.gz", "arc130.mtx.gz", "fs_183_6.mtx.gz", "jagmesh7.mtx.gz" };
+    static const char *const files[] = { "662_bus.mtx.gz", "arc130.mtx.gz", "fs_183_6.mtx.gz",
+                                         "jagmesh7.mtx.gz" };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         triples t = case_read(files[i]);
         check_pair(&t, &t, SPMVX_F64);
@@ -176,7 +192,8 @@ static void memory(void **state)
     spmvx_context *ctx = test_context(&c, 2);
     triples t = case_make(15);
     const triples u = turned(t);
-    spmvx_matrix *A = case_coo(ctx, &t, SPMVX_F64), *B = case_coo(ctx, &u, SPMVX_F64), *C = (spmvx_matrix *)&c;
+    spmvx_matrix *A = case_coo(ctx, &t, SPMVX_F64), *B = case_coo(ctx, &u, SPMVX_F64),
+                 *C = (spmvx_matrix *)&c;
     for (int k = 1; k < 3; k++) {
         spmspm_options o = SPMSPM_OPTIONS_INIT;
         o.kernel = kernels[k];
@@ -220,6 +237,7 @@ static void memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(pairs), cmocka_unit_test(real_matrices), cmocka_unit_test(results), cmocka_unit_test(memory) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(pairs), cmocka_unit_test(real_matrices),
+                                        cmocka_unit_test(results), cmocka_unit_test(memory) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

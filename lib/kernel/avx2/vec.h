@@ -1,7 +1,7 @@
-/* Four doubles or eight floats at a time, for the templates of this folder. Lanes that a mask leaves out are neither
- * loaded nor added, so that padding and what lies past an array are never touched. A mask is a vector of all-ones or
- * zero lanes of the value's width. x is read by one load a lane, which beats the gather instruction where x lies in a cache
- * (docs/performance-notes.md); avx512/vec.h does the other. */
+/* Four doubles or eight floats at a time, for the templates of this folder. Lanes that a mask leaves out
+ * are neither loaded nor added, so that padding and what lies past an array are never touched. A mask is a
+ * vector of all-ones or zero lanes of the value's width. x is read by one load a lane, which beats the
+ * gather instruction where x lies in a cache (docs/performance-notes.md); avx512/vec.h does the other. */
 #ifndef SPX_AVX2_VEC_H
 #define SPX_AVX2_VEC_H
 #include <immintrin.h>
@@ -23,16 +23,24 @@ static inline msk_f64 first_f64(int64_t n)
 
 static inline msk_f32 first_f32(int64_t n)
 {
-    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32((int32_t)(n > 8 ? 8 : n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32((int32_t)(n > 8 ? 8 : n)),
+                                                  _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
 }
 
-static inline vec_f64 zero_f64(void) { return _mm256_setzero_pd(); }
-static inline vec_f32 zero_f32(void) { return _mm256_setzero_ps(); }
+static inline vec_f64 zero_f64(void)
+{
+    return _mm256_setzero_pd();
+}
+static inline vec_f32 zero_f32(void)
+{
+    return _mm256_setzero_ps();
+}
 
 /* Columns, and -1 in the lanes left out. */
 static inline idx_f64 load_col_f64(msk_f64 m, const int32_t *p)
 {
-    const __m256i narrow = _mm256_permutevar8x32_epi32(_mm256_castpd_si256(m), _mm256_setr_epi32(0, 2, 4, 6, 0, 0, 0, 0));
+    const __m256i narrow =
+        _mm256_permutevar8x32_epi32(_mm256_castpd_si256(m), _mm256_setr_epi32(0, 2, 4, 6, 0, 0, 0, 0));
     const __m128i m32 = _mm256_castsi256_si128(narrow);
     return _mm_or_si128(_mm_maskload_epi32(p, m32), _mm_andnot_si128(m32, _mm_set1_epi32(-1)));
 }
@@ -49,12 +57,20 @@ static inline msk_f64 entries_f64(idx_f64 c)
     return _mm256_castsi256_pd(_mm256_cvtepi32_epi64(_mm_cmpgt_epi32(c, _mm_set1_epi32(-1))));
 }
 
-static inline msk_f32 entries_f32(idx_f32 c) { return _mm256_castsi256_ps(_mm256_cmpgt_epi32(c, _mm256_set1_epi32(-1))); }
-
+static inline msk_f32 entries_f32(idx_f32 c)
+{
+    return _mm256_castsi256_ps(_mm256_cmpgt_epi32(c, _mm256_set1_epi32(-1)));
+}
 
 /* Are the next W columns all entries? */
-static inline bool full_f64(const int32_t *c) { return _mm_movemask_ps(_mm_castsi128_ps(_mm_loadu_si128((const void *)c))) == 0; }
-static inline bool full_f32(const int32_t *c) { return _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_loadu_si256((const void *)c))) == 0; }
+static inline bool full_f64(const int32_t *c)
+{
+    return _mm_movemask_ps(_mm_castsi128_ps(_mm_loadu_si128((const void *)c))) == 0;
+}
+static inline bool full_f32(const int32_t *c)
+{
+    return _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_loadu_si256((const void *)c))) == 0;
+}
 
 /* acc + val * x[col], all lanes. */
 static inline vec_f64 add_f64(vec_f64 acc, const double *val, const int32_t *c, const double *x)
@@ -119,30 +135,43 @@ static inline msk_f64 lanes_f64(uint32_t bits)
 static inline msk_f32 lanes_f32(uint32_t bits)
 {
     const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int32_t)bits), each), each));
+    return _mm256_castsi256_ps(
+        _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int32_t)bits), each), each));
 }
 
-static inline vec_f64 add_some_u16_f64(vec_f64 acc, uint32_t bits, const double *val, const uint16_t *c, const double *x)
+static inline vec_f64 add_some_u16_f64(vec_f64 acc, uint32_t bits, const double *val, const uint16_t *c,
+                                       const double *x)
 {
     return add_masked_f64(acc, lanes_f64(bits), val, _mm_cvtepu16_epi32(_mm_loadl_epi64((const void *)c)), x);
 }
 
-static inline vec_f32 add_some_u16_f32(vec_f32 acc, uint32_t bits, const float *val, const uint16_t *c, const float *x)
+static inline vec_f32 add_some_u16_f32(vec_f32 acc, uint32_t bits, const float *val, const uint16_t *c,
+                                       const float *x)
 {
-    return add_masked_f32(acc, lanes_f32(bits), val, _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)), x);
+    return add_masked_f32(acc, lanes_f32(bits), val, _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)),
+                          x);
 }
 
 /* Bits of the 32 columns that are not padding, 0xffff. */
 static inline uint32_t entries_u16(const uint16_t *c)
 {
-    const __m256i padding = _mm256_set1_epi16(-1), low = _mm256_loadu_si256((const void *)c), high = _mm256_loadu_si256((const void *)(c + 16));
-    const __m256i both = _mm256_packs_epi16(_mm256_cmpeq_epi16(low, padding), _mm256_cmpeq_epi16(high, padding));   /* by halves of 8 bytes */
+    const __m256i padding = _mm256_set1_epi16(-1), low = _mm256_loadu_si256((const void *)c),
+                  high = _mm256_loadu_si256((const void *)(c + 16));
+    /* by halves of 8 bytes */
+    const __m256i both =
+        _mm256_packs_epi16(_mm256_cmpeq_epi16(low, padding), _mm256_cmpeq_epi16(high, padding));
     return ~(uint32_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(both, 0xd8));
 }
 
 /* acc + val * x side by side. */
-static inline vec_f64 add_run_f64(vec_f64 acc, const double *val, const double *x) { return _mm256_fmadd_pd(_mm256_loadu_pd(val), _mm256_loadu_pd(x), acc); }
-static inline vec_f32 add_run_f32(vec_f32 acc, const float *val, const float *x) { return _mm256_fmadd_ps(_mm256_loadu_ps(val), _mm256_loadu_ps(x), acc); }
+static inline vec_f64 add_run_f64(vec_f64 acc, const double *val, const double *x)
+{
+    return _mm256_fmadd_pd(_mm256_loadu_pd(val), _mm256_loadu_pd(x), acc);
+}
+static inline vec_f32 add_run_f32(vec_f32 acc, const float *val, const float *x)
+{
+    return _mm256_fmadd_ps(_mm256_loadu_ps(val), _mm256_loadu_ps(x), acc);
+}
 static inline vec_f64 add_some_run_f64(vec_f64 acc, uint32_t bits, const double *val, const double *x)
 {
     const __m256i m = _mm256_castpd_si256(lanes_f64(bits));
@@ -155,8 +184,14 @@ static inline vec_f32 add_some_run_f32(vec_f32 acc, uint32_t bits, const float *
     return _mm256_fmadd_ps(_mm256_maskload_ps(val, m), _mm256_maskload_ps(x, m), acc);
 }
 
-static inline vec_f64 plus_f64(vec_f64 a, vec_f64 b) { return _mm256_add_pd(a, b); }
-static inline vec_f32 plus_f32(vec_f32 a, vec_f32 b) { return _mm256_add_ps(a, b); }
+static inline vec_f64 plus_f64(vec_f64 a, vec_f64 b)
+{
+    return _mm256_add_pd(a, b);
+}
+static inline vec_f32 plus_f32(vec_f32 a, vec_f32 b)
+{
+    return _mm256_add_ps(a, b);
+}
 
 static inline double sum_f64(vec_f64 a)
 {
@@ -171,19 +206,27 @@ static inline float sum_f32(vec_f32 a)
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
 
-static inline void store_f64(double *p, vec_f64 a) { _mm256_storeu_pd(p, a); }
-static inline void store_f32(float *p, vec_f32 a) { _mm256_storeu_ps(p, a); }
+static inline void store_f64(double *p, vec_f64 a)
+{
+    _mm256_storeu_pd(p, a);
+}
+static inline void store_f32(float *p, vec_f32 a)
+{
+    _mm256_storeu_ps(p, a);
+}
 
 /* y = alpha*sum + beta*y for W neighbouring rows; y is not read if beta is 0. */
 static inline void store_axpby_f64(double *y, double alpha, vec_f64 sum, double beta)
 {
     const vec_f64 a = _mm256_mul_pd(_mm256_set1_pd(alpha), sum);
-    _mm256_storeu_pd(y, beta == 0.0 ? a : _mm256_add_pd(a, _mm256_mul_pd(_mm256_set1_pd(beta), _mm256_loadu_pd(y))));
+    _mm256_storeu_pd(
+        y, beta == 0.0 ? a : _mm256_add_pd(a, _mm256_mul_pd(_mm256_set1_pd(beta), _mm256_loadu_pd(y))));
 }
 
 static inline void store_axpby_f32(float *y, float alpha, vec_f32 sum, float beta)
 {
     const vec_f32 a = _mm256_mul_ps(_mm256_set1_ps(alpha), sum);
-    _mm256_storeu_ps(y, beta == 0.0f ? a : _mm256_add_ps(a, _mm256_mul_ps(_mm256_set1_ps(beta), _mm256_loadu_ps(y))));
+    _mm256_storeu_ps(
+        y, beta == 0.0f ? a : _mm256_add_ps(a, _mm256_mul_ps(_mm256_set1_ps(beta), _mm256_loadu_ps(y))));
 }
 #endif

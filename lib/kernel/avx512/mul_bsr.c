@@ -1,6 +1,7 @@
-/* bsr with AVX-512: the slots of a block, 8 doubles or 16 floats at a time, against x spread by a permutation; every slot of
- * the block has a sum of its own over the block row, and the sums of a row are added at its end. Presence bits are the
- * masks, so that a block with empty slots costs what a full one does.
+/* bsr with AVX-512: the slots of a block, 8 doubles or 16 floats at a time, against x spread by a
+ * permutation; every slot of the block has a sum of its own over the block row, and the sums of a row are
+ * added at its end. Presence bits are the masks, so that a block with empty slots costs what a full one
+ * does.
  * Source: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004. */
 #ifndef SPX_V
 #include "kernel/avx512/vec.h"
@@ -9,10 +10,12 @@
 
 enum { MAX_BLOCK = 16, MAX_SLOTS = MAX_BLOCK * MAX_BLOCK };
 
-/* x[0 ... cols-1] of a block, spread so that lane i has x[pattern[i]]: up to 8 doubles come from one register, 16 from two. */
+/* x[0 ... cols-1] of a block, spread so that lane i has x[pattern[i]]: up to 8 doubles come from one
+ * register, 16 from two. */
 static inline __m512d spread_f64(const __m512d x[2], const int32_t *pattern)
 {
-    return _mm512_permutex2var_pd(x[0], _mm512_cvtepi32_epi64(_mm256_loadu_si256((const void *)pattern)), x[1]);
+    return _mm512_permutex2var_pd(x[0], _mm512_cvtepi32_epi64(_mm256_loadu_si256((const void *)pattern)),
+                                  x[1]);
 }
 
 static inline __m512 spread_f32(const __m512 x[2], const int32_t *pattern)
@@ -41,50 +44,65 @@ static inline __m512 add_slots_f32(__m512 sum, uint32_t mask, const float *v, __
     return _mm512_mask3_fmadd_ps(_mm512_maskz_loadu_ps((__mmask16)mask, v), x, sum, (__mmask16)mask);
 }
 
+/* Of `lanes` slots those that lie in the first `cols` columns of their block. */
+static inline uint32_t in_columns(const int32_t *pattern, int lanes, int64_t cols)
+{
+    uint32_t mask = 0;
+    for (int i = 0; i < lanes; i++) mask |= (uint32_t)(pattern[i] < cols) << i;
+    return mask;
+}
+
 #define SPX_TEMPLATE "kernel/avx512/mul_bsr.c"
 #include "kernel/each_type.h"
 
-static spmvx_status run(const spx_mul *m)
-{
-    static spx_body *const rows[] = SPX_EACH(rows);
-    spx_mul job = *m;
-    spx_parallel(m->threads, m->part->chunks, rows[spx_instance(m->A)], &job);
-    return SPMVX_OK;
-}
+static spx_body *const bodies[] = SPX_EACH(rows);
 
-static double cost(const spx_features *f)
+static double cost(const spx_features *f, const spx_look *look)
 {
     static const spx_rates rates = { 0.08, 0.6, 0.3, 0.02, 0.1 };
-    return spx_bsr_cost(f, &rates, 25.0);
+    return spx_bsr_cost(f, look, &rates, 25.0);
 }
 
 const spx_kernel spx_mul_bsr_avx512 = {
-    .name = "bsr@avx512", .operation = SPMVX_MUL, .format = SPMVX_BSR, .place = SPMVX_HOST, .types = SPX_REAL,
-    .isa = SPX_ISA_AVX512, .flags = SPMVX_KERNEL_DETERMINISTIC, .summary = "dense blocks, their slots in vector registers",
-    .source = "Im, Yelick & Vuduc 2004", .cost = cost, .prepare = spx_bsr_partition, .run = run,
+    .name = "bsr@avx512",
+    .operation = SPMVX_MUL,
+    .format = SPMVX_BSR,
+    .place = SPMVX_HOST,
+    .types = SPX_REAL,
+    .isa = SPX_ISA_AVX512,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "dense blocks, their slots in vector registers",
+    .source = "Im, Yelick & Vuduc 2004",
+    .cost = cost,
+    .prepare = spx_bsr_partition,
+    .run = spx_run_chunks,
+    .bodies = bodies,
 };
 
 #else
 #define W SPX_VNAME(W)
 
-/* One block row of blocks of n registers; called with constant n for the usual ones, so that the sums stay in registers. */
-static inline __attribute__((always_inline)) void
-SPX_NAME(block_row)(SPX_VNAME(vec) *sum, const spx_sparse *a, int64_t begin, int64_t end, const int32_t *pattern, const SPX_V *x, int n)
+/* One block row of blocks of n registers; called with constant n for the usual ones, so that the sums stay
+ * in registers. */
+SPX_INLINE void SPX_NAME(block_row)(SPX_VNAME(vec) * sum, const spx_sparse *a, int64_t begin, int64_t end,
+                                    const int32_t *pattern, const SPX_V *x, int n)
 {
-    const int64_t bc = a->block_cols, size = a->block_rows * bc, words = spx_ceil_div(size, 64);
+    const int64_t bc = a->layout.block_cols, size = a->layout.block_rows * bc, words = spx_ceil_div(size, 64);
     const int32_t *col = spx_data(a, SPX_COL);
     const uint64_t *bits = spx_data(a, SPX_BITS);
     const SPX_V *val = spx_data(a, SPX_VAL);
     for (int k = 0; k < n; k++) sum[k] = SPX_VNAME(zero)();
     for (int64_t b = begin; b < end; b++) {
-        const int64_t first = col[b] * bc;
+        const int64_t first = col[b] * bc, cols = spx_min(bc, a->ncols - first);
         SPX_VNAME(vec) xb[2];
-        SPX_VNAME(load_x)(xb, x + first, spx_min(bc, a->ncols - first));
+        SPX_VNAME(load_x)(xb, x + first, cols);
         for (int k = 0; k < n; k++) {
             const int64_t left = size - k * W;
             const uint32_t inside = left >= W ? (uint32_t)((1ull << W) - 1) : (uint32_t)((1ull << left) - 1);
-            const uint32_t mask = bits ? (uint32_t)(bits[b * words + k * W / 64] >> (k * W % 64)) & inside : inside;
-            sum[k] = SPX_VNAME(add_slots)(sum[k], mask, val + b * size + k * W, SPX_VNAME(spread)(xb, pattern + k * W));
+            uint32_t mask = bits ? (uint32_t)(bits[b * words + k * W / 64] >> (k * W % 64)) & inside : inside;
+            if (cols < bc) mask &= in_columns(pattern + k * W, W, cols); /* the block sticks out */
+            sum[k] = SPX_VNAME(add_slots)(sum[k], mask, val + b * size + k * W,
+                                          SPX_VNAME(spread)(xb, pattern + k * W));
         }
     }
 }
@@ -94,10 +112,10 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
     (void)thread;
     const spx_mul *m = arg;
     const spx_sparse *a = m->A;
-    const int64_t *bound = m->part->bounds->data, br = a->block_rows, bc = a->block_cols;
+    const int64_t *bound = m->part->bounds->data, br = a->layout.block_rows, bc = a->layout.block_cols;
     const bool row_major = a->block_order == SPMVX_ROW_MAJOR;
     const SPX_P *ptr = spx_data(a, SPX_PTR);
-    const SPX_V *x = m->x, alpha = (SPX_V)m->alpha, beta = (SPX_V)m->beta;
+    const SPX_V *x = m->x, alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     const int n = (int)spx_ceil_div(br * bc, W);
     SPX_VNAME(vec) sum[MAX_SLOTS / W];
     SPX_V slot[MAX_SLOTS], *y = m->y;

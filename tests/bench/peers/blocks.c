@@ -22,7 +22,8 @@ static int allocate(blocks *b, const peer_matrix *A, peer_error *e)
         return peer_fail(e, PEER_UNSUPPORTED, "%" PRId64 " slots for %" PRId64 " nonzeros", b->slots, A->nnz);
     b->col = malloc((size_t)b->cols * sizeof *b->col + 1);
     b->val = calloc((size_t)b->slots + 1, (size_t)A->val_bits / 8);
-    return b->col && b->val ? PEER_OK : peer_fail(e, PEER_FAILED, "out of memory for %" PRId64 " slots", b->slots);
+    return b->col && b->val ? PEER_OK
+                            : peer_fail(e, PEER_FAILED, "out of memory for %" PRId64 " slots", b->slots);
 }
 
 static void copy_value(const peer_matrix *A, int64_t from, void *val, int64_t to)
@@ -63,7 +64,7 @@ int sliced_ell_make(const peer_matrix *A, int64_t slice, blocks *b, peer_error *
     b->ptr = malloc((size_t)(b->count + 1) * sizeof *b->ptr);
     if (!b->ptr) return peer_fail(e, PEER_FAILED, "out of memory for %" PRId64 " slices", b->count);
     for (int64_t s = 0; s < b->count; s++) {
-        b->ptr[s] = (int32_t)b->slots;      /* refused below where it does not fit */
+        b->ptr[s] = (int32_t)b->slots; /* refused below where it does not fit */
         b->slots += slice * widest_row(A->ptr, s * slice, slice_end(A, s, slice));
     }
     b->ptr[b->count] = (int32_t)b->slots;
@@ -88,8 +89,8 @@ static int compare(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* The columns of blocks in a row of blocks: how many, and which, sorted, where list is not NULL. met: per column of blocks, the
- * last row of blocks that counted it, from 1. */
+/* The columns of blocks in a row of blocks: how many, and which, sorted, where list is not NULL. met: per
+ * column of blocks, the last row of blocks that counted it, from 1. */
 static int64_t columns_of(const peer_matrix *A, int64_t row, int64_t size, int32_t *met, int32_t *list)
 {
     const int32_t *ptr = A->ptr;
@@ -106,18 +107,21 @@ static int64_t columns_of(const peer_matrix *A, int64_t row, int64_t size, int32
 }
 
 /* place: per column of blocks, where its block is. */
-static void fill_row(const peer_matrix *A, int64_t row, int64_t size, bool by_column, int32_t *place, const blocks *b)
+static void fill_row(const peer_matrix *A, int64_t row, int64_t size, bool by_column, int32_t *place,
+                     const blocks *b)
 {
     const int32_t *ptr = A->ptr;
     for (int32_t k = b->ptr[row]; k < b->ptr[row + 1]; k++) place[b->col[k]] = k;
     for (int64_t r = row * size; r < (row + 1) * size; r++)
         for (int64_t k = ptr[r]; k < ptr[r + 1]; k++) {
-            const int64_t i = r - row * size, j = A->col[k] % size, in_block = by_column ? j * size + i : i * size + j;
+            const int64_t i = r - row * size, j = A->col[k] % size,
+                          in_block = by_column ? j * size + i : i * size + j;
             copy_value(A, k, b->val, place[A->col[k] / size] * size * size + in_block);
         }
 }
 
-static int fill_bsr(const peer_matrix *A, int64_t size, bool by_column, int32_t *scratch, blocks *b, peer_error *e)
+static int fill_bsr(const peer_matrix *A, int64_t size, bool by_column, int32_t *scratch, blocks *b,
+                    peer_error *e)
 {
     const size_t scratch_bytes = (size_t)(A->ncols / size) * sizeof *scratch;
     for (int64_t row = 0; row < b->count; row++) {
@@ -138,10 +142,13 @@ int bsr_make(const peer_matrix *A, int64_t size, bool by_column, blocks *b, peer
 {
     *b = (blocks){ .count = A->nrows / size };
     if (A->nrows % size || A->ncols % size)
-        return peer_fail(e, PEER_UNSUPPORTED, "%" PRId64 " x %" PRId64 " is not in blocks of %" PRId64, A->nrows, A->ncols, size);
+        return peer_fail(e, PEER_UNSUPPORTED, "%" PRId64 " x %" PRId64 " is not in blocks of %" PRId64,
+                         A->nrows, A->ncols, size);
     b->ptr = malloc((size_t)(b->count + 1) * sizeof *b->ptr);
     int32_t *scratch = calloc((size_t)(A->ncols / size), sizeof *scratch);
-    int result = b->ptr && scratch ? PEER_OK : peer_fail(e, PEER_FAILED, "out of memory for %" PRId64 " rows of blocks", b->count);
+    int result = b->ptr && scratch
+                     ? PEER_OK
+                     : peer_fail(e, PEER_FAILED, "out of memory for %" PRId64 " rows of blocks", b->count);
     if (!result) result = fill_bsr(A, size, by_column, scratch, b, e);
     free(scratch);
     if (result) blocks_free(b);

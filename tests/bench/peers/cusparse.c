@@ -1,6 +1,7 @@
-/* cuSPARSE's SpMV (cuSPARSE documentation, "cusparseSpMV") in each format and algorithm, CSR with and without
- * cusparseSpMV_preprocess, and the older cusparse?bsrmv. CSR multiplies over the caller's device arrays; COO's rows are expanded by
- * cuSPARSE on the device; sliced ELL and BSR are built on the host (blocks.c), so that their set-up times are not cuSPARSE's. */
+/* cuSPARSE's SpMV (cuSPARSE documentation, "cusparseSpMV") in each format and algorithm, CSR with and
+ * without cusparseSpMV_preprocess, and the older cusparse?bsrmv. CSR multiplies over the caller's device
+ * arrays; COO's rows are expanded by cuSPARSE on the device; sliced ELL and BSR are built on the host
+ * (blocks.c), so that their set-up times are not cuSPARSE's. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@ typedef struct variant {
     enum { CSR, COO, SELL, BSR, BSRMV } format;
     cusparseSpMVAlg_t alg;
     bool preprocess;
-    int size;           /* rows a slice, or rows and columns a block */
-    bool by_column;     /* within a block */
+    int size;       /* rows a slice, or rows and columns a block */
+    bool by_column; /* within a block */
 } variant;
 
 /* Device memory is NULL until it is allocated. */
@@ -27,8 +28,8 @@ typedef struct matrix {
     cudaStream_t stream;
     cusparseSpMatDescr_t A;
     cusparseDnVecDescr_t x, y;
-    void *ptr, *col, *val;      /* what is not the caller's */
-    void *buffer, *stand_in;    /* stand_in: the vectors that preprocessing is given */
+    void *ptr, *col, *val;   /* what is not the caller's */
+    void *buffer, *stand_in; /* stand_in: the vectors that preprocessing is given */
     /* for bsrmv */
     cusparseMatDescr_t old;
     int block_rows, block_cols, block_count;
@@ -50,7 +51,10 @@ static int check_cuda(cudaError_t s, const char *call, peer_error *e)
 }
 
 /* As STEP, for calls of the CUDA runtime. */
-#define STEP_CUDA(result, call) do { if (!(result)) (result) = check_cuda(call, #call, e); } while (0)
+#define STEP_CUDA(result, call)                               \
+    do {                                                      \
+        if (!(result)) (result) = check_cuda(call, #call, e); \
+    } while (0)
 
 static cudaDataType type_of(int bits)
 {
@@ -76,7 +80,8 @@ static void *download(const void *device, size_t bytes, peer_error *e)
         peer_fail(e, PEER_FAILED, "out of memory for %zu bytes", bytes);
         return NULL;
     }
-    if (check_cuda(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy", e) == PEER_OK) return host;
+    if (check_cuda(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy", e) == PEER_OK)
+        return host;
     free(host);
     return NULL;
 }
@@ -95,7 +100,8 @@ static int download_ptr(const peer_matrix *A, int32_t **out, peer_error *e)
 }
 
 /* A whole copy on the host with row pointers of 32 bits. */
-static int download_csr(const peer_matrix *A, int32_t **ptr, int32_t **col, void **val, peer_matrix *host, peer_error *e)
+static int download_csr(const peer_matrix *A, int32_t **ptr, int32_t **col, void **val, peer_matrix *host,
+                        peer_error *e)
 {
     const int result = download_ptr(A, ptr, e);
     if (result) return result;
@@ -115,7 +121,7 @@ static int narrow_on_device(matrix *h, const peer_matrix *A, const void **ptr, p
     peer_matrix narrow;
     int32_t *host = NULL;
     *ptr = A->ptr;
-    if (A->ptr_bits == 32) return peer_narrow(A, &narrow, &host, e);    /* its checks; nothing is read */
+    if (A->ptr_bits == 32) return peer_narrow(A, &narrow, &host, e); /* its checks; nothing is read */
     int result = download_ptr(A, &host, e);
     if (!result) result = upload(&h->ptr, host, (size_t)(A->nrows + 1) * 4, e);
     free(host);
@@ -137,9 +143,9 @@ static int make_csr(matrix *h, const peer_matrix *A, peer_error *e)
     const void *ptr = A->ptr;
     int result = wide ? PEER_OK : narrow_on_device(h, A, &ptr, e);
     h->bytes = peer_csr_bytes(A);
-    STEP(result, cusparseCreateCsr(&h->A, A->nrows, A->ncols, A->nnz, writable(ptr), writable(A->col), writable(A->val),
-                                   wide ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
-                                   type_of(A->val_bits)));
+    STEP(result, cusparseCreateCsr(&h->A, A->nrows, A->ncols, A->nnz, writable(ptr), writable(A->col),
+                                   writable(A->val), wide ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I,
+                                   CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type_of(A->val_bits)));
     return result;
 }
 
@@ -147,11 +153,15 @@ static int make_coo(matrix *h, const peer_matrix *A, peer_error *e)
 {
     const void *ptr;
     int result = narrow_on_device(h, A, &ptr, e);
-    STEP_CUDA(result, cudaMalloc(&h->col, (size_t)A->nnz * 4 + 1));     /* the rows; the columns are the caller's */
-    if (A->nnz) STEP(result, cusparseXcsr2coo(cusparse, ptr, (int)A->nnz, (int)A->nrows, h->col, CUSPARSE_INDEX_BASE_ZERO));
+    /* the rows; the columns are the caller's */
+    STEP_CUDA(result, cudaMalloc(&h->col, (size_t)A->nnz * 4 + 1));
+    if (A->nnz)
+        STEP(result,
+             cusparseXcsr2coo(cusparse, ptr, (int)A->nnz, (int)A->nrows, h->col, CUSPARSE_INDEX_BASE_ZERO));
     h->bytes = (size_t)A->nnz * (8 + (size_t)A->val_bits / 8);
-    STEP(result, cusparseCreateCoo(&h->A, A->nrows, A->ncols, A->nnz, h->col, writable(A->col), writable(A->val),
-                                   CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type_of(A->val_bits)));
+    STEP(result,
+         cusparseCreateCoo(&h->A, A->nrows, A->ncols, A->nnz, h->col, writable(A->col), writable(A->val),
+                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type_of(A->val_bits)));
     return result;
 }
 
@@ -160,12 +170,14 @@ static int describe_blocks(matrix *h, const peer_matrix *A, const blocks *b, pee
     const variant *v = h->v;
     int result = PEER_OK;
     if (v->format == SELL) {
-        STEP(result, cusparseCreateSlicedEll(&h->A, A->nrows, A->ncols, A->nnz, b->slots, v->size, h->ptr, h->col, h->val,
-                                             CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type_of(A->val_bits)));
+        STEP(result, cusparseCreateSlicedEll(&h->A, A->nrows, A->ncols, A->nnz, b->slots, v->size, h->ptr,
+                                             h->col, h->val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                             CUSPARSE_INDEX_BASE_ZERO, type_of(A->val_bits)));
     } else if (v->format == BSR) {
-        STEP(result, cusparseCreateBsr(&h->A, b->count, A->ncols / v->size, b->cols, v->size, v->size, h->ptr, h->col, h->val,
-                                       CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type_of(A->val_bits),
-                                       v->by_column ? CUSPARSE_ORDER_COL : CUSPARSE_ORDER_ROW));
+        STEP(result,
+             cusparseCreateBsr(&h->A, b->count, A->ncols / v->size, b->cols, v->size, v->size, h->ptr, h->col,
+                               h->val, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                               type_of(A->val_bits), v->by_column ? CUSPARSE_ORDER_COL : CUSPARSE_ORDER_ROW));
     } else {
         h->block_rows = (int)b->count;
         h->block_cols = (int)(A->ncols / v->size);
@@ -175,13 +187,16 @@ static int describe_blocks(matrix *h, const peer_matrix *A, const blocks *b, pee
     return result;
 }
 
-/* About how many slots a nonzero BSR would have: from rows of blocks in the middle, whose columns alone are brought here. */
+/* About how many slots a nonzero BSR would have: from rows of blocks in the middle, whose columns alone
+ * are brought here. */
 static int sample_fill(const peer_matrix *A, const int32_t *ptr, int64_t size, double *fill, peer_error *e)
 {
     enum { SAMPLE = 20000 };
-    const int64_t rows = A->nrows / size, first = rows > SAMPLE ? (rows - SAMPLE) / 2 : 0, last = rows > SAMPLE ? first + SAMPLE : rows;
+    const int64_t rows = A->nrows / size, first = rows > SAMPLE ? (rows - SAMPLE) / 2 : 0,
+                  last = rows > SAMPLE ? first + SAMPLE : rows;
     const int64_t from = ptr[first * size], count = ptr[last * size] - from;
-    int32_t *col = download(A->col + from, (size_t)count * 4, e), *met = calloc((size_t)(A->ncols / size) + 1, sizeof *met);
+    int32_t *col = download(A->col + from, (size_t)count * 4, e),
+            *met = calloc((size_t)(A->ncols / size) + 1, sizeof *met);
     int64_t found = 0;
     for (int64_t row = first; col && met && row < last; row++)
         for (int64_t k = ptr[row * size] - from; k < ptr[(row + 1) * size] - from; k++) {
@@ -203,20 +218,23 @@ static int check_fill(const variant *v, const peer_matrix *A, peer_error *e)
     int32_t *ptr = NULL;
     double fill = 0;
     if (v->format != SELL && (A->nrows % size || A->ncols % size))
-        return peer_fail(e, PEER_UNSUPPORTED, "%lld x %lld is not in blocks of %lld", (long long)A->nrows, (long long)A->ncols, (long long)size);
+        return peer_fail(e, PEER_UNSUPPORTED, "%lld x %lld is not in blocks of %lld", (long long)A->nrows,
+                         (long long)A->ncols, (long long)size);
     int result = download_ptr(A, &ptr, e);
     if (result) return result;
     if (v->format == SELL) {
         int64_t slots = 0;
         for (int64_t s = 0; s < A->nrows; s += size) {
             int64_t widest = 0;
-            for (int64_t r = s; r < s + size && r < A->nrows; r++) widest = ptr[r + 1] - ptr[r] > widest ? ptr[r + 1] - ptr[r] : widest;
+            for (int64_t r = s; r < s + size && r < A->nrows; r++)
+                widest = ptr[r + 1] - ptr[r] > widest ? ptr[r + 1] - ptr[r] : widest;
             slots += widest * size;
         }
         fill = A->nnz ? (double)slots / (double)A->nnz : 1.0;
     } else result = sample_fill(A, ptr, size, &fill, e);
     free(ptr);
-    if (!result && fill > (v->format == SELL ? most_sell : most_bsr)) return peer_fail(e, PEER_UNSUPPORTED, "would store %.1f times the nonzeros", fill);
+    if (!result && fill > (v->format == SELL ? most_sell : most_bsr))
+        return peer_fail(e, PEER_UNSUPPORTED, "would store %.1f times the nonzeros", fill);
     return result;
 }
 
@@ -245,10 +263,12 @@ static int make_blocks(matrix *h, const peer_matrix *A, peer_error *e)
     return result;
 }
 
-/* Descriptors of x and y, which point to something that lives until mul gives them the caller's, and the buffer. */
+/* Descriptors of x and y, which point to something that lives until mul gives them the caller's, and the
+ * buffer. */
 static int make_vectors(matrix *h, const peer_matrix *A, peer_error *e)
 {
-    const size_t each = (size_t)A->val_bits / 8, x_bytes = (size_t)A->ncols * each, y_bytes = (size_t)A->nrows * each;
+    const size_t each = (size_t)A->val_bits / 8, x_bytes = (size_t)A->ncols * each,
+                 y_bytes = (size_t)A->nrows * each;
     const double one = 1, zero = 0;
     const float one32 = 1, zero32 = 0;
     const void *alpha = A->val_bits == 64 ? (const void *)&one : (const void *)&one32;
@@ -264,7 +284,9 @@ static int make_vectors(matrix *h, const peer_matrix *A, peer_error *e)
     STEP(result, cusparseCreateDnVec(&h->y, A->nrows, (char *)h->stand_in + x_bytes, type));
     STEP(result, cusparseSpMV_bufferSize(cusparse, op, alpha, h->A, h->x, beta, h->y, type, alg, &size));
     STEP_CUDA(result, cudaMalloc(&h->buffer, size + 1));
-    if (h->v->preprocess) STEP(result, cusparseSpMV_preprocess(cusparse, op, alpha, h->A, h->x, beta, h->y, type, alg, h->buffer));
+    if (h->v->preprocess)
+        STEP(result,
+             cusparseSpMV_preprocess(cusparse, op, alpha, h->A, h->x, beta, h->y, type, alg, h->buffer));
     return result;
 }
 
@@ -298,8 +320,11 @@ static int open_matrix(const peer_method *method, const peer_matrix *A, void **h
     h->val_bits = A->val_bits;
     h->stream = A->stream;
     STEP(result, cusparseSetStream(cusparse, h->stream));
-    STEP_CUDA(result, cudaStreamSynchronize(h->stream));    /* the arrays are there */
-    if (!result) result = h->v->format == CSR ? make_csr(h, A, e) : h->v->format == COO ? make_coo(h, A, e) : make_blocks(h, A, e);
+    STEP_CUDA(result, cudaStreamSynchronize(h->stream)); /* the arrays are there */
+    if (!result)
+        result = h->v->format == CSR   ? make_csr(h, A, e)
+                 : h->v->format == COO ? make_coo(h, A, e)
+                                       : make_blocks(h, A, e);
     if (!result && h->v->format != BSRMV) result = make_vectors(h, A, e);
     STEP_CUDA(result, cudaStreamSynchronize(h->stream));
     if (!result) {
@@ -317,8 +342,10 @@ static int mul_old(const matrix *h, double alpha, const void *x, double beta, vo
     const float alpha32 = (float)alpha, beta32 = (float)beta;
     const int m = h->block_rows, n = h->block_cols, nnz = h->block_count, size = h->v->size;
     const cusparseStatus_t s = h->val_bits == 64
-        ? cusparseDbsrmv(cusparse, order, op, m, n, nnz, &alpha, h->old, h->val, h->ptr, h->col, size, x, &beta, y)
-        : cusparseSbsrmv(cusparse, order, op, m, n, nnz, &alpha32, h->old, h->val, h->ptr, h->col, size, x, &beta32, y);
+                                   ? cusparseDbsrmv(cusparse, order, op, m, n, nnz, &alpha, h->old, h->val,
+                                                    h->ptr, h->col, size, x, &beta, y)
+                                   : cusparseSbsrmv(cusparse, order, op, m, n, nnz, &alpha32, h->old, h->val,
+                                                    h->ptr, h->col, size, x, &beta32, y);
     return check(s, "cusparse?bsrmv", e);
 }
 
@@ -334,8 +361,8 @@ static int mul(void *handle, double alpha, const void *x, double beta, void *y, 
     if (h->v->format == BSRMV) return mul_old(h, alpha, x, beta, y, e);
     STEP(result, cusparseDnVecSetValues(h->x, writable(x)));
     STEP(result, cusparseDnVecSetValues(h->y, y));
-    STEP(result, cusparseSpMV(cusparse, CUSPARSE_OPERATION_NON_TRANSPOSE, a, h->A, h->x, b, h->y, type_of(h->val_bits), h->v->alg,
-                              h->buffer));
+    STEP(result, cusparseSpMV(cusparse, CUSPARSE_OPERATION_NON_TRANSPOSE, a, h->A, h->x, b, h->y,
+                              type_of(h->val_bits), h->v->alg, h->buffer));
     return result;
 }
 
@@ -350,7 +377,8 @@ static int start(peer_error *e)
 {
     int devices = 0, number = 0;
     const cudaError_t s = cudaGetDeviceCount(&devices);
-    if (s != cudaSuccess || !devices) return peer_fail(e, PEER_UNSUPPORTED, "no CUDA device: %s", cudaGetErrorString(s));
+    if (s != cudaSuccess || !devices)
+        return peer_fail(e, PEER_UNSUPPORTED, "no CUDA device: %s", cudaGetErrorString(s));
     int result = PEER_OK;
     STEP(result, cusparseCreate(&cusparse));
     STEP(result, cusparseGetVersion(cusparse, &number));
@@ -364,32 +392,52 @@ static void finish(void)
     cusparse = NULL;
 }
 
-#define METHOD(title, text, ...) { .name = "cusparse-" title, .summary = text, .variant = &(const variant){ __VA_ARGS__ }, \
-                                   .open = open_matrix, .mul = mul, .bytes = bytes, .close = close_matrix }
+#define METHOD(title, text, ...)                                                                \
+    {                                                                                           \
+        .name = "cusparse-" title, .summary = text, .variant = &(const variant){ __VA_ARGS__ }, \
+        .open = open_matrix, .mul = mul, .bytes = bytes, .close = close_matrix                  \
+    }
 static const peer_method methods[] = {
     METHOD("csr-alg1", "CSR, ALG1", .format = CSR, .alg = CUSPARSE_SPMV_CSR_ALG1),
-    METHOD("csr-alg1-preprocess", "CSR, ALG1, preprocessed", .format = CSR, .alg = CUSPARSE_SPMV_CSR_ALG1, .preprocess = true),
+    METHOD("csr-alg1-preprocess", "CSR, ALG1, preprocessed", .format = CSR, .alg = CUSPARSE_SPMV_CSR_ALG1,
+           .preprocess = true),
     METHOD("csr-alg2", "CSR, ALG2", .format = CSR, .alg = CUSPARSE_SPMV_CSR_ALG2),
-    METHOD("csr-alg2-preprocess", "CSR, ALG2, preprocessed", .format = CSR, .alg = CUSPARSE_SPMV_CSR_ALG2, .preprocess = true),
+    METHOD("csr-alg2-preprocess", "CSR, ALG2, preprocessed", .format = CSR, .alg = CUSPARSE_SPMV_CSR_ALG2,
+           .preprocess = true),
     METHOD("coo-alg1", "COO, ALG1", .format = COO, .alg = CUSPARSE_SPMV_COO_ALG1),
     METHOD("coo-alg2", "COO, ALG2", .format = COO, .alg = CUSPARSE_SPMV_COO_ALG2),
-    METHOD("sell-32", "sliced ELL, slices of 32 rows", .format = SELL, .alg = CUSPARSE_SPMV_SELL_ALG1, .size = 32),
-    METHOD("sell-64", "sliced ELL, slices of 64 rows", .format = SELL, .alg = CUSPARSE_SPMV_SELL_ALG1, .size = 64),
-    METHOD("sell-128", "sliced ELL, slices of 128 rows", .format = SELL, .alg = CUSPARSE_SPMV_SELL_ALG1, .size = 128),
-    METHOD("bsr-2", "BSR, blocks of 2 x 2 by columns", .format = BSR, .alg = CUSPARSE_SPMV_BSR_ALG1, .size = 2, .by_column = true),
-    METHOD("bsr-3", "BSR, blocks of 3 x 3 by columns", .format = BSR, .alg = CUSPARSE_SPMV_BSR_ALG1, .size = 3, .by_column = true),
-    METHOD("bsr-4", "BSR, blocks of 4 x 4 by columns", .format = BSR, .alg = CUSPARSE_SPMV_BSR_ALG1, .size = 4, .by_column = true),
-    METHOD("bsr-6", "BSR, blocks of 6 x 6 by columns", .format = BSR, .alg = CUSPARSE_SPMV_BSR_ALG1, .size = 6, .by_column = true),
-    METHOD("bsr-3-rows", "BSR, blocks of 3 x 3 by rows", .format = BSR, .alg = CUSPARSE_SPMV_BSR_ALG1, .size = 3),
-    METHOD("bsr-4-rows", "BSR, blocks of 4 x 4 by rows", .format = BSR, .alg = CUSPARSE_SPMV_BSR_ALG1, .size = 4),
+    METHOD("sell-32", "sliced ELL, slices of 32 rows", .format = SELL, .alg = CUSPARSE_SPMV_SELL_ALG1,
+           .size = 32),
+    METHOD("sell-64", "sliced ELL, slices of 64 rows", .format = SELL, .alg = CUSPARSE_SPMV_SELL_ALG1,
+           .size = 64),
+    METHOD("sell-128", "sliced ELL, slices of 128 rows", .format = SELL, .alg = CUSPARSE_SPMV_SELL_ALG1,
+           .size = 128),
+    METHOD("bsr-2", "BSR, blocks of 2 x 2 by columns", .format = BSR, .alg = CUSPARSE_SPMV_BSR_ALG1,
+           .size = 2, .by_column = true),
+    METHOD("bsr-3", "BSR, blocks of 3 x 3 by columns", .format = BSR, .alg = CUSPARSE_SPMV_BSR_ALG1,
+           .size = 3, .by_column = true),
+    METHOD("bsr-4", "BSR, blocks of 4 x 4 by columns", .format = BSR, .alg = CUSPARSE_SPMV_BSR_ALG1,
+           .size = 4, .by_column = true),
+    METHOD("bsr-6", "BSR, blocks of 6 x 6 by columns", .format = BSR, .alg = CUSPARSE_SPMV_BSR_ALG1,
+           .size = 6, .by_column = true),
+    METHOD("bsr-3-rows", "BSR, blocks of 3 x 3 by rows", .format = BSR, .alg = CUSPARSE_SPMV_BSR_ALG1,
+           .size = 3),
+    METHOD("bsr-4-rows", "BSR, blocks of 4 x 4 by rows", .format = BSR, .alg = CUSPARSE_SPMV_BSR_ALG1,
+           .size = 4),
     METHOD("bsrmv-2", "bsrmv, blocks of 2 x 2 by rows", .format = BSRMV, .size = 2),
     METHOD("bsrmv-3", "bsrmv, blocks of 3 x 3 by rows", .format = BSRMV, .size = 3),
     METHOD("bsrmv-4", "bsrmv, blocks of 4 x 4 by rows", .format = BSRMV, .size = 4),
     METHOD("bsrmv-6", "bsrmv, blocks of 6 x 6 by rows", .format = BSRMV, .size = 6),
 };
 static const peer_library library = {
-    .interface_version = PEER_INTERFACE, .name = "cuSPARSE", .version = version, .on_device = 1,
-    .count = (int)(sizeof methods / sizeof *methods), .methods = methods, .start = start, .finish = finish,
+    .interface_version = PEER_INTERFACE,
+    .name = "cuSPARSE",
+    .version = version,
+    .on_device = 1,
+    .count = (int)(sizeof methods / sizeof *methods),
+    .methods = methods,
+    .start = start,
+    .finish = finish,
 };
 
 const peer_library *spmvx_peer(void)

@@ -1,5 +1,6 @@
-// Eigen (https://eigen.tuxfamily.org): Map<SparseMatrix, RowMajor> over the caller's arrays, y.noalias() = A * x, which Eigen
-// spreads over OpenMP threads from 20,000 nonzeros on; C = A * B, on one thread.
+// Eigen (https://eigen.tuxfamily.org): Map<SparseMatrix, RowMajor> over the caller's arrays,
+// y.noalias() = A * x, which Eigen spreads over OpenMP threads from 20,000 nonzeros on; C = A * B, on one
+// thread.
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -41,9 +42,9 @@ public:
 
     matrix(const peer_matrix &m, owned own_ptr)
         : own(std::move(own_ptr)), held(peer_csr_bytes(&m)), threads(m.threads),
-          A(m.nrows, m.ncols, m.nnz, static_cast<const int32_t *>(m.ptr), m.col, static_cast<const T *>(m.val))
-    {
-    }
+          A(m.nrows, m.ncols, m.nnz, static_cast<const int32_t *>(m.ptr), m.col,
+            static_cast<const T *>(m.val))
+    {}
 
     void mul(double alpha, const void *x_values, double beta, void *y_values) const override
     {
@@ -59,7 +60,10 @@ public:
         y.noalias() += (static_cast<T>(alpha) * A) * x;
     }
 
-    size_t bytes() const override { return held; }
+    size_t bytes() const override
+    {
+        return held;
+    }
 };
 
 // Runs what may throw.
@@ -115,10 +119,12 @@ template <typename T> class typed_product final : public product {
 public:
     typed_product(const peer_matrix &A, owned own_A, const peer_matrix &B, owned own_B)
         : left(A, std::move(own_A)), right(B, std::move(own_B))
-    {
-    }
+    {}
 
-    void mul() override { C = left.A * right.A; }
+    void mul() override
+    {
+        C = left.A * right.A;
+    }
 
     void result(peer_matrix *c) const override
     {
@@ -134,7 +140,8 @@ public:
     }
 };
 
-int open_product(const peer_product *, const peer_matrix *A, const peer_matrix *B, void **handle, peer_error *e)
+int open_product(const peer_product *, const peer_matrix *A, const peer_matrix *B, void **handle,
+                 peer_error *e)
 {
     peer_matrix a, b;
     owned own_a(nullptr, &std::free), own_b(nullptr, &std::free);
@@ -166,13 +173,18 @@ void close_product(void *handle)
 }
 
 const peer_method methods[] = {
-    { "eigen", "Map<SparseMatrix, RowMajor> * VectorX, OpenMP", 0, nullptr, open_matrix, mul, nullptr, nullptr, bytes, close_matrix },
+    { "eigen", "Map<SparseMatrix, RowMajor> * VectorX, OpenMP", 0, nullptr, open_matrix, mul, nullptr,
+      nullptr, bytes, close_matrix },
 };
 const peer_product products[] = {
-    { "eigen", "SparseMatrix * SparseMatrix, RowMajor", 1, open_product, mul_product, result_of_product, close_product },
+    { "eigen", "SparseMatrix * SparseMatrix, RowMajor", 1, open_product, mul_product, result_of_product,
+      close_product },
 };
-const char version[] = PEER_TEXT(EIGEN_WORLD_VERSION) "." PEER_TEXT(EIGEN_MAJOR_VERSION) "." PEER_TEXT(EIGEN_MINOR_VERSION);
-const peer_library library = { PEER_INTERFACE, "Eigen", version, 0, 1, methods, 1, products, nullptr, nullptr };
+const char version[] =
+    PEER_TEXT(EIGEN_WORLD_VERSION) "." PEER_TEXT(EIGEN_MAJOR_VERSION) "." PEER_TEXT(EIGEN_MINOR_VERSION);
+const peer_library library = {
+    PEER_INTERFACE, "Eigen", version, 0, 1, methods, 1, products, nullptr, nullptr
+};
 
 }
 

@@ -1,9 +1,9 @@
-/* SuiteSparse:GraphBLAS (T. A. Davis, "Algorithm 1000", ACM TOMS 45(4), 2019), semiring PLUS_TIMES. Its opaque objects own
- * their arrays, with 64-bit indices: the matrix is a copy, and x and y are the peer's own (peer.h, vectors), packed and unpacked
- * in constant time.
+/* SuiteSparse:GraphBLAS (T. A. Davis, "Algorithm 1000", ACM TOMS 45(4), 2019), semiring PLUS_TIMES. Its
+ * opaque objects own their arrays, with 64-bit indices: the matrix is a copy, and x and y are the peer's
+ * own (peer.h, vectors), packed and unpacked in constant time.
  *
- * y = A x is y = 0 (one value in constant time), then y += A x by GrB_mxv: without an accumulator rows without entries would be
- * missing in y. The number of threads is the descriptor's. */
+ * y = A x is y = 0 (one value in constant time), then y += A x by GrB_mxv: without an accumulator rows
+ * without entries would be missing in y. The number of threads is the descriptor's. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +11,19 @@
 
 #include "util.h"
 
-typedef struct type { GrB_Type type; GrB_Semiring semiring; GrB_BinaryOp plus, times; int bits; size_t bytes; } type;
+typedef struct type {
+    GrB_Type type;
+    GrB_Semiring semiring;
+    GrB_BinaryOp plus, times;
+    int bits;
+    size_t bytes;
+} type;
 
 typedef struct matrix {
     type t;
     GrB_Matrix A;
-    GrB_Vector x, y, scaled;            /* scaled: A x, where alpha or beta take a second step */
-    void *x_values, *y_values;          /* where they are while unpacked; NULL while packed */
+    GrB_Vector x, y, scaled;   /* scaled: A x, where alpha or beta take a second step */
+    void *x_values, *y_values; /* where they are while unpacked; NULL while packed */
     GrB_Descriptor descriptor;
     GrB_Index nrows, ncols;
 } matrix;
@@ -26,7 +32,7 @@ typedef struct product {
     type t;
     GrB_Matrix A, B, C;
     GrB_Descriptor descriptor;
-    GrB_Index *ptr, *col64;             /* of C, unpacked by result */
+    GrB_Index *ptr, *col64; /* of C, unpacked by result */
     void *val;
     int32_t *col;
 } product;
@@ -39,7 +45,8 @@ static int check(GrB_Info info, const char *call, peer_error *e)
 
 static type type_of(int bits)
 {
-    if (bits == 64) return (type){ GrB_FP64, GrB_PLUS_TIMES_SEMIRING_FP64, GrB_PLUS_FP64, GrB_TIMES_FP64, 64, 8 };
+    if (bits == 64)
+        return (type){ GrB_FP64, GrB_PLUS_TIMES_SEMIRING_FP64, GrB_PLUS_FP64, GrB_TIMES_FP64, 64, 8 };
     return (type){ GrB_FP32, GrB_PLUS_TIMES_SEMIRING_FP32, GrB_PLUS_FP32, GrB_TIMES_FP32, 32, 4 };
 }
 
@@ -61,11 +68,12 @@ static int matrix_make(GrB_Matrix *out, const type *t, const peer_matrix *A, pee
         for (int64_t r = 0; r <= A->nrows; r++) ptr[r] = (GrB_Index)peer_ptr(A, r);
         for (int64_t k = 0; k < A->nnz; k++) col[k] = (GrB_Index)A->col[k];
         if (A->nnz) memcpy(val, A->val, (size_t)A->nnz * t->bytes);
-        result = check(GxB_Matrix_import_CSR(out, t->type, (GrB_Index)A->nrows, (GrB_Index)A->ncols, &ptr, &col, &val,
-                                             n * sizeof *ptr, nnz * sizeof *col, nnz * t->bytes, false, false, NULL),
+        result = check(GxB_Matrix_import_CSR(out, t->type, (GrB_Index)A->nrows, (GrB_Index)A->ncols, &ptr,
+                                             &col, &val, n * sizeof *ptr, nnz * sizeof *col, nnz * t->bytes,
+                                             false, false, NULL),
                        "GxB_Matrix_import_CSR", e);
     }
-    free(ptr);      /* NULL once handed over */
+    free(ptr); /* NULL once handed over */
     free(col);
     free(val);
     return result;
@@ -76,13 +84,16 @@ static int matrix_make(GrB_Matrix *out, const type *t, const peer_matrix *A, pee
 static int unpack(const matrix *h, GrB_Vector v, void **values, peer_error *e)
 {
     GrB_Index size;
-    return *values ? PEER_OK : check(GxB_Vector_unpack_Full(v, values, &size, NULL, h->descriptor), "GxB_Vector_unpack_Full", e);
+    return *values ? PEER_OK
+                   : check(GxB_Vector_unpack_Full(v, values, &size, NULL, h->descriptor),
+                           "GxB_Vector_unpack_Full", e);
 }
 
 static int pack(const matrix *h, GrB_Vector v, void **values, GrB_Index n, peer_error *e)
 {
     if (!*values) return PEER_OK;
-    return check(GxB_Vector_pack_Full(v, values, n * h->t.bytes, false, h->descriptor), "GxB_Vector_pack_Full", e);
+    return check(GxB_Vector_pack_Full(v, values, n * h->t.bytes, false, h->descriptor),
+                 "GxB_Vector_pack_Full", e);
 }
 
 static int vectors(void *handle, void **x, void **y, peer_error *e)
@@ -138,13 +149,17 @@ static int open_matrix(const peer_method *method, const peer_matrix *A, void **h
 static int multiply(const matrix *h, double alpha, double beta, peer_error *e)
 {
     int result = PEER_OK;
-    if (beta == 0) STEP(result, GrB_Vector_assign_FP64(h->y, NULL, NULL, 0.0, GrB_ALL, h->nrows, h->descriptor));
-    else if (beta != 1) STEP(result, GrB_Vector_apply_BinaryOp1st_FP64(h->y, NULL, NULL, h->t.times, beta, h->y, h->descriptor));
+    if (beta == 0)
+        STEP(result, GrB_Vector_assign_FP64(h->y, NULL, NULL, 0.0, GrB_ALL, h->nrows, h->descriptor));
+    else if (beta != 1)
+        STEP(result,
+             GrB_Vector_apply_BinaryOp1st_FP64(h->y, NULL, NULL, h->t.times, beta, h->y, h->descriptor));
     if (alpha == 1) {
         STEP(result, GrB_mxv(h->y, NULL, h->t.plus, h->t.semiring, h->A, h->x, h->descriptor));
     } else {
         STEP(result, GrB_mxv(h->scaled, NULL, NULL, h->t.semiring, h->A, h->x, h->descriptor));
-        STEP(result, GrB_Vector_apply_BinaryOp1st_FP64(h->y, NULL, h->t.plus, h->t.times, alpha, h->scaled, h->descriptor));
+        STEP(result, GrB_Vector_apply_BinaryOp1st_FP64(h->y, NULL, h->t.plus, h->t.times, alpha, h->scaled,
+                                                       h->descriptor));
     }
     STEP(result, GrB_wait(h->y, GrB_MATERIALIZE));
     return result;
@@ -203,7 +218,8 @@ static void close_product(void *handle)
     free(h);
 }
 
-static int open_product(const peer_product *method, const peer_matrix *A, const peer_matrix *B, void **handle, peer_error *e)
+static int open_product(const peer_product *method, const peer_matrix *A, const peer_matrix *B, void **handle,
+                        peer_error *e)
 {
     (void)method;
     int result = peer_check(A, e);
@@ -242,20 +258,27 @@ static int result_of_product(void *handle, peer_matrix *C, peer_error *e)
 {
     product *h = handle;
     GrB_Index nrows, ncols, nnz, ptr_size, col_size, val_size;
-    bool jumbled;   /* asked for, so that rows need not be sorted */
+    bool jumbled; /* asked for, so that rows need not be sorted */
     int result = PEER_OK;
     STEP(result, GrB_Matrix_nrows(&nrows, h->C));
     STEP(result, GrB_Matrix_ncols(&ncols, h->C));
     if (!result && !h->ptr)
-        result = check(GxB_Matrix_unpack_CSR(h->C, &h->ptr, &h->col64, &h->val, &ptr_size, &col_size, &val_size, NULL, &jumbled,
-                                             h->descriptor), "GxB_Matrix_unpack_CSR", e);
+        result = check(GxB_Matrix_unpack_CSR(h->C, &h->ptr, &h->col64, &h->val, &ptr_size, &col_size,
+                                             &val_size, NULL, &jumbled, h->descriptor),
+                       "GxB_Matrix_unpack_CSR", e);
     if (result) return result;
     nnz = h->ptr[nrows];
     if (!h->col) h->col = malloc((nnz + 1) * sizeof *h->col);
     if (!h->col) return peer_fail(e, PEER_FAILED, "out of memory for %llu columns", (unsigned long long)nnz);
     for (GrB_Index k = 0; k < nnz; k++) h->col[k] = (int32_t)h->col64[k];
-    *C = (peer_matrix){ .nrows = (int64_t)nrows, .ncols = (int64_t)ncols, .nnz = (int64_t)nnz, .ptr = h->ptr, .ptr_bits = 64,
-                        .col = h->col, .val = h->val, .val_bits = h->t.bits };
+    *C = (peer_matrix){ .nrows = (int64_t)nrows,
+                        .ncols = (int64_t)ncols,
+                        .nnz = (int64_t)nnz,
+                        .ptr = h->ptr,
+                        .ptr_bits = 64,
+                        .col = h->col,
+                        .val = h->val,
+                        .val_bits = h->t.bits };
     return PEER_OK;
 }
 
@@ -270,17 +293,33 @@ static void finish(void)
 }
 
 static const peer_method methods[] = {
-    { .name = "graphblas", .summary = "GrB_mxv, PLUS_TIMES, into a full y", .open = open_matrix, .mul = mul,
-      .vectors = vectors, .bytes = bytes, .close = close_matrix },
+    { .name = "graphblas",
+      .summary = "GrB_mxv, PLUS_TIMES, into a full y",
+      .open = open_matrix,
+      .mul = mul,
+      .vectors = vectors,
+      .bytes = bytes,
+      .close = close_matrix },
 };
 static const peer_product products[] = {
-    { .name = "graphblas", .summary = "GrB_mxm, PLUS_TIMES", .open = open_product, .mul = mul_product,
-      .result = result_of_product, .close = close_product },
+    { .name = "graphblas",
+      .summary = "GrB_mxm, PLUS_TIMES",
+      .open = open_product,
+      .mul = mul_product,
+      .result = result_of_product,
+      .close = close_product },
 };
 static const peer_library library = {
-    .interface_version = PEER_INTERFACE, .name = "SuiteSparse:GraphBLAS",
-    .version = PEER_TEXT(GxB_IMPLEMENTATION_MAJOR) "." PEER_TEXT(GxB_IMPLEMENTATION_MINOR) "." PEER_TEXT(GxB_IMPLEMENTATION_SUB),
-    .count = 1, .methods = methods, .product_count = 1, .products = products, .start = start, .finish = finish,
+    .interface_version = PEER_INTERFACE,
+    .name = "SuiteSparse:GraphBLAS",
+    .version = PEER_TEXT(GxB_IMPLEMENTATION_MAJOR) "." PEER_TEXT(GxB_IMPLEMENTATION_MINOR) "." PEER_TEXT(
+        GxB_IMPLEMENTATION_SUB),
+    .count = 1,
+    .methods = methods,
+    .product_count = 1,
+    .products = products,
+    .start = start,
+    .finish = finish,
 };
 
 const peer_library *spmvx_peer(void)

@@ -1,6 +1,7 @@
-/* oneMKL's inspector-executor sparse BLAS (Developer Reference for C, "Inspector-Executor Sparse BLAS Routines"), LP64, on the
- * GNU threading layer, so that it shares libgomp with everything else: mkl_sparse_?_create_csr over the caller's arrays, then
- * with or without a hint of the calls to come and mkl_sparse_optimize; mkl_sparse_spmm for sparse products. */
+/* oneMKL's inspector-executor sparse BLAS (Developer Reference for C, "Inspector-Executor Sparse BLAS
+ * Routines"), LP64, on the GNU threading layer, so that it shares libgomp with everything else:
+ * mkl_sparse_?_create_csr over the caller's arrays, then with or without a hint of the calls to come and
+ * mkl_sparse_optimize; mkl_sparse_spmm for sparse products. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,10 @@ typedef struct operand {
     peer_matrix m;
 } operand;
 
-typedef struct product { operand A, B; sparse_matrix_t C; } product;
+typedef struct product {
+    operand A, B;
+    sparse_matrix_t C;
+} product;
 
 static const struct matrix_descr general = { .type = SPARSE_MATRIX_TYPE_GENERAL };
 static const bool hint = true;
@@ -26,7 +30,8 @@ static const bool hint = true;
 static int check(sparse_status_t s, const char *call, peer_error *e)
 {
     if (s == SPARSE_STATUS_SUCCESS) return PEER_OK;
-    return peer_fail(e, s == SPARSE_STATUS_NOT_SUPPORTED ? PEER_UNSUPPORTED : PEER_FAILED, "%s answered %d", call, (int)s);
+    return peer_fail(e, s == SPARSE_STATUS_NOT_SUPPORTED ? PEER_UNSUPPORTED : PEER_FAILED, "%s answered %d",
+                     call, (int)s);
 }
 
 static void operand_free(operand *o)
@@ -43,16 +48,18 @@ static int operand_make(operand *o, const peer_matrix *A, peer_error *e)
     MKL_INT *ptr = (MKL_INT *)(uintptr_t)o->m.ptr, *col = (MKL_INT *)(uintptr_t)A->col;
     void *val = (void *)(uintptr_t)A->val;
     const MKL_INT m = (MKL_INT)A->nrows, n = (MKL_INT)A->ncols;
-    const sparse_status_t s = A->val_bits == 64
-        ? mkl_sparse_d_create_csr(&o->A, SPARSE_INDEX_BASE_ZERO, m, n, ptr, ptr + 1, col, val)
-        : mkl_sparse_s_create_csr(&o->A, SPARSE_INDEX_BASE_ZERO, m, n, ptr, ptr + 1, col, val);
+    const sparse_status_t s =
+        A->val_bits == 64
+            ? mkl_sparse_d_create_csr(&o->A, SPARSE_INDEX_BASE_ZERO, m, n, ptr, ptr + 1, col, val)
+            : mkl_sparse_s_create_csr(&o->A, SPARSE_INDEX_BASE_ZERO, m, n, ptr, ptr + 1, col, val);
     return check(s, "create_csr", e);
 }
 
 static int optimize(const operand *o, peer_error *e)
 {
     const MKL_INT calls = o->m.expected_muls < INT32_MAX ? (MKL_INT)o->m.expected_muls : INT32_MAX;
-    const int result = check(mkl_sparse_set_mv_hint(o->A, SPARSE_OPERATION_NON_TRANSPOSE, general, calls), "set_mv_hint", e);
+    const int result =
+        check(mkl_sparse_set_mv_hint(o->A, SPARSE_OPERATION_NON_TRANSPOSE, general, calls), "set_mv_hint", e);
     return result ? result : check(mkl_sparse_optimize(o->A), "optimize", e);
 }
 
@@ -77,9 +84,10 @@ static int mul(void *handle, double alpha, const void *x, double beta, void *y, 
 {
     const operand *h = handle;
     const int before = mkl_set_num_threads_local(h->m.threads);
-    const sparse_status_t s = h->m.val_bits == 64
-        ? mkl_sparse_d_mv(SPARSE_OPERATION_NON_TRANSPOSE, alpha, h->A, general, x, beta, y)
-        : mkl_sparse_s_mv(SPARSE_OPERATION_NON_TRANSPOSE, (float)alpha, h->A, general, x, (float)beta, y);
+    const sparse_status_t s =
+        h->m.val_bits == 64
+            ? mkl_sparse_d_mv(SPARSE_OPERATION_NON_TRANSPOSE, alpha, h->A, general, x, beta, y)
+            : mkl_sparse_s_mv(SPARSE_OPERATION_NON_TRANSPOSE, (float)alpha, h->A, general, x, (float)beta, y);
     mkl_set_num_threads_local(before);
     return check(s, "mv", e);
 }
@@ -99,7 +107,8 @@ static void close_product(void *handle)
     free(h);
 }
 
-static int open_product(const peer_product *method, const peer_matrix *A, const peer_matrix *B, void **handle, peer_error *e)
+static int open_product(const peer_product *method, const peer_matrix *A, const peer_matrix *B, void **handle,
+                        peer_error *e)
 {
     (void)method;
     product *h = calloc(1, sizeof *h);
@@ -133,13 +142,21 @@ static int result_of_product(void *handle, peer_matrix *C, peer_error *e)
     MKL_INT m, n, *begin, *end, *col;
     double *f64 = NULL;
     float *f32 = NULL;
-    const sparse_status_t s = bits == 64 ? mkl_sparse_d_export_csr(h->C, &base, &m, &n, &begin, &end, &col, &f64)
-                                         : mkl_sparse_s_export_csr(h->C, &base, &m, &n, &begin, &end, &col, &f32);
+    const sparse_status_t s = bits == 64
+                                  ? mkl_sparse_d_export_csr(h->C, &base, &m, &n, &begin, &end, &col, &f64)
+                                  : mkl_sparse_s_export_csr(h->C, &base, &m, &n, &begin, &end, &col, &f32);
     const int result = check(s, "export_csr", e);
     if (result) return result;
-    if (base != SPARSE_INDEX_BASE_ZERO || end != begin + 1) return peer_fail(e, PEER_FAILED, "MKL's C is not plain CSR from 0");
-    *C = (peer_matrix){ .nrows = m, .ncols = n, .nnz = begin[m], .ptr = begin, .ptr_bits = 32, .col = col,
-                        .val = bits == 64 ? (const void *)f64 : (const void *)f32, .val_bits = bits };
+    if (base != SPARSE_INDEX_BASE_ZERO || end != begin + 1)
+        return peer_fail(e, PEER_FAILED, "MKL's C is not plain CSR from 0");
+    *C = (peer_matrix){ .nrows = m,
+                        .ncols = n,
+                        .nnz = begin[m],
+                        .ptr = begin,
+                        .ptr_bits = 32,
+                        .col = col,
+                        .val = bits == 64 ? (const void *)f64 : (const void *)f32,
+                        .val_bits = bits };
     return PEER_OK;
 }
 
@@ -150,24 +167,42 @@ static int start(peer_error *e)
     (void)e;
     MKLVersion v;
     mkl_get_version(&v);
-    snprintf(version, sizeof version, "%d.%d", v.MajorVersion, v.UpdateVersion);     /* as it is named: 2026.2 */
-    mkl_set_dynamic(0);     /* MKL's own: as many threads as asked, not fewer */
+    /* as it is named: 2026.2 */
+    snprintf(version, sizeof version, "%d.%d", v.MajorVersion, v.UpdateVersion);
+    mkl_set_dynamic(0); /* MKL's own: as many threads as asked, not fewer */
     return PEER_OK;
 }
 
 static const peer_method methods[] = {
-    { .name = "mkl", .summary = "mkl_sparse_?_mv, optimized for the calls to come", .variant = &hint, .open = open_matrix,
-      .mul = mul, .close = close_matrix },
-    { .name = "mkl-nohint", .summary = "mkl_sparse_?_mv, no hint and no optimize", .open = open_matrix, .mul = mul,
+    { .name = "mkl",
+      .summary = "mkl_sparse_?_mv, optimized for the calls to come",
+      .variant = &hint,
+      .open = open_matrix,
+      .mul = mul,
+      .close = close_matrix },
+    { .name = "mkl-nohint",
+      .summary = "mkl_sparse_?_mv, no hint and no optimize",
+      .open = open_matrix,
+      .mul = mul,
       .close = close_matrix },
 };
 static const peer_product products[] = {
-    { .name = "mkl", .summary = "mkl_sparse_spmm", .open = open_product, .mul = mul_product, .result = result_of_product,
+    { .name = "mkl",
+      .summary = "mkl_sparse_spmm",
+      .open = open_product,
+      .mul = mul_product,
+      .result = result_of_product,
       .close = close_product },
 };
 static const peer_library library = {
-    .interface_version = PEER_INTERFACE, .name = "oneMKL", .version = version, .count = 2, .methods = methods,
-    .product_count = 1, .products = products, .start = start,
+    .interface_version = PEER_INTERFACE,
+    .name = "oneMKL",
+    .version = version,
+    .count = 2,
+    .methods = methods,
+    .product_count = 1,
+    .products = products,
+    .start = start,
 };
 
 const peer_library *spmvx_peer(void)

@@ -1,5 +1,5 @@
-/* PETSc's AIJ matrices in this process: one rank, one thread, MatCreateSeqAIJWithArrays over the caller's arrays, vectors placed
- * over the caller's. (PETSc's parallelism is by ranks: petsc_mpi.c.) */
+/* PETSc's AIJ matrices in this process: one rank, one thread, MatCreateSeqAIJWithArrays over the caller's
+ * arrays, vectors placed over the caller's. (PETSc's parallelism is by ranks: petsc_mpi.c.) */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,7 +27,8 @@ static int check_types(const peer_matrix *A, peer_error *e)
     const int scalar = 8 * (int)sizeof(PetscScalar), index = 8 * (int)sizeof(PetscInt);
     if (A->val_bits != 64 || scalar != 64)
         return peer_fail(e, PEER_UNSUPPORTED, "val_bits is %d, and this PETSc has %d", A->val_bits, scalar);
-    if (index != 32) return peer_fail(e, PEER_UNSUPPORTED, "this PETSc has indices of %d bits, not 32", index);
+    if (index != 32)
+        return peer_fail(e, PEER_UNSUPPORTED, "this PETSc has indices of %d bits, not 32", index);
     return PEER_OK;
 }
 
@@ -60,8 +61,9 @@ static int open_matrix(const peer_method *method, const peer_matrix *A, void **h
     h->own = own;
     h->bytes = peer_csr_bytes(&m);
     const PetscInt nrows = (PetscInt)m.nrows, ncols = (PetscInt)m.ncols;
-    PetscInt *ptr = (PetscInt *)(uintptr_t)m.ptr, *col = (PetscInt *)(uintptr_t)m.col;     /* not written */
-    STEP(result, MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, nrows, ncols, ptr, col, (PetscScalar *)(uintptr_t)m.val, &h->A));
+    PetscInt *ptr = (PetscInt *)(uintptr_t)m.ptr, *col = (PetscInt *)(uintptr_t)m.col; /* not written */
+    STEP(result, MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, nrows, ncols, ptr, col,
+                                           (PetscScalar *)(uintptr_t)m.val, &h->A));
     STEP(result, VecCreateSeqWithArray(PETSC_COMM_SELF, 1, ncols, NULL, &h->x));
     STEP(result, VecCreateSeqWithArray(PETSC_COMM_SELF, 1, nrows, NULL, &h->y));
     STEP(result, VecCreateSeq(PETSC_COMM_SELF, nrows, &h->scaled));
@@ -110,12 +112,22 @@ static void finish(void)
 }
 
 static const peer_method methods[] = {
-    { .name = "petsc", .summary = "MatMult of SeqAIJ, one rank in this process", .threads = 1, .open = open_matrix,
-      .mul = mul, .bytes = bytes, .close = close_matrix },
+    { .name = "petsc",
+      .summary = "MatMult of SeqAIJ, one rank in this process",
+      .threads = 1,
+      .open = open_matrix,
+      .mul = mul,
+      .bytes = bytes,
+      .close = close_matrix },
 };
 static const peer_library library = {
-    .interface_version = PEER_INTERFACE, .name = "PETSc", .version = version, .count = 1, .methods = methods,
-    .start = start, .finish = finish,
+    .interface_version = PEER_INTERFACE,
+    .name = "PETSc",
+    .version = version,
+    .count = 1,
+    .methods = methods,
+    .start = start,
+    .finish = finish,
 };
 
 const peer_library *spmvx_peer(void)

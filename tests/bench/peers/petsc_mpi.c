@@ -1,9 +1,10 @@
-/* PETSc by MPI ranks, as many as threads are asked for: mpiexec starts petsc_worker.c (at WORKER), which multiplies on
- * order in shared memory (petsc_shared.h); x and y are there (peer.h, vectors).
+/* PETSc by MPI ranks, as many as threads are asked for: mpiexec starts petsc_worker.c (at WORKER), which
+ * multiplies on order in shared memory (petsc_shared.h); x and y are there (peer.h, vectors).
  *
- * What is timed: the ranks meet at a barrier, then each takes the time of its products back to back; a run took from the first
- * rank's begin to the last rank's end. Waking the ranks by semaphores and telling the caller are outside of it; the exchange of
- * x between ranks, which is part of MatMult, is inside. Ranks are not bound to cores, as the threads of the other peers are not. */
+ * What is timed: the ranks meet at a barrier, then each takes the time of its products back to back; a run
+ * took from the first rank's begin to the last rank's end. Waking the ranks by semaphores and telling the
+ * caller are outside of it; the exchange of x between ranks, which is part of MatMult, is inside. Ranks
+ * are not bound to cores, as the threads of the other peers are not. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -27,7 +28,7 @@ extern char **environ;
 typedef struct matrix {
     petsc_shared *shared;
     size_t size;
-    pid_t mpiexec;      /* 0: not running */
+    pid_t mpiexec; /* 0: not running */
 } matrix;
 
 /* ---- the segment ---- */
@@ -42,7 +43,9 @@ static int64_t reserve(int64_t *size, int64_t bytes)
 /* Lays out the segment in *s, the arrays' places and the size. */
 static void lay_out(petsc_shared *s, const peer_matrix *A)
 {
-    *s = (petsc_shared){ .caller = getpid(), .ranks = A->threads, .nrows = A->nrows, .ncols = A->ncols, .nnz = A->nnz };
+    *s = (petsc_shared){
+        .caller = getpid(), .ranks = A->threads, .nrows = A->nrows, .ncols = A->ncols, .nnz = A->nnz
+    };
     reserve(&s->size, (int64_t)sizeof *s);
     s->ptr_at = reserve(&s->size, (A->nrows + 1) * 4);
     s->col_at = reserve(&s->size, A->nnz * 4);
@@ -56,7 +59,8 @@ static petsc_shared *map_new(const char *name, const petsc_shared *head)
     const int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
     if (file < 0) return NULL;
     petsc_shared *s = MAP_FAILED;
-    const int failed = posix_fallocate(file, 0, head->size);     /* a full /dev/shm shows here, not as SIGBUS */
+    /* a full /dev/shm shows here, not as SIGBUS */
+    const int failed = posix_fallocate(file, 0, head->size);
     if (!failed) s = mmap(NULL, (size_t)head->size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     if (s == MAP_FAILED) {
@@ -87,12 +91,13 @@ static petsc_shared *segment_new(const char *name, const peer_matrix *A)
 
 /* ---- the ranks ---- */
 
-/* The environment without what an MPI in this process left there, which would make mpiexec take itself for a rank; with
- * OpenMPI's permission to be root and to have more ranks than cores. NULL when memory is out. */
+/* The environment without what an MPI in this process left there, which would make mpiexec take itself for
+ * a rank; with OpenMPI's permission to be root and to have more ranks than cores. NULL when memory is out. */
 static char **worker_environment(void)
 {
     static char more[][48] = { "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-                               "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none" };
+                               "OMPI_MCA_rmaps_base_oversubscribe=1",
+                               "OMPI_MCA_hwloc_base_binding_policy=none" };
     static const char *const out[] = { "OMPI_", "PMIX_", "PMI_" };
     const size_t most = sizeof more / sizeof *more;
     size_t count = 0, n = 0;
@@ -101,7 +106,8 @@ static char **worker_environment(void)
     if (!list) return NULL;
     for (size_t i = 0; i < count; i++) {
         bool keep = true;
-        for (size_t k = 0; k < sizeof out / sizeof *out; k++) keep = keep && strncmp(environ[i], out[k], strlen(out[k])) != 0;
+        for (size_t k = 0; k < sizeof out / sizeof *out; k++)
+            keep = keep && strncmp(environ[i], out[k], strlen(out[k])) != 0;
         if (keep) list[n++] = environ[i];
     }
     for (size_t i = 0; i < most; i++) list[n++] = more[i];
@@ -120,7 +126,7 @@ static int spawn(matrix *h, const char *name, peer_error *e)
     if (!environment) return peer_fail(e, PEER_FAILED, "out of memory");
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, 2, 1);       /* stdout may be the caller's results */
+    posix_spawn_file_actions_adddup2(&actions, 2, 1); /* stdout may be the caller's results */
     const int failed = posix_spawnp(&h->mpiexec, mpiexec, &actions, NULL, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
     free(environment);
@@ -140,7 +146,8 @@ static int wait_done(matrix *h, peer_error *e)
         int status;
         if (errno == EINTR || waitpid(h->mpiexec, &status, WNOHANG) == 0) continue;
         h->mpiexec = 0;
-        return peer_fail(e, PEER_FAILED, "the ranks ended: %s", *h->shared->error ? h->shared->error : "mpiexec gave up");
+        return peer_fail(e, PEER_FAILED, "the ranks ended: %s",
+                         *h->shared->error ? h->shared->error : "mpiexec gave up");
     }
 }
 
@@ -167,8 +174,10 @@ static int open_narrow(const peer_matrix *A, void **handle, peer_error *e)
 {
     static int serial;
     char name[64];
-    if (A->val_bits != 64) return peer_fail(e, PEER_UNSUPPORTED, "val_bits is %d, and PETSc has 64", A->val_bits);
-    if (A->threads > MOST_RANKS) return peer_fail(e, PEER_UNSUPPORTED, "threads is %d, over %d ranks", A->threads, MOST_RANKS);
+    if (A->val_bits != 64)
+        return peer_fail(e, PEER_UNSUPPORTED, "val_bits is %d, and PETSc has 64", A->val_bits);
+    if (A->threads > MOST_RANKS)
+        return peer_fail(e, PEER_UNSUPPORTED, "threads is %d, over %d ranks", A->threads, MOST_RANKS);
     matrix *h = calloc(1, sizeof *h);
     if (!h) return peer_fail(e, PEER_FAILED, "out of memory");
     snprintf(name, sizeof name, "/spmvx-peer-%ld-%d", (long)getpid(), serial++);
@@ -180,7 +189,7 @@ static int open_narrow(const peer_matrix *A, void **handle, peer_error *e)
     h->size = (size_t)h->shared->size;
     int result = spawn(h, name, e);
     if (!result) result = wait_done(h, e);
-    shm_unlink(name);       /* all have it open: it goes with the last of them */
+    shm_unlink(name); /* all have it open: it goes with the last of them */
     if (!result) {
         *handle = h;
         return PEER_OK;
@@ -200,7 +209,8 @@ static int open_matrix(const peer_method *method, const peer_matrix *A, void **h
     return result;
 }
 
-static int multiply(void *handle, int64_t times, double alpha, const void *x, double beta, void *y, double *seconds, peer_error *e)
+static int multiply(void *handle, int64_t times, double alpha, const void *x, double beta, void *y,
+                    double *seconds, peer_error *e)
 {
     matrix *h = handle;
     petsc_shared *s = h->shared;
@@ -223,8 +233,10 @@ static int multiply(void *handle, int64_t times, double alpha, const void *x, do
     return PEER_OK;
 }
 
-/* The threads of other peers' turns spin for some milliseconds before they sleep, on the ranks' cores: not in their time. */
-static int run(void *handle, int64_t times, double alpha, const void *x, double beta, void *y, double *seconds, peer_error *e)
+/* The threads of other peers' turns spin for some milliseconds before they sleep, on the ranks' cores: not
+ * in their time. */
+static int run(void *handle, int64_t times, double alpha, const void *x, double beta, void *y,
+               double *seconds, peer_error *e)
 {
     const struct timespec pause = { .tv_nsec = 20000000 };
     nanosleep(&pause, NULL);
@@ -253,17 +265,28 @@ static size_t bytes(void *handle)
 
 static int start(peer_error *e)
 {
-    return access(WORKER, X_OK) == 0 ? PEER_OK : peer_fail(e, PEER_UNSUPPORTED, "%s: %s", WORKER, strerror(errno));
+    return access(WORKER, X_OK) == 0 ? PEER_OK
+                                     : peer_fail(e, PEER_UNSUPPORTED, "%s: %s", WORKER, strerror(errno));
 }
 
 static const peer_method methods[] = {
-    { .name = "petsc-mpi", .summary = "MatMult of MPIAIJ, a rank for each thread, in other processes", .open = open_matrix,
-      .mul = mul, .vectors = vectors, .run = run, .bytes = bytes, .close = close_matrix },
+    { .name = "petsc-mpi",
+      .summary = "MatMult of MPIAIJ, a rank for each thread, in other processes",
+      .open = open_matrix,
+      .mul = mul,
+      .vectors = vectors,
+      .run = run,
+      .bytes = bytes,
+      .close = close_matrix },
 };
 static const peer_library library = {
-    .interface_version = PEER_INTERFACE, .name = "PETSc",
-    .version = PEER_TEXT(PETSC_VERSION_MAJOR) "." PEER_TEXT(PETSC_VERSION_MINOR) "." PEER_TEXT(PETSC_VERSION_SUBMINOR),
-    .count = 1, .methods = methods, .start = start,
+    .interface_version = PEER_INTERFACE,
+    .name = "PETSc",
+    .version = PEER_TEXT(PETSC_VERSION_MAJOR) "." PEER_TEXT(PETSC_VERSION_MINOR) "." PEER_TEXT(
+        PETSC_VERSION_SUBMINOR),
+    .count = 1,
+    .methods = methods,
+    .start = start,
 };
 
 const peer_library *spmvx_peer(void)

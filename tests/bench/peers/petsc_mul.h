@@ -1,4 +1,5 @@
-/* y = alpha A x + beta y in PETSc, for the peer in this process and for its worker: PETSc has MatMult, MatMultAdd and VecAXPBY. */
+/* y = alpha A x + beta y in PETSc, for the peer in this process and for its worker: PETSc has MatMult,
+ * MatMultAdd and VecAXPBY. */
 #ifndef PETSC_MUL_H
 #define PETSC_MUL_H
 #include <petscmat.h>

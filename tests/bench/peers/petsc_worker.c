@@ -1,5 +1,6 @@
-/* A rank of the peer petsc-mpi: `mpiexec -n RANKS petsc_worker SEGMENT` takes its rows of the matrix in the shared segment into
- * an MPIAIJ matrix (MatMPIAIJSetPreallocationCSR), lays its parts of x and y over the segment, and multiplies on order. */
+/* A rank of the peer petsc-mpi: `mpiexec -n RANKS petsc_worker SEGMENT` takes its rows of the matrix in
+ * the shared segment into an MPIAIJ matrix (MatMPIAIJSetPreallocationCSR), lays its parts of x and y over
+ * the segment, and multiplies on order. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -34,7 +35,8 @@ static petsc_shared *attach(const char *name)
     struct stat s;
     const int file = shm_open(name, O_RDWR, 0);
     void *p = MAP_FAILED;
-    if (file >= 0 && fstat(file, &s) == 0) p = mmap(NULL, (size_t)s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (file >= 0 && fstat(file, &s) == 0)
+        p = mmap(NULL, (size_t)s.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (file >= 0) close(file);
     if (p != MAP_FAILED) return p;
     fprintf(stderr, "petsc_worker: %s: %s\n", name, strerror(errno));
@@ -84,7 +86,8 @@ static PetscErrorCode multiply(worker *w)
     petsc_shared *s = w->shared;
     MPI_Barrier(PETSC_COMM_WORLD);
     s->begin[w->rank] = now();
-    for (int64_t i = 0; i < s->times; i++) PetscCall(petsc_mul(w->A, s->alpha, w->x, s->beta, w->y, w->scaled));
+    for (int64_t i = 0; i < s->times; i++)
+        PetscCall(petsc_mul(w->A, s->alpha, w->x, s->beta, w->y, w->scaled));
     s->end[w->rank] = now();
     return 0;
 }
@@ -107,7 +110,7 @@ static PetscErrorCode serve(worker *w)
     PetscCall(make_vectors(w));
     PetscCall(tell_bytes(w));
     do {
-        MPI_Barrier(PETSC_COMM_WORLD);      /* all through: with what was built, or with the last order */
+        MPI_Barrier(PETSC_COMM_WORLD); /* all through: with what was built, or with the last order */
         if (w->rank == 0) sem_post(&w->shared->done);
         if (next_order(w) == LEAVE) break;
         PetscCall(multiply(w));
@@ -133,9 +136,12 @@ int main(int argc, char **argv)
     PetscErrorCode failed = PETSC_ERR_ARG_WRONG;
     char *error = w.shared->error;
     const size_t room = sizeof w.shared->error;
-    if (ranks != w.shared->ranks) snprintf(error, room, "mpiexec started %d ranks, not %d", ranks, w.shared->ranks);
-    else if (sizeof(PetscInt) != 4) snprintf(error, room, "this PETSc has indices of %zu bytes, not 4", sizeof(PetscInt));
-    else if (sizeof(PetscScalar) != 8) snprintf(error, room, "this PETSc has values of %zu bytes, not 8", sizeof(PetscScalar));
+    if (ranks != w.shared->ranks)
+        snprintf(error, room, "mpiexec started %d ranks, not %d", ranks, w.shared->ranks);
+    else if (sizeof(PetscInt) != 4)
+        snprintf(error, room, "this PETSc has indices of %zu bytes, not 4", sizeof(PetscInt));
+    else if (sizeof(PetscScalar) != 8)
+        snprintf(error, room, "this PETSc has values of %zu bytes, not 8", sizeof(PetscScalar));
     else {
         failed = serve(&w);
         if (failed) snprintf(error, room, "PETSc's error %d on rank %d", (int)failed, w.rank);

@@ -1,8 +1,8 @@
-/* SciPy's csr_matrix over the caller's arrays, by an embedded Python: y = A @ x, which makes a new y each time, so that y is the
- * peer's own (peer.h, vectors); C = A @ B. SciPy's kernels run on one thread.
+/* SciPy's csr_matrix over the caller's arrays, by an embedded Python: y = A @ x, which makes a new y each
+ * time, so that y is the peer's own (peer.h, vectors); C = A @ B. SciPy's kernels run on one thread.
  *
- * Between calls the interpreter's lock is free. Python's extension modules look for its symbols in the global scope, where a
- * module's dependencies are not: start puts libpython there. */
+ * Between calls the interpreter's lock is free. Python's extension modules look for its symbols in the
+ * global scope, where a module's dependencies are not: start puts libpython there. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -24,7 +24,8 @@ static const char source[] =
     "    parts = array(val, kind), array(col, 'i4'), array(ptr, 'i4')\n"
     "    A = csr_matrix(parts, shape=(nrows, ncols), copy=False)\n"
     "    for mine, theirs in zip(parts, (A.data, A.indices, A.indptr)):\n"
-    "        if len(mine) and mine.ctypes.data != theirs.ctypes.data: raise RuntimeError('SciPy copied an array')\n"
+    "        if len(mine) and mine.ctypes.data != theirs.ctypes.data: raise RuntimeError('SciPy copied an "
+    "array')\n"
     "    return A\n"
     "def zeros(n, kind):\n"
     "    return numpy.zeros(n, kind)\n"
@@ -38,12 +39,15 @@ static const char source[] =
     "def parts(C):\n"
     "    return C.indptr, C.indices, C.data, C.indptr.itemsize, C.indices.itemsize, C.nnz\n";
 
-static PyObject *names;         /* of the source above */
+static PyObject *names; /* of the source above */
 static PyThreadState *main_thread;
 static char version[32];
 
 /* A NumPy array and where its values lie. */
-typedef struct array { PyObject *object; void *data; } array;
+typedef struct array {
+    PyObject *object;
+    void *data;
+} array;
 
 typedef struct matrix {
     PyObject *A;
@@ -130,15 +134,17 @@ static int matrix_make(matrix *h, const peer_matrix *A, peer_error *e)
     const int result = peer_narrow(A, &h->m, &h->own, e);
     if (result) return result;
     const peer_matrix *m = &h->m;
-    h->A = call("make", "(LLNNNs)", (long long)m->nrows, (long long)m->ncols, view(m->ptr, (m->nrows + 1) * 4),
-                view(m->col, m->nnz * 4), view(m->val, m->nnz * m->val_bits / 8), kind_of(m));
+    h->A =
+        call("make", "(LLNNNs)", (long long)m->nrows, (long long)m->ncols, view(m->ptr, (m->nrows + 1) * 4),
+             view(m->col, m->nnz * 4), view(m->val, m->nnz * m->val_bits / 8), kind_of(m));
     return h->A ? PEER_OK : failed(e);
 }
 
 static int vectors_make(matrix *h, peer_error *e)
 {
     const int result = array_set(&h->x, call("zeros", "(Ls)", (long long)h->m.ncols, kind_of(&h->m)), e);
-    return result ? result : array_set(&h->y, call("zeros", "(Ls)", (long long)h->m.nrows, kind_of(&h->m)), e);
+    return result ? result
+                  : array_set(&h->y, call("zeros", "(Ls)", (long long)h->m.nrows, kind_of(&h->m)), e);
 }
 
 static void close_matrix(void *handle)
@@ -221,7 +227,8 @@ static void close_product(void *handle)
     free(h);
 }
 
-static int open_product(const peer_product *method, const peer_matrix *A, const peer_matrix *B, void **handle, peer_error *e)
+static int open_product(const peer_product *method, const peer_matrix *A, const peer_matrix *B, void **handle,
+                        peer_error *e)
 {
     (void)method;
     product *h = calloc(1, sizeof *h);
@@ -258,10 +265,18 @@ static int result_locked(product *h, peer_matrix *C, peer_error *e)
     PyObject *ptr, *col, *val;
     Py_CLEAR(h->parts);
     h->parts = call("parts", "(O)", h->C);
-    if (!h->parts || !PyArg_ParseTuple(h->parts, "OOOiiL", &ptr, &col, &val, &ptr_bytes, &col_bytes, &nnz)) return failed(e);
-    if (col_bytes != 4) return peer_fail(e, PEER_UNSUPPORTED, "SciPy's product has columns of %d bytes", col_bytes);
-    *C = (peer_matrix){ .nrows = h->A.m.nrows, .ncols = h->B.m.ncols, .nnz = nnz, .ptr = data_of(ptr), .ptr_bits = 8 * ptr_bytes,
-                        .col = data_of(col), .val = data_of(val), .val_bits = h->A.m.val_bits };
+    if (!h->parts || !PyArg_ParseTuple(h->parts, "OOOiiL", &ptr, &col, &val, &ptr_bytes, &col_bytes, &nnz))
+        return failed(e);
+    if (col_bytes != 4)
+        return peer_fail(e, PEER_UNSUPPORTED, "SciPy's product has columns of %d bytes", col_bytes);
+    *C = (peer_matrix){ .nrows = h->A.m.nrows,
+                        .ncols = h->B.m.ncols,
+                        .nnz = nnz,
+                        .ptr = data_of(ptr),
+                        .ptr_bits = 8 * ptr_bytes,
+                        .col = data_of(col),
+                        .val = data_of(val),
+                        .val_bits = h->A.m.val_bits };
     return PyErr_Occurred() ? failed(e) : PEER_OK;
 }
 
@@ -275,7 +290,8 @@ static int result_of_product(void *handle, peer_matrix *C, peer_error *e)
 
 /* ---- the interpreter ---- */
 
-/* PYTHON: the interpreter that libpython belongs to, which says where its modules are; the first one on PATH may be another. */
+/* PYTHON: the interpreter that libpython belongs to, which says where its modules are; the first one on
+ * PATH may be another. */
 static int start_interpreter(peer_error *e)
 {
     PyConfig config;
@@ -283,7 +299,9 @@ static int start_interpreter(peer_error *e)
     PyStatus s = PyConfig_SetBytesString(&config, &config.program_name, PYTHON);
     if (!PyStatus_Exception(s)) s = Py_InitializeFromConfig(&config);
     PyConfig_Clear(&config);
-    return PyStatus_Exception(s) ? peer_fail(e, PEER_FAILED, "Python: %s", s.err_msg ? s.err_msg : "does not start") : PEER_OK;
+    return PyStatus_Exception(s)
+               ? peer_fail(e, PEER_FAILED, "Python: %s", s.err_msg ? s.err_msg : "does not start")
+               : PEER_OK;
 }
 
 static int run_source(peer_error *e)
@@ -293,7 +311,7 @@ static int run_source(peer_error *e)
     PyObject *ran = PyRun_String(source, Py_file_input, names, names);
     if (!ran) {
         failed(e);
-        return PEER_UNSUPPORTED;    /* no SciPy */
+        return PEER_UNSUPPORTED; /* no SciPy */
     }
     Py_DECREF(ran);
     const char *v = PyUnicode_AsUTF8(PyDict_GetItemString(names, "version"));
@@ -304,7 +322,8 @@ static int run_source(peer_error *e)
 static int start(peer_error *e)
 {
     Dl_info info;
-    if (!dladdr((void *)(uintptr_t)&Py_IsInitialized, &info) || !dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD))
+    if (!dladdr((void *)(uintptr_t)&Py_IsInitialized, &info) ||
+        !dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD))
         return peer_fail(e, PEER_FAILED, "libpython is not there to be made global");
     int result = start_interpreter(e);
     if (result) return result;
@@ -321,16 +340,34 @@ static void finish(void)
 }
 
 static const peer_method methods[] = {
-    { .name = "scipy", .summary = "csr_matrix @ x", .threads = 1, .open = open_matrix, .mul = mul, .vectors = vectors,
-      .bytes = bytes, .close = close_matrix },
+    { .name = "scipy",
+      .summary = "csr_matrix @ x",
+      .threads = 1,
+      .open = open_matrix,
+      .mul = mul,
+      .vectors = vectors,
+      .bytes = bytes,
+      .close = close_matrix },
 };
 static const peer_product products[] = {
-    { .name = "scipy", .summary = "csr_matrix @ csr_matrix", .threads = 1, .open = open_product, .mul = mul_product,
-      .result = result_of_product, .close = close_product },
+    { .name = "scipy",
+      .summary = "csr_matrix @ csr_matrix",
+      .threads = 1,
+      .open = open_product,
+      .mul = mul_product,
+      .result = result_of_product,
+      .close = close_product },
 };
 static const peer_library library = {
-    .interface_version = PEER_INTERFACE, .name = "SciPy", .version = version, .count = 1, .methods = methods,
-    .product_count = 1, .products = products, .start = start, .finish = finish,
+    .interface_version = PEER_INTERFACE,
+    .name = "SciPy",
+    .version = version,
+    .count = 1,
+    .methods = methods,
+    .product_count = 1,
+    .products = products,
+    .start = start,
+    .finish = finish,
 };
 
 const peer_library *spmvx_peer(void)

@@ -17,8 +17,10 @@ int peer_fail(peer_error *e, int code, const char *format, ...)
 
 int peer_check(const peer_matrix *A, peer_error *e)
 {
-    if (A->val_bits != 32 && A->val_bits != 64) return peer_fail(e, PEER_UNSUPPORTED, "val_bits is %d, not 32 or 64", A->val_bits);
-    if (A->ptr_bits != 32 && A->ptr_bits != 64) return peer_fail(e, PEER_UNSUPPORTED, "ptr_bits is %d, not 32 or 64", A->ptr_bits);
+    if (A->val_bits != 32 && A->val_bits != 64)
+        return peer_fail(e, PEER_UNSUPPORTED, "val_bits is %d, not 32 or 64", A->val_bits);
+    if (A->ptr_bits != 32 && A->ptr_bits != 64)
+        return peer_fail(e, PEER_UNSUPPORTED, "ptr_bits is %d, not 32 or 64", A->ptr_bits);
     if (A->nrows < 1) return peer_fail(e, PEER_UNSUPPORTED, "nrows is %" PRId64 ", not 1 or more", A->nrows);
     if (A->ncols < 1) return peer_fail(e, PEER_UNSUPPORTED, "ncols is %" PRId64 ", not 1 or more", A->ncols);
     if (A->nnz < 0) return peer_fail(e, PEER_UNSUPPORTED, "nnz is %" PRId64, A->nnz);
@@ -29,7 +31,8 @@ int peer_check(const peer_matrix *A, peer_error *e)
 static int check_size(const char *name, int64_t size, peer_error *e)
 {
     if (size <= INT32_MAX) return PEER_OK;
-    return peer_fail(e, PEER_UNSUPPORTED, "%s is %" PRId64 ", over the 2147483647 of 32-bit indices", name, size);
+    return peer_fail(e, PEER_UNSUPPORTED, "%s is %" PRId64 ", over the 2147483647 of 32-bit indices", name,
+                     size);
 }
 
 int peer_narrow(const peer_matrix *A, peer_matrix *narrow, int32_t **own, peer_error *e)

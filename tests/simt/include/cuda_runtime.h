@@ -1,5 +1,5 @@
-/* Stands in for CUDA's header of the same name when a .cu file is compiled as plain C++17 for the emulator (../README.md):
- * CUDA's keywords, the device functions, and the typed overloads of the runtime's calls. */
+/* Stands in for CUDA's header of the same name when a .cu file is compiled as plain C++17 for the emulator
+ * (../README.md): CUDA's keywords, the device functions, and the typed overloads of the runtime's calls. */
 #ifndef SIMT_CUDA_RUNTIME_H
 #define SIMT_CUDA_RUNTIME_H
 #include "cuda_runtime_api.h"
@@ -16,8 +16,9 @@
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
-/* A block's static shared memory: thread-local variables of the module, which the emulator finds in its symbol table and
- * exchanges when it goes from one block to another (../shared.cc). For dynamic shared memory see cuda/ptx.cuh. */
+/* A block's static shared memory: thread-local variables of the module, which the emulator finds in its
+ * symbol table and exchanges when it goes from one block to another (../shared.cc). For dynamic shared
+ * memory see cuda/ptx.cuh. */
 #define __shared__ static thread_local
 
 #include "simt/atomic.h"
@@ -25,7 +26,10 @@
 #include "simt/warp.h"
 
 /* C++'s face of the runtime: any pointer type. */
-template <class T> cudaError_t cudaMalloc(T **p, size_t bytes) { return cudaMalloc(reinterpret_cast<void **>(p), bytes); }
+template <class T> cudaError_t cudaMalloc(T **p, size_t bytes)
+{
+    return cudaMalloc(reinterpret_cast<void **>(p), bytes);
+}
 template <class T> cudaError_t cudaMallocHost(T **p, size_t bytes, unsigned flags = 0)
 {
     return cudaHostAlloc(reinterpret_cast<void **>(p), bytes, flags);
@@ -42,7 +46,8 @@ template <class T> cudaError_t cudaMallocAsync(T **p, size_t bytes, cudaStream_t
 {
     return cudaMallocAsync(reinterpret_cast<void **>(p), bytes, stream);
 }
-template <class T> cudaError_t cudaMallocFromPoolAsync(T **p, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+template <class T>
+cudaError_t cudaMallocFromPoolAsync(T **p, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
 {
     return cudaMallocFromPoolAsync(reinterpret_cast<void **>(p), bytes, pool, stream);
 }
@@ -60,11 +65,12 @@ template <class... P>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*kernel)(P...), int block_size,
                                                           size_t dynamic_shared)
 {
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, simt::expose(kernel), block_size, dynamic_shared);
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, simt::expose(kernel), block_size,
+                                                         dynamic_shared);
 }
 template <class... P>
-cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void **args, size_t dynamic_shared = 0,
-                             cudaStream_t stream = nullptr)
+cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block, void **args,
+                             size_t dynamic_shared = 0, cudaStream_t stream = nullptr)
 {
     return cudaLaunchKernel(simt::expose(kernel), grid, block, args, dynamic_shared, stream);
 }

@@ -1,5 +1,6 @@
-/* Stands in for CUDA's header of the same name: the types and calls of the CUDA runtime that the emulator models, for C and
- * C++. Names, values and meanings are those of NVIDIA's "CUDA Runtime API" reference; what differs stands in ../README.md. */
+/* Stands in for CUDA's header of the same name: the types and calls of the CUDA runtime that the emulator
+ * models, for C and C++. Names, values and meanings are those of NVIDIA's "CUDA Runtime API" reference;
+ * what differs stands in ../README.md. */
 #ifndef SIMT_CUDA_RUNTIME_API_H
 #define SIMT_CUDA_RUNTIME_API_H
 #include <stddef.h>
@@ -13,39 +14,10 @@
 #define SIMT_DEFAULT(value)
 #endif
 
-#define SIMT_CUDA_ERRORS(error) \
-    error(cudaSuccess, 0, "no error") \
-    error(cudaErrorInvalidValue, 1, "invalid argument") \
-    error(cudaErrorMemoryAllocation, 2, "out of memory") \
-    error(cudaErrorInitializationError, 3, "initialization error") \
-    error(cudaErrorInvalidConfiguration, 9, "invalid configuration argument") \
-    error(cudaErrorInvalidDevicePointer, 17, "invalid device pointer") \
-    error(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy") \
-    error(cudaErrorInsufficientDriver, 35, "CUDA driver version is insufficient for CUDA runtime version") \
-    error(cudaErrorInvalidDeviceFunction, 98, "invalid device function") \
-    error(cudaErrorNoDevice, 100, "no CUDA-capable device is detected") \
-    error(cudaErrorInvalidDevice, 101, "invalid device ordinal") \
-    error(cudaErrorNoKernelImageForDevice, 209, "no kernel image is available for execution on the device") \
-    error(cudaErrorECCUncorrectable, 214, "uncorrectable ECC error encountered") \
-    error(cudaErrorInvalidResourceHandle, 400, "invalid resource handle") \
-    error(cudaErrorNotReady, 600, "device not ready") \
-    error(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered") \
-    error(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch") \
-    error(cudaErrorLaunchFailure, 719, "unspecified launch failure") \
-    error(cudaErrorNotPermitted, 800, "operation not permitted") \
-    error(cudaErrorNotSupported, 801, "operation not supported") \
-    error(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing") \
-    error(cudaErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture") \
-    error(cudaErrorStreamCaptureMerge, 902, "operation would result in a merge of separate capture sequences") \
-    error(cudaErrorStreamCaptureUnmatched, 903, "capture was not initiated in this stream") \
-    error(cudaErrorStreamCaptureIsolation, 905, "dependency created on uncaptured work in another stream") \
-    error(cudaErrorStreamCaptureImplicit, 906, "operation would make the legacy stream depend on a capturing blocking stream") \
-    error(cudaErrorCapturedEvent, 907, "operation not permitted on an event last recorded in a capturing stream") \
-    error(cudaErrorUnknown, 999, "unknown error")
-
-#define SIMT_ENUMERATOR(name, value, text) name = value,
-typedef enum cudaError { SIMT_CUDA_ERRORS(SIMT_ENUMERATOR)} cudaError_t;
-#undef SIMT_ENUMERATOR
+typedef enum cudaError {
+#define SIMT_ERROR(name, number, text) name = number,
+#include "simt/errors.def"
+} cudaError_t;
 
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
@@ -66,14 +38,19 @@ typedef struct CUmemPoolHandle_st *cudaMemPool_t;
 #define cudaMemAttachGlobal 0x01u
 #define cudaInvalidDeviceId (-2)
 
-typedef struct uint3 { unsigned x, y, z; } uint3;
+typedef struct uint3 {
+    unsigned x, y, z;
+} uint3;
 
 typedef struct dim3 {
     unsigned x, y, z;
 #ifdef __cplusplus
     constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
     constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
-    constexpr operator uint3() const { return {x, y, z}; }
+    constexpr operator uint3() const
+    {
+        return { x, y, z };
+    }
 #endif
 } dim3;
 
@@ -86,7 +63,10 @@ typedef enum cudaMemcpyKind {
 } cudaMemcpyKind;
 
 typedef enum cudaMemoryType {
-    cudaMemoryTypeUnregistered = 0, cudaMemoryTypeHost = 1, cudaMemoryTypeDevice = 2, cudaMemoryTypeManaged = 3
+    cudaMemoryTypeUnregistered = 0,
+    cudaMemoryTypeHost = 1,
+    cudaMemoryTypeDevice = 2,
+    cudaMemoryTypeManaged = 3
 } cudaMemoryType;
 
 typedef struct cudaPointerAttributes {
@@ -109,6 +89,8 @@ typedef enum cudaDeviceAttr {
     cudaDevAttrMultiProcessorCount = 16,
     cudaDevAttrIntegrated = 18,
     cudaDevAttrConcurrentKernels = 31,
+    cudaDevAttrMemoryClockRate = 36,
+    cudaDevAttrGlobalMemoryBusWidth = 37,
     cudaDevAttrL2CacheSize = 38,
     cudaDevAttrMaxThreadsPerMultiProcessor = 39,
     cudaDevAttrUnifiedAddressing = 41,
@@ -127,10 +109,13 @@ typedef enum cudaDeviceAttr {
 
 typedef struct cudaDeviceProp {
     char name[256];
-    size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor, reservedSharedMemPerBlock;
+    size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor,
+        reservedSharedMemPerBlock;
     int regsPerBlock, regsPerMultiprocessor, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
-    int major, minor, multiProcessorCount, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor, l2CacheSize, memoryBusWidth;
-    int integrated, canMapHostMemory, concurrentKernels, ECCEnabled, asyncEngineCount, unifiedAddressing, managedMemory;
+    int major, minor, multiProcessorCount, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor,
+        l2CacheSize, memoryBusWidth;
+    int integrated, canMapHostMemory, concurrentKernels, ECCEnabled, asyncEngineCount, unifiedAddressing,
+        managedMemory;
     int concurrentManagedAccess, pageableMemoryAccess, cooperativeLaunch, memoryPoolsSupported;
     int pciBusID, pciDeviceID, pciDomainID;
 } cudaDeviceProp;
@@ -142,7 +127,8 @@ typedef enum cudaFuncAttribute {
 
 typedef struct cudaFuncAttributes {
     size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes, preferredShmemCarveout;
+    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
+        preferredShmemCarveout;
 } cudaFuncAttributes;
 
 typedef enum cudaLaunchAttributeID {
@@ -154,7 +140,10 @@ typedef union cudaLaunchAttributeValue {
     char pad[64];
     int cooperative, programmaticStreamSerializationAllowed;
 } cudaLaunchAttributeValue;
-typedef struct cudaLaunchAttribute { cudaLaunchAttributeID id; cudaLaunchAttributeValue val; } cudaLaunchAttribute;
+typedef struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    cudaLaunchAttributeValue val;
+} cudaLaunchAttribute;
 
 typedef struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;
@@ -164,10 +153,19 @@ typedef struct cudaLaunchConfig_t {
     unsigned numAttrs;
 } cudaLaunchConfig_t;
 
-typedef enum cudaMemAllocationType { cudaMemAllocationTypeInvalid = 0, cudaMemAllocationTypePinned = 1 } cudaMemAllocationType;
+typedef enum cudaMemAllocationType {
+    cudaMemAllocationTypeInvalid = 0,
+    cudaMemAllocationTypePinned = 1
+} cudaMemAllocationType;
 typedef enum cudaMemAllocationHandleType { cudaMemHandleTypeNone = 0 } cudaMemAllocationHandleType;
-typedef enum cudaMemLocationType { cudaMemLocationTypeInvalid = 0, cudaMemLocationTypeDevice = 1 } cudaMemLocationType;
-typedef struct cudaMemLocation { cudaMemLocationType type; int id; } cudaMemLocation;
+typedef enum cudaMemLocationType {
+    cudaMemLocationTypeInvalid = 0,
+    cudaMemLocationTypeDevice = 1
+} cudaMemLocationType;
+typedef struct cudaMemLocation {
+    cudaMemLocationType type;
+    int id;
+} cudaMemLocation;
 typedef struct cudaMemPoolProps {
     cudaMemAllocationType allocType;
     cudaMemAllocationHandleType handleTypes;
@@ -221,7 +219,8 @@ cudaError_t cudaFuncSetAttribute(const void *function, cudaFuncAttribute, int va
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int block_size,
                                                           size_t dynamic_shared);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *, const void *function, void **args);
-cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t dynamic_shared, cudaStream_t);
+cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args, size_t dynamic_shared,
+                             cudaStream_t);
 
 /* memory: memory.cc, pool.cc, copy.cc */
 cudaError_t cudaMalloc(void **, size_t bytes);
@@ -242,9 +241,10 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *value)
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *value);
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t bytes_to_keep);
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t bytes, cudaMemcpyKind);
-cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind, cudaStream_t SIMT_DEFAULT(NULL));
-cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height,
-                              cudaMemcpyKind, cudaStream_t SIMT_DEFAULT(NULL));
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, cudaMemcpyKind,
+                            cudaStream_t SIMT_DEFAULT(NULL));
+cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width,
+                              size_t height, cudaMemcpyKind, cudaStream_t SIMT_DEFAULT(NULL));
 cudaError_t cudaMemset(void *dst, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t SIMT_DEFAULT(NULL));
 
@@ -263,6 +263,7 @@ cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t SIMT_DEFAULT(NULL));
 cudaError_t cudaEventQuery(cudaEvent_t);
 cudaError_t cudaEventSynchronize(cudaEvent_t);
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode *);
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode);
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *);
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *);

@@ -1,5 +1,5 @@
-/* Atomics. One thread runs at a time, so each is plain code, between two places where others may go first. The types are
- * those that CUDA takes: what compiles here compiles there. */
+/* Atomics. One thread runs at a time, so each is plain code, between two places where others may go first.
+ * The types are those that CUDA takes: what compiles here compiles there. */
 #ifndef SIMT_ATOMIC_H
 #define SIMT_ATOMIC_H
 #include "simt/device.h"
@@ -7,8 +7,11 @@
 namespace simt {
 
 template <class T, class... Allowed> constexpr bool one_of = (std::is_same_v<T, Allowed> || ...);
-template <class T> struct Same { using type = T; };
-template <class T> using Value = typename Same<T>::type;   /* not deduced: converted to the type of the address */
+template <class T> struct Same {
+    using type = T;
+};
+/* not deduced: converted to the type of the address */
+template <class T> using Value = typename Same<T>::type;
 using Unsigned64 = unsigned long long;
 
 template <class T, class Next> T atomic(T *p, Next next)
@@ -41,7 +44,9 @@ template <class T> T atomicAdd(T *p, simt::Value<T> v)
 template <class T> T atomicSub(T *p, simt::Value<T> v)
 {
     static_assert(simt::one_of<T, int, unsigned>);
-    return simt::atomic(p, [v](T old) { return static_cast<T>(static_cast<unsigned>(old) - static_cast<unsigned>(v)); });
+    return simt::atomic(p, [v](T old) {
+        return static_cast<T>(static_cast<unsigned>(old) - static_cast<unsigned>(v));
+    });
 }
 template <class T> T atomicMin(T *p, simt::Value<T> v)
 {

@@ -6,7 +6,10 @@ namespace simt {
 struct Site {
     const char *file;
     int line;
-    static constexpr Site here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+    static constexpr Site here(const char *file = __builtin_FILE(), int line = __builtin_LINE())
+    {
+        return { file, line };
+    }
 };
 
 }

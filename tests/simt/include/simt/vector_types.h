@@ -4,15 +4,38 @@
 #include "cuda_runtime_api.h"
 
 #define SIMT_VECTOR3(name, type) \
-    struct name { type x, y, z; };
-#define SIMT_VECTORS(name, type, align2, align4) \
-    struct name##1 { type x; }; \
-    struct alignas(align2) name##2 { type x, y; }; \
-    struct alignas(align4) name##4 { type x, y, z, w; }; \
-    constexpr name##1 make_##name##1(type x) { return {x}; } \
-    constexpr name##2 make_##name##2(type x, type y) { return {x, y}; } \
-    constexpr name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; } \
-    constexpr name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
+    struct name {                \
+        type x, y, z;            \
+    };
+#define SIMT_VECTORS(name, type, align2, align4)                     \
+    struct name##1                                                   \
+    {                                                                \
+        type x;                                                      \
+    };                                                               \
+    struct alignas(align2) name##2                                   \
+    {                                                                \
+        type x, y;                                                   \
+    };                                                               \
+    struct alignas(align4) name##4                                   \
+    {                                                                \
+        type x, y, z, w;                                             \
+    };                                                               \
+    constexpr name##1 make_##name##1(type x)                         \
+    {                                                                \
+        return { x };                                                \
+    }                                                                \
+    constexpr name##2 make_##name##2(type x, type y)                 \
+    {                                                                \
+        return { x, y };                                             \
+    }                                                                \
+    constexpr name##3 make_##name##3(type x, type y, type z)         \
+    {                                                                \
+        return { x, y, z };                                          \
+    }                                                                \
+    constexpr name##4 make_##name##4(type x, type y, type z, type w) \
+    {                                                                \
+        return { x, y, z, w };                                       \
+    }
 
 /* uint3 is declared with dim3. */
 SIMT_VECTOR3(char3, signed char)

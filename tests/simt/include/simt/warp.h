@@ -1,5 +1,6 @@
-/* Warp operations. Each lane of the mask leaves its operands and waits; the last one to come lets the emulator compute every
- * lane's result (../warp.cc), so that no lane can overwrite what another has still to read. */
+/* Warp operations. Each lane of the mask leaves its operands and waits; the last one to come lets the
+ * emulator compute every lane's result (../warp.cc), so that no lane can overwrite what another has still
+ * to read. */
 #ifndef SIMT_WARP_H
 #define SIMT_WARP_H
 #include "simt/device.h"
@@ -32,7 +33,8 @@ void check_width(int width, Site);
 
 template <class T> std::uint64_t to_bits(T v)
 {
-    static_assert((sizeof v == 4 || sizeof v == 8) && std::is_arithmetic_v<T>, "shuffles take types of 4 and 8 bytes");
+    static_assert((sizeof v == 4 || sizeof v == 8) && std::is_arithmetic_v<T>,
+                  "shuffles take types of 4 and 8 bytes");
     std::uint64_t bits = 0;
     std::memcpy(&bits, &v, sizeof v);
     return bits;
@@ -67,22 +69,28 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, simt::Site s = simt::Site::h
     simt::warp_operation(simt::Warp::sync, mask, 0, 0, s);
 }
 /* CUDA promises no more than that the calling lane is in it. */
-inline unsigned __activemask() { return 1u << simt::lane(); }
+inline unsigned __activemask()
+{
+    return 1u << simt::lane();
+}
 
-template <class T> T __shfl_sync(unsigned mask, T v, int source, int width = 32, simt::Site s = simt::Site::here())
+template <class T>
+T __shfl_sync(unsigned mask, T v, int source, int width = 32, simt::Site s = simt::Site::here())
 {
     simt::check_width(width, s);
     return simt::shuffle(mask, v, (simt::lane() & ~(width - 1)) | (source & (width - 1)), s);
 }
 
-template <class T> T __shfl_up_sync(unsigned mask, T v, unsigned delta, int width = 32, simt::Site s = simt::Site::here())
+template <class T>
+T __shfl_up_sync(unsigned mask, T v, unsigned delta, int width = 32, simt::Site s = simt::Site::here())
 {
     simt::check_width(width, s);
     const int self = simt::lane(), distance = static_cast<int>(delta);
     return simt::shuffle(mask, v, (self & (width - 1)) < distance ? self : self - distance, s);
 }
 
-template <class T> T __shfl_down_sync(unsigned mask, T v, unsigned delta, int width = 32, simt::Site s = simt::Site::here())
+template <class T>
+T __shfl_down_sync(unsigned mask, T v, unsigned delta, int width = 32, simt::Site s = simt::Site::here())
 {
     simt::check_width(width, s);
     const int self = simt::lane(), distance = static_cast<int>(delta);
@@ -90,7 +98,8 @@ template <class T> T __shfl_down_sync(unsigned mask, T v, unsigned delta, int wi
 }
 
 /* A lane of an earlier group can be read, one of a later group cannot: the lane gets its own. */
-template <class T> T __shfl_xor_sync(unsigned mask, T v, int flip, int width = 32, simt::Site s = simt::Site::here())
+template <class T>
+T __shfl_xor_sync(unsigned mask, T v, int flip, int width = 32, simt::Site s = simt::Site::here())
 {
     simt::check_width(width, s);
     const int self = simt::lane(), source = self ^ flip;
@@ -116,7 +125,8 @@ template <class T> unsigned __match_any_sync(unsigned mask, T v, simt::Site s = 
 }
 template <class T> unsigned __match_all_sync(unsigned mask, T v, int *all, simt::Site s = simt::Site::here())
 {
-    const unsigned lanes = static_cast<unsigned>(simt::warp_operation(simt::Warp::match_all, mask, simt::to_bits(v), 0, s));
+    const unsigned lanes =
+        static_cast<unsigned>(simt::warp_operation(simt::Warp::match_all, mask, simt::to_bits(v), 0, s));
     *all = lanes != 0;
     return lanes;
 }

@@ -1,5 +1,5 @@
 /* Checks of the caller's arrays, and copies of them, threaded. */
-#include "format/take.h"
+#include "format/import.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -9,18 +9,20 @@
 
 enum { STEP = 16384 };
 
-spmvx_status spx_take_present(const spmvx_context *ctx, const char *name, const void *p, int64_t count)
+spmvx_status spx_import_end(const spmvx_context *ctx, const spmvx_arrays *a, int64_t pointers, int64_t end)
 {
-    if (p || !count) return SPMVX_OK;
-    return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "arrays.%s is NULL, and has %" PRId64 " elements", name, count);
+    if (end == a->nnz) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_SHAPE,
+                    "arrays.ptr[%" PRId64 "] is %" PRId64 ", and arrays.nnz is %" PRId64, pointers - 1, end,
+                    a->nnz);
 }
 
 typedef struct index_check {
     const void *p;
     spmvx_type type;
     int64_t count, low, limit;
-    bool pointers;            /* look for falling pairs instead */
-    _Atomic int64_t first;    /* the first bad position */
+    bool pointers;         /* look for falling pairs instead */
+    _Atomic int64_t first; /* the first bad position */
 } index_check;
 
 static bool bad_at(const index_check *c, int64_t i)
@@ -36,7 +38,7 @@ static void check_body(void *arg, int thread, int64_t begin, int64_t end)
     for (int64_t i = begin * STEP; i < spx_min(end * STEP, c->count); i++) {
         if (!bad_at(c, i)) continue;
         int64_t first = atomic_load(&c->first);
-        while (i < first && !atomic_compare_exchange_weak(&c->first, &first, i)) { }
+        while (i < first && !atomic_compare_exchange_weak(&c->first, &first, i)) {}
         return;
     }
 }
@@ -48,20 +50,22 @@ static int64_t first_bad(const spmvx_context *ctx, index_check *c)
     return atomic_load(&c->first);
 }
 
-spmvx_status spx_take_indices(const spmvx_context *ctx, const char *name, const void *p, spmvx_type type, int64_t count,
-                              int64_t low, int64_t limit, const char *limits)
+spmvx_status spx_import_indices(const spmvx_context *ctx, const char *name, const void *p, spmvx_type type,
+                                int64_t count, int64_t low, int64_t limit, const char *limits)
 {
     index_check c = { .p = p, .type = type, .count = count, .low = low, .limit = limit };
     const int64_t i = first_bad(ctx, &c);
     if (i == INT64_MAX) return SPMVX_OK;
-    return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.%s[%" PRId64 "] is %" PRId64 ", and there are %" PRId64 " %s", name, i,
+    return spx_fail(ctx, SPMVX_ERR_RANGE,
+                    "arrays.%s[%" PRId64 "] is %" PRId64 ", and there are %" PRId64 " %s", name, i,
                     spx_index_at(p, type, i), limit, limits);
 }
 
-spmvx_status spx_take_pointers(const spmvx_context *ctx, const void *ptr, spmvx_type type, int64_t count)
+spmvx_status spx_import_pointers(const spmvx_context *ctx, const void *ptr, spmvx_type type, int64_t count)
 {
     if (spx_index_at(ptr, type, 0) != 0)
-        return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.ptr[0] is %" PRId64 ", not 0", spx_index_at(ptr, type, 0));
+        return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.ptr[0] is %" PRId64 ", not 0",
+                        spx_index_at(ptr, type, 0));
     index_check c = { .p = ptr, .type = type, .count = count, .pointers = true };
     const int64_t i = first_bad(ctx, &c);
     if (i == INT64_MAX) return SPMVX_OK;
@@ -82,7 +86,8 @@ static void copy_body(void *arg, int thread, int64_t begin, int64_t end)
     (void)thread;
     const copy_job *c = arg;
     const int64_t from = begin * STEP, to = spx_min(end * STEP, c->n);
-    memcpy((char *)c->dst + (size_t)from * c->each, (const char *)c->src + (size_t)from * c->each, (size_t)(to - from) * c->each);
+    memcpy((char *)c->dst + (size_t)from * c->each, (const char *)c->src + (size_t)from * c->each,
+           (size_t)(to - from) * c->each);
 }
 
 void spx_copy(const spmvx_context *ctx, void *dst, const void *src, int64_t n, size_t each)
@@ -102,9 +107,11 @@ static void retype_body(void *arg, int thread, int64_t begin, int64_t end)
     }
 }
 
-spmvx_status spx_take_copy(const spmvx_context *ctx, const char *name, const void *p, spmvx_type from, spmvx_type to,
-                           int64_t count, bool borrow, spx_array **out)
+/* Copies (changing the index type) or borrows (the type stays). */
+static spmvx_status import_array(const spmvx_context *ctx, const char *name, const void *p, spmvx_type from,
+                                 spmvx_type to, int64_t count, bool borrow, spx_array **out)
 {
+    if (count < 0) return SPMVX_OK;
     if (borrow) return spx_array_borrow(ctx, p, spx_bytes(count, spx_type_bytes(from)), out);
     SPX_TRY(spx_array_new(ctx, count, spx_type_bytes(to), name, out));
     if (from == to) {
@@ -116,10 +123,34 @@ spmvx_status spx_take_copy(const spmvx_context *ctx, const char *name, const voi
     return SPMVX_OK;
 }
 
-spmvx_status spx_budget(const spmvx_context *ctx, const char *format, size_t bytes, const spx_sparse *csr, const spx_build *b)
+spx_sparse spx_import_shape(const spx_format *f, const spmvx_arrays *a, const spx_lengths *n, bool borrow)
 {
-    if (bytes <= b->budget) return SPMVX_OK;
-    const size_t base = spx_sparse_bytes(csr, true);
-    return spx_fail(ctx, SPMVX_ERR_LIMIT, "%s would hold %zu bytes, %.1f times the %zu of CSR; max_bytes is %zu, and %zu of it are left",
-                    format, bytes, (double)bytes / (double)(base ? base : 1), base, b->max_bytes, b->budget);
+    spx_sparse out = { .format = a->format,
+                       .val_type = a->val_type,
+                       .ptr_type = SPMVX_I32,
+                       .nrows = a->nrows,
+                       .ncols = a->ncols,
+                       .nnz = a->nnz,
+                       .stored = n->val };
+    if (f->pointers) out.ptr_type = borrow ? a->ptr_type : spx_count_type(n->val);
+    if (f->describe) f->describe(a, &out);
+    return out;
+}
+
+spmvx_status spx_import_host(const spmvx_context *ctx, const spx_format *f, const spmvx_arrays *a,
+                             const spx_lengths *n, bool borrow, bool trust, spx_sparse *out)
+{
+    SPX_TRY(f->check(ctx, a, n, trust));
+    spx_sparse m = spx_import_shape(f, a, n, borrow);
+    spmvx_status s =
+        import_array(ctx, "ptr", a->ptr, a->ptr_type, m.ptr_type, n->ptr, borrow, &m.slot[SPX_PTR]);
+    if (s == SPMVX_OK)
+        s = import_array(ctx, "row", a->row, a->idx_type, SPMVX_I32, n->row, borrow, &m.slot[SPX_ROW]);
+    if (s == SPMVX_OK)
+        s = import_array(ctx, "col", a->col, a->idx_type, SPMVX_I32, n->col, borrow, &m.slot[SPX_COL]);
+    if (s == SPMVX_OK)
+        s = import_array(ctx, "val", a->val, a->val_type, a->val_type, n->val, borrow, &m.slot[SPX_VAL]);
+    if (s == SPMVX_OK) *out = m;
+    else spx_sparse_drop(&m);
+    return s;
 }

@@ -1,0 +1,77 @@
+/* The formats of a device. CSR is its own; SELL has no builder here yet: it is built on the host, in
+ * slices that the kernels take, and what it would hold of a CSR on the device is told by the statistics
+ * pass. */
+#include "device.cuh"
+
+extern "C" {
+#include "format/format.h"
+}
+
+namespace {
+
+spmvx_status csr_from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how,
+                          spx_sparse *out)
+{
+    const spmvx_status s = spx_build_check(ctx, "CSR", spx_sparse_bytes(csr, false), csr, how);
+    if (s == SPMVX_OK) *out = spx_sparse_share(csr);
+    return s;
+}
+
+spmvx_status csr_to_csr(const spmvx_context *, const spx_sparse *a, spx_sparse *csr)
+{
+    *csr = spx_sparse_share(a);
+    return SPMVX_OK;
+}
+
+spmvx_status look_at_sell(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+                          const spx_layout *asked, spx_look *out)
+{
+    static const double bound = 1.05, worth = 0.97;
+    spx_layout wanted = *asked;
+    if (!wanted.slice) wanted.slice = 32;
+    if (!f->padded || wanted.slice != 32 || asked->sigma) {
+        if (csr->slot[SPX_PTR]->place == SPMVX_HOST) return spx_format_sell.look(ctx, csr, f, &wanted, out);
+    }
+    *out = spx_look{};
+    out->layout = wanted;
+    const bool sorted = static_cast<double>(f->padded) > bound * static_cast<double>(f->nnz) &&
+                        static_cast<double>(f->padded_sorted) < worth * static_cast<double>(f->padded);
+    if (!asked->sigma) out->layout.sigma = sorted ? INT32_MAX : 1;
+    out->stored = out->layout.sigma > 1 ? f->padded_sorted : f->padded;
+    return SPMVX_OK;
+}
+
+/* By way of the host, which takes some copies and allocations at least. */
+double sell_setup_ns(const spx_features *f, const spx_look *look)
+{
+    constexpr double LEAST = 1e5;
+    const double bytes = static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes));
+    return LEAST + f->machine->transfer_ns * bytes;
+}
+
+const spx_layout_key sell_layout[] = {
+    { "slice", offsetof(spx_layout, slice), 32, 65536, 32, false },
+    { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false },
+    {},
+};
+
+}
+
+extern "C" const spx_format spx_cuda_format_csr = {
+    .format = SPMVX_CSR,
+    .place = SPMVX_CUDA,
+    .name = "CSR",
+    .opaque_values = true,
+    .from_csr = csr_from_csr,
+    .to_csr = csr_to_csr,
+};
+
+extern "C" const spx_format spx_cuda_format_sell = {
+    .format = SPMVX_SELL,
+    .place = SPMVX_CUDA,
+    .name = "SELL",
+    .layout = sell_layout,
+    .opaque_values = true,
+    .look = look_at_sell,
+    .setup_ns = sell_setup_ns,
+};

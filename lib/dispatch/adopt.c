@@ -1,0 +1,83 @@
+/* Matrices of arrays that are there already: given by the caller, read from a file, made by a product. */
+#include <stdio.h>
+
+#include "core/order.h"
+#include "dispatch/ownership.h"
+#include "dispatch/select.h"
+#include "dispatch/transfer.h"
+
+/* The kernel of arrays that are taken as they are: CSR's best by the model where its rows may be looked
+ * at, else what no row length can hurt. */
+static spmvx_status choose(spmvx_context *ctx, const spx_sparse *arrays, const spx_sparse *host, bool look,
+                           spx_choice *choice, const char **why)
+{
+    *choice = (spx_choice){ 0 };
+    if (!spx_layout_serves(ctx, arrays->format, &arrays->layout)) {
+        *why = "no kernel of this place takes the arrays; convert them";
+        return SPMVX_OK;
+    }
+    if (arrays->format != SPMVX_CSR) {
+        *why = "the only kernel of the format given, or its best variant";
+        return spx_select_any(ctx, arrays->format, arrays->val_type, choice);
+    }
+    if (!look) {
+        *why = "borrowed and trusted, so that its rows were not looked at";
+        return spx_kernel_parse(ctx, SPMVX_MUL, "csr-merge-path", choice);
+    }
+    const spx_request q = { .format = SPMVX_CSR, .expected_muls = 1000, .nvec = 1 };
+    spx_candidate c[SPX_CANDIDATES];
+    spx_features f;
+    int count;
+    SPX_TRY(spx_select(ctx, host->format ? host : arrays, &q, c, &count, &f));
+    *choice = c[0].choice;
+    *why = "the best kernel of the format given, by the model";
+    return SPMVX_OK;
+}
+
+/* Do the values come row by row, as CSR has them? */
+static bool in_rows(const spmvx_context *ctx, const spx_sparse *arrays, const spx_sparse *host)
+{
+    if (arrays->format != SPMVX_COO) return arrays->format == SPMVX_CSR;
+    return spx_ascending(ctx, spx_data(host, SPX_ROW), host->nnz);
+}
+
+static spmvx_status adopt(spmvx_context *ctx, const spx_sparse *arrays, const spx_sparse *host, bool look,
+                          bool private_values, spmvx_matrix *m)
+{
+    spx_choice choice;
+    const char *why;
+    m->op[SPMVX_N].A = spx_sparse_share(arrays);
+    m->stored_is_input = true;
+    m->csr_is_input = in_rows(ctx, arrays, host);
+    SPX_TRY(choose(ctx, arrays, host, look, &choice, &why));
+    snprintf(m->reason, SPX_REASON, "%s", why);
+    SPX_TRY(spx_matrix_settle_ownership(ctx, m, private_values));
+    if (!choice.kernel) return SPMVX_OK;
+    SPX_TRY(spx_operator_prepare(ctx, &m->op[SPMVX_N], &choice));
+    spx_kernel_spec(&m->op[SPMVX_N].choice, m->kernel);
+    return spx_mul_reserve(ctx, m, SPMVX_N, 1);
+}
+
+spmvx_status spx_matrix_adopt(spmvx_context *ctx, spx_sparse *arrays, spx_sparse *host, bool look,
+                              bool private_values, spmvx_matrix **out)
+{
+    spmvx_matrix *m = NULL;
+    spmvx_status s = spx_matrix_new(ctx, &m);
+    if (s == SPMVX_OK) s = adopt(ctx, arrays, host, look, private_values, m);
+    spx_sparse_drop(arrays);
+    spx_sparse_drop(host);
+    if (s == SPMVX_OK) *out = m;
+    else if (m) spx_matrix_free(m);
+    return s;
+}
+
+spmvx_status spx_matrix_from_host(spmvx_context *ctx, spx_sparse *a, bool private_values, spmvx_matrix **out)
+{
+    spx_sparse arrays = *a, host = spx_sparse_share(a);
+    *a = (spx_sparse){ 0 };
+    const spmvx_status s = spx_to_place(ctx, &arrays);
+    if (s == SPMVX_OK) return spx_matrix_adopt(ctx, &arrays, &host, true, private_values, out);
+    spx_sparse_drop(&arrays);
+    spx_sparse_drop(&host);
+    return s;
+}

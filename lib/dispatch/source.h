@@ -1,0 +1,32 @@
+/* What a conversion is made from: a matrix that may lie anywhere, and its CSR where somebody needs it. CSR
+ * in host memory is made when it is first asked for, so that a matrix on a device that stays CSR is never
+ * downloaded. */
+#ifndef SPX_SOURCE_H
+#define SPX_SOURCE_H
+#include "dispatch/transfer.h"
+#include "format/format.h"
+
+typedef struct spx_source {
+    const spx_sparse *A; /* the caller keeps it */
+    int64_t nrows, ncols, nnz;
+    spmvx_type val_type;
+    spx_sparse host; /* CSR in host memory, when it has been made; else empty */
+} spx_source;
+
+/* Ends by spx_source_drop. */
+spx_source spx_source_of(const spx_sparse *A);
+void spx_source_drop(spx_source *);
+
+/* The CSR to look at: where the context computes, if the source is CSR and lies there, else in host
+ * memory. Lives as long as the source. */
+spmvx_status spx_source_csr(const spmvx_context *, spx_source *, const spx_sparse **csr);
+
+/* The source in a format, where the context computes: built there, if the place has a builder, else on the
+ * host, of which `host` keeps the arrays then. */
+spmvx_status spx_source_build(const spmvx_context *, spx_source *, spmvx_format, const spx_build *,
+                              spx_sparse *out, spx_sparse *host);
+
+/* A's own arrays where the context computes, shared where they lie there; else `host` keeps those on the
+ * host. */
+spmvx_status spx_source_share(const spmvx_context *, const spx_sparse *A, spx_sparse *out, spx_sparse *host);
+#endif

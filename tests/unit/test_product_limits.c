@@ -1,0 +1,225 @@
+/* max_workspace of a product, through every value that changes the outcome, beside an allocator that counts
+ * on its own: what is taken beside C's own arrays never exceeds it, and what fits is accepted. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+#include "meter.h"
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+static const char *const kernels[] = { NULL, "csr-dense-row", "coo-hash" };
+
+/* Beside C's own: two columns of CSR arrays, each a block with its record; and the records of the matrix. */
+enum { BLOCKS_OF_C = 8 * 256, RECORDS = 4096 };
+
+static size_t bytes_of(const spmvx_matrix *C, spmvx_format format)
+{
+    spmvx_arrays v = SPMVX_ARRAYS_INIT;
+    assert_ok(NULL, spmvx_matrix_arrays(C, &v));
+    const size_t entries = (size_t)v.nnz * (4 + value_bytes(v.val_type));
+    return entries + (format == SPMVX_COO ? (size_t)v.nnz * 4 : 0) + ((size_t)v.nrows + 1) * 4;
+}
+
+typedef struct outcome {
+    spmvx_status status;
+    size_t beside;
+} outcome;
+
+/* The peak is seen from before the call: while C grows, what is beside it is at most the peak minus C. */
+static outcome multiply(meter *m, spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
+                        const char *kernel, spmvx_format format, size_t limit, size_t of_C)
+{
+    outcome r = { 0 };
+    spmvx_matrix *C = NULL;
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    o.kernel = kernel;
+    o.format = format;
+    o.max_workspace = limit;
+    meter_reset(m);
+    const size_t before = m->live;
+    const long blocks = m->blocks;
+    r.status = spmspm_mul(ctx, A, B, &o, &C);
+    const size_t taken = m->peak - before;
+    if (r.status == SPMVX_OK) {
+        of_C = bytes_of(C, format);
+        spmvx_matrix_destroy(C);
+    } else {
+        if (r.status != SPMVX_ERR_LIMIT)
+            fail_msg("max_workspace %zu: %d %s", limit, (int)r.status, spmvx_last_error(ctx));
+        assert_non_null(strstr(spmvx_last_error(ctx), "max_workspace"));
+        assert_int_equal(m->blocks, blocks);
+    }
+    r.beside = taken > of_C ? taken - of_C : 0;
+    const size_t most = limit + BLOCKS_OF_C + RECORDS;
+    if (limit && r.beside > most)
+        fail_msg("%s, max_workspace %zu: %zu bytes were taken beside C's %zu, status %d",
+                 kernel ? kernel : "AUTO", limit, r.beside, of_C, (int)r.status);
+    return r;
+}
+
+static void sweep(const triples *a, const triples *b, spmvx_format of_A, spmvx_format of_B, spmvx_type type,
+                  const char *kernel, spmvx_format format)
+{
+    meter m = { 0 };
+    spmvx_context *ctx = meter_context(&m, 2), *maker = test_context(NULL, 2);
+    const triples *t[] = { a, b };
+    spmvx_matrix *factor[2] = { NULL, NULL }, *C = NULL;
+    const spmvx_format formats[] = { of_A, of_B };
+    for (int i = 0; i < 2; i++) {
+        spmvx_matrix *coo = case_coo(maker, t[i], type);
+        spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+        o.format = formats[i];
+        o.max_bytes = SIZE_MAX;
+        assert_ok(maker, spmvx_matrix_convert(maker, coo, &o, &factor[i]));
+        spmvx_matrix_destroy(coo);
+    }
+    spmspm_options free_of_limits = SPMSPM_OPTIONS_INIT;
+    free_of_limits.format = format;
+    assert_ok(ctx, spmspm_mul(ctx, factor[0], factor[1], &free_of_limits, &C));
+    const size_t of_C = bytes_of(C, format);
+    spmvx_matrix_destroy(C);
+    const outcome all = multiply(&m, ctx, factor[0], factor[1], kernel, format, 0, of_C);
+    assert_int_equal(all.status, SPMVX_OK);
+    /* all that was taken, C included, which may have come after the peak */
+    size_t low = 1, high = all.beside + of_C + BLOCKS_OF_C + RECORDS;
+    if (multiply(&m, ctx, factor[0], factor[1], kernel, format, high, of_C).status != SPMVX_OK)
+        fail_msg("%s: %zu bytes are taken without a limit, and do not do as one of %zu: %s",
+                 kernel ? kernel : "AUTO", all.beside + of_C, high, spmvx_last_error(ctx));
+    assert_int_equal(multiply(&m, ctx, factor[0], factor[1], kernel, format, low, of_C).status,
+                     SPMVX_ERR_LIMIT);
+    while (high - low > 1) {
+        const size_t mid = low + (high - low) / 2;
+        if (multiply(&m, ctx, factor[0], factor[1], kernel, format, mid, of_C).status == SPMVX_OK) high = mid;
+        else low = mid;
+    }
+    const size_t step = high / 24 + 1;
+    for (size_t limit = 1; limit < high; limit += step)
+        multiply(&m, ctx, factor[0], factor[1], kernel, format, limit, of_C);
+    for (size_t limit = low > 66 ? low - 66 : 1; limit < high + 2; limit++) {
+        const outcome r = multiply(&m, ctx, factor[0], factor[1], kernel, format, limit, of_C);
+        if (limit >= high) assert_int_equal(r.status, SPMVX_OK);
+    }
+    for (size_t limit = high; limit < 4 * high + 4096; limit += step)
+        if (multiply(&m, ctx, factor[0], factor[1], kernel, format, limit, of_C).status != SPMVX_OK)
+            fail_msg("%s: a limit of %zu is enough, and %zu is not", kernel ? kernel : "AUTO", high, limit);
+    spmvx_matrix_destroy(factor[0]);
+    spmvx_matrix_destroy(factor[1]);
+    spmvx_context_destroy(maker);
+    spmvx_context_destroy(ctx);
+    assert_int_equal(m.blocks, 0);
+}
+
+static triples turned(const triples *t)
+{
+    return (triples){ "turned", t->ncols, t->nrows, t->nnz, t->col, t->row, t->val };
+}
+
+static void limits(void **state)
+{
+    (void)state;
+    static const int cases[] = { 7, 15, 3 };
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        triples t = case_make(cases[c]);
+        const triples other = turned(&t);
+        for (size_t k = 0; k < COUNT(kernels); k++)
+            for (int f = 0; f < 2; f++) {
+                const spmvx_format format = f ? SPMVX_COO : SPMVX_CSR;
+                sweep(&t, &other, SPMVX_CSR, SPMVX_CSR, SPMVX_F64, kernels[k], format);
+                sweep(&t, &other, SPMVX_ELL, SPMVX_BSR, SPMVX_F32, kernels[k], format);
+                sweep(&other, &t, SPMVX_COO, SPMVX_PACKED, SPMVX_F64, kernels[k], format);
+            }
+        triples_free(&t);
+    }
+}
+
+/* 5e7 rows and 10 entries: what is in proportion to the rows is refused before it is taken. */
+static void many_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 50000000, ENTRIES = 10, LIMIT = 1 << 20 };
+    int32_t *ptr = calloc(ROWS + 1, sizeof *ptr), col[ENTRIES], two[] = { 0, 1, 2 };
+    double val[ENTRIES];
+    spmvx_arrays a = SPMVX_ARRAYS_INIT, b = SPMVX_ARRAYS_INIT;
+    assert_non_null(ptr);
+    for (int k = 0; k < ENTRIES; k++) {
+        col[k] = k % 2;
+        val[k] = k;
+    }
+    for (int64_t r = ROWS - 4; r <= ROWS; r++) ptr[r] = r == ROWS ? ENTRIES : 0;
+    a.nrows = ROWS;
+    a.ncols = b.nrows = b.ncols = b.nnz = 2;
+    a.nnz = ENTRIES;
+    a.ptr = ptr;
+    b.ptr = two;
+    a.col = b.col = col;
+    a.val = b.val = val;
+    meter m = { 0 };
+    spmvx_context *ctx = meter_context(&m, 2);
+    spmvx_matrix *A = NULL, *B = NULL, *C = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a, SPMVX_BORROW, &A));
+    assert_ok(ctx, spmvx_matrix_create(ctx, &b, 0, &B));
+    for (size_t k = 0; k < COUNT(kernels); k++) {
+        spmspm_options o = SPMSPM_OPTIONS_INIT;
+        o.kernel = kernels[k];
+        o.max_workspace = LIMIT;
+        meter_reset(&m);
+        const size_t before = m.live;
+        assert_fails(SPMVX_ERR_LIMIT, "options.max_workspace is 1048576", spmspm_mul(ctx, A, B, &o, &C));
+        if (m.peak - before > LIMIT + RECORDS)
+            fail_msg("%s: %zu bytes were taken", kernels[k] ? kernels[k] : "AUTO", (size_t)(m.peak - before));
+        assert_true(m.live == before && !C);
+    }
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(B);
+    spmvx_context_destroy(ctx);
+    assert_int_equal(m.blocks, 0);
+    free(ptr);
+}
+
+/* SPMVX_DISABLE of one kernel leaves the products working by the other; of both, it says so. */
+static void disabled(void **state)
+{
+    (void)state;
+    triples t = case_make(15);
+    const triples other = turned(&t);
+    spmvx_context *ctx = test_context(NULL, 2);
+    spmvx_matrix *A = case_coo(ctx, &t, SPMVX_F64), *B = case_coo(ctx, &other, SPMVX_F64), *C = NULL;
+    static const char *const lists[] = { "csr-dense-row", "coo-hash", "avx512,csr-dense-row,sell" };
+    spmvx_arrays first = SPMVX_ARRAYS_INIT, v = SPMVX_ARRAYS_INIT;
+    spmvx_matrix *plain = NULL;
+    assert_ok(ctx, spmspm_mul(ctx, A, B, NULL, &plain));
+    assert_ok(ctx, spmvx_matrix_arrays(plain, &first));
+    for (size_t i = 0; i < COUNT(lists); i++) {
+        setenv("SPMVX_DISABLE", lists[i], 1);
+        assert_ok(ctx, spmspm_mul(ctx, A, B, NULL, &C));
+        assert_string_equal(spmvx_last_error(ctx), "");
+        assert_ok(ctx, spmvx_matrix_arrays(C, &v));
+        assert_int_equal(v.nnz, first.nnz);
+        assert_memory_equal(v.val, first.val, (size_t)v.nnz * 8);
+        assert_memory_equal(v.col, first.col, (size_t)v.nnz * 4);
+        spmvx_matrix_destroy(C);
+        C = NULL;
+    }
+    setenv("SPMVX_DISABLE", "csr-dense-row", 1);
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    o.kernel = "csr-dense-row";
+    assert_fails(SPMVX_ERR_UNSUPPORTED, "SPMVX_DISABLE rules out", spmspm_mul(ctx, A, B, &o, &C));
+    setenv("SPMVX_DISABLE", "csr-dense-row,coo-hash", 1);
+    assert_fails(SPMVX_ERR_UNSUPPORTED, "SPMVX_DISABLE", spmspm_mul(ctx, A, B, NULL, &C));
+    assert_null(strstr(spmvx_last_error(ctx), "options.kernel"));
+    unsetenv("SPMVX_DISABLE");
+    spmvx_matrix_destroy(plain);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(B);
+    spmvx_context_destroy(ctx);
+    triples_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(limits), cmocka_unit_test(many_rows),
+                                        cmocka_unit_test(disabled) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
