@@ -1,15 +1,14 @@
 /* The CUDA backend: a context is a device and the caller's stream. Memory comes from stream-ordered pools
  * of the context's own, so that other users of the device (PyTorch, PETSc) neither see nor starve it. It
  * goes back after all work of the device, since work of any context and stream may have used it; how that
- * is waited for stands above device_memory. Source: CUDA C++ Programming Guide, "Stream Ordered Memory
+ * is waited for stands in memory.cu. Source: CUDA C++ Programming Guide, "Stream Ordered Memory
  * Allocator" and "Creating a Graph Using Stream Capture". */
 #include "device.cuh"
 
-#include <pthread.h>
-
 #include <cstdio>
 #include <cstring>
-#include <utility>
+
+#include "memory.cuh"
 
 namespace {
 
@@ -19,189 +18,9 @@ namespace {
 constexpr uint64_t KEEP = 64u << 20;
 constexpr size_t SMALL = 4u << 20;
 
-/* An spx_on_device whose calls leave stream captures alone, those of other threads, too. In a thread's
- * usual mode a call such as cudaFree or cudaEventSynchronize is refused while certain streams are captured,
- * and ends the capture; in the relaxed mode it is not. */
-class beside_captures : public spx_on_device {
-public:
-    explicit beside_captures(int device) : spx_on_device(device)
-    {
-        exchanged_ = cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess;
-    }
-    ~beside_captures()
-    {
-        if (exchanged_) cudaThreadExchangeStreamCaptureMode(&mode_);
-    }
-
-private:
-    cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-    bool exchanged_;
-};
-
-/* ---- giving memory back ----
- *
- * Memory of a pool may be freed when no work uses it any more. Work that a caller queued, a graph that he
- * launched on a stream of his own: all of it counts, so the whole device has to be waited for. But
- * cudaDeviceSynchronize is out of the question, since it fails while any stream of the device is captured,
- * whoever captures it and in whatever mode, and ends that capture. A garbage collector destroys matrices at
- * any time. So a small block of cudaMalloc is released instead. cudaFree of such a block waits for the work
- * of all streams (the guide says so of cudaMalloc and cudaFree, in its introduction to stream-ordered
- * allocation), and in the relaxed mode it is allowed during a capture. What was captured is no work yet and
- * is not waited for.
- *
- * Where even this is refused, because of a capture or for want of memory for the small block, the memory is
- * kept in a list, and the next allocation, release or end of a context tries again. The list belongs to the
- * context and to the arrays that were made in it, which may outlive it. Whoever of them goes last waits by
- * cudaDeviceSynchronize if there is no other way: then a capture may end, but nothing is lost.
- *
- * A device that failed answers every wait with its error. Its memory is out of reach, nothing runs there any
- * more, and what is left is cudaFree, whose answer does not matter. */
-struct device_memory {
-    int refs; /* the context, and each array; counted atomically */
-    int device;
-    spx_allocator allocator; /* of this record and of the list */
-    pthread_mutex_t lock;    /* of what follows */
-    void *reserve;           /* a small block for when no other can be had; or NULL */
-    void **kept;
-    size_t count, room; /* of kept */
-};
-
-class locked {
-public:
-    explicit locked(device_memory *m) : m_(m)
-    {
-        pthread_mutex_lock(&m_->lock);
-    }
-    ~locked()
-    {
-        pthread_mutex_unlock(&m_->lock);
-    }
-    locked(const locked &) = delete;
-    locked &operator=(const locked &) = delete;
-
-private:
-    device_memory *m_;
-};
-
-/* Of a context: its backend_state. */
-struct context_state : spx_cuda {
-    device_memory *memory;
-};
-
-context_state *state(const spmvx_context *ctx)
+spx_cuda *state(const spmvx_context *ctx)
 {
-    return static_cast<context_state *>(static_cast<spx_cuda *>(ctx->backend_state));
-}
-
-/* NULL without memory on the host. */
-device_memory *memory_new(const spmvx_context *ctx)
-{
-    constexpr size_t ROOM = 64;
-    void *record = spx_raw_alloc(&ctx->allocator, sizeof(device_memory));
-    void *kept = spx_raw_alloc(&ctx->allocator, ROOM * sizeof(void *));
-    if (!record || !kept) {
-        spx_raw_free(&ctx->allocator, record);
-        spx_raw_free(&ctx->allocator, kept);
-        return nullptr;
-    }
-    device_memory *m = static_cast<device_memory *>(record);
-    *m = device_memory{};
-    m->refs = 1;
-    m->device = ctx->device;
-    m->allocator = ctx->allocator;
-    m->kept = static_cast<void **>(kept);
-    m->room = ROOM;
-    pthread_mutex_init(&m->lock, nullptr);
-    return m;
-}
-
-/* Not now, but perhaps later: as long as streams are captured. */
-bool put_off(cudaError_t e)
-{
-    return e >= cudaErrorStreamCaptureUnsupported && e <= cudaErrorStreamCaptureWrongThread;
-}
-
-bool keep(device_memory *m, void *p)
-{
-    if (m->count == m->room) {
-        void *more = spx_raw_alloc(&m->allocator, 2 * m->room * sizeof(void *));
-        if (!more) return false;
-        memcpy(more, m->kept, m->count * sizeof(void *));
-        spx_raw_free(&m->allocator, m->kept);
-        m->kept = static_cast<void **>(more);
-        m->room *= 2;
-    }
-    m->kept[m->count++] = p;
-    return true;
-}
-
-/* Waits for all work of the device. False where that has to be put off: a stream is captured, or memory is
- * out for the small block. */
-bool wait_for_device(device_memory *m)
-{
-    void *block = nullptr;
-    cudaError_t e = cudaMalloc(&block, 1);
-    if (e == cudaErrorMemoryAllocation) std::swap(block, m->reserve);
-    if (e == cudaErrorMemoryAllocation && !block) return false;
-    if (block) e = cudaFree(block);
-    if (put_off(e) && block && !m->reserve) m->reserve = block;
-    else if (put_off(e) && block) keep(m, block);
-    if (!put_off(e) && !m->reserve && cudaMalloc(&m->reserve, 1) != cudaSuccess) m->reserve = nullptr;
-    return !put_off(e);
-}
-
-void free_kept(device_memory *m)
-{
-    while (m->count && !put_off(cudaFree(m->kept[m->count - 1]))) m->count--;
-}
-
-/* Frees what is kept, if it can be freed now. */
-void try_kept(device_memory *m)
-{
-    if (m->count && wait_for_device(m)) free_kept(m);
-}
-
-/* The same, unless another thread is at it. */
-void try_again(device_memory *m)
-{
-    if (pthread_mutex_trylock(&m->lock) != 0) return;
-    try_kept(m);
-    pthread_mutex_unlock(&m->lock);
-}
-
-/* Frees a block, now or later. */
-void release_block(device_memory *m, void *p)
-{
-    const beside_captures here(m->device);
-    const locked only(m);
-    if (keep(m, p)) {
-        try_kept(m);
-        return;
-    }
-    if (!wait_for_device(m)) cudaDeviceSynchronize(); /* no memory to keep its address in */
-    cudaFree(p);
-}
-
-device_memory *memory_share(device_memory *m)
-{
-    __atomic_fetch_add(&m->refs, 1, __ATOMIC_RELAXED);
-    return m;
-}
-
-void memory_drop(device_memory *m)
-{
-    if (__atomic_fetch_sub(&m->refs, 1, __ATOMIC_ACQ_REL) != 1) return;
-    const beside_captures here(m->device);
-    try_kept(m);
-    if (m->count) {
-        cudaDeviceSynchronize();
-        free_kept(m);
-    }
-    if (m->reserve) cudaFree(m->reserve);
-    pthread_mutex_destroy(&m->lock);
-    const spx_allocator allocator = m->allocator;
-    spx_raw_free(&allocator, m->kept);
-    spx_raw_free(&allocator, m);
+    return static_cast<spx_cuda *>(ctx->backend_state);
 }
 
 __global__ void nothing() {}
@@ -257,10 +76,10 @@ cudaError_t warm_pool(const spx_cuda *c)
     return e;
 }
 
-void drop_state(context_state *c)
+void drop_state(spx_cuda *c)
 {
-    try_again(c->memory);
-    memory_drop(c->memory);
+    spx_cuda_memory_try_again(c->memory);
+    spx_cuda_memory_drop(c->memory);
     c->memory = nullptr;
     if (c->own) cudaStreamDestroy(c->own);
     if (c->large) cudaMemPoolDestroy(c->large);
@@ -297,27 +116,27 @@ spx_machine preset(int multiprocessors, int l2, double memory_says)
 
 spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
 {
-    context_state *c = static_cast<context_state *>(spx_raw_alloc(&ctx->allocator, sizeof(context_state)));
+    spx_cuda *c = static_cast<spx_cuda *>(spx_raw_alloc(&ctx->allocator, sizeof(spx_cuda)));
     if (c) {
-        *c = context_state{};
-        c->memory = memory_new(ctx);
+        *c = spx_cuda{};
+        c->memory = spx_cuda_memory_new(ctx);
     }
     if (!c || !c->memory) {
         spx_raw_free(&ctx->allocator, c);
-        return spx_fail_memory(nullptr, sizeof(context_state), "a context of a device");
+        return spx_fail_memory(nullptr, sizeof(spx_cuda), "a context of a device");
     }
     c->stream = static_cast<cudaStream_t>(o->stream);
     int l2 = 0, clock = 0, width = 0;
     cudaDeviceProp properties;
     cudaError_t e;
     {
-        const beside_captures here(ctx->device);
+        const spx_beside_captures here(ctx->device);
         e = here.error();
         if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->own, cudaStreamNonBlocking);
         if (e == cudaSuccess) e = make_pool(ctx->device, &c->large);
         if (e == cudaSuccess) e = make_pool(ctx->device, &c->small);
         if (e == cudaSuccess) e = warm_pool(c);
-        if (e == cudaSuccess) e = cudaMalloc(&c->memory->reserve, 1);
+        if (e == cudaSuccess) e = spx_cuda_memory_reserve(c->memory);
         if (e == cudaSuccess)
             e = cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, ctx->device);
         if (e == cudaSuccess) e = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, ctx->device);
@@ -333,16 +152,15 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
     }
     c->l2_bytes = static_cast<size_t>(l2);
     snprintf(ctx->name, sizeof ctx->name, "%.95s", properties.name);
-    if (!ctx->threads) ctx->threads = spx_default_threads();
     ctx->machine = preset(c->multiprocessors, l2, static_cast<double>(clock) * width);
-    ctx->backend_state = static_cast<spx_cuda *>(c);
+    ctx->backend_state = c;
     return SPMVX_OK;
 }
 
 void close_context(spmvx_context *ctx)
 {
     {
-        const beside_captures here(ctx->device);
+        const spx_beside_captures here(ctx->device);
         drop_state(state(ctx));
     }
     spx_raw_free(&ctx->allocator, state(ctx));
@@ -363,7 +181,7 @@ spmvx_status done(const spmvx_context *ctx, const spx_on_device &here, cudaError
 
 spmvx_status synchronize(const spmvx_context *ctx)
 {
-    const beside_captures here(ctx->device);
+    const spx_beside_captures here(ctx->device);
     return done(ctx, here, cudaStreamSynchronize(state(ctx)->stream), "waiting for the stream");
 }
 
@@ -377,7 +195,7 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
     cudaGraphExec_t ready = nullptr;
     cudaEvent_t begin = nullptr, end = nullptr;
     spmvx_status s = SPMVX_OK;
-    const beside_captures here(ctx->device);
+    const spx_beside_captures here(ctx->device);
     cudaError_t e = here.error();
     if (e == cudaSuccess) e = cudaEventCreate(&begin);
     if (e == cudaSuccess) e = cudaEventCreate(&end);
@@ -409,11 +227,11 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
 
 spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
 {
-    const context_state *c = state(ctx);
+    const spx_cuda *c = state(ctx);
     void *p = nullptr;
-    const beside_captures here(ctx->device);
+    const spx_beside_captures here(ctx->device);
     cudaError_t e = here.error();
-    if (e == cudaSuccess) try_again(c->memory);
+    if (e == cudaSuccess) spx_cuda_memory_try_again(c->memory);
     if (e == cudaSuccess)
         e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation
                                  : cudaMallocFromPoolAsync(&p, bytes ? bytes : 1,
@@ -432,21 +250,21 @@ spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, 
 
 void release(const spmvx_context *ctx, void *p)
 {
-    release_block(state(ctx)->memory, p);
+    spx_cuda_memory_release(state(ctx)->memory, p);
 }
 
 /* An array of a device, with the memory that it goes back to. */
 struct device_array {
     spx_array array;
-    device_memory *memory;
+    spx_cuda_memory *memory;
 };
 
 void release_array(spx_array *a)
 {
-    device_memory *m = reinterpret_cast<device_array *>(a)->memory;
-    release_block(m, a->data);
+    spx_cuda_memory *m = reinterpret_cast<device_array *>(a)->memory;
+    spx_cuda_memory_release(m, a->data);
     spx_budget_release(a->budget, a->bytes);
-    memory_drop(m);
+    spx_cuda_memory_drop(m);
 }
 
 spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
@@ -470,7 +288,7 @@ spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what,
     a->array.bytes = bytes;
     a->array.allocator = ctx->allocator;
     a->array.release = release_array;
-    a->memory = memory_share(state(ctx)->memory);
+    a->memory = spx_cuda_memory_share(state(ctx)->memory);
     *out = &a->array;
     return SPMVX_OK;
 }
@@ -484,21 +302,21 @@ cudaError_t copy_on(cudaStream_t stream, void *dst, const void *src, size_t byte
 
 spmvx_status upload(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
 {
-    const beside_captures here(ctx->device);
+    const spx_beside_captures here(ctx->device);
     return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyHostToDevice),
                 "a copy to the device");
 }
 
 spmvx_status download(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
 {
-    const beside_captures here(ctx->device);
+    const spx_beside_captures here(ctx->device);
     return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToHost),
                 "a copy from the device");
 }
 
 spmvx_status copy(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
 {
-    const beside_captures here(ctx->device);
+    const spx_beside_captures here(ctx->device);
     return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToDevice),
                 "a copy on the device");
 }
@@ -507,7 +325,7 @@ spmvx_status copy(const spmvx_context *ctx, void *dst, const void *src, size_t b
  * other. */
 spmvx_status fetch(const spmvx_context *ctx, int32_t device, void *dst, const void *src, size_t bytes)
 {
-    const beside_captures here(device);
+    const spx_beside_captures here(device);
     const bool mine = ctx->backend->place == SPMVX_CUDA && ctx->device == device;
     return done(ctx, here,
                 copy_on(mine ? state(ctx)->stream : nullptr, dst, src, bytes, cudaMemcpyDeviceToHost),
@@ -516,7 +334,7 @@ spmvx_status fetch(const spmvx_context *ctx, int32_t device, void *dst, const vo
 
 spmvx_status clear(const spmvx_context *ctx, void *dst, size_t bytes)
 {
-    const beside_captures here(ctx->device);
+    const spx_beside_captures here(ctx->device);
     const cudaStream_t own = state(ctx)->own;
     cudaError_t e = bytes ? cudaMemsetAsync(dst, 0, bytes, own) : cudaSuccess;
     if (e == cudaSuccess) e = cudaStreamSynchronize(own);

@@ -21,11 +21,14 @@ extern "C" {
 #include "kernel/kernel.h"
 }
 
+struct spx_cuda_memory; /* cuda/memory.cuh */
+
 /* Of a context: its backend_state. */
 struct spx_cuda {
     cudaStream_t stream;        /* the caller's */
     cudaStream_t own;           /* for allocation and what must be complete on return */
     cudaMemPool_t large, small; /* by the size of pieces */
+    spx_cuda_memory *memory;
     int multiprocessors;
     size_t l2_bytes;
 };
@@ -62,6 +65,25 @@ private:
     cudaError_t pending_, error_;
     int before_ = 0;
     bool moved_ = false;
+};
+
+/* An spx_on_device whose calls leave stream captures alone, those of other threads, too. In a thread's
+ * usual mode a call such as cudaFree or cudaEventSynchronize is refused while certain streams are captured,
+ * and ends the capture; in the relaxed mode it is not. */
+class spx_beside_captures : public spx_on_device {
+public:
+    explicit spx_beside_captures(int device) : spx_on_device(device)
+    {
+        exchanged_ = cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess;
+    }
+    ~spx_beside_captures()
+    {
+        if (exchanged_) cudaThreadExchangeStreamCaptureMode(&mode_);
+    }
+
+private:
+    cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+    bool exchanged_;
 };
 
 /* The status and message of a failed call; `what` says what was being done. */

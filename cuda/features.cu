@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr int THREADS = 256, WARPS_A_BLOCK = THREADS / 32, BLOCKS_A_MULTIPROCESSOR = 4;
+constexpr int THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 4;
 
 /* Lengths of rows by bucket: exact below EXACT, by 1/STEPS of a power of two above. */
 constexpr int EXACT = 256, STEPS = 16, BUCKETS = EXACT + STEPS * 24;

@@ -9,8 +9,9 @@
  * Three nouns:
  *
  *   context  where work runs: host threads, or one GPU and a stream; with its workspace and its last error.
- *            It serves one thread at a time; any number of contexts may exist. The library has no other
- *            mutable state than each thread's last error.
+ *            It serves one thread at a time; any number of contexts may exist. Beside contexts the library
+ *            keeps each thread's last error, device memory that a stream capture does not let it free yet,
+ *            and whether the process was forked.
  *   matrix   sparse, in one format, in one place, with the kernel that multiplies it. Immutable once built,
  *            value updates aside, and shared freely by contexts of the same place and by threads. Its arrays
  *            are reference-counted: sources, copies, contexts and streams may be destroyed in any order,
@@ -31,7 +32,9 @@
  *            threads, unless the caller allowed otherwise by SPMVX_ALLOW_NONDETERMINISTIC.
  *   Threads  Calls with different contexts may run at the same time, also on the same matrix. Two calls with
  *            the same context may not. A matrix must not be destroyed, nor its values updated, while another
- *            thread uses it.
+ *            thread uses it. A child of fork() may go on with contexts of the host, on one thread where the
+ *            parent had multiplied on several (OpenMP's do not survive a fork), and with the same bits; what
+ *            lives on a GPU belongs to the parent alone.
  *   Structs  begin with their size, have no hidden padding and grow at their end only; each has a ..._INIT
  *            macro. NULL options, or an INIT unchanged, mean the defaults. A size of 0 or below version
  *            0.1's, a non-zero tail that this library does not know, and an unknown flag are refused
@@ -161,8 +164,8 @@ typedef struct spmvx_context_options {
     size_t size;
     spmvx_place place; /* HOST, CUDA or ANY */
     int32_t device;    /* the number of the GPU; ignored on the host */
-    /* Host threads, at most 4096; 0: OpenMP's default. No kernel's result depends on it; AUTO's choice
-     * may. */
+    /* Host threads, at most 4096; 0: OpenMP's default. Above that default as many are taken as can be started
+     * when the context is made: info has their number. No kernel's result depends on it; AUTO's choice may. */
     int32_t threads;
     uint32_t flags; /* SPMVX_CONTEXT_CHECK or 0 */
     void *stream;   /* cudaStream_t, or NULL; must be NULL on the host */
@@ -404,7 +407,9 @@ typedef struct spmvx_convert_options {
  * computes. Arrays that stay the same are shared, not copied; borrowing is inherited by what shares them.
  * Every conversion back to CSR is exact: entries of a row keep their order, repeats and explicit zeros
  * stay; but for DIA and BSR, which order a row by column and add repeats up in input order. Workspace for
- * op N and nvec columns is reserved in this context. NULL options: AUTO. Errors: ARGUMENT (also a kernel
+ * op N and nvec columns is reserved in this context. Beside the result and its source a conversion takes,
+ * candidates that are dropped included and also where it is refused, at most 8 times the bytes of CSR + the
+ * source's + 16 MiB; with effort 1 or 2 also max_bytes. NULL options: AUTO. Errors: ARGUMENT (also a kernel
  * parameter that is unknown or out of range: the message lists the known ones); UNSUPPORTED (a format or
  * kernel this version or machine lacks; an update order that is no longer known); LIMIT (max_bytes);
  * DEVICE; MEMORY. */
@@ -423,6 +428,8 @@ spmvx_status spmvx_matrix_transpose(spmvx_context *, const spmvx_matrix *, spmvx
  * converted without SPMVX_UPDATABLE); PLACE; DEVICE. */
 spmvx_status spmvx_matrix_update_values(spmvx_context *, spmvx_matrix *, const void *val);
 
+/* Every value of the matrix, its kept transpose's too, is read from the caller's arrays. Without it none is, and
+ * the caller may free them. */
 #define SPMVX_IS_BORROWED 0x1000u
 #define SPMVX_IS_UPDATABLE 0x2000u
 #define SPMVX_IS_DETERMINISTIC 0x4000u
@@ -567,12 +574,14 @@ spmvx_status spmvx_kernel_get_info(int32_t i, spmvx_kernel_info *);
 
 /* ---- what tuning learned, as text ---- */
 
-/* The choices that conversions with effort >= 1 made in this context, as text (lines; the first names
- * format and version). *len in: room at buf; out: bytes with the final NUL. buf NULL asks for the length.
+/* The choices that conversions with effort >= 1 made in this context, as text: lines, of which the first
+ * names format and version, and each other one the place, threads, value type, shape, row lengths,
+ * expected_muls and nvec that a choice is for. *len in: room at buf; out: bytes with the final NUL. buf NULL asks for the length.
  * Errors: ARGUMENT; LIMIT (too little room: the message has the length; nothing is written). */
 spmvx_status spmvx_wisdom_export(const spmvx_context *, char *buf, size_t *len);
 /* Adds such text to what the context knows; a later conversion of a matrix with the same features takes
- * the choice without timing. All of it is taken or nothing. len with or without the final NUL. Errors:
+ * the choice without timing, or passes over it where this library or matrix does not allow it (said in
+ * the debug log). All of the text is taken or nothing. len with or without the final NUL. Errors:
  * ARGUMENT; FILE (line and reason); MEMORY. */
 spmvx_status spmvx_wisdom_import(spmvx_context *, const char *buf, size_t len);
 

@@ -35,7 +35,6 @@ static spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options
     if (o->stream)
         return spx_fail(NULL, SPMVX_ERR_ARGUMENT, "options.stream is %p, and the host has no streams",
                         o->stream);
-    if (!ctx->threads) ctx->threads = spx_default_threads();
     cpu_name(ctx->name, sizeof ctx->name);
     return SPMVX_OK;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/threads.h"
+
 /* Of the machine on which the kernels' rates were measured: two threads of a virtual EPYC of the fifth
  * generation. */
 const spx_machine spx_machine_preset = {
@@ -32,7 +34,7 @@ spmvx_status spx_context_new(const spmvx_context_options *o, spmvx_context **out
     ctx->allocator = allocator;
     ctx->backend = backend;
     ctx->device = backend->place == SPMVX_HOST ? 0 : o->device;
-    ctx->threads = o->threads;
+    ctx->threads = spx_threads_to_use(o->threads);
     ctx->flags = o->flags;
     ctx->log = o->log;
     ctx->log_user = o->user;
