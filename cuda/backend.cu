@@ -88,9 +88,10 @@ void drop_state(spx_cuda *c)
     c->large = c->small = nullptr;
 }
 
-/* Rates as measured on an H200 (docs/performance-notes.md), those of other devices in proportion to what
- * they say of themselves; `spmvx tune` measures the first eight again. */
-spx_machine preset(int multiprocessors, int l2, double memory_says)
+/* Rates as measured on an H200 (docs/performance-notes.md). Those of memory, caches and gathers of other
+ * devices are in proportion to what they say of themselves; the size of L1 and the times of a launch and of a
+ * transfer are the H200's. `spmvx tune` measures the first eight again. */
+spx_machine preset(int multiprocessors, int threads, int l2, double memory_says)
 {
     constexpr double H200_MULTIPROCESSORS = 132, H200_MEMORY = 3201e3 * 6144; /* kHz times bits */
     const double cores = multiprocessors / H200_MULTIPROCESSORS;
@@ -105,7 +106,7 @@ spx_machine preset(int multiprocessors, int l2, double memory_says)
         .compute_scale = 1.0,
         .far_scale = 1.0,
         .multiprocessors = multiprocessors,
-        .resident_threads = 1536, /* of kernels that need 40 registers */
+        .resident_threads = static_cast<int>(spx_min(1536, threads)), /* 1536 of kernels of 40 registers */
         .launch_ns = 2500.0,
         .gather_first = 220.0 * cores,
         .gather_second = 130.0 * cores,
@@ -152,7 +153,8 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
     }
     c->l2_bytes = static_cast<size_t>(l2);
     snprintf(ctx->name, sizeof ctx->name, "%.95s", properties.name);
-    ctx->machine = preset(c->multiprocessors, l2, static_cast<double>(clock) * width);
+    ctx->machine = preset(c->multiprocessors, properties.maxThreadsPerMultiProcessor, l2,
+                          static_cast<double>(clock) * width);
     ctx->backend_state = c;
     return SPMVX_OK;
 }
@@ -338,7 +340,7 @@ spmvx_status clear(const spmvx_context *ctx, void *dst, size_t bytes)
     const cudaStream_t own = state(ctx)->own;
     cudaError_t e = bytes ? cudaMemsetAsync(dst, 0, bytes, own) : cudaSuccess;
     if (e == cudaSuccess) e = cudaStreamSynchronize(own);
-    return done(ctx, here, e, "clearing workspace");
+    return done(ctx, here, e, "clearing memory");
 }
 
 spmvx_status place_of(const spmvx_context *ctx, const void *p, spmvx_place *place, int32_t *device)
@@ -467,9 +469,9 @@ extern "C" const spx_backend spx_backend_cuda = {
     .release = release,
     .upload = upload,
     .download = download,
-    .clear = clear,
     .check_pointer = check_pointer,
     .array_new = array_new,
+    .clear = clear,
     .copy = copy,
     .fetch = fetch,
     .place_of = place_of,

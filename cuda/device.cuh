@@ -8,6 +8,7 @@
  * status of our call tells it. */
 #ifndef SPX_DEVICE_CUH
 #define SPX_DEVICE_CUH
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 
@@ -126,7 +127,20 @@ spmvx_status spx_cuda_launch(const spmvx_context *ctx, const char *name, void (*
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
 }
 
-/* The same by spx_launch_early where the device can do that. */
+/* The least architecture of this build, as __CUDA_ARCH__ counts, whose code knows spx_wait_for_previous. */
+constexpr int spx_least_early()
+{
+#ifdef SPX_SIMT
+    return 900;
+#else
+    int least = INT_MAX;
+    for (const int arch : { __CUDA_ARCH_LIST__ })
+        if (arch >= 900 && arch < least) least = arch;
+    return least;
+#endif
+}
+
+/* The same by spx_launch_early where the device and the code that runs on it can do that. */
 template <class... P>
 spmvx_status spx_cuda_launch_early(const spmvx_context *ctx, const char *name, void (*kernel)(P...),
                                    int64_t blocks, unsigned threads, size_t shared,
@@ -137,20 +151,20 @@ spmvx_status spx_cuda_launch_early(const spmvx_context *ctx, const char *name, v
     const spx_on_device here(ctx->device);
     const cudaLaunchConfig_t config =
         spx_launch_config(static_cast<unsigned>(blocks), threads, shared, spx_cuda_of(ctx)->stream);
-    int capability = 0;
+    int major = 0, minor = 0;
     cudaError_t e = here.error();
+    if (e == cudaSuccess) e = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ctx->device);
+    if (e == cudaSuccess) e = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ctx->device);
+    const bool early = 100 * major + 10 * minor >= spx_least_early();
     if (e == cudaSuccess)
-        e = cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, ctx->device);
-    if (e == cudaSuccess)
-        e = capability >= 9 ? spx_launch_early(config, kernel, args...) : spx_launch(config, kernel, args...);
+        e = early ? spx_launch_early(config, kernel, args...) : spx_launch(config, kernel, args...);
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
 }
 
 /* y = beta*y, queued before a kernel that adds alpha*A*x to it, piece by piece. beta 0 never reads y. */
 inline spmvx_status spx_cuda_scale_y(const spx_mul *m)
 {
-    const int64_t columns = m->nvec ? m->nvec : 1;
-    return m->ctx->backend->scale(m->ctx, m->A->val_type, m->A->nrows, columns, m->beta, m->y, m->ldy);
+    return m->ctx->backend->scale(m->ctx, m->A->val_type, m->A->nrows, m->nvec, m->beta, m->y, m->ldy);
 }
 
 /* What a multiplication touches, against the size of L2: below 1, all may stay there from one

@@ -165,7 +165,8 @@ typedef struct spmvx_context_options {
     spmvx_place place; /* HOST, CUDA or ANY */
     int32_t device;    /* the number of the GPU; ignored on the host */
     /* Host threads, at most 4096; 0: OpenMP's default. Above that default as many are taken as can be started
-     * when the context is made: info has their number. No kernel's result depends on it; AUTO's choice may. */
+     * when the context is made: info has their number. No kernel's result depends on it; AUTO's choice
+     * may. */
     int32_t threads;
     uint32_t flags; /* SPMVX_CONTEXT_CHECK or 0 */
     void *stream;   /* cudaStream_t, or NULL; must be NULL on the host */
@@ -213,7 +214,7 @@ spmvx_status spmvx_context_set_stream(spmvx_context *, void *stream);
 spmvx_status spmvx_context_synchronize(spmvx_context *);
 /* Errors: ARGUMENT. */
 spmvx_status spmvx_context_get_info(const spmvx_context *, spmvx_context_info *);
-/* Gives unused workspace back; no graph captured before may be replayed. The next multiplication of each
+/* Gives all workspace back; no graph captured before may be replayed. The next multiplication of each
  * shape reserves anew (or call spmvx_mul_prepare). Errors: ARGUMENT. */
 spmvx_status spmvx_context_trim(spmvx_context *);
 /* Ends a context and its workspace, once the device's work is done. Matrices made in it live on. NULL is
@@ -250,9 +251,9 @@ void spmvx_buffer_free(spmvx_context *, void *);
  * Base 0. Columns may be unsorted and repeat; repeats stay entries of their own, but for DIA, BSR and sparse
  * products, which add them up in input order. nnz counts entries, padding aside. Row counts and column counts
  * are below 2^31, nnz is not. A NULL array of no elements is fine. CSR5, HYB, TILED and PACKED are made by
- * conversion only. Where arrays live is found out, place and device say it in a view. A view of a DIA or BSR
- * with empty slots is UNSUPPORTED. Fields that a format does not use are ignored on input and 0 in a view.
- * reserved must be 0. */
+ * conversion only. The library finds out where arrays live; a view says it in place and device. A view of a
+ * DIA or BSR with empty slots is UNSUPPORTED. Fields that a format does not use are ignored on input and 0 in
+ * a view. reserved must be 0. */
 typedef struct spmvx_arrays {
     size_t size;
     spmvx_format format;
@@ -263,12 +264,18 @@ typedef struct spmvx_arrays {
     int32_t device;          /* of a view; ignored on input */
     spmvx_order block_order; /* BSR */
     uint32_t reserved;       /* 0 */
-    int64_t nrows, ncols;
-    int64_t nnz;                    /* entries, padding aside */
-    int64_t block_rows, block_cols; /* BSR */
-    int64_t slice;                  /* SELL: rows of a slice */
-    int64_t width;                  /* ELL: entries of a row with padding; DIA: diagonals */
-    const void *ptr, *row, *col, *val;
+    int64_t nrows;           /* below 2^31 */
+    int64_t ncols;           /* below 2^31 */
+    int64_t nnz;             /* entries, padding aside */
+    int64_t block_rows;      /* BSR: of a block */
+    int64_t block_cols;      /* BSR: of a block */
+    int64_t slice;           /* SELL: rows of a slice */
+    int64_t width;           /* ELL: entries of a row with padding; DIA: diagonals */
+    /* As the list of formats above has them; NULL where the format has none. */
+    const void *ptr;
+    const void *row;
+    const void *col;
+    const void *val;
 } spmvx_arrays;
 #define SPMVX_ARRAYS_INIT                                                                                    \
     {                                                                                                        \
@@ -388,9 +395,10 @@ typedef struct spmvx_convert_options {
     /* Of SELL, 1 or more: rows are sorted by length within windows of sigma rows (sigma >= nrows: the whole
      * matrix). 0: chosen. */
     int64_t sigma;
-    int64_t block_rows, block_cols; /* of BSR, 1 to 16. 0: chosen */
-    /* Bytes that the result may hold, arrays that it shares included; a result that would be larger is
-     * refused before it is built. 0: 16 times CSR's bytes + 64 MiB; SIZE_MAX: no limit. */
+    int64_t block_rows; /* of BSR, 1 to 16. 0: chosen */
+    int64_t block_cols; /* of BSR, 1 to 16. 0: chosen */
+    /* Bytes that the result may hold, arrays that it shares included; a larger one is refused, before it is
+     * built where its size is known then. 0: 16 times CSR's bytes + 64 MiB; SIZE_MAX: no limit. */
     size_t max_bytes;
     /* SPMVX_OPS_N | SPMVX_OPS_T; 0: N. T keeps an explicit transpose beside the matrix. N is always there. */
     uint32_t ops;
@@ -417,7 +425,7 @@ spmvx_status spmvx_matrix_convert(spmvx_context *, const spmvx_matrix *, const s
                                   spmvx_matrix **out);
 /* The transpose, as a CSR matrix of its own (ncols x nrows; COO where its rows far outnumber entries);
  * entries of each row stand in the order of A's rows.
- * Errors: ARGUMENT, MEMORY. */
+ * Errors: ARGUMENT, DEVICE, MEMORY. */
 spmvx_status spmvx_matrix_transpose(spmvx_context *, const spmvx_matrix *, spmvx_matrix **out);
 
 /* Gives new values to a matrix converted with SPMVX_UPDATABLE; the pattern stays. val has the entries,
@@ -428,8 +436,8 @@ spmvx_status spmvx_matrix_transpose(spmvx_context *, const spmvx_matrix *, spmvx
  * converted without SPMVX_UPDATABLE); PLACE; DEVICE. */
 spmvx_status spmvx_matrix_update_values(spmvx_context *, spmvx_matrix *, const void *val);
 
-/* Every value of the matrix, its kept transpose's too, is read from the caller's arrays. Without it none is, and
- * the caller may free them. */
+/* Every value of the matrix, its kept transpose's too, is read from the caller's arrays. Without it none is,
+ * and the caller may free them. */
 #define SPMVX_IS_BORROWED 0x1000u
 #define SPMVX_IS_UPDATABLE 0x2000u
 #define SPMVX_IS_DETERMINISTIC 0x4000u
@@ -443,7 +451,8 @@ typedef struct spmvx_matrix_info {
     int32_t device;
     uint32_t ops;   /* bits SPMVX_OPS_N, SPMVX_OPS_T: which op spmvx_mul takes */
     uint32_t flags; /* SPMVX_IS_... */
-    int64_t nrows, ncols;
+    int64_t nrows;
+    int64_t ncols;
     int64_t nnz;    /* entries, padding aside */
     int64_t stored; /* entries with padding, of A itself */
     /* All that the matrix keeps in memory: transpose, partition and update maps included; arrays shared with
@@ -467,10 +476,10 @@ void spmvx_matrix_destroy(spmvx_matrix *);
  * type, aligned to an element, where the context computes (for CUDA: device, managed or pinned memory),
  * not overlapping; NULL where they have no elements. beta == 0 never reads y (NaN in it is overwritten);
  * alpha == 0 reads neither A nor x. A NaN or Inf in x or in A reaches exactly the rows with an entry that
- * meets it. For F32 alpha and beta are rounded to float. Neither allocates nor synchronises in the context
- * that made or prepared the matrix, so a CUDA graph may capture it; in another context the first call
- * reserves workspace. Workspace is the context's: it never moves, and two calls that may run at once need
- * two contexts.
+ * meets it. For F32 alpha and beta are rounded to float. Neither allocates nor synchronises in a context that
+ * has the workspace, so that a CUDA graph may capture it: create and convert reserve it in their context for
+ * op N, spmvx_mul_prepare for op T, for more columns and in other contexts; else the first call does.
+ * Workspace is the context's: it never moves, and two calls that may run at once need two contexts.
  * Error bound, componentwise: |y' - y| <= 2 gamma_n (|alpha||A||x| + |beta||y|), n the row's terms. Later,
  * as spmvx_mul_ex: z = alpha*A*x + beta*y, device scalars, row-major X, vectors wider than values,
  * complex. */
@@ -512,12 +521,14 @@ typedef struct spmspm_options {
 /* What a plan is. */
 typedef struct spmspm_info {
     size_t size;
-    int64_t nrows, ncols;
-    int64_t nnz;                 /* entries of C */
-    int64_t products;            /* multiplications */
-    size_t workspace;            /* bytes beside C */
-    size_t bytes_held;           /* by the plan */
-    const char *kernel, *reason; /* live as long as the plan */
+    int64_t nrows;      /* of C */
+    int64_t ncols;      /* of C */
+    int64_t nnz;        /* entries of C */
+    int64_t products;   /* multiplications */
+    size_t workspace;   /* bytes beside C */
+    size_t bytes_held;  /* by the plan */
+    const char *kernel; /* lives as long as the plan */
+    const char *reason; /* in words, what decided for it; lives as long as the plan */
 } spmspm_info;
 #define SPMSPM_INFO_INIT                                  \
     {                                                     \
@@ -557,11 +568,12 @@ typedef struct spmvx_kernel_info {
     spmvx_operation operation;
     spmvx_format format;
     spmvx_place place;
-    uint32_t types;   /* bits 1 << spmvx_type */
-    uint32_t ops;     /* bits 1 << spmvx_op */
-    uint32_t flags;   /* SPMVX_KERNEL_... */
-    const char *name; /* unique per operation and place; "sell@avx512" is a variant of "sell" */
-    const char *summary, *source;
+    uint32_t types;      /* bits 1 << spmvx_type */
+    uint32_t ops;        /* bits 1 << spmvx_op */
+    uint32_t flags;      /* SPMVX_KERNEL_... */
+    const char *name;    /* unique per operation and place; "sell@avx512" is a variant of "sell" */
+    const char *summary; /* what it does */
+    const char *source;  /* the paper or report it is from */
 } spmvx_kernel_info;
 #define SPMVX_KERNEL_INFO_INIT                                                                  \
     {                                                                                           \
@@ -576,7 +588,8 @@ spmvx_status spmvx_kernel_get_info(int32_t i, spmvx_kernel_info *);
 
 /* The choices that conversions with effort >= 1 made in this context, as text: lines, of which the first
  * names format and version, and each other one the place, threads, value type, shape, row lengths,
- * expected_muls and nvec that a choice is for. *len in: room at buf; out: bytes with the final NUL. buf NULL asks for the length.
+ * expected_muls and nvec that a choice is for. *len in: room at buf; out: bytes with the final NUL. buf NULL
+ * asks for the length.
  * Errors: ARGUMENT; LIMIT (too little room: the message has the length; nothing is written). */
 spmvx_status spmvx_wisdom_export(const spmvx_context *, char *buf, size_t *len);
 /* Adds such text to what the context knows; a later conversion of a matrix with the same features takes

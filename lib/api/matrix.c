@@ -43,7 +43,8 @@ static spmvx_status check_format(const spmvx_context *ctx, const spmvx_arrays *a
         return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "arrays.format is %d, which is no format", (int)a->format);
     if (f->measure) return SPMVX_OK;
     return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
-                    "arrays.format is SPMVX_%s, which is made by conversion only; give CSR or COO", f->name);
+                    "arrays.format is SPMVX_%s, which is made by conversion only; give CSR or COO",
+                    spx_format_name(a->format));
 }
 
 spmvx_status spmvx_matrix_create(spmvx_context *ctx, const spmvx_arrays *arrays, uint32_t flags,

@@ -112,12 +112,6 @@ static spmvx_status new_record(const spmvx_context *ctx, spx_array **out)
     return SPMVX_OK;
 }
 
-spx_array *spx_array_record(const spmvx_context *ctx)
-{
-    spx_array *a = NULL;
-    return new_record(ctx, &a) == SPMVX_OK ? a : NULL;
-}
-
 static void release_host(spx_array *a)
 {
     spx_raw_free(&a->allocator, a->data);

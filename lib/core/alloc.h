@@ -51,9 +51,6 @@ typedef struct spx_array {
     spx_budget *budget;                  /* what memory of a device is charged to; or NULL */
 } spx_array;
 
-/* A record without memory yet, with one owner; NULL after a message when memory is out. */
-spx_array *spx_array_record(const spmvx_context *);
-
 /* Host memory for count elements. */
 spmvx_status spx_array_new(const spmvx_context *, int64_t count, size_t each, const char *what,
                            spx_array **out);

@@ -24,13 +24,13 @@ typedef struct spx_backend {
     /* After the work queued so far; complete on return. */
     spmvx_status (*upload)(const spmvx_context *, void *dst, const void *host_src, size_t bytes);
     spmvx_status (*download)(const spmvx_context *, void *host_dst, const void *src, size_t bytes);
-    /* Fills with zero bytes; complete on return. */
-    spmvx_status (*clear)(const spmvx_context *, void *dst, size_t bytes);
     /* Optional (NULL: every pointer is right): can work of this context read and write here? */
     spmvx_status (*check_pointer)(const spmvx_context *, const char *argument, const void *);
-    /* The next five are a device's; NULL for the host, whose arrays are spx_array_new's.
+    /* The next seven are a device's; NULL for the host, whose arrays are spx_array_new's.
      * An array where the context computes, uninitialised. */
     spmvx_status (*array_new)(const spmvx_context *, size_t bytes, const char *what, spx_array **out);
+    /* Fills with zero bytes; complete on return. */
+    spmvx_status (*clear)(const spmvx_context *, void *dst, size_t bytes);
     /* Copies between arrays where the context computes; complete on return. */
     spmvx_status (*copy)(const spmvx_context *, void *dst, const void *src, size_t bytes);
     /* Copies to host memory from any device, in a context of any place; complete on return. */

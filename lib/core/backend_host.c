@@ -73,13 +73,6 @@ static spmvx_status copy(const spmvx_context *ctx, void *dst, const void *src, s
     return SPMVX_OK;
 }
 
-static spmvx_status clear(const spmvx_context *ctx, void *dst, size_t bytes)
-{
-    (void)ctx;
-    memset(dst, 0, bytes);
-    return SPMVX_OK;
-}
-
 enum { STEP = 4096 };
 
 typedef struct scale_job {
@@ -164,7 +157,6 @@ const spx_backend spx_backend_host = {
     .release = release,
     .upload = copy,
     .download = copy,
-    .clear = clear,
     .scale = scale,
     .gather = gather,
 };

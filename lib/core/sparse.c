@@ -25,13 +25,6 @@ size_t spx_sparse_bytes(const spx_sparse *a, bool with_borrowed)
     return bytes;
 }
 
-bool spx_sparse_borrowed(const spx_sparse *a)
-{
-    for (int i = 0; i < SPX_SLOTS; i++)
-        if (a->slot[i] && a->slot[i]->borrowed) return true;
-    return false;
-}
-
 spmvx_status spx_csr_new(const spmvx_context *ctx, const spx_sparse *a, int64_t nnz, spx_sparse *csr)
 {
     spx_sparse c = { .format = SPMVX_CSR,

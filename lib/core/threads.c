@@ -42,8 +42,8 @@ static void *wait_for_the_last(void *lock)
     return NULL;
 }
 
-/* How many of `wanted` threads, the caller's among them, exist at the same time when one tries; if not all, an
- * eighth less, since what they took is not theirs alone. */
+/* How many of `wanted` threads, the caller's among them, exist at the same time when one tries; if not all,
+ * an eighth less, since what they took is not theirs alone. */
 static int threads_that_start(int wanted)
 {
     pthread_t started[SPX_MAX_THREADS];

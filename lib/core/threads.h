@@ -12,9 +12,9 @@ enum { SPX_MAX_THREADS = 4096 };
 /* The body handles chunks begin ... end-1; `thread` numbers the caller below the number of threads used. */
 typedef void spx_body(void *arg, int thread, int64_t begin, int64_t end);
 
-/* Runs body over chunks 0 ... chunks-1 with at most `threads` threads, here when one is enough. In a child that
- * was forked after a loop had run on several threads everything runs on one: OpenMP's threads are not copied, and
- * a loop of the child would wait for them. */
+/* Runs body over chunks 0 ... chunks-1 with at most `threads` threads, here when one is enough. In a child
+ * that was forked after a loop had run on several threads everything runs on one: OpenMP's threads are not
+ * copied, and a loop of the child would wait for them. */
 void spx_parallel(int threads, int64_t chunks, spx_body *body, void *arg);
 
 /* Threads worth starting for `work` items of about a nanosecond each: 1 below a measured size. */

@@ -22,7 +22,11 @@ static spmvx_status choose(spmvx_context *ctx, const spx_sparse *arrays, const s
     }
     if (!look) {
         *why = "borrowed and trusted, so that its rows were not looked at";
-        return spx_kernel_parse(ctx, SPMVX_MUL, "csr-merge-path", choice);
+        spx_error_state before;
+        spx_error_save(ctx, &before);
+        if (spx_kernel_parse(ctx, SPMVX_MUL, "csr-merge-path", choice) == SPMVX_OK) return SPMVX_OK;
+        spx_error_restore(ctx, &before); /* SPMVX_DISABLE names it */
+        return spx_select_any(ctx, SPMVX_CSR, arrays->val_type, choice);
     }
     const spx_request q = { .format = SPMVX_CSR, .expected_muls = 1000, .nvec = 1 };
     spx_candidate c[SPX_CANDIDATES];

@@ -3,430 +3,40 @@
  *
  * What the result may hold is max_bytes. What the conversion takes beside it, candidates that are dropped
  * included, is bounded by a budget of its own (scratch() below), also where the result is refused. */
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
+#include "dispatch/make.h"
 #include "dispatch/ownership.h"
-#include "dispatch/source.h"
-#include "dispatch/tune.h"
+#include "dispatch/transfer.h"
 #include "dispatch/updates.h"
-#include "dispatch/wisdom.h"
-
-typedef struct conversion {
-    spmvx_context *ctx;
-    spx_request request;
-    int effort;
-    size_t max_bytes, used;       /* of the result; and what it holds already, */
-    const spx_operator *n;        /* which is this operator, while op T is made */
-    size_t of_transpose;          /* what op N leaves to op T, unless it is CSR, which takes least */
-    spx_wisdom_entry *learned[2]; /* the context's when all has gone well */
-} conversion;
-
-/* What an operator may take, if it shares with op N all that it could. */
-static size_t bytes_left(const conversion *c, spmvx_format format)
-{
-    const size_t used = c->used - (c->n ? spx_sparse_bytes(&c->n->A, true) : 0);
-    const size_t all = spx_plus(used, format == SPMVX_CSR ? 0 : c->of_transpose);
-    return all < c->max_bytes ? c->max_bytes - all : 0;
-}
-
-static bool has_array(const spx_sparse *A, const spx_array *array)
-{
-    for (int i = 0; i < SPX_SLOTS; i++)
-        if (A->slot[i] == array) return true;
-    return false;
-}
-
-/* With its partition, and what it shares counted once, does an operator that is built fit? */
-static spmvx_status check_operator(const conversion *c, const spx_operator *op)
-{
-    size_t held = c->used + spx_operator_bytes(op);
-    for (int i = 0; c->n && i < SPX_SLOTS; i++) {
-        const spx_array *array = op->A.slot[i];
-        if (array && !array->borrowed && has_array(&c->n->A, array)) held -= array->bytes;
-    }
-    if (op->A.format != SPMVX_CSR) held = spx_plus(held, c->of_transpose);
-    if (held <= c->max_bytes) return SPMVX_OK;
-    return spx_fail(c->ctx, SPMVX_ERR_LIMIT,
-                    "the result would hold %zu bytes with its partition; max_bytes is %zu", held,
-                    c->max_bytes);
-}
-
-/* ---- one operator of a candidate ---- */
-
-/* Did the format add repeats up? A choice by the library never does: NaN and Inf would differ from CSR's,
- * and op N's from op T's. */
-static spmvx_status check_repeats(const conversion *c, const spx_source *source, const spx_sparse *A)
-{
-    if (spx_request_format(&c->request) != SPMVX_AUTO || A->nnz == source->nnz) return SPMVX_OK;
-    return spx_fail(c->ctx, SPMVX_ERR_UNSUPPORTED, "%s would add up %" PRId64 " repeated entries",
-                    spx_format_name(A->format), source->nnz - A->nnz);
-}
-
-/* Builds the candidate's format and prepares its kernels. */
-static spmvx_status build(const conversion *c, spx_source *source, const spx_candidate *candidate,
-                          spx_operator *out)
-{
-    const spx_build how = { candidate->choice.layout, bytes_left(c, candidate->choice.kernel->format),
-                            c->max_bytes };
-    spx_operator op = { 0 };
-    SPX_TRY(spx_source_build(c->ctx, source, candidate->choice.kernel->format, &how, &op.A, &op.host));
-    spmvx_status s = check_repeats(c, source, &op.A);
-    if (s == SPMVX_OK) s = spx_operator_prepare(c->ctx, &op, &candidate->choice);
-    if (s == SPMVX_OK && candidate->multi.kernel)
-        s = spx_operator_prepare_multi(c->ctx, &op, &candidate->multi);
-    if (s == SPMVX_OK) s = check_operator(c, &op);
-    if (s == SPMVX_OK) *out = op;
-    else spx_operator_drop(&op);
-    return s;
-}
-
-/* Failures after which the next candidate is tried. */
-static bool may_go_on(spmvx_status s)
-{
-    return s == SPMVX_ERR_LIMIT || s == SPMVX_ERR_MEMORY || s == SPMVX_ERR_UNSUPPORTED;
-}
-
-static void log_dropped(const conversion *c, const spx_candidate *candidate)
-{
-    char spec[SPX_SPEC];
-    spx_kernel_spec(&candidate->choice, spec);
-    spx_log(c->ctx, SPMVX_LOG_DEBUG, "%s is dropped: %s", spec, c->ctx->error);
-}
-
-/* Takes the first candidate that can be built; *taken tells which. Where none can, the call fails as CSR did,
- * which takes the least for granted. */
-static spmvx_status build_by_model(const conversion *c, spx_source *source, const spx_candidate *candidates,
-                                   int count, int *taken, spx_operator *out)
-{
-    spmvx_status failed = SPMVX_OK;
-    spx_error_state told;
-    for (*taken = 0; *taken < count; ++*taken) {
-        const spx_candidate *candidate = &candidates[*taken];
-        const spmvx_status s = build(c, source, candidate, out);
-        if (!may_go_on(s)) return s;
-        log_dropped(c, candidate);
-        if (failed == SPMVX_OK || candidate->choice.kernel->format == SPMVX_CSR) {
-            spx_error_save(c->ctx, &told);
-            failed = s;
-        }
-    }
-    spx_error_restore(c->ctx, &told);
-    return failed;
-}
-
-/* Builds and times the candidates one after the other, and keeps the best. */
-static spmvx_status build_by_timing(const conversion *c, spx_source *source, const spx_candidate *candidates,
-                                    int count, const spx_timing *timing, spx_candidate *best, int *timed,
-                                    spx_operator *out)
-{
-    spmvx_status s = SPMVX_ERR_INTERNAL;
-    *timed = 0;
-    for (int i = 0; i < count; i++) {
-        spx_operator now = { 0 };
-        spx_candidate measured = candidates[i];
-        const double begin = spx_now();
-        s = build(c, source, &candidates[i], &now);
-        measured.setup_ns = spx_now() - begin;
-        if (s == SPMVX_OK) s = spx_operator_time(c->ctx, &now, timing, &measured.mul_ns);
-        if (s != SPMVX_OK) {
-            spx_operator_drop(&now);
-            if (!may_go_on(s)) break;
-            log_dropped(c, &candidates[i]);
-            continue;
-        }
-        ++*timed;
-        const int64_t muls = c->request.expected_muls;
-        if (!out->choice.kernel || spx_score(&measured, muls) < spx_score(best, muls)) {
-            spx_operator_drop(out);
-            *out = now;
-            *best = measured;
-        } else spx_operator_drop(&now);
-    }
-    if (may_go_on(s) && out->choice.kernel) s = SPMVX_OK;
-    if (s != SPMVX_OK) spx_operator_drop(out);
-    return s;
-}
-
-/* ---- which candidates are worth timing ---- */
-
-static void to_front(spx_candidate *c, int *few, int i)
-{
-    const spx_candidate next = c[i];
-    memmove(&c[*few + 1], &c[*few], (size_t)(i - *few) * sizeof *c);
-    c[(*few)++] = next;
-}
-
-static int same_base_among(const spx_candidate *c, int few, const spx_candidate *of)
-{
-    int same = 0;
-    for (int k = 0; k < few; k++) same += spx_kernel_same_base(c[k].choice.kernel, of->choice.kernel);
-    return same;
-}
-
-/* Brings the few that are worth timing to the front, by merit: of one kernel no more than two variants,
- * since what makes the model err is the format more often than the instruction set. Then CSR's kernels,
- * one variant of each, which cost nothing to build: what is taken is never slower than they are. */
-static int few_best(spx_candidate *c, int count)
-{
-    enum { FEW = 4, VARIANTS = 2, OF_CSR = 2 };
-    static const double hopeless = 20.0; /* times the best; the model does not err by that much */
-    const double most = hopeless * c[0].mul_ns;
-    int few = 0, of_csr = 0;
-    for (int i = 0; i < count && few < FEW; i++)
-        if (c[i].mul_ns <= most && same_base_among(c, few, &c[i]) < VARIANTS) to_front(c, &few, i);
-    for (int k = 0; k < few; k++) of_csr += c[k].choice.kernel->format == SPMVX_CSR;
-    for (int i = few; i < count && of_csr < OF_CSR; i++) {
-        if (c[i].mul_ns > most || c[i].choice.kernel->format != SPMVX_CSR || same_base_among(c, few, &c[i]))
-            continue;
-        to_front(c, &few, i);
-        of_csr++;
-    }
-    return few;
-}
-
-/* ---- the reason, in words ---- */
-
-__attribute__((format(printf, 2, 3))) static void append(char *reason, const char *format, ...)
-{
-    const size_t n = strlen(reason);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(reason + n, SPX_REASON - n, format, args);
-    va_end(args);
-}
-
-static void append_time(char *reason, const spx_candidate *c, const char *before, const char *after)
-{
-    char spec[SPX_SPEC];
-    spx_kernel_spec(&c->choice, spec);
-    append(reason, "%s%s", before, spec);
-    if (c->judged) append(reason, ", %.3g us%s", c->mul_ns / 1e3, after);
-}
-
-static void write_reason(char *reason, const char *how, const spx_features *f, const spx_candidate *best,
-                         const spx_candidate *next, const spx_candidate *all, int count)
-{
-    snprintf(reason, SPX_REASON, "%s: ", how);
-    append_time(reason, best, "", f->nvec > 1 ? " a multiplication by all columns" : " a multiplication");
-    if (next) {
-        append_time(reason, next, " (next ", "");
-        append(reason, ")");
-    }
-    append(reason, "; rows of %.3g +- %.3g, longest %" PRId64, f->mean, f->deviation, f->longest);
-    for (int i = 0; i < count; i++) {
-        const spx_candidate *c = &all[i];
-        if (c->choice.kernel->format != SPMVX_SELL || !c->judged) continue;
-        append(reason, "; SELL-%" PRId64 "-%" PRId64 " would store %.3g places an entry",
-               c->choice.layout.slice, spx_min(c->choice.layout.sigma, f->nrows),
-               (double)c->stored / (double)spx_max(f->nnz, 1));
-        break;
-    }
-}
-
-/* ---- one operator ---- */
-
-/* Is A in the format asked for already, in the layout asked for, so that its arrays can be shared? CSR is,
- * when nothing but its arrays decides which kernel: a bare name leaves that to the model. */
-static bool is_kept(const conversion *c, const spx_sparse *A)
-{
-    const spx_request *q = &c->request;
-    const spmvx_format format = spx_request_format(q);
-    const spx_layout asked = spx_request_layout(q);
-    if (format == SPMVX_AUTO)
-        return A->format == SPMVX_COO && spx_rows_outnumber(A->nrows, A->nnz) &&
-               spx_kernel_serves(c->ctx, SPMVX_COO);
-    if (format != A->format) return false;
-    if (format == SPMVX_CSR &&
-        (!q->forced.kernel || (q->forced.any_variant && spx_kernel_has_variants(q->forced.kernel))))
-        return false;
-    return spx_layout_serves(c->ctx, format, &A->layout) &&
-           spx_layout_matches(spx_format_find(format), &asked, &A->layout);
-}
-
-/* Another kernel over the same arrays. */
-static spmvx_status keep(const conversion *c, const spx_sparse *A, spx_operator *out, char *reason)
-{
-    const spx_request *q = &c->request;
-    spx_choice choice = q->forced;
-    spx_operator op = { 0 };
-    if (!choice.kernel) SPX_TRY(spx_select_any(c->ctx, A->format, A->val_type, &choice));
-    choice.layout = A->layout;
-    if (q->forced.kernel) snprintf(reason, SPX_REASON, "kernel asked for by name");
-    else if (q->format != SPMVX_AUTO) snprintf(reason, SPX_REASON, "format asked for");
-    else
-        snprintf(reason, SPX_REASON,
-                 "rows far outnumber entries, so that CSR's row pointers would cost more than the entries");
-    spmvx_status s = spx_source_share(c->ctx, A, &op.A, &op.host);
-    if (s == SPMVX_OK) s = spx_operator_prepare(c->ctx, &op, &choice);
-    if (s == SPMVX_OK && q->nvec > 1) {
-        const spx_features f = { .nrows = A->nrows,
-                                 .ncols = A->ncols,
-                                 .nnz = A->nnz,
-                                 .nvec = q->nvec,
-                                 .threads = 1,
-                                 .value_bytes = spx_type_bytes(A->val_type),
-                                 .ptr_bytes = spx_type_bytes(A->ptr_type),
-                                 .mean = (double)A->nnz / (double)spx_max(A->nrows, 1),
-                                 .machine = &c->ctx->machine };
-        const spx_look look = { .layout = A->layout, .stored = A->stored, .width = A->width };
-        spx_choice multi;
-        double ns;
-        spx_select_multi(c->ctx, &f, &look, A->format, A->val_type, q->nondeterministic,
-                         choice.kernel->cost(&f, &look), &multi, &ns);
-        if (multi.kernel) s = spx_operator_prepare_multi(c->ctx, &op, &multi);
-    }
-    if (s == SPMVX_OK) *out = op;
-    else spx_operator_drop(&op);
-    return s;
-}
-
-/* False when nothing is known for the key, or what is known is not allowed or cannot be built here. */
-static bool build_by_wisdom(const conversion *c, spx_source *source, const char *key, const spx_features *f,
-                            spx_operator *out)
-{
-    spx_candidate known;
-    if (!spx_wisdom_find(c->ctx, key, &known)) return false;
-    const spx_kernel *kernel = known.choice.kernel;
-    const bool deterministic = kernel->flags & SPMVX_KERNEL_DETERMINISTIC;
-    if ((!deterministic && !c->request.nondeterministic) ||
-        (c->request.updatable && !spx_format_find(kernel->format)->opaque_values)) {
-        spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: the options rule %s out", kernel->name);
-        return false;
-    }
-    const spx_look look = { .layout = known.choice.layout, .stored = f->nnz };
-    double ns;
-    spx_select_multi(c->ctx, f, &look, known.choice.kernel->format,
-                     f->value_bytes == 8 ? SPMVX_F64 : SPMVX_F32, c->request.nondeterministic,
-                     known.choice.kernel->cost(f, &look), &known.multi, &ns);
-    spx_error_state before;
-    spx_error_save(c->ctx, &before);
-    const spmvx_status s = build(c, source, &known, out);
-    if (s != SPMVX_OK) spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: %s", c->ctx->error);
-    spx_error_restore(c->ctx, &before);
-    return s == SPMVX_OK;
-}
-
-static spmvx_status build_timed(conversion *c, spx_source *source, spx_candidate *candidates, int count,
-                                spx_candidate *best, int *timed, spx_operator *out)
-{
-    spx_timing timing;
-    const spmvx_status made =
-        spx_timing_new(c->ctx, source->ncols, source->nrows, c->request.nvec, source->val_type, &timing);
-    if (made != SPMVX_OK) return made;
-    spmvx_status s;
-    int tried = 0;
-    do { /* the next few, while none of those before can be built */
-        spx_candidate *next = candidates + tried;
-        const int few = c->effort > 1 ? count : few_best(next, count - tried);
-        s = build_by_timing(c, source, next, few, &timing, best, timed, out);
-        tried += few;
-    } while (may_go_on(s) && tried < count);
-    spx_timing_drop(&timing);
-    return s;
-}
-
-/* Chooses among all that fit, by wisdom, by timing or by the model. */
-static spmvx_status choose(conversion *c, spx_source *source, spmvx_op op, spx_operator *out, char *reason)
-{
-    const spx_request *q = &c->request;
-    const spx_sparse *csr;
-    spx_candidate candidates[SPX_CANDIDATES], best = { 0 };
-    spx_features f;
-    int count, taken = 0, timed = 0;
-    SPX_TRY(spx_source_csr(c->ctx, source, &csr));
-    SPX_TRY(spx_select(c->ctx, csr, q, candidates, &count, &f));
-    if (q->forced.kernel) {
-        snprintf(reason, SPX_REASON, "kernel asked for by name");
-        return build(c, source, &candidates[0], out);
-    }
-    char key[SPX_WISDOM_KEY];
-    static const spx_layout open;
-    const bool any = q->format == SPMVX_AUTO && !memcmp(&q->layout, &open, sizeof open);
-    spx_wisdom_key(c->ctx, &f, q->expected_muls, key);
-    if (any && c->effort < 2 && build_by_wisdom(c, source, key, &f, out)) {
-        snprintf(reason, SPX_REASON, "wisdom of an earlier timing");
-        return SPMVX_OK;
-    }
-    if (c->effort > 0) {
-        const spmvx_status s = build_timed(c, source, candidates, count, &best, &timed, out);
-        char how[48];
-        snprintf(how, sizeof how, "fastest of %d timed", timed);
-        if (s == SPMVX_OK) write_reason(reason, how, &f, &best, NULL, candidates, count);
-        if (s == SPMVX_OK && any) {
-            best.choice = out->choice;
-            if (spx_wisdom_learn(c->ctx, key, &best, &c->learned[op]) != SPMVX_OK)
-                spx_log(c->ctx, SPMVX_LOG_DEBUG, "nothing is learned: %s", c->ctx->error);
-        }
-        if (s == SPMVX_OK || !may_go_on(s)) return s;
-        spx_log(c->ctx, SPMVX_LOG_DEBUG, "nothing was timed: %s", c->ctx->error);
-    }
-    SPX_TRY(build_by_model(c, source, candidates, count, &taken, out));
-    const char *how = candidates[taken].judged ? "by the model" : "the only kernel of the format asked for";
-    write_reason(reason, how, &f, &candidates[taken], taken + 1 < count ? &candidates[taken + 1] : NULL,
-                 candidates, count);
-    return SPMVX_OK;
-}
-
-/* CSR is what everything goes through; where it is the target as well, its size is known before it is
- * built. */
-static spmvx_status check_csr_size(const conversion *c, const spx_sparse *A)
-{
-    const size_t bytes = spx_csr_size(A->nrows, A->nnz, spx_type_bytes(A->val_type)),
-                 left = bytes_left(c, SPMVX_CSR);
-    if (A->format == SPMVX_CSR || spx_request_format(&c->request) != SPMVX_CSR || bytes <= left)
-        return SPMVX_OK;
-    return spx_fail(c->ctx, SPMVX_ERR_LIMIT,
-                    "CSR would hold %zu bytes, for %" PRId64 " rows and %" PRId64
-                    " entries; max_bytes is %zu, and %zu of it "
-                    "are left",
-                    bytes, A->nrows, A->nnz, c->max_bytes, left);
-}
-
-/* Makes one operator from A, which may lie anywhere. */
-static spmvx_status make_operator(conversion *c, const spx_sparse *A, spmvx_op op, spx_operator *out,
-                                  char *reason)
-{
-    if (is_kept(c, A)) return keep(c, A, out, reason);
-    SPX_TRY(check_csr_size(c, A));
-    spx_source source = spx_source_of(A);
-    const spmvx_status s = choose(c, &source, op, out, reason);
-    spx_source_drop(&source);
-    if (s != SPMVX_OK) spx_operator_drop(out);
-    return s;
-}
 
 /* ---- the transpose, and update maps ---- */
 
 /* What op T is made from: of a COO that is kept, the same arrays. `A` is in host memory. */
-static spmvx_status transpose_source(const conversion *c, const spx_sparse *A, spx_sparse *out)
+static spmvx_status transpose_source(const spx_conversion *c, const spx_sparse *A, spx_sparse *out)
 {
-    if (A->format != SPMVX_COO || !is_kept(c, A))
+    if (A->format != SPMVX_COO || !spx_is_kept(c, A))
         return spx_transpose(c->ctx, A, spx_format_find(A->format), out);
     *out = spx_transpose_coo(A);
     return SPMVX_OK;
 }
 
-static spmvx_status make_transpose(conversion *c, const spmvx_matrix *src, spmvx_matrix *m, char *reason)
+static spmvx_status make_transpose(spx_conversion *c, const spmvx_matrix *src, spmvx_matrix *m, char *reason)
 {
     spx_sparse host = { 0 }, at = { 0 };
     SPX_TRY(spx_to_host(c->ctx, &src->op[SPMVX_N].A, &host));
     spmvx_status s = transpose_source(c, &host, &at);
-    if (s == SPMVX_OK) s = make_operator(c, &at, SPMVX_T, &m->op[SPMVX_T], reason);
+    if (s == SPMVX_OK) s = spx_make_operator(c, &at, SPMVX_T, &m->op[SPMVX_T], reason);
     spx_sparse_drop(&host);
     spx_sparse_drop(&at);
     if (s == SPMVX_OK) m->ops |= SPMVX_OPS_T;
     return s;
 }
 
-static spmvx_status make_map(const conversion *c, const spx_sparse *positions, spx_operator *op)
+static spmvx_status make_map(const spx_conversion *c, const spx_sparse *positions, spx_operator *op)
 {
-    return spx_update_map(c->ctx, positions, is_kept(c, positions), op);
+    return spx_update_map(c->ctx, positions, spx_is_kept(c, positions), op);
 }
 
-static spmvx_status make_maps(conversion *c, const spmvx_matrix *src, spmvx_matrix *m)
+static spmvx_status make_maps(spx_conversion *c, const spmvx_matrix *src, spmvx_matrix *m)
 {
     spx_sparse positions = { 0 }, transposed = { 0 };
     SPX_TRY(spx_positions(c->ctx, src, &positions));
@@ -453,10 +63,10 @@ static size_t default_max_bytes(const spx_sparse *a)
     return spx_plus(n, (size_t)64 << 20);
 }
 
-/* What a conversion may take beside its result: eight times CSR's bytes and the source's own, which may
+/* What a spx_conversion may take beside its result: eight times CSR's bytes and the source's own, which may
  * have to be brought to the host, and 16 MiB; with effort 1 and 2 another result, since the best so far is
  * kept while the next is built. */
-static size_t scratch(const conversion *c, const spx_sparse *a)
+static size_t scratch(const spx_conversion *c, const spx_sparse *a)
 {
     size_t n;
     spx_size_mul(spx_csr_size(a->nrows, a->nnz, spx_type_bytes(a->val_type)), 8, &n);
@@ -496,7 +106,7 @@ static void set_order(const spmvx_matrix *src, spmvx_matrix *m)
     m->stored_is_input = same_values ? src->stored_is_input : src->csr_is_input && in_rows;
 }
 
-static spmvx_status check_result(const conversion *c, const spmvx_matrix *m)
+static spmvx_status check_result(const spx_conversion *c, const spmvx_matrix *m)
 {
     const size_t held = spx_matrix_bytes(m);
     if (held <= c->max_bytes) return SPMVX_OK;
@@ -506,27 +116,27 @@ static spmvx_status check_result(const conversion *c, const spmvx_matrix *m)
 }
 
 /* op N, and op T where it is asked for. */
-static spmvx_status make_operators(conversion *c, const spmvx_matrix *src, uint32_t ops, size_t of_transpose,
-                                   spmvx_matrix *m)
+static spmvx_status make_operators(spx_conversion *c, const spmvx_matrix *src, uint32_t ops,
+                                   size_t of_transpose, spmvx_matrix *m)
 {
     spx_operator *n = &m->op[SPMVX_N], *t = &m->op[SPMVX_T];
     char reason[SPX_REASON], spec[SPX_SPEC];
     c->n = NULL;
     c->used = 0;
     c->of_transpose = of_transpose;
-    SPX_TRY(make_operator(c, &src->op[SPMVX_N].A, SPMVX_N, n, m->reason));
+    SPX_TRY(spx_make_operator(c, &src->op[SPMVX_N].A, SPMVX_N, n, m->reason));
     c->of_transpose = 0;
     if (!(ops & SPMVX_OPS_T)) return SPMVX_OK;
     c->used = spx_sparse_bytes(&n->A, true) + spx_operator_bytes(n) - spx_sparse_bytes(&n->A, false);
     c->n = n;
     SPX_TRY(make_transpose(c, src, m, reason));
     spx_kernel_spec(&t->choice, spec);
-    append(m->reason, "; op T by %s: %s", spec, reason);
+    spx_append(m->reason, "; op T by %s: %s", spec, reason);
     return SPMVX_OK;
 }
 
 /* The same again where the library chose op N so large that op T does not fit beside it. */
-static spmvx_status make_operators_that_fit(conversion *c, const spmvx_matrix *src, uint32_t ops,
+static spmvx_status make_operators_that_fit(spx_conversion *c, const spmvx_matrix *src, uint32_t ops,
                                             spmvx_matrix *m)
 {
     const spx_sparse *A = &src->op[SPMVX_N].A;
@@ -538,7 +148,7 @@ static spmvx_status make_operators_that_fit(conversion *c, const spmvx_matrix *s
     return make_operators(c, src, ops, spx_csr_size(A->ncols, A->nnz, spx_type_bytes(A->val_type)), m);
 }
 
-static spmvx_status convert(conversion *c, const spmvx_matrix *src, const spmvx_convert_options *o,
+static spmvx_status convert(spx_conversion *c, const spmvx_matrix *src, const spmvx_convert_options *o,
                             spmvx_matrix *m)
 {
     spx_operator *n = &m->op[SPMVX_N], *t = &m->op[SPMVX_T];
@@ -560,12 +170,12 @@ static spmvx_status convert(conversion *c, const spmvx_matrix *src, const spmvx_
     return spx_mul_reserve(c->ctx, m, SPMVX_N, c->request.nvec);
 }
 
-static spmvx_status convert_within_budget(conversion *c, const spmvx_matrix *src,
+static spmvx_status convert_within_budget(spx_conversion *c, const spmvx_matrix *src,
                                           const spmvx_convert_options *o, spmvx_matrix **out)
 {
     const spx_sparse *a = &src->op[SPMVX_N].A;
     SPX_TRY(spx_budget_open(c->ctx, spx_plus(c->max_bytes, scratch(c, a)),
-                            "options.max_bytes, beside which a conversion takes some scratch,",
+                            "options.max_bytes, beside which a spx_conversion takes some scratch,",
                             c->max_bytes));
     spmvx_matrix *m = NULL;
     spmvx_status s = spx_matrix_new(c->ctx, &m);
@@ -579,7 +189,7 @@ static spmvx_status convert_within_budget(conversion *c, const spmvx_matrix *src
 spmvx_status spx_matrix_convert(spmvx_context *ctx, const spmvx_matrix *src, const spmvx_convert_options *o,
                                 spmvx_matrix **out)
 {
-    conversion c = { .ctx = ctx, .effort = o->effort };
+    spx_conversion c = { .ctx = ctx, .effort = o->effort };
     c.max_bytes = o->max_bytes ? o->max_bytes : default_max_bytes(&src->op[SPMVX_N].A);
     SPX_TRY(read_request(ctx, o, &c.request));
     spx_error_state before;

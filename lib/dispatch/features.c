@@ -32,7 +32,8 @@ static void look_at_window(const spx_sparse *csr, int64_t row, int shift, int64_
 static double sectors_per_entry(const spx_sparse *csr)
 {
     enum { WINDOWS = 128 };
-    const int shift = csr->val_type == SPMVX_F64 ? 2 : 3; /* elements in a sector of 32 bytes */
+    const int shift =
+        __builtin_ctz((unsigned)(32 / spx_type_bytes(csr->val_type))); /* of a sector's elements */
     const int64_t apart = spx_max(csr->nrows / WINDOWS, 1);
     int64_t sectors = 0, entries = 0;
     for (int64_t r = 0; r < csr->nrows; r += apart) look_at_window(csr, r, shift, &sectors, &entries);

@@ -128,6 +128,7 @@ spmvx_status spx_mul_run(spmvx_context *ctx, spmvx_op op, double alpha, const sp
     }
     SPX_TRY(spx_workspace(ctx, mul.part->work_bytes, &mul.work));
     const size_t each = spx_type_bytes(type);
+    mul.nvec = 1;
     for (int64_t j = 0; j < nvec; j++) {
         mul.x = o->A.ncols ? (const char *)X + (size_t)(j * ldx) * each : X;
         mul.y = (char *)Y + (size_t)(j * ldy) * each;

@@ -117,6 +117,16 @@ const spx_product_kernel *spx_product_kernel_at(int32_t i)
 
 /* ---- formats ---- */
 
+int32_t spx_format_total(void)
+{
+    return (int32_t)(sizeof formats / sizeof *formats);
+}
+
+const spx_format *spx_format_at(int32_t i)
+{
+    return formats[i];
+}
+
 static const spx_format *format_at(spmvx_format f, spmvx_place place)
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)

@@ -6,9 +6,10 @@
 #include "kernel/product.h"
 
 enum {
+    SPX_FORMATS = SPMVX_PACKED + 1, /* formats count from 0, AUTO; a test holds all against it */
     SPX_SPEC = 256, /* room for a kernel's name with parameters; a test holds all against it */
-    SPX_CANDIDATES =
-        128 /* kernels that multiply by a vector, at most; the table says so when it grows past it */
+    /* kernels that multiply by a vector, at most; the table says so when it grows past it */
+    SPX_CANDIDATES = 128
 };
 
 /* Kernels that multiply by vectors. */
@@ -22,6 +23,9 @@ const spx_product_kernel *spx_product_kernel_at(int32_t i);
 bool spx_kernel_available(const spx_kernel *);
 bool spx_product_kernel_available(const spx_product_kernel *);
 
+/* The records of all formats, of all places. */
+int32_t spx_format_total(void);
+const spx_format *spx_format_at(int32_t i);
 /* A format's record of the host, which builds all; and the one of the place where the context computes,
  * NULL where it has none. NULL for AUTO and what is no format. */
 const spx_format *spx_format_find(spmvx_format);

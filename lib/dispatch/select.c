@@ -76,14 +76,12 @@ typedef struct view {
     double setup_ns;
 } view;
 
-enum { FORMATS = SPMVX_PACKED + 1 };
-
 typedef struct selection {
     spmvx_context *ctx;
     const spx_sparse *csr;
     const spx_request *request;
     spx_features features;
-    view of[FORMATS];
+    view of[SPX_FORMATS];
 } selection;
 
 /* Memory that looking may take, whatever the matrix's shape. */
@@ -114,7 +112,7 @@ static spmvx_status look_at(selection *s, spmvx_format format, view *v)
         return any ? SPMVX_OK
                    : spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED,
                               "options.flags has SPMVX_UPDATABLE, and %s has no values to be updated",
-                              f->name);
+                              spx_format_name(format));
     if (f->look) SPX_TRY(f->look(s->ctx, s->csr, &s->features, &asked, &v->look));
     v->usable = true;
     v->setup_ns = f->setup_ns ? f->setup_ns(&s->features, &v->look) : 0.0;

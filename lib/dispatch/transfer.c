@@ -74,8 +74,7 @@ spmvx_status spx_array_copy(const spmvx_context *ctx, const spx_array *a, spx_ar
     spx_array *own;
     if (a->place == SPMVX_HOST) {
         SPX_TRY(spx_array_new(ctx, (int64_t)a->bytes, 1, "a copy of an array", &own));
-        /* elements are of 4 or 8 bytes */
-        if (a->bytes) spx_copy(ctx, own->data, a->data, (int64_t)(a->bytes / 4), 4);
+        if (a->bytes) spx_copy(ctx, own->data, a->data, (int64_t)a->bytes, 1);
     } else {
         SPX_TRY(ctx->backend->array_new(ctx, a->bytes, "a copy of an array", &own));
         const spmvx_status s = ctx->backend->copy(ctx, own->data, a->data, a->bytes);

@@ -100,9 +100,8 @@ spmvx_status spx_timing_new(const spmvx_context *ctx, int64_t ncols, int64_t nro
     if (s == SPMVX_OK) s = spx_array_here(ctx, bytes, what, &t->x);
     if (s == SPMVX_OK) s = spx_array_here(ctx, spx_bytes(nvec, spx_bytes(nrows, each)), what, &t->y);
     if (s == SPMVX_OK) {
-        for (int64_t i = 0; i < nvec * ncols; i++)
-            if (type == SPMVX_F64) ((double *)ones->data)[i] = 1.0;
-            else ((float *)ones->data)[i] = 1.0f;
+        const spx_scalar one = spx_scalar_of(type, 1.0);
+        for (int64_t i = 0; i < nvec * ncols; i++) spx_value_copy(ones->data, i, &one, 0, each);
         s = ctx->backend->upload(ctx, t->x->data, ones->data, bytes);
     }
     spx_array_drop(ones);
@@ -132,6 +131,7 @@ spmvx_status spx_operator_time(spmvx_context *ctx, const spx_operator *op, const
                        .beta = spx_scalar_of(type, 0.0),
                        .x = t->x->data,
                        .y = t->y->data,
+                       .nvec = 1,
                        .work = work->data,
                        .threads = spx_threads_for(ctx->threads, op->A.nnz + op->A.nrows) };
     b.all = b.one;

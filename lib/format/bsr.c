@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/blocks.h"
 #include "format/build.h"
-#include "format/marks.h"
 
 enum { MAX_BLOCK = 16 };
 
@@ -140,120 +140,6 @@ static void describe(const spmvx_arrays *a, spx_sparse *m)
 
 /* ---- from CSR ---- */
 
-typedef struct count_job {
-    const spx_sparse *csr;
-    int64_t br, bc;
-    spx_marks *marks; /* per thread: the block row (from 1) in which a block column came last */
-    int64_t *count;   /* blocks a block row */
-} count_job;
-
-/* Where the entries from k on leave the block column of the first: those of one block mostly follow each
- * other. */
-static inline int64_t past_block(const int32_t *col, int64_t k, int64_t last, spx_divisor bc)
-{
-    const int64_t begin = spx_divide(col[k], bc) * bc.by;
-    do k++;
-    while (k < last && (uint64_t)(col[k] - begin) < (uint64_t)bc.by);
-    return k;
-}
-
-/* Block rows are dealt out in runs; marks of one thread serve all of its rows. */
-static void count_body(void *arg, int thread, int64_t begin, int64_t end)
-{
-    const count_job *j = arg;
-    const int32_t *col = spx_data(j->csr, SPX_COL);
-    const spx_divisor bc = spx_divisor_of(j->bc);
-    spx_marks *marks = &j->marks[thread];
-    for (int64_t R = begin; R < end; R++) {
-        const int64_t first = spx_ptr_at(j->csr, R * j->br);
-        const int64_t last = spx_ptr_at(j->csr, spx_min((R + 1) * j->br, j->csr->nrows));
-        int64_t n = 0;
-        for (int64_t k = first; k < last; k = past_block(col, k, last, bc)) {
-            int32_t *mark = spx_mark(marks, spx_divide(col[k], bc));
-            n += *mark != R + 1;
-            *mark = (int32_t)(R + 1);
-        }
-        spx_marks_empty_table(marks);
-        j->count[R] = n;
-    }
-}
-
-/* The entries of the fullest block row. */
-static int64_t fullest(const spx_sparse *csr, int64_t br)
-{
-    int64_t most = 0;
-    for (int64_t r = 0; r < csr->nrows; r += br)
-        most = spx_max(most, spx_ptr_at(csr, spx_min(r + br, csr->nrows)) - spx_ptr_at(csr, r));
-    return most;
-}
-
-/* Marks of block columns for each thread; *marks ends by drop_marks. */
-static spmvx_status make_marks(const spmvx_context *ctx, const spx_sparse *csr, int64_t br, int64_t bc,
-                               int threads, spx_marks **marks)
-{
-    const int64_t most = fullest(csr, br), columns = spx_ceil_div(csr->ncols, bc);
-    SPX_TRY(spx_calloc(ctx, (size_t)threads * sizeof **marks, "marks of the block columns", marks));
-    spmvx_status s = SPMVX_OK;
-    for (int t = 0; t < threads && s == SPMVX_OK; t++)
-        s = spx_marks_new(ctx, columns + 1, spx_min(most, columns), &(*marks)[t]);
-    return s;
-}
-
-static void drop_marks(const spmvx_context *ctx, int threads, spx_marks *marks)
-{
-    for (int t = 0; marks && t < threads; t++) spx_marks_drop(ctx, &marks[t]);
-    spx_free(ctx, marks);
-}
-
-/* Blocks a block row, in count[0 ...]; the caller frees it. */
-static spmvx_status count_blocks(const spmvx_context *ctx, const spx_sparse *csr, int64_t br, int64_t bc,
-                                 int64_t **count, int64_t *blocks)
-{
-    const int64_t rows = spx_ceil_div(csr->nrows, br);
-    const int threads = spx_threads_for(ctx->threads, csr->nnz);
-    count_job j = { .csr = csr, .br = br, .bc = bc };
-    SPX_TRY(spx_alloc(ctx, spx_bytes(rows + 1, sizeof *j.count), "counts of blocks", &j.count));
-    const spmvx_status s = make_marks(ctx, csr, br, bc, threads, &j.marks);
-    if (s == SPMVX_OK) spx_parallel(threads, rows, count_body, &j);
-    drop_marks(ctx, threads, j.marks);
-    if (s != SPMVX_OK) {
-        spx_free(ctx, j.count);
-        return s;
-    }
-    *blocks = 0;
-    for (int64_t R = 0; R < rows; R++) *blocks += j.count[R];
-    *count = j.count;
-    return SPMVX_OK;
-}
-
-/* Rows of a window: 2, 3, 4, 5, 6 and 8 divide it; entries looked at, about; and of a block row at most. */
-enum { WINDOW = 120, SAMPLE = 1 << 14, MOST_SAMPLED = 4096 };
-
-/* Blocks and entries in windows of rows spread evenly over the matrix, all of it when it is small. */
-static void sample_blocks(const spx_sparse *csr, int64_t br, int64_t bc, spx_marks *marks, int64_t *blocks,
-                          int64_t *entries)
-{
-    const int32_t *col = spx_data(csr, SPX_COL);
-    const int64_t windows = spx_ceil_div(csr->nrows, WINDOW), step = spx_max(1, csr->nnz / SAMPLE);
-    int32_t stamp = 0;
-    *blocks = *entries = 0;
-    for (int64_t w = 0; w < windows; w += step) {
-        const int64_t last = spx_min((w + 1) * WINDOW, csr->nrows);
-        for (int64_t r = w * WINDOW; r < last; r += br) {
-            const int64_t from = spx_ptr_at(csr, r);
-            const int64_t to = spx_min(spx_ptr_at(csr, spx_min(r + br, last)), from + MOST_SAMPLED);
-            stamp++;
-            for (int64_t k = from; k < to; k++) {
-                int32_t *mark = spx_mark(marks, col[k] / bc);
-                *blocks += *mark != stamp;
-                *mark = stamp;
-            }
-            spx_marks_empty_table(marks);
-            *entries += to - from;
-        }
-    }
-}
-
 /* A block size that was not asked for: the other side's, or the square that takes the fewest bytes. */
 static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
                          const spx_layout *asked, spx_look *out)
@@ -271,10 +157,7 @@ static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const 
         const int64_t br = side ? out->layout.block_rows : sizes[i],
                       bc = side ? out->layout.block_cols : sizes[i];
         int64_t blocks, entries;
-        spx_marks marks;
-        SPX_TRY(spx_marks_new(ctx, spx_ceil_div(csr->ncols, bc) + 1, MOST_SAMPLED, &marks));
-        sample_blocks(csr, br, bc, &marks, &blocks, &entries);
-        spx_marks_drop(ctx, &marks);
+        SPX_TRY(spx_sample_blocks(ctx, csr, br, bc, &blocks, &entries));
         const double scale = entries ? (double)csr->nnz / (double)entries : 0.0;
         const double places = scale * (double)blocks * (double)(br * bc);
         const double bytes = scale * (double)blocks * 4.0 + places * (double)each;
@@ -329,7 +212,8 @@ static void place_blocks(const fill_job *j, int64_t R, spx_divisor bc, spx_marks
     int32_t *out = (int32_t *)a->slot[SPX_COL]->data + spx_ptr_at(a, R);
     const int64_t last = spx_ptr_at(csr, spx_min((R + 1) * a->layout.block_rows, a->nrows));
     int32_t n = 0;
-    for (int64_t k = spx_ptr_at(csr, R * a->layout.block_rows); k < last; k = past_block(col, k, last, bc)) {
+    for (int64_t k = spx_ptr_at(csr, R * a->layout.block_rows); k < last;
+         k = spx_block_end(col, k, last, bc)) {
         const int64_t C = spx_divide(col[k], bc);
         int32_t *mark = spx_mark(marks, C);
         if (*mark) continue;
@@ -363,7 +247,7 @@ static int64_t fill_row(const fill_job *j, int64_t R, int64_t i, spx_divisor bc,
         const int64_t C = spx_divide(col[k], bc), to = i * bc.by - C * bc.by;
         const int64_t b = spx_ptr_at(a, R) + *spx_mark(marks, C) - 1;
         uint64_t *bits = (uint64_t *)a->slot[SPX_BITS]->data + b * words(a);
-        next = past_block(col, k, last, bc);
+        next = spx_block_end(col, k, last, bc);
         for (int64_t e = k; once && e < next; e++) {
             spx_value_copy(val, b * size + to + col[e], val_in, e, each);
             bits[(to + col[e]) / 64] |= 1ull << (to + col[e]) % 64;
@@ -414,9 +298,9 @@ static spmvx_status fill(const spmvx_context *ctx, const spx_sparse *csr, spx_sp
     const int threads = spx_threads_for(ctx->threads, csr->nnz);
     fill_job j = { .csr = csr, .bsr = a };
     const spmvx_status s =
-        make_marks(ctx, csr, a->layout.block_rows, a->layout.block_cols, threads, &j.marks);
+        spx_block_marks_new(ctx, csr, a->layout.block_rows, a->layout.block_cols, threads, &j.marks);
     if (s == SPMVX_OK) spx_parallel(threads, block_rows_of(a), fill_body, &j);
-    drop_marks(ctx, threads, j.marks);
+    spx_block_marks_drop(ctx, threads, j.marks);
     if (s != SPMVX_OK) return s;
     a->nnz = j.distinct;
     if (a->nnz == j.inside) {
@@ -434,7 +318,7 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
     if (!chosen.layout.block_rows || !chosen.layout.block_cols)
         SPX_TRY(look(ctx, csr, NULL, &build->layout, &chosen));
     const int64_t br = chosen.layout.block_rows, bc = chosen.layout.block_cols;
-    SPX_TRY(count_blocks(ctx, csr, br, bc, &count, &blocks));
+    SPX_TRY(spx_count_blocks(ctx, csr, br, bc, &count, &blocks));
     spx_sparse a = { .format = SPMVX_BSR,
                      .val_type = csr->val_type,
                      .nrows = csr->nrows,
@@ -558,7 +442,6 @@ static const spx_layout_key layout[] = {
 const spx_format spx_format_bsr = {
     .format = SPMVX_BSR,
     .place = SPMVX_HOST,
-    .name = "BSR",
     .layout = layout,
     .opaque_values = true,
     .pointers = pointers,

@@ -215,7 +215,6 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 const spx_format spx_format_coo = {
     .format = SPMVX_COO,
     .place = SPMVX_HOST,
-    .name = "COO",
     .opaque_values = true,
     .measure = measure,
     .check = check,

@@ -147,7 +147,6 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 const spx_format spx_format_csc = {
     .format = SPMVX_CSC,
     .place = SPMVX_HOST,
-    .name = "CSC",
     .opaque_values = true,
     .pointers = pointers,
     .measure = measure,

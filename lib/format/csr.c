@@ -50,7 +50,6 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 const spx_format spx_format_csr = {
     .format = SPMVX_CSR,
     .place = SPMVX_HOST,
-    .name = "CSR",
     .opaque_values = true,
     .pointers = pointers,
     .measure = measure,

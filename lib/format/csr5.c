@@ -228,7 +228,6 @@ static const spx_layout_key layout[] = {
 const spx_format spx_format_csr5 = {
     .format = SPMVX_CSR5,
     .place = SPMVX_HOST,
-    .name = "CSR5",
     .layout = layout,
     .opaque_values = true,
     .view = view,

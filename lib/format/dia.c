@@ -348,7 +348,6 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 const spx_format spx_format_dia = {
     .format = SPMVX_DIA,
     .place = SPMVX_HOST,
-    .name = "DIA",
     .opaque_values = true,
     .measure = measure,
     .check = check,

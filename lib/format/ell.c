@@ -253,7 +253,6 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 const spx_format spx_format_ell = {
     .format = SPMVX_ELL,
     .place = SPMVX_HOST,
-    .name = "ELL",
     .opaque_values = true,
     .measure = measure,
     .check = check,
@@ -268,7 +267,6 @@ const spx_format spx_format_ell = {
 const spx_format spx_format_hyb = {
     .format = SPMVX_HYB,
     .place = SPMVX_HOST,
-    .name = "HYB",
     .opaque_values = true,
     .view = view,
     .setup_ns = hyb_setup_ns,

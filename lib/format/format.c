@@ -20,13 +20,14 @@ spmvx_status spx_layout_check(const spmvx_context *ctx, const spx_format *f, con
         if (!v || (v >= k->low && v <= k->high && !(k->step && v % k->step))) continue;
         const spmvx_status s = v < 1 ? SPMVX_ERR_ARGUMENT : SPMVX_ERR_UNSUPPORTED;
         if (k->low == k->high)
-            return spx_fail(ctx, s, "%s%s is %" PRId64 "; %s takes %" PRId64, what, k->key, v, f->name,
-                            k->low);
+            return spx_fail(ctx, s, "%s%s is %" PRId64 "; %s takes %" PRId64, what, k->key, v,
+                            spx_format_name(f->format), k->low);
         if (k->step)
             return spx_fail(ctx, s, "%s%s is %" PRId64 "; %s takes multiples of %" PRId64 " on %s", what,
-                            k->key, v, f->name, k->step, f->place == SPMVX_CUDA ? "CUDA" : "the host");
+                            k->key, v, spx_format_name(f->format), k->step,
+                            f->place == SPMVX_CUDA ? "CUDA" : "the host");
         return spx_fail(ctx, s, "%s%s is %" PRId64 "; %s takes %" PRId64 " to %" PRId64, what, k->key, v,
-                        f->name, k->low, k->high);
+                        spx_format_name(f->format), k->low, k->high);
     }
     return SPMVX_OK;
 }

@@ -34,7 +34,6 @@ typedef struct spx_build {
 typedef struct spx_format {
     spmvx_format format;
     spmvx_place place;
-    const char *name;
     const spx_layout_key *layout; /* what the format leaves open; NULL: nothing */
     bool opaque_values;           /* values are moved as they are; other formats cannot be updated */
 

@@ -24,6 +24,7 @@
 
 #include "core/packed.h"
 #include "format/build.h"
+#include "format/packed_to_csr.h"
 
 enum { LANES = SPX_PACKED_LANES, PIECE = SPX_PACKED_PIECE, PADDING = SPX_PACKED_PADDING };
 enum { STEP = 32 }; /* slices of a chunk of work */
@@ -376,8 +377,9 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
 /* ---- what it would hold: slices in a sample spread over the matrix ---- */
 
 typedef struct sample {
-    double slices, steps, bytes, longest,
-        diagonal; /* steps of all slices; as if rows were padded; in diagonal ones */
+    double steps, bytes; /* of all slices, and of their streams */
+    double longest;      /* steps, as if rows were padded */
+    double diagonal;     /* steps of slices of diagonals */
 } sample;
 
 static void add_slice(const builder *b, int64_t s, sample *sum)
@@ -446,107 +448,6 @@ static double setup_ns(const spx_features *f, const spx_look *l)
     return (5.0 * (double)l->stored + 20.0 * (double)f->nrows) / f->threads;
 }
 
-/* ---- back to CSR ---- */
-
-typedef struct unfill_job {
-    const spx_sparse *a;
-    spx_sparse *csr;
-    bool write;
-} unfill_job;
-
-typedef struct place {
-    int64_t row, begin; /* -1: none; where the lane's piece begins in its row */
-    bool last;          /* the piece ends the row */
-} place;
-
-static place place_of(const spx_sparse *a, int64_t lane)
-{
-    const int32_t *row = spx_data(a, SPX_ROW), *cut = spx_data(a, SPX_LIST);
-    const int64_t *first = spx_data(a, SPX_LIST_PTR);
-    if (!row) return (place){ lane < a->nrows ? lane : -1, 0, true };
-    if (row[lane] >= -1) return (place){ row[lane], 0, true };
-    const int64_t part = -2 - (int64_t)row[lane];
-    int64_t low = 0, high = (int64_t)(a->slot[SPX_LIST]->bytes / sizeof *cut);
-    while (low + 1 < high) {
-        const int64_t mid = low + (high - low) / 2;
-        if (first[mid] <= part) low = mid;
-        else high = mid;
-    }
-    return (place){ cut[low], (part - first[low]) * a->width, part + 1 == first[low + 1] };
-}
-
-/* The column of a lane at a step, or -1. */
-static int64_t column(const spx_sparse *a, bool diagonal, int64_t step, int64_t lane,
-                      const unsigned char *stream)
-{
-    const int64_t base = ((const int32_t *)spx_data(a, SPX_DESC))[step];
-    uint32_t mask;
-    int32_t wide;
-    uint16_t narrow;
-    if (diagonal) {
-        memcpy(&mask, stream, sizeof mask);
-        return mask >> lane & 1 ? base + lane : -1;
-    }
-    if (base < 0) {
-        memcpy(&wide, stream + lane * (int64_t)sizeof wide, sizeof wide);
-        return wide;
-    }
-    memcpy(&narrow, stream + lane * (int64_t)sizeof narrow, sizeof narrow);
-    return narrow == PADDING ? -1 : base + narrow;
-}
-
-/* Writes a slice's entries to their rows; or, before there are row pointers, the rows' lengths. */
-static void unfill_slice(const unfill_job *j, int64_t s)
-{
-    const spx_sparse *a = j->a;
-    const int64_t tile = ((const int64_t *)spx_data(a, SPX_TILE))[s];
-    const int32_t *base = spx_data(a, SPX_DESC);
-    const bool diagonal = spx_packed_diagonal(tile);
-    const size_t each = spx_type_bytes(a->val_type);
-    place lane[LANES];
-    int64_t to[LANES];
-    for (int64_t i = 0; i < LANES; i++) {
-        lane[i] = place_of(a, s * LANES + i);
-        to[i] = lane[i].begin + (j->write && lane[i].row >= 0 ? spx_ptr_at(j->csr, lane[i].row) : 0);
-    }
-    const unsigned char *stream = (const unsigned char *)spx_data(a, SPX_COL) + spx_packed_stream(tile);
-    for (int64_t step = spx_ptr_at(a, s); step < spx_ptr_at(a, s + 1); step++) {
-        for (int64_t i = 0; i < LANES; i++) {
-            const int64_t c = column(a, diagonal, step, i, stream);
-            if (c < 0) continue;
-            if (j->write) {
-                ((int32_t *)j->csr->slot[SPX_COL]->data)[to[i]] = (int32_t)c;
-                spx_value_copy(j->csr->slot[SPX_VAL]->data, to[i], spx_data(a, SPX_VAL), step * LANES + i,
-                               each);
-            }
-            to[i]++;
-        }
-        stream += spx_packed_step_bytes(diagonal, base[step]);
-    }
-    for (int64_t i = 0; !j->write && i < LANES; i++)
-        if (lane[i].row >= 0 && lane[i].last)
-            spx_index_put(j->csr->slot[SPX_PTR]->data, j->csr->ptr_type, lane[i].row + 1, to[i]);
-}
-
-static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
-{
-    (void)thread;
-    for (int64_t s = begin; s < end; s++) unfill_slice(arg, s);
-}
-
-static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
-{
-    const int64_t slices = spx_packed_slices(a);
-    const int threads = spx_threads_for(ctx->threads, a->stored);
-    SPX_TRY(spx_csr_new(ctx, a, a->nnz, csr));
-    unfill_job j = { a, csr, false };
-    spx_parallel(threads, slices, unfill_body, &j);
-    spx_running_sum(csr->slot[SPX_PTR]->data, csr->ptr_type, a->nrows);
-    j.write = true;
-    spx_parallel(threads, slices, unfill_body, &j);
-    return SPMVX_OK;
-}
-
 static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
     (void)a, (void)v;
@@ -563,12 +464,11 @@ static const spx_layout_key layout[] = {
 const spx_format spx_format_packed = {
     .format = SPMVX_PACKED,
     .place = SPMVX_HOST,
-    .name = "PACKED",
     .layout = layout,
     .opaque_values = true,
     .view = view,
     .look = look,
     .setup_ns = setup_ns,
     .from_csr = from_csr,
-    .to_csr = to_csr,
+    .to_csr = spx_packed_to_csr,
 };

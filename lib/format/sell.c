@@ -372,7 +372,6 @@ static const spx_layout_key layout[] = {
 const spx_format spx_format_sell = {
     .format = SPMVX_SELL,
     .place = SPMVX_HOST,
-    .name = "SELL",
     .layout = layout,
     .opaque_values = true,
     .pointers = pointers,

@@ -58,11 +58,13 @@ static void order_row(const builder *b, int64_t r, uint64_t *key)
 {
     const int32_t *col = spx_data(b->csr, SPX_COL);
     const int64_t first = spx_ptr_at(b->csr, r), n = spx_row_length(b->csr, r);
-    /* 2^24 tiles are more than there can be */
+    /* The tile above, the place in the row below: 2^31 columns in the narrowest tiles are 2^25 tiles. */
+    enum { PLACE_BITS = 39 };
     for (int64_t i = 0; i < n; i++)
-        key[i] = (uint64_t)spx_divide(col[first + i], b->width) << 40 | (uint64_t)i;
+        key[i] = (uint64_t)spx_divide(col[first + i], b->width) << PLACE_BITS | (uint64_t)i;
     qsort(key, (size_t)n, sizeof *key, by_key);
-    for (int64_t i = 0; i < n; i++) b->order[first + i] = first + (int64_t)(key[i] & ((1ull << 40) - 1));
+    for (int64_t i = 0; i < n; i++)
+        b->order[first + i] = first + (int64_t)(key[i] & ((1ull << PLACE_BITS) - 1));
 }
 
 static int64_t row_part(const builder *b, int64_t parts, int64_t i)
@@ -440,7 +442,6 @@ static const spx_layout_key layout[] = {
 const spx_format spx_format_tiled = {
     .format = SPMVX_TILED,
     .place = SPMVX_HOST,
-    .name = "TILED",
     .layout = layout,
     .opaque_values = true,
     .view = view,

@@ -71,7 +71,7 @@ void spx_partition_drop(spx_partition *);
 typedef struct spx_kernel spx_kernel;
 
 /* One multiplication: y = alpha*A*x + beta*y with alpha not 0. Kernels of MUL_MULTI take nvec columns, ldx
- * and ldy apart. */
+ * and ldy apart; those of MUL see nvec 1. */
 typedef struct spx_mul {
     spmvx_context *ctx;
     const spx_kernel *kernel;

@@ -22,7 +22,6 @@ typedef struct spx_product_kernel {
     uint32_t isa;
     uint32_t flags; /* SPMVX_KERNEL_DETERMINISTIC */
     const char *summary, *source;
-    const spx_param *params; /* or NULL */
     spmvx_status (*analyse)(const spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *);
     /* C has its row pointers, and room for columns and values. */
     spmvx_status (*fill)(const spmvx_context *, const spx_plan *, const spx_sparse *A, const spx_sparse *B,

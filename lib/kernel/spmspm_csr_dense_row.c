@@ -55,12 +55,12 @@ static void rows_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     const job *j = arg;
     const int64_t ncols = j->B->ncols;
-    const size_t each = spx_type_bytes(j->B->val_type);
     int32_t *mark = j->mark + (int64_t)thread * ncols;
     memset(mark, 0, (size_t)ncols * sizeof *mark);
     for (int64_t r = begin * ROWS; r < spx_min(end * ROWS, j->A->nrows); r++)
         if (!j->C) j->length[r] = count_row(j, r, mark);
-        else if (each == 8) fill_row_f64(j, r, mark, (double *)(void *)j->sum + (int64_t)thread * ncols);
+        else if (j->B->val_type == SPMVX_F64)
+            fill_row_f64(j, r, mark, (double *)(void *)j->sum + (int64_t)thread * ncols);
         else fill_row_f32(j, r, mark, (float *)(void *)j->sum + (int64_t)thread * ncols);
 }
 

@@ -271,6 +271,10 @@ static void specs(void **state)
             assert_string_equal(spec, again);
         }
     assert_true(spx_kernel_total() <= SPX_CANDIDATES);
+    for (int32_t i = 0; i < spx_format_total(); i++) {
+        assert_in_range(spx_format_at(i)->format, SPMVX_AUTO + 1, SPX_FORMATS - 1);
+        assert_non_null(spx_format_name(spx_format_at(i)->format));
+    }
 }
 
 int main(void)

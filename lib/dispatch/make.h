@@ -1,0 +1,29 @@
+/* One operator of a conversion: its kernel chosen by wisdom, by timing or by the model among those that fit,
+ * its format built, its kernel prepared. Which fit is asked before a format is built, by its builder, and
+ * once more of what was built; a candidate that cannot be built is dropped, and the next is taken. */
+#ifndef SPX_MAKE_H
+#define SPX_MAKE_H
+#include "dispatch/matrix.h"
+#include "dispatch/select.h"
+#include "dispatch/wisdom.h"
+
+typedef struct spx_conversion {
+    spmvx_context *ctx;
+    spx_request request;
+    int effort;
+    size_t max_bytes, used;       /* of the result; and what it holds already, */
+    const spx_operator *n;        /* which is this operator, while op T is made */
+    size_t of_transpose;          /* what op N leaves to op T, unless it is CSR, which takes least */
+    spx_wisdom_entry *learned[2]; /* the context's when all has gone well */
+} spx_conversion;
+
+/* Makes one operator from A, which may lie anywhere, and says in words why it is this one, in `reason` with
+ * room for SPX_REASON characters. */
+spmvx_status spx_make_operator(spx_conversion *, const spx_sparse *A, spmvx_op, spx_operator *out,
+                               char *reason);
+/* Is A in the format asked for already, in the layout asked for, so that its arrays can be shared? CSR is,
+ * when nothing but its arrays decides which kernel: a bare name leaves that to the model. */
+bool spx_is_kept(const spx_conversion *, const spx_sparse *A);
+/* Adds text to a reason, as far as there is room. */
+__attribute__((format(printf, 2, 3))) void spx_append(char *reason, const char *format, ...);
+#endif

@@ -1,0 +1,31 @@
+/* The br x bc blocks, aligned to multiples of their sizes, that have an entry of a CSR: how many they are, in
+ * each block row or about, by marks of the block columns that a block row has met.
+ * Source of the sample: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004. */
+#ifndef SPX_BLOCKS_H
+#define SPX_BLOCKS_H
+#include "core/sparse.h"
+#include "format/marks.h"
+
+/* Where the entries from k on leave the block column of the first: those of one block mostly follow each
+ * other. */
+static inline int64_t spx_block_end(const int32_t *col, int64_t k, int64_t last, spx_divisor bc)
+{
+    const int64_t begin = spx_divide(col[k], bc) * bc.by;
+    do k++;
+    while (k < last && (uint64_t)(col[k] - begin) < (uint64_t)bc.by);
+    return k;
+}
+
+/* Marks of block columns for each thread, for all block rows; they end by spx_block_marks_drop, also after a
+ * failure. */
+spmvx_status spx_block_marks_new(const spmvx_context *, const spx_sparse *csr, int64_t br, int64_t bc,
+                                 int threads, spx_marks **marks);
+void spx_block_marks_drop(const spmvx_context *, int threads, spx_marks *marks);
+
+/* Blocks of each block row, in (*count)[0 ...], which the caller frees, and of all. */
+spmvx_status spx_count_blocks(const spmvx_context *, const spx_sparse *csr, int64_t br, int64_t bc,
+                              int64_t **count, int64_t *blocks);
+/* Blocks and entries in windows of rows spread evenly over the matrix, all of it when it is small. */
+spmvx_status spx_sample_blocks(const spmvx_context *, const spx_sparse *csr, int64_t br, int64_t bc,
+                               int64_t *blocks, int64_t *entries);
+#endif

@@ -1,0 +1,107 @@
+/* PACKED back to CSR, exactly: pieces give their entries to the row that they were cut from, twice over the
+ * slices, once for the rows' lengths and once for the entries. The format is told in packed.c. */
+#include "format/packed_to_csr.h"
+
+#include <string.h>
+
+#include "core/packed.h"
+#include "format/build.h"
+
+typedef struct unfill_job {
+    const spx_sparse *a;
+    spx_sparse *csr;
+    bool write;
+} unfill_job;
+
+typedef struct place {
+    int64_t row, begin; /* -1: none; where the lane's piece begins in its row */
+    bool last;          /* the piece ends the row */
+} place;
+
+static place place_of(const spx_sparse *a, int64_t lane)
+{
+    const int32_t *row = spx_data(a, SPX_ROW), *cut = spx_data(a, SPX_LIST);
+    const int64_t *first = spx_data(a, SPX_LIST_PTR);
+    if (!row) return (place){ lane < a->nrows ? lane : -1, 0, true };
+    if (row[lane] >= -1) return (place){ row[lane], 0, true };
+    const int64_t part = -2 - (int64_t)row[lane];
+    int64_t low = 0, high = (int64_t)(a->slot[SPX_LIST]->bytes / sizeof *cut);
+    while (low + 1 < high) {
+        const int64_t mid = low + (high - low) / 2;
+        if (first[mid] <= part) low = mid;
+        else high = mid;
+    }
+    return (place){ cut[low], (part - first[low]) * a->width, part + 1 == first[low + 1] };
+}
+
+/* The column of a lane at a step, or -1. */
+static int64_t column(const spx_sparse *a, bool diagonal, int64_t step, int64_t lane,
+                      const unsigned char *stream)
+{
+    const int64_t base = ((const int32_t *)spx_data(a, SPX_DESC))[step];
+    uint32_t mask;
+    int32_t wide;
+    uint16_t narrow;
+    if (diagonal) {
+        memcpy(&mask, stream, sizeof mask);
+        return mask >> lane & 1 ? base + lane : -1;
+    }
+    if (base < 0) {
+        memcpy(&wide, stream + lane * (int64_t)sizeof wide, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, stream + lane * (int64_t)sizeof narrow, sizeof narrow);
+    return narrow == SPX_PACKED_PADDING ? -1 : base + narrow;
+}
+
+/* Writes a slice's entries to their rows; or, before there are row pointers, the rows' lengths. */
+static void unfill_slice(const unfill_job *j, int64_t s)
+{
+    const spx_sparse *a = j->a;
+    const int64_t tile = ((const int64_t *)spx_data(a, SPX_TILE))[s];
+    const int32_t *base = spx_data(a, SPX_DESC);
+    const bool diagonal = spx_packed_diagonal(tile);
+    const size_t each = spx_type_bytes(a->val_type);
+    place lane[SPX_PACKED_LANES];
+    int64_t to[SPX_PACKED_LANES];
+    for (int64_t i = 0; i < SPX_PACKED_LANES; i++) {
+        lane[i] = place_of(a, s * SPX_PACKED_LANES + i);
+        to[i] = lane[i].begin + (j->write && lane[i].row >= 0 ? spx_ptr_at(j->csr, lane[i].row) : 0);
+    }
+    const unsigned char *stream = (const unsigned char *)spx_data(a, SPX_COL) + spx_packed_stream(tile);
+    for (int64_t step = spx_ptr_at(a, s); step < spx_ptr_at(a, s + 1); step++) {
+        for (int64_t i = 0; i < SPX_PACKED_LANES; i++) {
+            const int64_t c = column(a, diagonal, step, i, stream);
+            if (c < 0) continue;
+            if (j->write) {
+                ((int32_t *)j->csr->slot[SPX_COL]->data)[to[i]] = (int32_t)c;
+                spx_value_copy(j->csr->slot[SPX_VAL]->data, to[i], spx_data(a, SPX_VAL),
+                               step * SPX_PACKED_LANES + i, each);
+            }
+            to[i]++;
+        }
+        stream += spx_packed_step_bytes(diagonal, base[step]);
+    }
+    for (int64_t i = 0; !j->write && i < SPX_PACKED_LANES; i++)
+        if (lane[i].row >= 0 && lane[i].last)
+            spx_index_put(j->csr->slot[SPX_PTR]->data, j->csr->ptr_type, lane[i].row + 1, to[i]);
+}
+
+static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    for (int64_t s = begin; s < end; s++) unfill_slice(arg, s);
+}
+
+spmvx_status spx_packed_to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
+{
+    const int64_t slices = spx_packed_slices(a);
+    const int threads = spx_threads_for(ctx->threads, a->stored);
+    SPX_TRY(spx_csr_new(ctx, a, a->nnz, csr));
+    unfill_job j = { a, csr, false };
+    spx_parallel(threads, slices, unfill_body, &j);
+    spx_running_sum(csr->slot[SPX_PTR]->data, csr->ptr_type, a->nrows);
+    j.write = true;
+    spx_parallel(threads, slices, unfill_body, &j);
+    return SPMVX_OK;
+}
