@@ -65,6 +65,11 @@ const char *put_file(const char *name, const void *bytes, size_t n)
     return path;
 }
 
+const char *put_text(const char *name, const char *content)
+{
+    return put_file(name, content, strlen(content));
+}
+
 unsigned char *get_file(const char *path, size_t *n)
 {
     FILE *f = fopen(path, "rb");
@@ -116,6 +121,12 @@ void add_fill(text *t, char c, size_t n)
     memset(fill, c, sizeof fill);
     for (; n > sizeof fill; n -= sizeof fill) add(t, fill, sizeof fill);
     add(t, fill, n);
+}
+
+void add_banner(text *t, const char *banner)
+{
+    t->n = 0;
+    add(t, banner, strlen(banner));
 }
 
 uint32_t crc32_of(const void *bytes, size_t n)
@@ -324,18 +335,23 @@ void dump(const spmvx_matrix *A, char out[1024])
     }
 }
 
-void check_reads(const char *path, const spmvx_read_options *o, const char *expected)
+void check_reads_as(const char *what, const char *path, const spmvx_read_options *o, const char *expected)
 {
     counter c = { 0 };
     spmvx_context *ctx = test_context(&c, 2);
     spmvx_matrix *A = NULL;
-    assert_ok(ctx, spmvx_matrix_read(ctx, path, o, &A));
+    if (spmvx_matrix_read(ctx, path, o, &A) != SPMVX_OK) fail_msg("%s: %s", what, spmvx_last_error(ctx));
     char got[1024];
     dump(A, got);
-    assert_string_equal(got, expected);
+    if (strcmp(got, expected)) fail_msg("%s: %s, not %s", what, got, expected);
     spmvx_matrix_destroy(A);
     spmvx_context_destroy(ctx);
     assert_int_equal(c.live, 0);
+}
+
+void check_reads(const char *path, const spmvx_read_options *o, const char *expected)
+{
+    check_reads_as(path, path, o, expected);
 }
 
 void check_refuses_with(const char *path, const spmvx_read_options *o, int32_t threads, spmvx_status status,
@@ -353,6 +369,62 @@ void check_refuses_with(const char *path, const spmvx_read_options *o, int32_t t
     assert_string_equal(spmvx_last_error(ctx), spmvx_last_error(NULL));
     assert_ptr_equal(A, untouched);
     assert_int_equal(c.live, before);
+    spmvx_context_destroy(ctx);
+    assert_int_equal(c.live, 0);
+}
+
+void check_refuses(const char *path, spmvx_status status, int line, const char *reason)
+{
+    check_refuses_with(path, NULL, 2, status, line, reason);
+}
+
+/* ---- progress ---- */
+
+typedef struct progress {
+    int calls, stop_at;
+    int32_t answer; /* of that call */
+    int64_t done, total;
+} progress;
+
+static int32_t on_progress(void *user, int64_t done, int64_t total)
+{
+    progress *p = user;
+    assert_true(done >= p->done);
+    assert_true(done <= total);
+    p->done = done;
+    p->total = total;
+    return ++p->calls == p->stop_at ? p->answer : 0;
+}
+
+void check_progress(const char *path, int32_t threads, int least_calls)
+{
+    size_t n;
+    free(get_file(path, &n));
+    counter c = { 0 };
+    spmvx_context *ctx = test_context(&c, threads);
+    progress p = { 0 };
+    spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;
+    o.progress = on_progress;
+    o.user = &p;
+    spmvx_matrix *A = NULL;
+    assert_ok(ctx, spmvx_matrix_read(ctx, path, &o, &A));
+    spmvx_matrix_destroy(A);
+    assert_true(p.calls >= least_calls);
+    assert_int_equal(p.total, n);
+    assert_int_equal(p.done, n);
+    const long before = c.live; /* with the workspace of the first matrix */
+    char *const untouched = (char *)&c;
+    for (int stop = 1, calls = p.calls; stop <= calls; stop++) {
+        p = (progress){ .stop_at = stop, .answer = -7 };
+        A = (spmvx_matrix *)untouched;
+        assert_fails(SPMVX_ERR_CANCELLED, strrchr(path, '/') + 1, spmvx_matrix_read(ctx, path, &o, &A));
+        assert_int_equal(p.calls, stop);
+        assert_ptr_equal(A, untouched);
+        assert_int_equal(c.live, before);
+        p = (progress){ .stop_at = stop, .answer = 1 }; /* in a context of its own */
+        check_refuses_with(path, &o, threads, SPMVX_ERR_CANCELLED, 0, "callback stopped");
+        assert_int_equal(p.calls, stop);
+    }
     spmvx_context_destroy(ctx);
     assert_int_equal(c.live, 0);
 }

@@ -15,6 +15,7 @@ int count_files(bool remove_them);
 /* Valid until the next call. */
 const char *path_of(const char *name);
 const char *put_file(const char *name, const void *bytes, size_t n);
+const char *put_text(const char *name, const char *content);
 /* With a 0 behind the n bytes. */
 unsigned char *get_file(const char *path, size_t *n);
 void check_file(const char *path, const char *expected);
@@ -28,6 +29,8 @@ typedef struct text {
 void add(text *, const void *bytes, size_t n);
 __attribute__((format(printf, 2, 3))) void addf(text *, const char *format, ...);
 void add_fill(text *, char c, size_t n);
+/* The text begins anew. */
+void add_banner(text *, const char *banner);
 void add_le(text *, uint32_t v, int bytes);
 /* One gzip member of stored blocks. */
 void add_gzip(text *, const char *bytes, size_t n);
@@ -47,10 +50,16 @@ int64_t row_of(const spmvx_arrays *, int64_t k);
 /* The entries in the matrix's order, base 1 as in a file: "CSR 2x2: 1 1 0.5; 2 1 3;". */
 void dump(const spmvx_matrix *, char out[1024]);
 void check_reads(const char *path, const spmvx_read_options *, const char *expected);
+/* The same, with a name for what fails. */
+void check_reads_as(const char *what, const char *path, const spmvx_read_options *, const char *expected);
 /* Fails with the status and a message that holds the file's name, the line (0: none) and the reason;
  * changes nothing. */
 void check_refuses_with(const char *path, const spmvx_read_options *, int32_t threads, spmvx_status, int line,
                         const char *reason);
+/* By two threads, with default options. */
+void check_refuses(const char *path, spmvx_status, int line, const char *reason);
+/* Its progress grows to the file's size, in so many calls at least, and each of them can stop it. */
+void check_progress(const char *path, int32_t threads, int least_calls);
 
 /* ---- what memory it takes ---- */
 

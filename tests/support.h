@@ -48,6 +48,13 @@ void *test_down(spmvx_context *, const void *there, size_t bytes);
             fail_msg("%s says '%s', without '%s'", #call, spmvx_last_error(NULL), text);               \
     } while (0)
 
+/* A test between the file's own setup and teardown. */
+#define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
+
+/* What a call must leave where it fails: an address that is of nothing. */
+extern char not_written;
+#define NOT_WRITTEN ((void *)&not_written)
+
 /* The folder of data files (an argument of the environment, TEST_DATA). */
 const char *test_data(const char *name, char out[512]);
 #endif

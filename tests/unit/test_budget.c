@@ -280,14 +280,9 @@ static void specs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(counting, setup, teardown),
-        cmocka_unit_test_setup_teardown(limits, setup, teardown),
-        cmocka_unit_test_setup_teardown(memory_is_not_a_limit, setup, teardown),
-        cmocka_unit_test_setup_teardown(nesting, setup, teardown),
-        cmocka_unit_test_setup_teardown(suspension, setup, teardown),
-        cmocka_unit_test_setup_teardown(blocks_that_live_longer, setup, teardown),
-        cmocka_unit_test_setup_teardown(memory_of_others, setup, teardown),
-        cmocka_unit_test_setup_teardown(specs, setup, teardown),
+        TEST(counting),         TEST(limits),     TEST(memory_is_not_a_limit),
+        TEST(nesting),          TEST(suspension), TEST(blocks_that_live_longer),
+        TEST(memory_of_others), TEST(specs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

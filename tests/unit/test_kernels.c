@@ -290,8 +290,6 @@ static void test_disable_nothing(void **state)
     check_masked(f, "avx,sel,selling,AVX2,csr", NULL, 0);
 }
 
-#define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

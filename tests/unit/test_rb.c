@@ -14,16 +14,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static const char *put_text(const char *name, const char *content)
-{
-    return put_file(name, content, strlen(content));
-}
-
-static void check_refuses(const char *path, spmvx_status status, int line, const char *reason)
-{
-    check_refuses_with(path, NULL, 2, status, line, reason);
-}
-
 /* ---- good files ---- */
 
 static const struct {
@@ -108,17 +98,8 @@ static const struct {
 static void test_good(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(good); i++) {
-        char got[1024] = "";
-        spmvx_context *ctx = test_context(NULL, 2);
-        spmvx_matrix *A = NULL;
-        if (spmvx_matrix_read(ctx, put_text("a.rb", good[i].text), NULL, &A) != SPMVX_OK)
-            fail_msg("%s: %s", good[i].name, spmvx_last_error(ctx));
-        dump(A, got);
-        if (strcmp(got, good[i].expected)) fail_msg("%s: %s, not %s", good[i].name, got, good[i].expected);
-        spmvx_matrix_destroy(A);
-        spmvx_context_destroy(ctx);
-    }
+    for (size_t i = 0; i < COUNT(good); i++)
+        check_reads_as(good[i].name, put_text("a.rb", good[i].text), NULL, good[i].expected);
 }
 
 static void test_single_precision(void **state)
@@ -325,43 +306,11 @@ static void test_large(void **state)
     free(t.bytes);
 }
 
-typedef struct calls {
-    int count, stop_at;
-    int64_t done, total;
-} calls;
-
-static int32_t count_calls(void *user, int64_t done, int64_t total)
-{
-    calls *c = user;
-    assert_true(done >= c->done && (total < 0 || done <= total));
-    c->done = done;
-    c->total = total;
-    return ++c->count == c->stop_at;
-}
-
 static void test_progress(void **state)
 {
     (void)state;
     text t = large_text(ENTRIES / 16);
-    const char *path = put_file("large.rb", t.bytes, t.n);
-    calls c = { 0 };
-    spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;
-    o.progress = count_calls;
-    o.user = &c;
-    spmvx_context *ctx = test_context(NULL, 1);
-    spmvx_matrix *A = NULL;
-    assert_ok(ctx, spmvx_matrix_read(ctx, path, &o, &A));
-    spmvx_matrix_destroy(A);
-    spmvx_context_destroy(ctx);
-    assert_true(c.count > 2);
-    assert_int_equal(c.done, (int64_t)t.n);
-    assert_int_equal(c.total, (int64_t)t.n);
-    const int all = c.count;
-    for (int stop = 1; stop <= all; stop++) {
-        c = (calls){ .stop_at = stop };
-        check_refuses_with(path, &o, 1, SPMVX_ERR_CANCELLED, 0, "callback stopped");
-        assert_int_equal(c.count, stop);
-    }
+    check_progress(put_file("large.rb", t.bytes, t.n), 1, 3);
     free(t.bytes);
 }
 

@@ -8,16 +8,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static const char *put_text(const char *name, const char *content)
-{
-    return put_file(name, content, strlen(content));
-}
-
-static void check_refuses(const char *path, spmvx_status status, int line, const char *reason)
-{
-    check_refuses_with(path, NULL, 2, status, line, reason);
-}
-
 /* ---- refused ---- */
 
 #define HEAD TITLE "3 1 1 1\nrua 3 3 4 0\n" RUA_FORMATS

@@ -20,22 +20,6 @@
 
 enum { LONGEST = 4 << 20 }; /* bytes of a line, with its end */
 
-static const char *put_text(const char *content)
-{
-    return put_file("a.mtx", content, strlen(content));
-}
-
-static void add_banner(text *t, const char *banner)
-{
-    t->n = 0;
-    add(t, banner, strlen(banner));
-}
-
-static void check_refuses(const char *path, spmvx_status status, int line, const char *reason)
-{
-    check_refuses_with(path, NULL, 2, status, line, reason);
-}
-
 /* ---- good files ---- */
 
 static const struct {
@@ -109,17 +93,8 @@ static const struct {
 static void test_good(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(good); i++) {
-        char got[1024] = "";
-        spmvx_context *ctx = test_context(NULL, 2);
-        spmvx_matrix *A = NULL;
-        if (spmvx_matrix_read(ctx, put_text(good[i].text), NULL, &A) != SPMVX_OK)
-            fail_msg("%s: %s", good[i].name, spmvx_last_error(ctx));
-        dump(A, got);
-        if (strcmp(got, good[i].expected)) fail_msg("%s: %s, not %s", good[i].name, got, good[i].expected);
-        spmvx_matrix_destroy(A);
-        spmvx_context_destroy(ctx);
-    }
+    for (size_t i = 0; i < COUNT(good); i++)
+        check_reads_as(good[i].name, put_text("a.mtx", good[i].text), NULL, good[i].expected);
 }
 
 static void test_single_precision(void **state)
@@ -127,13 +102,13 @@ static void test_single_precision(void **state)
     (void)state;
     spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;
     o.val_type = SPMVX_F32;
-    check_reads(put_text(REAL "1 2 4\n1 1 0.5\n1 2 -0\n1 1 1e39\n1 2 1e-46\n"), &o,
+    check_reads(put_text("a.mtx", REAL "1 2 4\n1 1 0.5\n1 2 -0\n1 1 1e39\n1 2 1e-46\n"), &o,
                 "CSR 1x2: 1 1 0.5; 1 2 -0; 1 1 inf; 1 2 0;");
-    check_reads(put_text(SKEW "2 2 1\n2 1 0.1\n"), &o,
+    check_reads(put_text("a.mtx", SKEW "2 2 1\n2 1 0.1\n"), &o,
                 "CSR 2x2: 1 2 -0.10000000149011612; 2 1 0.10000000149011612;");
-    check_reads(put_text(REAL "9000 1 1\n3 1 16777217\n"), &o, "COO 9000x1: 3 1 16777216;");
+    check_reads(put_text("a.mtx", REAL "9000 1 1\n3 1 16777217\n"), &o, "COO 9000x1: 3 1 16777216;");
     o.val_type = 0;
-    check_reads(put_text(REAL "1 1 1\n1 1 0.1\n"), &o, "CSR 1x1: 1 1 0.10000000000000001;");
+    check_reads(put_text("a.mtx", REAL "1 1 1\n1 1 0.1\n"), &o, "CSR 1x1: 1 1 0.10000000000000001;");
 }
 
 /* ---- refused ---- */
@@ -248,7 +223,8 @@ static void test_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(refused); i++) {
-        check_refuses(put_text(refused[i].text), refused[i].status, refused[i].line, refused[i].reason);
+        check_refuses(put_text("a.mtx", refused[i].text), refused[i].status, refused[i].line,
+                      refused[i].reason);
     }
 }
 
@@ -257,16 +233,17 @@ static void test_refused(void **state)
 static void test_arrays(void **state)
 {
     (void)state;
-    check_reads(put_text(ARRAY "general\n2 3\n1\n2\n0\n4\n-0.0\n6\n"), NULL,
+    check_reads(put_text("a.mtx", ARRAY "general\n2 3\n1\n2\n0\n4\n-0.0\n6\n"), NULL,
                 "CSR 2x3: 1 1 1; 2 1 2; 2 2 4; 2 3 6;");
-    check_reads(put_text("%%MatrixMarket matrix array integer general\n% c\n\n3 1\n7\n\n% x\n 0 \n9"), NULL,
-                "CSR 3x1: 1 1 7; 3 1 9;");
-    check_reads(put_text(ARRAY "symmetric\n3 3\n1\n2\n3\n4\n0\n6\n"), NULL,
+    check_reads(put_text("a.mtx",
+                         "%%MatrixMarket matrix array integer general\n% c\n\n3 1\n7\n\n% x\n 0 \n9"),
+                NULL, "CSR 3x1: 1 1 7; 3 1 9;");
+    check_reads(put_text("a.mtx", ARRAY "symmetric\n3 3\n1\n2\n3\n4\n0\n6\n"), NULL,
                 "CSR 3x3: 1 1 1; 1 2 2; 1 3 3; 2 1 2; 2 2 4; 3 1 3; 3 3 6;");
-    check_reads(put_text(ARRAY "skew-symmetric\n3 3\n2\n3\n5\n"), NULL,
+    check_reads(put_text("a.mtx", ARRAY "skew-symmetric\n3 3\n2\n3\n5\n"), NULL,
                 "CSR 3x3: 1 2 -2; 1 3 -3; 2 1 2; 2 3 -5; 3 1 3; 3 2 5;");
-    check_reads(put_text(ARRAY "general\n0 5\n"), NULL, "CSR 0x5:");
-    check_reads(put_text(ARRAY "skew-symmetric\n1 1\n"), NULL, "CSR 1x1:");
+    check_reads(put_text("a.mtx", ARRAY "general\n0 5\n"), NULL, "CSR 0x5:");
+    check_reads(put_text("a.mtx", ARRAY "skew-symmetric\n1 1\n"), NULL, "CSR 1x1:");
 }
 
 static void test_nul_bytes(void **state)
@@ -292,10 +269,10 @@ static void test_paths(void **state)
     check_refuses(path_of("missing.mtx"), SPMVX_ERR_IO, 0, strerror(ENOENT));
     check_refuses(path_of("missing/a.mtx"), SPMVX_ERR_IO, 0, strerror(ENOENT));
     check_refuses(folder, SPMVX_ERR_IO, 0, strerror(EISDIR));
-    put_text(REAL "1 1 0\n");
+    put_text("a.mtx", REAL "1 1 0\n");
     check_refuses(path_of("a.mtx/b.mtx"), SPMVX_ERR_IO, 0, strerror(ENOTDIR));
     if (geteuid() == 0) return;
-    const char *path = put_text(REAL "1 1 0\n");
+    const char *path = put_text("a.mtx", REAL "1 1 0\n");
     assert_int_equal(chmod(path, 0), 0);
     check_refuses(path, SPMVX_ERR_IO, 0, strerror(EACCES));
     chmod(path, 0600);
@@ -305,7 +282,7 @@ static void test_paths(void **state)
 static void test_long_path(void **state)
 {
     (void)state;
-    put_text(REAL "1 1 1\n1 1 x\n");
+    put_text("a.mtx", REAL "1 1 1\n1 1 x\n");
     text path = { 0 };
     addf(&path, "%s", folder);
     for (int i = 0; i < 400; i++) add(&path, "/.", 2);
@@ -332,7 +309,7 @@ static void test_lying_header(void **state)
     };
     for (size_t i = 0; i < COUNT(texts); i++) {
         size_t peak;
-        assert_int_equal(read_metered(put_text(texts[i]), 2, 0, &peak), SPMVX_ERR_FILE);
+        assert_int_equal(read_metered(put_text("a.mtx", texts[i]), 2, 0, &peak), SPMVX_ERR_FILE);
         assert_true(peak < 10000000);
         assert_non_null(strstr(spmvx_last_error(NULL), "entries announced"));
     }
@@ -376,13 +353,14 @@ static void test_locales(void **state)
     for (size_t i = 0; i < COUNT(locales); i++) {
         if (!setlocale(LC_ALL, locales[i])) continue;
         found++;
-        check_reads(put_text(REAL "1 2 2\n1 1 1.5\n1 2 -2.5e-1\n"), NULL,
+        check_reads(put_text("a.mtx", REAL "1 2 2\n1 1 1.5\n1 2 -2.5e-1\n"), NULL,
                     localeconv()->decimal_point[0] == ',' ? "CSR 1x2: 1 1 1,5; 1 2 -0,25;"
                                                           : "CSR 1x2: 1 1 1.5; 1 2 -0.25;");
-        check_reads(put_text("%%MATRIXMARKET MATRIX COORDINATE INTEGER SYMMETRIC\n1 1 1\n1 1 1\n"), NULL,
-                    "CSR 1x1: 1 1 1;");
-        check_reads(put_text(REAL "1 1 2\n1 1 INF\n1 1 -INFINITY\n"), NULL, "CSR 1x1: 1 1 inf; 1 1 -inf;");
-        check_refuses(put_text(REAL "1 1 1\n1 1 1,5\n"), SPMVX_ERR_FILE, 3, "'1,5'");
+        check_reads(put_text("a.mtx", "%%MATRIXMARKET MATRIX COORDINATE INTEGER SYMMETRIC\n1 1 1\n1 1 1\n"),
+                    NULL, "CSR 1x1: 1 1 1;");
+        check_reads(put_text("a.mtx", REAL "1 1 2\n1 1 INF\n1 1 -INFINITY\n"), NULL,
+                    "CSR 1x1: 1 1 inf; 1 1 -inf;");
+        check_refuses(put_text("a.mtx", REAL "1 1 1\n1 1 1,5\n"), SPMVX_ERR_FILE, 3, "'1,5'");
     }
     setlocale(LC_ALL, "C");
     if (!found) skip();

@@ -14,11 +14,6 @@
 #define SYMMETRIC "%%MatrixMarket matrix coordinate real symmetric\n"
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static void check_refuses(const char *path, spmvx_status status, int line, const char *reason)
-{
-    check_refuses_with(path, NULL, 2, status, line, reason);
-}
-
 static const char small[] = SYMMETRIC "3 3 3\n3 1 2\n2 2 5\n3 2 -1\n",
                   small_dump[] = "CSR 3x3: 1 3 2; 2 2 5; 2 3 -1; 3 1 2; 3 2 -1;";
 

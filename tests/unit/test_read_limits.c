@@ -14,11 +14,6 @@ enum { NPZ_HOLDS = 1 << 20, ZSTD_HOLDS = 3 << 20 }; /* counted beside what the a
 
 /* ---- files ---- */
 
-static const char *put_text(const char *name, const char *content)
-{
-    return put_file(name, content, strlen(content));
-}
-
 /* Entries of a matrix of 500 rows, row by row or the other way round. */
 static const char *put_entries(const char *name, const char *kind, bool sorted, bool zipped)
 {

@@ -1,8 +1,6 @@
 /* What memory a reading takes: within any limit, also of large files and of those that unpack to much, and
  * without a leak where it runs out. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "archives.h"
@@ -11,17 +9,6 @@
 #define PATTERN "%%MatrixMarket matrix coordinate pattern general\n"
 #define SYMMETRIC "%%MatrixMarket matrix coordinate real symmetric\n"
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-static const char *put_text(const char *content)
-{
-    return put_file("a.mtx", content, strlen(content));
-}
-
-static void add_banner(text *t, const char *banner)
-{
-    t->n = 0;
-    add(t, banner, strlen(banner));
-}
 
 static void test_limit_message(void **state)
 {
@@ -109,7 +96,7 @@ static void test_bounded_threads(void **state)
 static void test_bounded_tightly(void **state)
 {
     (void)state;
-    const char *path = put_text(REAL "1 1 1\n1 1 1\n");
+    const char *path = put_text("a.mtx", REAL "1 1 1\n1 1 1\n");
     static const size_t limits[] = { 1, 1000, 50000, 65536, 100000, 130000, 150000, 200000 };
     for (size_t i = 0; i < COUNT(limits); i++) {
         size_t peak;

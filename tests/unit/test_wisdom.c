@@ -436,8 +436,6 @@ static void test_nul_inside(void **state)
     refuse(f, text, sizeof text - 1, "line 2");
 }
 
-#define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -461,14 +461,14 @@ static void import_that_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_kernel_is_learned_and_used, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_kernel_is_advised, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_does_not_fit_is_passed_over, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_may_fit_harms_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(requests_bind_advice, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_key_has_what_was_asked, setup, teardown),
-        cmocka_unit_test_setup_teardown(many_lines, setup, teardown),
-        cmocka_unit_test_setup_teardown(import_that_fails, setup, teardown),
+        TEST(every_kernel_is_learned_and_used),
+        TEST(every_kernel_is_advised),
+        TEST(what_does_not_fit_is_passed_over),
+        TEST(what_may_fit_harms_nothing),
+        TEST(requests_bind_advice),
+        TEST(the_key_has_what_was_asked),
+        TEST(many_lines),
+        TEST(import_that_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

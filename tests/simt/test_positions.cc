@@ -1,0 +1,156 @@
+/* The library's kernels at positions that come near 2^31. */
+#include "launching.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "device.cuh"
+#include "ptx.cuh"
+#include "reduce.cuh"
+#include "view.cuh"
+
+/* The library's kernels once more, to be called from kernels of this file: near_the_end below. */
+#define spx_cuda_mul_csr_vector spx_cuda_mul_csr_vector_again
+#define spx_cuda_mul_sell spx_cuda_mul_sell_again
+#define spx_cuda_mul_multi_csr_vector spx_cuda_mul_multi_csr_vector_again
+#define spx_cuda_mul_multi_sell spx_cuda_mul_multi_sell_again
+namespace csr_vector_file {
+#include "kernel/mul_csr_vector.cu"
+}
+namespace sell_file {
+#include "kernel/mul_sell.cu"
+}
+namespace multi_csr_vector_file {
+#include "kernel/mul_multi_csr_vector.cu"
+}
+namespace multi_sell_file {
+#include "kernel/mul_multi_sell.cu"
+}
+
+/* Arrays of the entries from `first` on, behind pointers that count from 0: `shift` is taken off within the
+ * kernel, after the emulator has looked at the pointers. What a kernel reads outside is AddressSanitizer's to
+ * see, or lies where nothing is mapped. */
+static constexpr int64_t END = INT32_MAX;
+
+template <class VIEW> __device__ VIEW shifted(VIEW A, int64_t shift)
+{
+    A.col -= shift;
+    A.val -= shift;
+    return A;
+}
+template <int LANES>
+__global__ void csr_vector_at(spx_csr<double, int> A, spx_vectors<double> v, int64_t shift)
+{
+    csr_vector_file::csr_vector<double, int, LANES, SPX_KEPT>(shifted(A, shift), v);
+}
+template <int LANES>
+__global__ void multi_csr_vector_at(spx_csr<double, int> A, spx_columns<double> v, int64_t shift)
+{
+    multi_csr_vector_file::multi_csr_vector<double, int, LANES>(shifted(A, shift), v);
+}
+template <int SLICE, bool SPLIT>
+__global__ void sell_at(spx_sell<double, int> A, spx_vectors<double> v, int log_split, int64_t shift)
+{
+    sell_file::sell<double, int, sell_file::shape<SLICE, SPLIT, SPX_PAST, 8>>(shifted(A, shift), v,
+                                                                              log_split);
+}
+__global__ void multi_sell_at(spx_sell<double, int> A, spx_columns<double> v, int64_t shift)
+{
+    multi_sell_file::multi_sell<double, int>(shifted(A, shift), v);
+}
+
+/* Rows, the last of which end at 2^31 - 1, with ones in column 0. */
+struct near_the_end {
+    explicit near_the_end(const std::vector<int> &lengths)
+        : nrows(static_cast<int>(lengths.size())),
+          entries(std::accumulate(lengths.begin(), lengths.end(), 0)), shift(END - entries),
+          wanted(lengths.begin(), lengths.end()), ptr(pointers(lengths)),
+          col(static_cast<std::size_t>(entries), 0), val(static_cast<std::size_t>(entries), 1.0), x(1, 1.0),
+          y(lengths.size(), 99.0)
+    {}
+    static std::vector<int> pointers(const std::vector<int> &lengths)
+    {
+        std::vector<int> p(1, static_cast<int>(END) - std::accumulate(lengths.begin(), lengths.end(), 0));
+        for (const int n : lengths) p.push_back(p.back() + n);
+        return p;
+    }
+    spx_csr<double, int> A() const
+    {
+        return { nrows, entries, ptr, col, val };
+    }
+    spx_vectors<double> vectors() const
+    {
+        return { x, y, 1.0, 0.0 };
+    }
+    spx_columns<double> columns() const
+    {
+        return { x, y, 1.0, 0.0, 0, 0, 1 };
+    }
+    void check() const
+    {
+        assert_true(y.host() == wanted);
+        assert_cuda(cudaMemset(y, 0x11, static_cast<std::size_t>(nrows) * sizeof(double)));
+    }
+
+    int nrows, entries;
+    int64_t shift;
+    std::vector<double> wanted;
+    Array<int> ptr, col;
+    Array<double> val, x, y;
+};
+
+static void test_csr_near_2_to_the_31(void **)
+{
+    for (const std::vector<int> &lengths : { std::vector<int>{ 3, 0, 65, 1, 130, 2 },
+                                             std::vector<int>{ 40, 0, 0 }, std::vector<int>{ 0, 1000 } }) {
+        const near_the_end p(lengths);
+        const unsigned rows = static_cast<unsigned>(p.nrows);
+        launch(rows, 256, 0, multi_csr_vector_at<4>, p.A(), p.columns(), p.shift);
+        p.check();
+        launch(rows, 256, 0, multi_csr_vector_at<16>, p.A(), p.columns(), p.shift);
+        p.check();
+        launch(rows, 256, 0, multi_csr_vector_at<32>, p.A(), p.columns(), p.shift);
+        p.check();
+        launch(rows, 256, 0, csr_vector_at<2>, p.A(), p.vectors(), p.shift);
+        p.check();
+        launch(rows, 256, 0, csr_vector_at<16>, p.A(), p.vectors(), p.shift);
+        p.check();
+        launch(rows, 256, 0, csr_vector_at<64>, p.A(), p.vectors(), p.shift);
+        p.check();
+    }
+}
+
+static void test_sell_near_2_to_the_31(void **)
+{
+    /* slices of 64 rows, of 3 entries a row, of none, of 5 */
+    const near_the_end p({ 3 * 64, 0, 5 * 64 });
+    std::vector<double> wanted(192, 3.0);
+    std::fill(wanted.begin() + 64, wanted.begin() + 128, 0.0);
+    std::fill(wanted.begin() + 128, wanted.end(), 5.0);
+    const auto check = [&](const Array<double> &y) { assert_true(y.host() == wanted); };
+    const spx_csr<double, int> csr = p.A();
+    const spx_sell<double, int> A = { 192, 64, csr.ptr, csr.col, csr.val, nullptr };
+    {
+        const Array<double> y(192, 99.0);
+        launch(3, 128, 0, multi_sell_at, A, spx_columns<double>{ p.x, y, 1.0, 0.0, 0, 0, 1 }, p.shift);
+        check(y);
+    }
+    {
+        const Array<double> y(192, 99.0);
+        launch(6, 32, 0, sell_at<64, false>, A, spx_vectors<double>{ p.x, y, 1.0, 0.0 }, 0, p.shift);
+        check(y);
+    }
+    const Array<double> y(192, 99.0);
+    launch(6, 64, 64 * sizeof(double), sell_at<0, true>, A, spx_vectors<double>{ p.x, y, 1.0, 0.0 }, 1,
+           p.shift);
+    check(y);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_csr_near_2_to_the_31),
+        cmocka_unit_test(test_sell_near_2_to_the_31),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,157 @@
+/* What the library's kernels are written with: loads, stores and launches. */
+#include "launching.h"
+
+#include <cstring>
+
+#include "device.cuh"
+#include "reduce.cuh"
+#include "vocabulary.cuh"
+
+static void test_relaxed(void **)
+{
+    for (std::uint64_t seed = 0; seed < seeds; seed++) {
+        simt_seed(seed);
+        const Array<unsigned> words(20, 0u);
+        const Array<double> values(20, 0.0);
+        launch(20, 32, 0, relay<unsigned>, words);
+        launch(20, 32, 0, relay<double>, values);
+        assert_int_equal(words.host()[19], 21);
+        assert_true(values.host()[19] == 21);
+    }
+}
+
+template <class T> static void load_if(T other)
+{
+    const std::size_t n = 65; /* the last is an even one, and there is none behind it */
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n; i++) memset(&x[i], static_cast<int>(i + 1), sizeof(T));
+    const Array<T> dx(x), past(n), passing(n), kept(n);
+    launch(3, 32, 0, load_even<T>, static_cast<int>(n), dx, other, past, passing, kept);
+    for (std::size_t i = 0; i < n; i++) {
+        const T &wanted = i % 2 ? other : x[i];
+        for (const T &got : { past.host()[i], passing.host()[i], kept.host()[i] })
+            assert_memory_equal(&got, &wanted, sizeof(T));
+    }
+}
+
+static void test_loads(void **)
+{
+    load_if<unsigned char>(200);
+    load_if<unsigned short>(60000);
+    load_if<float>(-0.5f);
+    load_if<double>(1e300);
+    load_if<int64_t>(-1);
+    load_if<int4>(make_int4(1, -2, 3, -4));
+}
+
+static void test_large_shared_memory(void **)
+{
+    constexpr int n = 25000; /* 100 kB */
+    const Array<int> y(n, -1);
+    simt_keep_faults(1);
+    assert_true(spx_launch(spx_launch_config(1, 128, n * sizeof(int), nullptr), through_shared, n, y) !=
+                cudaSuccess);
+    assert_fault("bytes of dynamic shared memory");
+    simt_keep_faults(0);
+    cudaGetLastError();
+    assert_cuda(spx_load_code(through_shared, 64)); /* changes nothing */
+    assert_cuda(spx_load_code(through_shared, n * sizeof(int)));
+    launch(1, 128, n * sizeof(int), through_shared, n, y);
+    for (int i = 0; i < n; i++) assert_int_equal(y.host()[static_cast<std::size_t>(n - 1)], n - 1);
+    assert_error(cudaErrorInvalidValue, spx_load_code(through_shared, 300 << 10));
+    cudaGetLastError();
+}
+
+/* One launch after the other, also in a capture. */
+static void test_early_launch(void **)
+{
+    cudaStream_t stream;
+    assert_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    const Array<int> x(128, 0), sum(1, 0);
+    assert_cuda(spx_launch(spx_launch_config(4, 32, 0, stream), write_early, x));
+    assert_cuda(spx_launch_early(spx_launch_config(2, 64, 0, stream), read_late, 128, x, sum));
+    assert_cuda(cudaStreamSynchronize(stream));
+    assert_int_equal(sum.host()[0], 4 * 31 * 16);
+    cudaGraph_t graph;
+    cudaGraphExec_t ready;
+    assert_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    assert_cuda(spx_launch(spx_launch_config(4, 32, 0, stream), write_early, x));
+    assert_cuda(spx_launch_early(spx_launch_config(2, 64, 0, stream), read_late, 128, x, sum));
+    assert_cuda(cudaStreamEndCapture(stream, &graph));
+    assert_cuda(cudaGraphInstantiate(&ready, graph, 0));
+    for (int i = 0; i < 2; i++) assert_cuda(cudaGraphLaunch(ready, stream));
+    assert_cuda(cudaStreamSynchronize(stream));
+    assert_int_equal(sum.host()[0], 3 * 4 * 31 * 16);
+    assert_cuda(cudaGraphExecDestroy(ready));
+    assert_cuda(cudaGraphDestroy(graph));
+    assert_cuda(cudaStreamDestroy(stream));
+}
+
+static spmvx_context *context(void)
+{
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context *ctx = nullptr;
+    o.place = SPMVX_CUDA;
+    assert_int_equal(spmvx_context_create(&o, &ctx), SPMVX_OK);
+    return ctx;
+}
+
+static void test_too_many_blocks(void **)
+{
+    spmvx_context *ctx = context();
+    const Array<int> x(32, 5);
+    for (const int64_t blocks :
+         { int64_t(INT32_MAX) + 1, int64_t(1) << 32, (int64_t(1) << 32) + 1, int64_t(0) }) {
+        assert_int_equal(spx_cuda_launch(ctx, "too-wide", write_early, blocks, 32, 0, x),
+                         SPMVX_ERR_UNSUPPORTED);
+        assert_non_null(strstr(spmvx_last_error(ctx), "too-wide"));
+        assert_non_null(strstr(spmvx_last_error(ctx), std::to_string(blocks).c_str()));
+        assert_int_equal(spx_cuda_launch_early(ctx, "too-wide", write_early, blocks, 32, 0, x),
+                         SPMVX_ERR_UNSUPPORTED);
+    }
+    assert_int_equal(x.host()[0], 5); /* 2^32 + 1 blocks are not 1 */
+    assert_int_equal(spx_cuda_launch(ctx, "fine", write_early, 1, 32, 0, x), SPMVX_OK);
+    assert_int_equal(spx_cuda_load(ctx, "fine", write_early, 0), SPMVX_OK);
+    simt_fail_call(2, cudaErrorNoKernelImageForDevice, 0);
+    assert_int_equal(spx_cuda_load(ctx, "no-code", write_early, 0), SPMVX_ERR_DEVICE);
+    simt_fail_call(0, cudaSuccess, 0);
+    assert_int_equal(cudaPeekAtLastError(), cudaSuccess);
+    spmvx_context_destroy(ctx);
+}
+
+static void test_scale_then_add(void **)
+{
+    spmvx_context *ctx = context();
+    spx_sparse a = {};
+    a.val_type = SPMVX_F64;
+    a.nrows = 2;
+    const Array<double> y(std::vector<double>{ 1, 2, 3, 4, 5 });
+    spx_mul m = {};
+    m.ctx = ctx;
+    m.A = &a;
+    m.y = static_cast<double *>(y);
+    m.beta = spx_scalar_of(SPMVX_F64, 10);
+    assert_int_equal(spx_cuda_scale_y(&m), SPMVX_OK);
+    assert_int_equal(spmvx_context_synchronize(ctx), SPMVX_OK);
+    assert_true((y.host() == std::vector<double>{ 10, 20, 3, 4, 5 }));
+    m.nvec = 2;
+    m.ldy = 3;
+    m.beta = spx_scalar_of(SPMVX_F64, 0);
+    assert_int_equal(spx_cuda_scale_y(&m), SPMVX_OK);
+    assert_int_equal(spmvx_context_synchronize(ctx), SPMVX_OK);
+    assert_true((y.host() == std::vector<double>{ 0, 0, 3, 0, 0 }));
+    spmvx_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_relaxed),
+        cmocka_unit_test(test_loads),
+        cmocka_unit_test(test_large_shared_memory),
+        cmocka_unit_test(test_early_launch),
+        cmocka_unit_test(test_too_many_blocks),
+        cmocka_unit_test(test_scale_then_add),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
