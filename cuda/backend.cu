@@ -39,9 +39,9 @@ bool probe(int32_t device, char *why, size_t room)
         snprintf(why, room, "options.device is %d, and the machine has %d", static_cast<int>(device), count);
     if (pending == cudaSuccess) cudaGetLastError();
     if (e != cudaSuccess || device >= count) return false;
-    const spx_on_device here(device);
+    const spx_on_device on_device(device);
     cudaFuncAttributes attributes;
-    e = here.error() != cudaSuccess ? here.error() : cudaFuncGetAttributes(&attributes, nothing);
+    e = on_device.error() != cudaSuccess ? on_device.error() : cudaFuncGetAttributes(&attributes, nothing);
     if (e == cudaErrorNoKernelImageForDevice || e == cudaErrorInvalidDeviceFunction)
         snprintf(why, room,
                  "this libspmvx has no code for device %d (%s); build it with its architecture in the option "
@@ -131,8 +131,8 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
     cudaDeviceProp properties;
     cudaError_t e;
     {
-        const spx_beside_captures here(ctx->device);
-        e = here.error();
+        const spx_beside_captures on_device(ctx->device);
+        e = on_device.error();
         if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->own, cudaStreamNonBlocking);
         if (e == cudaSuccess) e = make_pool(ctx->device, &c->large);
         if (e == cudaSuccess) e = make_pool(ctx->device, &c->small);
@@ -162,7 +162,7 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
 void close_context(spmvx_context *ctx)
 {
     {
-        const spx_beside_captures here(ctx->device);
+        const spx_beside_captures on_device(ctx->device);
         drop_state(state(ctx));
     }
     spx_raw_free(&ctx->allocator, state(ctx));
@@ -175,16 +175,16 @@ spmvx_status set_stream(spmvx_context *ctx, void *stream)
 }
 
 /* Ends a call of the runtime: OK, or its message. */
-spmvx_status done(const spmvx_context *ctx, const spx_on_device &here, cudaError_t e, const char *what)
+spmvx_status done(const spmvx_context *ctx, const spx_on_device &on_device, cudaError_t e, const char *what)
 {
-    if (here.error() != cudaSuccess) e = here.error();
+    if (on_device.error() != cudaSuccess) e = on_device.error();
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, what);
 }
 
 spmvx_status synchronize(const spmvx_context *ctx)
 {
-    const spx_beside_captures here(ctx->device);
-    return done(ctx, here, cudaStreamSynchronize(state(ctx)->stream), "waiting for the stream");
+    const spx_beside_captures on_device(ctx->device);
+    return done(ctx, on_device, cudaStreamSynchronize(state(ctx)->stream), "waiting for the stream");
 }
 
 /* As a graph, on the context's own stream: the caller's may be one that cannot be captured. */
@@ -197,8 +197,8 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
     cudaGraphExec_t ready = nullptr;
     cudaEvent_t begin = nullptr, end = nullptr;
     spmvx_status s = SPMVX_OK;
-    const spx_beside_captures here(ctx->device);
-    cudaError_t e = here.error();
+    const spx_beside_captures on_device(ctx->device);
+    cudaError_t e = on_device.error();
     if (e == cudaSuccess) e = cudaEventCreate(&begin);
     if (e == cudaSuccess) e = cudaEventCreate(&end);
     if (e == cudaSuccess) e = cudaStreamBeginCapture(c->own, cudaStreamCaptureModeThreadLocal);
@@ -222,7 +222,7 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
     if (graph) cudaGraphDestroy(graph);
     if (end) cudaEventDestroy(end);
     if (begin) cudaEventDestroy(begin);
-    return s == SPMVX_OK ? done(ctx, here, e, "timing multiplications") : s;
+    return s == SPMVX_OK ? done(ctx, on_device, e, "timing multiplications") : s;
 }
 
 /* ---- memory ---- */
@@ -231,8 +231,8 @@ spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, 
 {
     const spx_cuda *c = state(ctx);
     void *p = nullptr;
-    const spx_beside_captures here(ctx->device);
-    cudaError_t e = here.error();
+    const spx_beside_captures on_device(ctx->device);
+    cudaError_t e = on_device.error();
     if (e == cudaSuccess) spx_cuda_memory_try_again(c->memory);
     if (e == cudaSuccess)
         e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation
@@ -304,22 +304,22 @@ cudaError_t copy_on(cudaStream_t stream, void *dst, const void *src, size_t byte
 
 spmvx_status upload(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
 {
-    const spx_beside_captures here(ctx->device);
-    return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyHostToDevice),
+    const spx_beside_captures on_device(ctx->device);
+    return done(ctx, on_device, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyHostToDevice),
                 "a copy to the device");
 }
 
 spmvx_status download(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
 {
-    const spx_beside_captures here(ctx->device);
-    return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToHost),
+    const spx_beside_captures on_device(ctx->device);
+    return done(ctx, on_device, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToHost),
                 "a copy from the device");
 }
 
 spmvx_status copy(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
 {
-    const spx_beside_captures here(ctx->device);
-    return done(ctx, here, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToDevice),
+    const spx_beside_captures on_device(ctx->device);
+    return done(ctx, on_device, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToDevice),
                 "a copy on the device");
 }
 
@@ -327,27 +327,28 @@ spmvx_status copy(const spmvx_context *ctx, void *dst, const void *src, size_t b
  * other. */
 spmvx_status fetch(const spmvx_context *ctx, int32_t device, void *dst, const void *src, size_t bytes)
 {
-    const spx_beside_captures here(device);
+    const spx_beside_captures on_device(device);
     const bool mine = ctx->backend->place == SPMVX_CUDA && ctx->device == device;
-    return done(ctx, here,
+    return done(ctx, on_device,
                 copy_on(mine ? state(ctx)->stream : nullptr, dst, src, bytes, cudaMemcpyDeviceToHost),
                 "a copy from the device");
 }
 
 spmvx_status clear(const spmvx_context *ctx, void *dst, size_t bytes)
 {
-    const spx_beside_captures here(ctx->device);
+    const spx_beside_captures on_device(ctx->device);
     const cudaStream_t own = state(ctx)->own;
     cudaError_t e = bytes ? cudaMemsetAsync(dst, 0, bytes, own) : cudaSuccess;
     if (e == cudaSuccess) e = cudaStreamSynchronize(own);
-    return done(ctx, here, e, "clearing memory");
+    return done(ctx, on_device, e, "clearing memory");
 }
 
 spmvx_status place_of(const spmvx_context *ctx, const void *p, spmvx_place *place, int32_t *device)
 {
     cudaPointerAttributes a;
-    const spx_on_device here(ctx->device);
-    const spmvx_status s = done(ctx, here, cudaPointerGetAttributes(&a, p), "asking where a pointer lives");
+    const spx_on_device on_device(ctx->device);
+    const spmvx_status s =
+        done(ctx, on_device, cudaPointerGetAttributes(&a, p), "asking where a pointer lives");
     if (s != SPMVX_OK) return s;
     *place = a.type == cudaMemoryTypeUnregistered ? SPMVX_HOST : SPMVX_CUDA;
     *device =
@@ -393,8 +394,8 @@ template <class V>
 spmvx_status scale_as(spmvx_context *ctx, int64_t n, int64_t nvec, V beta, V *y, int64_t ldy)
 {
     constexpr int64_t MOST = 65535; /* blocks along y */
-    const spx_on_device here(ctx->device);
-    cudaError_t e = here.error();
+    const spx_on_device on_device(ctx->device);
+    cudaError_t e = on_device.error();
     for (int64_t j = 0; j < nvec && e == cudaSuccess; j += MOST) {
         cudaLaunchConfig_t config =
             spx_launch_config(static_cast<unsigned>(blocks_for(n)), THREADS, 0, state(ctx)->stream);

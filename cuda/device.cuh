@@ -1,7 +1,8 @@
 /* What the CUDA backend and its kernels share: the context's device state, the current device and its
  * restoration, errors, and the launch of a kernel of a context.
  *
- * Every call of the runtime is made between the construction and the end of an spx_on_device. It makes the
+ * Every call of the runtime, but for those of probe(), which has no context yet, is made between the
+ * construction and the end of an spx_on_device. It makes the
  * context's device current and puts back the caller's. An error that the caller had pending stays; if he
  * had none, what our own failed calls leave as the runtime's last error is taken away. The runtime keeps
  * one error a thread: where he had one and a call of ours fails as well, ours stands in its place, and the
@@ -97,8 +98,8 @@ spmvx_status spx_cuda_fail(const spmvx_context *, cudaError_t, const char *what)
 template <class... P>
 spmvx_status spx_cuda_load(const spmvx_context *ctx, const char *name, void (*kernel)(P...), size_t shared)
 {
-    const spx_on_device here(ctx->device);
-    cudaError_t e = here.error();
+    const spx_on_device on_device(ctx->device);
+    cudaError_t e = on_device.error();
     if (e == cudaSuccess) e = spx_load_code(kernel, shared);
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
 }
@@ -118,8 +119,8 @@ spmvx_status spx_cuda_launch(const spmvx_context *ctx, const char *name, void (*
 {
     const spmvx_status s = spx_cuda_check_blocks(ctx, name, blocks);
     if (s != SPMVX_OK) return s;
-    const spx_on_device here(ctx->device);
-    cudaError_t e = here.error();
+    const spx_on_device on_device(ctx->device);
+    cudaError_t e = on_device.error();
     if (e == cudaSuccess)
         e = spx_launch(spx_launch_config(static_cast<unsigned>(blocks), threads, shared,
                                          spx_cuda_of(ctx)->stream),
@@ -148,11 +149,11 @@ spmvx_status spx_cuda_launch_early(const spmvx_context *ctx, const char *name, v
 {
     const spmvx_status s = spx_cuda_check_blocks(ctx, name, blocks);
     if (s != SPMVX_OK) return s;
-    const spx_on_device here(ctx->device);
+    const spx_on_device on_device(ctx->device);
     const cudaLaunchConfig_t config =
         spx_launch_config(static_cast<unsigned>(blocks), threads, shared, spx_cuda_of(ctx)->stream);
     int major = 0, minor = 0;
-    cudaError_t e = here.error();
+    cudaError_t e = on_device.error();
     if (e == cudaSuccess) e = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ctx->device);
     if (e == cudaSuccess) e = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ctx->device);
     const bool early = 100 * major + 10 * minor >= spx_least_early();
@@ -169,7 +170,7 @@ inline spmvx_status spx_cuda_scale_y(const spx_mul *m)
 
 /* What a multiplication touches, against the size of L2: below 1, all may stay there from one
  * multiplication to the next. */
-inline double spx_cuda_of_l2(const spmvx_context *ctx, const spx_sparse *a)
+inline double spx_cuda_l2_ratio(const spmvx_context *ctx, const spx_sparse *a)
 {
     const size_t each = spx_type_bytes(a->val_type), bytes = static_cast<size_t>(a->stored) * (4 + each) +
                                                              static_cast<size_t>(a->nrows + a->ncols) * each;

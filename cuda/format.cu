@@ -9,24 +9,9 @@ extern "C" {
 
 namespace {
 
-spmvx_status csr_from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how,
-                          spx_sparse *out)
-{
-    const spmvx_status s = spx_build_check(ctx, "CSR", spx_sparse_bytes(csr, false), csr, how);
-    if (s == SPMVX_OK) *out = spx_sparse_share(csr);
-    return s;
-}
-
-spmvx_status csr_to_csr(const spmvx_context *, const spx_sparse *a, spx_sparse *csr)
-{
-    *csr = spx_sparse_share(a);
-    return SPMVX_OK;
-}
-
 spmvx_status look_at_sell(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
                           const spx_layout *asked, spx_look *out)
 {
-    static const double bound = 1.05, worth = 0.97;
     spx_layout wanted = *asked;
     if (!wanted.slice) wanted.slice = 32;
     if (!f->padded || wanted.slice != 32 || asked->sigma) {
@@ -34,8 +19,9 @@ spmvx_status look_at_sell(const spmvx_context *ctx, const spx_sparse *csr, const
     }
     *out = spx_look{};
     out->layout = wanted;
-    const bool sorted = static_cast<double>(f->padded) > bound * static_cast<double>(f->nnz) &&
-                        static_cast<double>(f->padded_sorted) < worth * static_cast<double>(f->padded);
+    const bool sorted =
+        static_cast<double>(f->padded) > SPX_PADDING_BOUND * static_cast<double>(f->nnz) &&
+        static_cast<double>(f->padded_sorted) < SPX_PADDING_WORTH * static_cast<double>(f->padded);
     if (!asked->sigma) out->layout.sigma = sorted ? INT32_MAX : 1;
     out->stored = out->layout.sigma > 1 ? f->padded_sorted : f->padded;
     return SPMVX_OK;
@@ -61,8 +47,8 @@ extern "C" const spx_format spx_cuda_format_csr = {
     .format = SPMVX_CSR,
     .place = SPMVX_CUDA,
     .opaque_values = true,
-    .from_csr = csr_from_csr,
-    .to_csr = csr_to_csr,
+    .from_csr = spx_csr_from_csr,
+    .to_csr = spx_csr_to_csr,
 };
 
 extern "C" const spx_format spx_cuda_format_sell = {

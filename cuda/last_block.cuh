@@ -5,8 +5,9 @@
 #include <cuda_runtime.h>
 
 /* True in all threads of the last of `blocks` blocks to call this, which sees all that the others wrote
- * before they called. Every thread calls. The ticket is 0 before the first call and after the last one, so
- * that the next launch finds it as this one did. The fence waits for what a block has under way, which takes
+ * before they called. Every thread calls. The ticket is 0 before the first call and after the last one.
+ * Where it lies in workspace, which holds nothing between launches, the caller clears it in the stream before
+ * each launch. The fence waits for what a block has under way, which takes
  * some 2 us of its time. */
 __device__ __forceinline__ bool spx_last_block(unsigned *ticket, unsigned blocks)
 {

@@ -138,7 +138,7 @@ void spx_cuda_memory_try_again(spx_cuda_memory *m)
 
 void spx_cuda_memory_release(spx_cuda_memory *m, void *p)
 {
-    const spx_beside_captures here(m->device);
+    const spx_beside_captures on_device(m->device);
     const locked only(m);
     if (keep(m, p)) {
         try_kept(m);
@@ -157,7 +157,7 @@ spx_cuda_memory *spx_cuda_memory_share(spx_cuda_memory *m)
 void spx_cuda_memory_drop(spx_cuda_memory *m)
 {
     if (__atomic_fetch_sub(&m->refs, 1, __ATOMIC_ACQ_REL) != 1) return;
-    const spx_beside_captures here(m->device);
+    const spx_beside_captures on_device(m->device);
     try_kept(m);
     if (m->count) {
         cudaDeviceSynchronize();

@@ -72,18 +72,18 @@ template <spx_policy POLICY, class T> __device__ __forceinline__ T spx_load_if(b
 #else
     typename spx_registers<sizeof(T)>::type bits = {};
     memcpy(&bits, &other, sizeof other);
-    const int there = in;
+    const int wanted = in;
 /* The registers keep `other` where the load does not take place. */
 #define SPX_LOAD(policy, type, constraint)                                             \
     asm("{.reg .pred q; .reg .u64 g; setp.ne.b32 q, %2, 0; cvta.to.global.u64 g, %1; " \
         "@q ld.global.nc" policy "." type " %0, [g];}"                                 \
         : constraint(bits)                                                             \
-        : "l"(p), "r"(there))
+        : "l"(p), "r"(wanted))
 #define SPX_LOAD_FOUR(policy, type, constraint)                                          \
     asm("{.reg .pred q; .reg .u64 g; setp.ne.b32 q, %5, 0; cvta.to.global.u64 g, %4; "   \
         "@q ld.global.nc" policy ".v4." type " {%0, %1, %2, %3}, [g];}"                  \
         : constraint(bits.x), constraint(bits.y), constraint(bits.z), constraint(bits.w) \
-        : "l"(p), "r"(there))
+        : "l"(p), "r"(wanted))
 #define SPX_LOAD_BY_POLICY(load, type, constraint)                                        \
     if constexpr (POLICY == SPX_PAST) load(".L1::no_allocate", type, constraint);         \
     else if constexpr (POLICY == SPX_PASSING) load(".L1::evict_first", type, constraint); \

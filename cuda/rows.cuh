@@ -59,7 +59,8 @@ __device__ int spx_rows_before(const P *ptr, int nrows, int64_t nnz, int64_t dia
 
 /* ---- rows that are cut between parts ---- */
 
-/* By part: the sum of the row that it begins and does not end, and of the row that began before it. */
+/* By part: `begun` is the sum of the row that begins in it and goes on behind it, `came` of the row that
+ * began before it. */
 template <class V> struct spx_carries {
     V *begun, *came;
 

@@ -7,10 +7,12 @@
 #define SPX_TILES_CUH
 #include "rows.cuh"
 
-/* The row in which a tile begins, and how many entries before the cut are the tile's; or SPX_CUT: none, the
- * row goes on in it, which begins in tile `first` and ends in tile `last`. */
+/* Where a tile begins. */
 struct alignas(16) spx_tile_start {
-    int row, head, first, last;
+    int row;   /* in which the tile begins */
+    int head;  /* entries of that row before the cut, which are the tile's; SPX_CUT: the row began earlier */
+    int first; /* of a row that began earlier: the tile in which it begins, */
+    int last;  /* and the one in which it ends */
 };
 constexpr int SPX_CUT = -1;
 

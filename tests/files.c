@@ -112,6 +112,7 @@ void addf(text *t, const char *format, ...)
     va_start(args, format);
     const int n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    assert_in_range(n, 0, sizeof line - 1);
     add(t, line, (size_t)n);
 }
 

@@ -55,11 +55,11 @@ template <class V> struct tile_run {
 /* A tile's rows and entries, as one of its block's threads sees them. Entries count from the one at `base`,
  * which is at a sector's begin. */
 struct tile {
-    int row, rows, begin, end; /* first row, rows that end here, entries */
+    int row, rows, begin, end; /* first row, rows that end now, entries */
     bool came;                 /* the first row began before */
     bool goes_on;              /* what follows the last end belongs to a row that is cut */
     bool ends;                 /* the run */
-    int turn;
+    int parity;
 };
 
 /* The sum of part p of the tile is known. */
@@ -69,9 +69,9 @@ __device__ __forceinline__ void put(const tile_run<V> &r, const tile &t, int p, 
     const int row = t.row + p;
     const bool open = p == t.rows;                                   /* goes on behind the tile */
     const bool came = r.begin.head == SPX_CUT && row == r.begin.row; /* began before the run */
-    if (p == 0 && t.came) sum = b.open[t.turn] + sum;
+    if (p == 0 && t.came) sum = b.open[t.parity] + sum;
     if (open && !t.ends) {
-        b.open[t.turn ^ 1] = sum;
+        b.open[t.parity ^ 1] = sum;
     } else if (came || open) {
         (came ? r.carries.came : r.carries.begun)[blockIdx.x] = sum;
     } else {
@@ -96,13 +96,13 @@ __device__ __forceinline__ void add_few(const tile_run<V> &r, const tile &t, con
             if (k >= from && k < end[p]) sum += product[i];
         }
         sum = spx_sum_lanes<32>(sum);
-        if (thread % 32 == 0) b.sum[t.turn][p][thread / 32] = sum;
+        if (thread % 32 == 0) b.sum[t.parity][p][thread / 32] = sum;
     }
     __syncthreads();
     if (thread >= parts) return;
-    V sum = b.sum[t.turn][thread][0];
+    V sum = b.sum[t.parity][thread][0];
 #pragma unroll
-    for (int w = 1; w < WARPS; w++) sum += b.sum[t.turn][thread][w];
+    for (int w = 1; w < WARPS; w++) sum += b.sum[t.parity][thread][w];
     put(r, t, thread, sum, b);
 }
 
@@ -149,7 +149,7 @@ template <class V> struct entries {
     V val[ITEMS<V>];
 };
 
-/* All of a tile whose begin and end are known. Registers are short here: a few more, and the compiler puts
+/* All of a tile whose begin and end are known. Registers are short now: a few more, and the compiler puts
  * products between the loads of x, which then wait twice for memory. */
 template <class V, class P>
 __device__ __forceinline__ void load_tile(const spx_csr<V, P> &A, int64_t base, const tile &t, entries<V> &e)
@@ -183,25 +183,25 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     /* tiles is at most INT_MAX - MOST_RUN */
     const int first = static_cast<int>(blockIdx.x) * g.each,
               last = first + g.each < g.tiles ? first + g.each : g.tiles;
-    spx_tile_start here = g.starts[first], next = g.starts[first + 1];
+    spx_tile_start now = g.starts[first], next = g.starts[first + 1];
     tile_run<V> r;
-    r.begin = here;
+    r.begin = now;
     r.vectors = vectors;
     r.carries = carries;
     if (thread < 2) b.open[thread] = 0;
     for (int i = first; i < last; i++) {
         const spx_tile_start after = g.starts[i + 2 < last ? i + 2 : last];
-        const int64_t from = spx_entry_of(A, g, i, here), to = spx_entry_of(A, g, i + 1, next);
+        const int64_t from = spx_entry_of(A, g, i, now), to = spx_entry_of(A, g, i + 1, next);
         const int64_t base = from & ~int64_t(ALIGNED - 1);
         tile t;
-        t.row = here.row;
-        t.rows = next.row - here.row;
+        t.row = now.row;
+        t.rows = next.row - now.row;
         t.begin = static_cast<int>(from - base);
         t.end = static_cast<int>(to - base);
-        t.came = here.head == SPX_CUT;
+        t.came = now.head == SPX_CUT;
         t.goes_on = next.head == SPX_CUT;
         t.ends = i + 1 == last;
-        t.turn = (i - first) & 1;
+        t.parity = (i - first) & 1;
         entries<V> e;
         load_tile(A, base, t, e);
         const bool few = t.rows + t.goes_on <= FEW;
@@ -245,7 +245,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
             add_many(r, t, staged, ends, b);
             if (!t.ends) __syncthreads();
         }
-        here = next;
+        now = next;
         next = after;
     }
     if (carries.begun) spx_let_next_begin();
@@ -294,12 +294,12 @@ spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, spx_tiling g, s
                   int *cuts)
 {
     constexpr int SEARCHING = 128;
-    int *on_device = &starts[g.tiles + 1].row; /* behind the starts */
+    int *counter = &starts[g.tiles + 1].row; /* behind the starts */
     cudaError_t e;
     {
-        const spx_on_device here(ctx->device);
-        e = here.error();
-        if (e == cudaSuccess) e = cudaMemsetAsync(on_device, 0, sizeof *on_device, spx_cuda_of(ctx)->stream);
+        const spx_on_device on_device(ctx->device);
+        e = on_device.error();
+        if (e == cudaSuccess) e = cudaMemsetAsync(counter, 0, sizeof *counter, spx_cuda_of(ctx)->stream);
     }
     if (e != cudaSuccess) return spx_cuda_fail(ctx, e, "the tiles of csr-merge-path");
     const spmvx_status s = spx_by_type(a, [&](auto value, auto pointer) {
@@ -307,9 +307,9 @@ spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, spx_tiling g, s
         using P = decltype(pointer);
         return spx_cuda_launch(ctx, "the tiles of csr-merge-path", spx_find_tiles<V, P>,
                                spx_ceil_div(static_cast<int64_t>(g.tiles) + 1, SEARCHING), SEARCHING, 0,
-                               spx_csr_of<V, P>(a), g, starts, on_device);
+                               spx_csr_of<V, P>(a), g, starts, counter);
     });
-    return s == SPMVX_OK ? ctx->backend->download(ctx, cuts, on_device, sizeof *cuts) : s;
+    return s == SPMVX_OK ? ctx->backend->download(ctx, cuts, counter, sizeof *cuts) : s;
 }
 
 /* Tiles of a run. Where a third of the tiles and more begin within a row, a run saves carries; it must not
@@ -335,8 +335,9 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     const spx_tiling g = tiling_of(ctx, a, p->param[STEP]);
     int cuts = 0;
     if (g.tiles > INT32_MAX - MOST_RUN)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld entries; csr-merge-path takes 2^41 on CUDA",
-                        static_cast<long long>(a->nnz));
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                        "%lld entries in tiles of %d; csr-merge-path takes 2^31 tiles on CUDA",
+                        static_cast<long long>(a->nnz), g.step);
     const size_t bytes = (static_cast<size_t>(g.tiles) + 2) * sizeof(spx_tile_start);
     spmvx_status s = ctx->backend->array_new(ctx, bytes, "a partition", &p->bounds);
     if (s == SPMVX_OK) s = find(ctx, a, g, static_cast<spx_tile_start *>(p->bounds->data), &cuts);

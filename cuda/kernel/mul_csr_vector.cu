@@ -90,7 +90,7 @@ __global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A
 template <class F>
 spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
 {
-    const double of_l2 = spx_cuda_of_l2(ctx, a);
+    const double of_l2 = spx_cuda_l2_ratio(ctx, a);
     const bool keep = of_l2 < 1.0 || of_l2 > 4.0;
     return spx_by_type(a, [&](auto value, auto pointer) {
         return spx_pick<2, 4, 8, 16, 32, 64>(p->param[LANES_PARAM], [&](auto lanes) {

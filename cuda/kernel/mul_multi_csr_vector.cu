@@ -60,7 +60,8 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, spx_columns<
 
 int64_t lanes_for(double mean)
 {
-    return mean < 12.0 ? 4 : mean < 48.0 ? 16 : 32;
+    if (mean < 12.0) return 4;
+    return mean < 48.0 ? 16 : 32;
 }
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)

@@ -111,7 +111,7 @@ int log_of(int64_t power)
 template <class F>
 spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
 {
-    const double of_l2 = spx_cuda_of_l2(ctx, a);
+    const double of_l2 = spx_cuda_l2_ratio(ctx, a);
     return spx_by_type(a, [&](auto value, auto pointer) {
         return spx_pick<32, 64, 0>(a->layout.slice, [&](auto slice) {
             return spx_pick<1, 0>(p->param[SPLIT_PARAM], [&](auto one) {
@@ -154,10 +154,6 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 {
     int64_t *split = &p->param[SPLIT_PARAM], *threads = &p->param[THREADS_PARAM];
     if (!*split) *split = split_for(spx_cuda_of(ctx)->multiprocessors, a->nrows, a->stored);
-    if (*threads % 32 || (*threads / 32 & (*threads / 32 - 1)))
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
-                        "options.kernel has threads=%lld; sell takes 32 times a power of two",
-                        static_cast<long long>(*threads));
     *threads = *split > 1 ? spx_max(*threads, *split * 32) : spx_min(*threads, MOST_WHOLE);
     return with_instance(ctx, a, p, [ctx](auto kernel) { return spx_cuda_load(ctx, "sell", kernel, 0); });
 }
@@ -176,7 +172,7 @@ double cost(const spx_features *f, const spx_look *look)
     const double rows = static_cast<double>(f->nrows);
     const double slices = rows / static_cast<double>(spx_max(look->layout.slice, 1));
     const int64_t split = split_for(f->machine->multiprocessors, f->nrows, look->stored);
-    const double efficiency = split > 1 ? 0.72 : sorted ? 0.8 : 0.97;
+    const double alone_in_slice = sorted ? 0.8 : 0.97, efficiency = split > 1 ? 0.72 : alone_in_slice;
     const double places = static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes));
     const double bytes = places + 4.0 * slices + (sorted ? 4.0 * rows : 0.0);
     const double alone = ALONE * static_cast<double>(f->longest) / static_cast<double>(split);
@@ -185,7 +181,7 @@ double cost(const spx_features *f, const spx_look *look)
 
 const spx_param params[] = {
     { .key = "split", .low = 1, .high = 32, .preset = 0, .kind = SPX_POWER_OF_TWO },
-    { .key = "threads", .low = 32, .high = 1024, .preset = 128 },
+    { .key = "threads", .low = 32, .high = 1024, .preset = 128, .kind = SPX_POWER_OF_TWO },
     {},
 };
 

@@ -78,13 +78,13 @@ spmvx_status spmvx_context_synchronize(spmvx_context *ctx)
 spmvx_status spmvx_context_get_info(const spmvx_context *ctx, spmvx_context_info *info)
 {
     if (!ctx) return spx_fail_null(NULL, "context");
-    const spmvx_context_info i = { sizeof i,
-                                   ctx->backend->place,
-                                   ctx->device,
-                                   ctx->threads,
-                                   ctx->flags,
-                                   ctx->name,
-                                   ctx->block_bytes + spx_wisdom_bytes(ctx) };
+    const spmvx_context_info i = { .size = sizeof i,
+                                   .place = ctx->backend->place,
+                                   .device = ctx->device,
+                                   .threads = ctx->threads,
+                                   .flags = ctx->flags,
+                                   .name = ctx->name,
+                                   .bytes_held = ctx->block_bytes + spx_wisdom_bytes(ctx) };
     return SPX_GIVE(ctx, "info", info, &i);
 }
 

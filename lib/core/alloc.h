@@ -27,11 +27,11 @@ void spx_raw_free(const spx_allocator *, void *);
 /* What a block of so many bytes takes of the allocator. */
 size_t spx_block_bytes(size_t bytes);
 
-/* The same charged to the context's budget, for libraries that call back. When it answers NULL,
- * spx_fail_memory tells whether the budget or the memory was out. */
+/* As spx_raw_alloc, from the context's allocator and charged to its budget; for libraries that call back.
+ * When it answers NULL, spx_fail_memory tells whether the budget or the memory was out. */
 void *spx_try_alloc(const spmvx_context *, size_t bytes);
 
-/* The same from the context's allocator, with a message on failure that says what it was for. */
+/* As spx_try_alloc, with a message on failure that says what it was for. spx_calloc fills with zero bytes. */
 spmvx_status spx_alloc(const spmvx_context *, size_t bytes, const char *what, void *out_ptr);
 spmvx_status spx_calloc(const spmvx_context *, size_t bytes, const char *what, void *out_ptr);
 void spx_free(const spmvx_context *, void *);
@@ -42,8 +42,8 @@ typedef struct spx_array {
     /* counted by spx_array_share and spx_array_drop alone, atomically */
     int refs;
     bool borrowed;
-    spmvx_place place; /* of data, */
-    int32_t device;    /* and its number where that is CUDA */
+    spmvx_place place; /* where data is */
+    int32_t device;    /* the device's number, if it is on one */
     void *data;
     size_t bytes;
     spx_allocator allocator;             /* of this record */

@@ -101,7 +101,7 @@ static spmvx_status scale(spmvx_context *ctx, spmvx_type type, int64_t n, int64_
     if (spx_scalar_is(type, beta, 1.0)) return SPMVX_OK;
     const size_t each = spx_type_bytes(type);
     for (int64_t j = 0; j < nvec; j++) {
-        scale_job s = { type, n, beta, (char *)y + (size_t)(j * ldy) * each };
+        scale_job s = { .type = type, .n = n, .beta = beta, .y = (char *)y + (size_t)(j * ldy) * each };
         spx_parallel(spx_threads_for(ctx->threads, n), spx_ceil_div(n, STEP), scale_body, &s);
     }
     return SPMVX_OK;
@@ -118,7 +118,8 @@ typedef struct gather_job {
 
 static int64_t map_at(const gather_job *g, int64_t i)
 {
-    return !g->map ? i + 1 : g->map_each == 4 ? ((const int32_t *)g->map)[i] : ((const int64_t *)g->map)[i];
+    if (!g->map) return i + 1;
+    return g->map_each == 4 ? ((const int32_t *)g->map)[i] : ((const int64_t *)g->map)[i];
 }
 
 static void gather_body(void *arg, int thread, int64_t begin, int64_t end)
@@ -140,7 +141,9 @@ static void gather_body(void *arg, int thread, int64_t begin, int64_t end)
 static spmvx_status gather(spmvx_context *ctx, int64_t n, spmvx_type type, void *dst, const void *src,
                            const void *map, size_t map_each, const int64_t *ptr)
 {
-    gather_job g = { n, type, map_each, dst, src, map, ptr };
+    gather_job g = {
+        .n = n, .type = type, .map_each = map_each, .dst = dst, .src = src, .map = map, .ptr = ptr
+    };
     spx_parallel(spx_threads_for(ctx->threads, n), spx_ceil_div(n, STEP), gather_body, &g);
     return SPMVX_OK;
 }

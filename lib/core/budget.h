@@ -1,7 +1,8 @@
 /* The memory that one operation may take, counted where it is taken.
  *
- * While a budget is open in a context, every block that the context allocates, on the host and on its
- * device, is charged to it, and given back to it when it is freed, by whoever frees it. What would exceed
+ * While a budget is open in a context, every block that the context takes from its allocator, and every array
+ * that it makes on its device, is charged to it until it is freed, by whoever frees it. (A buffer of
+ * spmvx_buffer_alloc on a device is not.) What would exceed
  * the limit is refused as memory that is out is, with SPMVX_ERR_LIMIT and a message that names the option.
  * So a limit holds whatever the code on the way there does; formulas only refuse early. Budgets nest: an
  * inner one is charged for what the outer one is charged for, too. */

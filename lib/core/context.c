@@ -67,7 +67,7 @@ void spx_context_free(spmvx_context *ctx)
     spx_raw_free(&allocator, ctx);
 }
 
-spmvx_status spx_array_here(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
+spmvx_status spx_array_at_place(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
 {
     if (ctx->backend->array_new) return ctx->backend->array_new(ctx, bytes, what, out);
     return spx_array_new(ctx, (int64_t)bytes, 1, what, out);
@@ -84,7 +84,7 @@ spmvx_status spx_workspace(spmvx_context *ctx, size_t bytes, void **out)
         }
     spx_block *b;
     SPX_TRY(spx_alloc(ctx, sizeof *b, "a workspace block's record", &b));
-    const spmvx_status s = spx_array_here(ctx, bytes, "workspace", &b->memory);
+    const spmvx_status s = spx_array_at_place(ctx, bytes, "workspace", &b->memory);
     if (s != SPMVX_OK) {
         spx_free(ctx, b);
         return s;

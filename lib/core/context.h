@@ -57,10 +57,10 @@ spmvx_status spx_context_new(const spmvx_context_options *, spmvx_context **out)
 void spx_context_free(spmvx_context *);
 
 /* Memory where the context computes, uninitialised. */
-spmvx_status spx_array_here(const spmvx_context *, size_t bytes, const char *what, spx_array **out);
+spmvx_status spx_array_at_place(const spmvx_context *, size_t bytes, const char *what, spx_array **out);
 
-/* Workspace holds nothing between two multiplications, and is not cleared.
- * This is one of at least `bytes`: the first block that is large enough, or a new one. 0 bytes give NULL. */
+/* A workspace of at least `bytes`: the first block that is large enough, or a new one. What is in it is
+ * undefined when a multiplication begins. 0 bytes give NULL. */
 spmvx_status spx_workspace(spmvx_context *, size_t bytes, void **out);
 void spx_workspace_trim(spmvx_context *);
 

@@ -35,6 +35,13 @@ static inline int64_t spx_packed_step_bytes(bool diagonal, int32_t base)
     return diagonal ? (int64_t)sizeof(uint32_t) : SPX_PACKED_LANES * (base < 0 ? 4 : 2);
 }
 
+/* What stands in ROW for a lane, also where there is no ROW. */
+static inline int64_t spx_packed_row(const spx_sparse *a, const int32_t *row, int64_t lane)
+{
+    if (row) return row[lane];
+    return lane < a->nrows ? lane : SPX_PACKED_NO_ROW;
+}
+
 static inline int64_t spx_packed_slices(const spx_sparse *a)
 {
     return (int64_t)(a->slot[SPX_TILE]->bytes / sizeof(int64_t)) - 1;

@@ -112,7 +112,7 @@ static inline void spx_value_copy(void *dst, int64_t to, const void *src, int64_
     else ((uint16_t *)dst)[to] = ((const uint16_t *)src)[from];
 }
 
-/* The value of a place that holds no entry. */
+/* Writes a value of zero bits, which padding has. */
 static inline void spx_value_clear(void *dst, int64_t at, size_t each)
 {
     static const spx_bytes16 zero = { { 0, 0 } };
@@ -136,6 +136,12 @@ static inline bool spx_bit(const uint64_t *bits, int64_t i)
 static inline spmvx_type spx_count_type(int64_t n)
 {
     return n <= INT32_MAX ? SPMVX_I32 : SPMVX_I64;
+}
+
+/* HYB: entries behind the ELL part, whose rows are in ROW. */
+static inline int64_t spx_hyb_tail(const spx_sparse *a)
+{
+    return a->stored - a->width * a->nrows;
 }
 
 /* A CSR of a's shape with arrays for nnz entries; ptr[0] is 0 and ptr[r + 1] is to be the length of row r. */

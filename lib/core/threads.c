@@ -62,7 +62,8 @@ int spx_threads_to_use(int wanted)
 {
 #ifdef SPX_OPENMP
     const int usual = (int)spx_min(spx_max(omp_get_max_threads(), 1), SPX_MAX_THREADS);
-    return !wanted ? usual : wanted > usual ? threads_that_start(wanted) : wanted;
+    if (!wanted) return usual;
+    return wanted > usual ? threads_that_start(wanted) : wanted;
 #else
     (void)wanted;
     return 1;

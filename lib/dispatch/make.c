@@ -80,24 +80,24 @@ static void log_dropped(const spx_conversion *c, const spx_candidate *candidate)
     spx_log(c->ctx, SPMVX_LOG_DEBUG, "%s is dropped: %s", spec, c->ctx->error);
 }
 
-/* Takes the first candidate that can be built; *taken tells which. Where none can, the call fails as CSR did,
- * which takes the least for granted. */
+/* Takes the first candidate that can be built; *chosen tells which. If none can be built, the call fails
+ * with CSR's error, or with the first one where CSR is no candidate. */
 static spmvx_status build_by_model(const spx_conversion *c, spx_source *source,
-                                   const spx_candidate *candidates, int count, int *taken, spx_operator *out)
+                                   const spx_candidate *candidates, int count, int *chosen, spx_operator *out)
 {
     spmvx_status failed = SPMVX_OK;
-    spx_error_state told;
-    for (*taken = 0; *taken < count; ++*taken) {
-        const spx_candidate *candidate = &candidates[*taken];
+    spx_error_state first_error;
+    for (*chosen = 0; *chosen < count; ++*chosen) {
+        const spx_candidate *candidate = &candidates[*chosen];
         const spmvx_status s = build(c, source, candidate, out);
         if (!may_go_on(s)) return s;
         log_dropped(c, candidate);
         if (failed == SPMVX_OK || candidate->choice.kernel->format == SPMVX_CSR) {
-            spx_error_save(c->ctx, &told);
+            spx_error_save(c->ctx, &first_error);
             failed = s;
         }
     }
-    spx_error_restore(c->ctx, &told);
+    spx_error_restore(c->ctx, &first_error);
     return failed;
 }
 
@@ -317,7 +317,7 @@ static spmvx_status choose(spx_conversion *c, spx_source *source, spmvx_op op, s
     const spx_sparse *csr;
     spx_candidate candidates[SPX_CANDIDATES], best = { 0 };
     spx_features f;
-    int count, taken = 0, timed = 0;
+    int count, chosen = 0, timed = 0;
     SPX_TRY(spx_source_csr(c->ctx, source, &csr));
     SPX_TRY(spx_select(c->ctx, csr, q, candidates, &count, &f));
     if (q->forced.kernel) {
@@ -345,9 +345,9 @@ static spmvx_status choose(spx_conversion *c, spx_source *source, spmvx_op op, s
         if (s == SPMVX_OK || !may_go_on(s)) return s;
         spx_log(c->ctx, SPMVX_LOG_DEBUG, "nothing was timed: %s", c->ctx->error);
     }
-    SPX_TRY(build_by_model(c, source, candidates, count, &taken, out));
-    const char *how = candidates[taken].judged ? "by the model" : "the only kernel of the format asked for";
-    write_reason(reason, how, &f, &candidates[taken], taken + 1 < count ? &candidates[taken + 1] : NULL,
+    SPX_TRY(build_by_model(c, source, candidates, count, &chosen, out));
+    const char *how = candidates[chosen].judged ? "by the model" : "the only kernel of the format asked for";
+    write_reason(reason, how, &f, &candidates[chosen], chosen + 1 < count ? &candidates[chosen + 1] : NULL,
                  candidates, count);
     return SPMVX_OK;
 }

@@ -11,9 +11,10 @@ typedef struct spx_conversion {
     spmvx_context *ctx;
     spx_request request;
     int effort;
-    size_t max_bytes, used;       /* of the result; and what it holds already, */
-    const spx_operator *n;        /* which is this operator, while op T is made */
-    size_t of_transpose;          /* what op N leaves to op T, unless it is CSR, which takes least */
+    size_t max_bytes;             /* that the result may hold */
+    size_t used;                  /* that it holds already */
+    const spx_operator *n;        /* op N, while op T is made */
+    size_t of_transpose;          /* bytes that op N leaves to op T, unless it is CSR, which takes least */
     spx_wisdom_entry *learned[2]; /* the context's when all has gone well */
 } spx_conversion;
 
@@ -21,8 +22,8 @@ typedef struct spx_conversion {
  * room for SPX_REASON characters. */
 spmvx_status spx_make_operator(spx_conversion *, const spx_sparse *A, spmvx_op, spx_operator *out,
                                char *reason);
-/* Is A in the format asked for already, in the layout asked for, so that its arrays can be shared? CSR is,
- * when nothing but its arrays decides which kernel: a bare name leaves that to the model. */
+/* True where A's arrays can be used as they are: A has the format and the layout that are asked for. CSR
+ * without a kernel's name, or with a bare name that has variants, is not kept: the model has to choose. */
 bool spx_is_kept(const spx_conversion *, const spx_sparse *A);
 /* Adds text to a reason, as far as there is room. */
 __attribute__((format(printf, 2, 3))) void spx_append(char *reason, const char *format, ...);

@@ -139,7 +139,7 @@ const spx_format *spx_format_find(spmvx_format f)
     return format_at(f, SPMVX_HOST);
 }
 
-const spx_format *spx_format_here(const spmvx_context *ctx, spmvx_format f)
+const spx_format *spx_format_of_place(const spmvx_context *ctx, spmvx_format f)
 {
     return format_at(f, ctx->backend->place);
 }
@@ -155,12 +155,12 @@ bool spx_kernel_serves(const spmvx_context *ctx, spmvx_format format)
 
 bool spx_layout_serves(const spmvx_context *ctx, spmvx_format format, const spx_layout *layout)
 {
-    const spx_format *here = spx_format_here(ctx, format);
+    const spx_format *own = spx_format_of_place(ctx, format);
     if (!spx_kernel_serves(ctx, format)) return false;
-    if (!here) return true;
+    if (!own) return true;
     spx_error_state before;
     spx_error_save(ctx, &before);
-    const bool fits = spx_layout_check(ctx, here, layout, "") == SPMVX_OK;
+    const bool fits = spx_layout_check(ctx, own, layout, "") == SPMVX_OK;
     spx_error_restore(ctx, &before);
     return fits;
 }

@@ -29,7 +29,7 @@ const spx_format *spx_format_at(int32_t i);
 /* A format's record of the host, which builds all; and the one of the place where the context computes,
  * NULL where it has none. NULL for AUTO and what is no format. */
 const spx_format *spx_format_find(spmvx_format);
-const spx_format *spx_format_here(const spmvx_context *, spmvx_format);
+const spx_format *spx_format_of_place(const spmvx_context *, spmvx_format);
 
 /* Is there any kernel for one column, in the place where the context computes, that takes the format; and
  * one that takes it in this layout? */

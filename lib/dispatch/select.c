@@ -102,7 +102,7 @@ static bool layout_fits(selection *s, const spx_format *f, const spx_layout *ask
 
 static spmvx_status look_at(selection *s, spmvx_format format, view *v)
 {
-    const spx_format *here = spx_format_here(s->ctx, format), *f = here ? here : spx_format_find(format);
+    const spx_format *own = spx_format_of_place(s->ctx, format), *f = own ? own : spx_format_find(format);
     const spx_layout all = spx_request_layout(s->request), asked = spx_layout_of(f, &all);
     const bool any = spx_request_format(s->request) == SPMVX_AUTO;
     v->look = (spx_look){ .layout = asked, .stored = s->csr->nnz };
@@ -125,7 +125,7 @@ static spmvx_status view_of(selection *s, spmvx_format format)
     view *v = &s->of[format];
     if (v->done) return SPMVX_OK;
     v->done = true;
-    const spx_format *here = spx_format_here(s->ctx, format), *f = here ? here : spx_format_find(format);
+    const spx_format *own = spx_format_of_place(s->ctx, format), *f = own ? own : spx_format_find(format);
     if (!f->look) return look_at(s, format, v); /* which takes nothing */
     const size_t most = scratch(s->csr);
     spx_error_state before;
@@ -153,7 +153,8 @@ static spx_candidate candidate_of(const selection *s, const spx_kernel *k, const
     c.stored = v->look.stored;
     c.judged = v->look.stored || !s->csr->nnz;
     const double one = k->cost(&s->features, &v->look);
-    static const double tie = 1e-9; /* kernels that share one for several columns: the better for one first */
+    /* Candidates with the same kernel for several columns tie: the faster one for one column comes first. */
+    static const double tie = 1e-9;
     spx_select_multi(s->ctx, &s->features, &v->look, k->format, s->csr->val_type, q->nondeterministic, one,
                      &c.multi, &c.mul_ns);
     c.mul_ns += tie * one;

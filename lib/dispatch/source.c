@@ -25,25 +25,25 @@ static spmvx_status host_csr(const spmvx_context *ctx, spx_source *s)
 }
 
 /* Is the source CSR where the context computes? */
-static bool is_csr_here(const spmvx_context *ctx, const spx_source *s)
+static bool is_csr_at_place(const spmvx_context *ctx, const spx_source *s)
 {
-    return s->A->format == SPMVX_CSR && spx_is_here(ctx, s->A);
+    return s->A->format == SPMVX_CSR && spx_is_at_place(ctx, s->A);
 }
 
 spmvx_status spx_source_csr(const spmvx_context *ctx, spx_source *s, const spx_sparse **csr)
 {
-    *csr = is_csr_here(ctx, s) ? s->A : &s->host;
-    return is_csr_here(ctx, s) ? SPMVX_OK : host_csr(ctx, s);
+    *csr = is_csr_at_place(ctx, s) ? s->A : &s->host;
+    return is_csr_at_place(ctx, s) ? SPMVX_OK : host_csr(ctx, s);
 }
 
 spmvx_status spx_source_build(const spmvx_context *ctx, spx_source *s, spmvx_format format,
                               const spx_build *how, spx_sparse *out, spx_sparse *host)
 {
-    const spx_format *here = spx_format_here(ctx, format);
-    if (here && here->from_csr && is_csr_here(ctx, s)) return here->from_csr(ctx, s->A, how, out);
+    const spx_format *own = spx_format_of_place(ctx, format);
+    if (own && own->from_csr && is_csr_at_place(ctx, s)) return own->from_csr(ctx, s->A, how, out);
     SPX_TRY(host_csr(ctx, s));
     SPX_TRY(spx_format_find(format)->from_csr(ctx, &s->host, how, out));
-    if (spx_is_here(ctx, out)) return SPMVX_OK;
+    if (spx_is_at_place(ctx, out)) return SPMVX_OK;
     *host = spx_sparse_share(out);
     const spmvx_status status = spx_to_place(ctx, out);
     if (status == SPMVX_OK) return status;
@@ -55,7 +55,7 @@ spmvx_status spx_source_build(const spmvx_context *ctx, spx_source *s, spmvx_for
 spmvx_status spx_source_share(const spmvx_context *ctx, const spx_sparse *A, spx_sparse *out,
                               spx_sparse *host)
 {
-    if (spx_is_here(ctx, A)) {
+    if (spx_is_at_place(ctx, A)) {
         *out = spx_sparse_share(A);
         return SPMVX_OK;
     }

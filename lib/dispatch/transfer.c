@@ -11,7 +11,7 @@ static bool is_here(const spmvx_context *ctx, const spx_array *a)
     return a->place == ctx->backend->place && (host || a->device == ctx->device);
 }
 
-bool spx_is_here(const spmvx_context *ctx, const spx_sparse *a)
+bool spx_is_at_place(const spmvx_context *ctx, const spx_sparse *a)
 {
     for (int i = 0; i < SPX_SLOTS; i++)
         if (a->slot[i] && !is_here(ctx, a->slot[i])) return false;

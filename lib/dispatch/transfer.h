@@ -5,7 +5,7 @@
 #include "core/sparse.h"
 
 /* Does this context's work reach the arrays? */
-bool spx_is_here(const spmvx_context *, const spx_sparse *);
+bool spx_is_at_place(const spmvx_context *, const spx_sparse *);
 
 /* The same matrix with arrays in host memory: those that lie there are shared, others copied from their
  * device. */

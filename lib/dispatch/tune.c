@@ -97,8 +97,8 @@ spmvx_status spx_timing_new(const spmvx_context *ctx, int64_t ncols, int64_t nro
     spx_array *ones = NULL;
     *t = (spx_timing){ .nvec = nvec, .ldx = ncols, .ldy = nrows };
     spmvx_status s = spx_array_new(ctx, (int64_t)bytes, 1, what, &ones);
-    if (s == SPMVX_OK) s = spx_array_here(ctx, bytes, what, &t->x);
-    if (s == SPMVX_OK) s = spx_array_here(ctx, spx_bytes(nvec, spx_bytes(nrows, each)), what, &t->y);
+    if (s == SPMVX_OK) s = spx_array_at_place(ctx, bytes, what, &t->x);
+    if (s == SPMVX_OK) s = spx_array_at_place(ctx, spx_bytes(nvec, spx_bytes(nrows, each)), what, &t->y);
     if (s == SPMVX_OK) {
         const spx_scalar one = spx_scalar_of(type, 1.0);
         for (int64_t i = 0; i < nvec * ncols; i++) spx_value_copy(ones->data, i, &one, 0, each);
@@ -120,7 +120,7 @@ spmvx_status spx_operator_time(spmvx_context *ctx, const spx_operator *op, const
 {
     const size_t need = op->multi.kernel ? op->multi_part.work_bytes : op->part.work_bytes;
     spx_array *work; /* not the context's: this may fail yet */
-    SPX_TRY(spx_array_here(ctx, need, "workspace", &work));
+    SPX_TRY(spx_array_at_place(ctx, need, "workspace", &work));
     const spmvx_type type = op->A.val_type;
     batch b = { .op = op, .runs = 1 };
     b.one = (spx_mul){ .ctx = ctx,

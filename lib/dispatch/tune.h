@@ -18,6 +18,6 @@ spmvx_status spx_timing_new(const spmvx_context *, int64_t ncols, int64_t nrows,
 void spx_timing_drop(spx_timing *);
 
 /* Nanoseconds of a multiplication by all columns: the lower quartile of several, after a first one that is
- * not counted. */
+ * not counted; or that first one, if it took longer than a tenth of a second. */
 spmvx_status spx_operator_time(spmvx_context *, const spx_operator *, const spx_timing *, double *ns);
 #endif

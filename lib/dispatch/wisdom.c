@@ -84,14 +84,14 @@ size_t spx_wisdom_bytes(const spmvx_context *ctx)
 }
 
 /* Where the key is, or would be. */
-static int64_t find(const spx_wisdom *w, const char *key, bool *there)
+static int64_t find(const spx_wisdom *w, const char *key, bool *found)
 {
     int64_t low = 0, high = w ? w->count : 0;
-    *there = false;
+    *found = false;
     while (low < high) {
         const int64_t mid = low + (high - low) / 2;
         const int order = strcmp(w->entry[mid]->key, key);
-        if (order == 0) *there = true;
+        if (order == 0) *found = true;
         if (order < 0) low = mid + 1;
         else high = mid;
     }
@@ -141,9 +141,9 @@ void spx_wisdom_keep(spmvx_context *ctx, spx_wisdom_entry *e)
 {
     if (!e) return;
     spx_wisdom *w = ctx->wisdom;
-    bool there;
-    const int64_t at = find(w, e->key, &there);
-    if (there) spx_free(ctx, w->entry[at]);
+    bool found;
+    const int64_t at = find(w, e->key, &found);
+    if (found) spx_free(ctx, w->entry[at]);
     else memmove(&w->entry[at + 1], &w->entry[at], (size_t)(w->count++ - at) * sizeof *w->entry);
     w->entry[at] = e;
 }
@@ -184,9 +184,9 @@ static bool read_advice(const spmvx_context *ctx, const char *advice, spx_candid
 
 bool spx_wisdom_find(const spmvx_context *ctx, const char *key, spx_candidate *out)
 {
-    bool there;
-    const int64_t at = find(ctx->wisdom, key, &there);
-    if (!there) return false;
+    bool found;
+    const int64_t at = find(ctx->wisdom, key, &found);
+    if (!found) return false;
     spx_error_state before;
     spx_error_save(ctx, &before);
     *out = (spx_candidate){ 0 };

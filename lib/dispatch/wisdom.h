@@ -32,7 +32,7 @@ void spx_wisdom_keep(spmvx_context *, spx_wisdom_entry *);
 void spx_wisdom_drop(spmvx_context *, spx_wisdom_entry *);
 /* The end of all that the context knows. */
 void spx_wisdom_free(spmvx_context *);
-/* What the context's wisdom holds in memory. */
+/* Bytes of the entries; room for more is not counted. */
 size_t spx_wisdom_bytes(const spmvx_context *);
 
 /* As the public functions. */

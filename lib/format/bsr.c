@@ -10,24 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bsr.h"
 #include "format/blocks.h"
 #include "format/build.h"
 
-enum { MAX_BLOCK = 16 };
-
-static int64_t block_size(const spx_sparse *a)
-{
-    return a->layout.block_rows * a->layout.block_cols;
-}
-
-static int64_t words(const spx_sparse *a)
-{
-    return spx_ceil_div(block_size(a), 64);
-}
-
 static int64_t in_block(const spx_sparse *a, int64_t i, int64_t j)
 {
-    return a->block_order == SPMVX_ROW_MAJOR ? i * a->layout.block_cols + j : j * a->layout.block_rows + i;
+    return i * spx_bsr_row_step(a) + j * spx_bsr_col_step(a);
 }
 
 static int64_t block_rows_of(const spx_sparse *a)
@@ -55,9 +44,9 @@ static int64_t inside(const spx_sparse *a)
 
 static spmvx_status check_block(const spmvx_context *ctx, const char *name, int64_t v)
 {
-    if (v >= 1 && v <= MAX_BLOCK) return SPMVX_OK;
+    if (v >= 1 && v <= SPX_BSR_MOST) return SPMVX_OK;
     return spx_fail(ctx, v < 1 ? SPMVX_ERR_ARGUMENT : SPMVX_ERR_UNSUPPORTED,
-                    "arrays.%s is %" PRId64 "; BSR takes 1 to %d", name, v, MAX_BLOCK);
+                    "arrays.%s is %" PRId64 "; BSR takes 1 to %d", name, v, SPX_BSR_MOST);
 }
 
 static spmvx_status pointers(const spmvx_context *ctx, const spmvx_arrays *a, int64_t *count)
@@ -146,16 +135,14 @@ static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const 
 {
     static const int64_t sizes[] = { 2, 3, 4, 5, 6, 8 };
     const size_t each = spx_type_bytes(csr->val_type);
-    const int64_t rows = asked->block_rows, cols = asked->block_cols, side = rows ? rows : cols;
+    const bool asked_for = asked->block_rows || asked->block_cols;
     double least = 0;
     (void)f;
-    *out = (spx_look){ .layout = { .block_rows = side ? side : 2,
-                                   .block_cols = cols   ? cols
-                                                 : side ? side
-                                                        : 2 } };
-    for (size_t i = 0; i < (side ? 1 : sizeof sizes / sizeof *sizes); i++) {
-        const int64_t br = side ? out->layout.block_rows : sizes[i],
-                      bc = side ? out->layout.block_cols : sizes[i];
+    *out = (spx_look){ 0 };
+    for (size_t i = 0; i < (asked_for ? 1 : sizeof sizes / sizeof *sizes); i++) {
+        int64_t br = asked_for ? asked->block_rows : sizes[i], bc = asked_for ? asked->block_cols : sizes[i];
+        if (!br) br = bc;
+        if (!bc) bc = br;
         int64_t blocks, entries;
         SPX_TRY(spx_sample_blocks(ctx, csr, br, bc, &blocks, &entries));
         const double scale = entries ? (double)csr->nnz / (double)entries : 0.0;
@@ -239,14 +226,14 @@ static int64_t fill_row(const fill_job *j, int64_t R, int64_t i, spx_divisor bc,
     const void *val_in = spx_data(csr, SPX_VAL);
     void *val = a->slot[SPX_VAL]->data;
     const size_t each = spx_type_bytes(a->val_type);
-    const int64_t size = block_size(a), r = R * a->layout.block_rows + i, first = spx_ptr_at(csr, r),
+    const int64_t size = spx_bsr_block_size(a), r = R * a->layout.block_rows + i, first = spx_ptr_at(csr, r),
                   last = spx_ptr_at(csr, r + 1);
     const bool once = rises(col, first, last);
     int64_t distinct = 0;
     for (int64_t k = first, next; k < last; k = next) {
         const int64_t C = spx_divide(col[k], bc), to = i * bc.by - C * bc.by;
         const int64_t b = spx_ptr_at(a, R) + *spx_mark(marks, C) - 1;
-        uint64_t *bits = (uint64_t *)a->slot[SPX_BITS]->data + b * words(a);
+        uint64_t *bits = (uint64_t *)a->slot[SPX_BITS]->data + b * spx_bsr_words(a);
         next = spx_block_end(col, k, last, bc);
         for (int64_t e = k; once && e < next; e++) {
             spx_value_copy(val, b * size + to + col[e], val_in, e, each);
@@ -256,10 +243,10 @@ static int64_t fill_row(const fill_job *j, int64_t R, int64_t i, spx_divisor bc,
         for (int64_t e = k; !once && e < next; e++) {
             const int64_t at = to + col[e];
             uint64_t *word = &bits[at / 64], bit = 1ull << at % 64;
-            const bool there = *word & bit;
-            if (there) spx_value_add(val, b * size + at, val_in, e, a->val_type);
+            const bool was_set = *word & bit;
+            if (was_set) spx_value_add(val, b * size + at, val_in, e, a->val_type);
             else spx_value_copy(val, b * size + at, val_in, e, each);
-            distinct += !there;
+            distinct += !was_set;
             *word |= bit;
         }
     }
@@ -274,7 +261,7 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     spx_marks *marks = &j->marks[thread];
     const spx_divisor bc = spx_divisor_of(a->layout.block_cols);
     const size_t each = spx_type_bytes(a->val_type);
-    const int64_t size = block_size(a), w = words(a);
+    const int64_t size = spx_bsr_block_size(a), w = spx_bsr_words(a);
     int64_t distinct = 0, inside = 0;
     for (int64_t R = begin; R < end; R++) {
         const int64_t first = spx_ptr_at(a, R), last = spx_ptr_at(a, R + 1);
@@ -336,7 +323,8 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
     if (s == SPMVX_OK) s = spx_array_new(ctx, blocks, sizeof(int32_t), "col", &a.slot[SPX_COL]);
     if (s == SPMVX_OK) s = spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "val", &a.slot[SPX_VAL]);
     if (s == SPMVX_OK)
-        s = spx_array_new(ctx, blocks * words(&a), sizeof(uint64_t), "presence bits", &a.slot[SPX_BITS]);
+        s = spx_array_new(ctx, blocks * spx_bsr_words(&a), sizeof(uint64_t), "presence bits",
+                          &a.slot[SPX_BITS]);
     if (s == SPMVX_OK) {
         spx_index_put(a.slot[SPX_PTR]->data, a.ptr_type, 0, 0);
         for (int64_t R = 0; R < rows; R++)
@@ -359,14 +347,15 @@ static int64_t place(const spx_sparse *a, int64_t row, int64_t col)
         if (c[mid] < C) low = mid + 1;
         else high = mid;
     }
-    return low * block_size(a) + in_block(a, row % a->layout.block_rows, col % a->layout.block_cols);
+    return low * spx_bsr_block_size(a) + in_block(a, row % a->layout.block_rows, col % a->layout.block_cols);
 }
 
 /* ---- back to CSR: blocks in their order, so rows ascend by column when the blocks do ---- */
 
 static bool present(const spx_sparse *a, int64_t b, int64_t at)
 {
-    return !a->slot[SPX_BITS] || spx_bit((const uint64_t *)a->slot[SPX_BITS]->data + b * words(a), at);
+    return !a->slot[SPX_BITS] ||
+           spx_bit((const uint64_t *)a->slot[SPX_BITS]->data + b * spx_bsr_words(a), at);
 }
 
 /* Counts the entries of row r, and writes them when to is not negative. */
@@ -382,8 +371,8 @@ static int64_t walk_row(const spx_sparse *a, int64_t r, spx_sparse *csr, int64_t
             if (!present(a, b, at)) continue;
             if (to >= 0) {
                 ((int32_t *)csr->slot[SPX_COL]->data)[to + n] = (int32_t)(col[b] * a->layout.block_cols + j);
-                spx_value_copy(csr->slot[SPX_VAL]->data, to + n, spx_data(a, SPX_VAL), b * block_size(a) + at,
-                               spx_type_bytes(a->val_type));
+                spx_value_copy(csr->slot[SPX_VAL]->data, to + n, spx_data(a, SPX_VAL),
+                               b * spx_bsr_block_size(a) + at, spx_type_bytes(a->val_type));
             }
             n++;
         }
@@ -434,8 +423,8 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 }
 
 static const spx_layout_key layout[] = {
-    { "block_rows", offsetof(spx_layout, block_rows), 1, MAX_BLOCK, 0, false },
-    { "block_cols", offsetof(spx_layout, block_cols), 1, MAX_BLOCK, 0, false },
+    { "block_rows", offsetof(spx_layout, block_rows), 1, SPX_BSR_MOST, 0, false },
+    { "block_cols", offsetof(spx_layout, block_cols), 1, SPX_BSR_MOST, 0, false },
     { 0 },
 };
 

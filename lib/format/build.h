@@ -1,4 +1,4 @@
-/* Shared by the builders: an empty CSR to fill, row lengths, running sums. */
+/* Shared by the builders: row lengths, the padding of sorted slices, and loops over rows. */
 #ifndef SPX_FORMAT_BUILD_H
 #define SPX_FORMAT_BUILD_H
 #include "core/threads.h"
@@ -14,7 +14,7 @@ int64_t spx_longest_row(const spx_sparse *csr);
 
 /* Places that slices of C rows take, each as wide as its longest row, when rows are sorted by falling
  * length within windows of sigma rows. Rows longer than `piece` entries count as pieces of so many.
- * Lengths above 2047 count up to 1.6% longer than they are. */
+ * With sigma of 2 and more, lengths above 2047 count up to 1.6% longer than they are. */
 int64_t spx_slice_places(const spx_sparse *csr, int64_t C, int64_t sigma, int64_t piece);
 /* The sigma that is asked for; or the smallest window that brings the padding to a twentieth: sorting
  * scatters y and parts rows from their neighbours' x. *places is what it takes. */

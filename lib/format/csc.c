@@ -68,11 +68,11 @@ static spmvx_status positions_of(const spmvx_context *ctx, const spx_sparse *csr
 
 static spmvx_status keep_order(const spmvx_context *ctx, const spx_sparse *csr, spx_sparse *out)
 {
-    spx_sparse pos = { 0 }, turned = { 0 };
+    spx_sparse pos = { 0 }, transpose = { 0 };
     SPX_TRY(positions_of(ctx, csr, &pos));
-    const spmvx_status s = spx_transpose_csr(ctx, &pos, &turned);
-    if (s == SPMVX_OK) out->slot[SPX_ORDER] = spx_array_share(turned.slot[SPX_VAL]);
-    spx_sparse_drop(&turned);
+    const spmvx_status s = spx_transpose_csr(ctx, &pos, &transpose);
+    if (s == SPMVX_OK) out->slot[SPX_ORDER] = spx_array_share(transpose.slot[SPX_VAL]);
+    spx_sparse_drop(&transpose);
     spx_sparse_drop(&pos);
     return s;
 }

@@ -24,15 +24,15 @@ static spmvx_status check(const spmvx_context *ctx, const spmvx_arrays *a, const
     return spx_import_indices(ctx, "col", a->col, a->idx_type, n->col, 0, a->ncols, "columns");
 }
 
-static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
-                             spx_sparse *out)
+spmvx_status spx_csr_from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
+                              spx_sparse *out)
 {
     SPX_TRY(spx_build_check(ctx, "CSR", spx_sparse_bytes(csr, false), csr, build));
     *out = spx_sparse_share(csr);
     return SPMVX_OK;
 }
 
-static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
+spmvx_status spx_csr_to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
 {
     (void)ctx;
     *csr = spx_sparse_share(a);
@@ -55,6 +55,6 @@ const spx_format spx_format_csr = {
     .measure = measure,
     .check = check,
     .view = view,
-    .from_csr = from_csr,
-    .to_csr = to_csr,
+    .from_csr = spx_csr_from_csr,
+    .to_csr = spx_csr_to_csr,
 };

@@ -23,7 +23,8 @@ static const struct {
 static int64_t sigma_for(const spx_sparse *csr)
 {
     const int64_t mean = csr->nnz / spx_max(csr->nrows, 1);
-    return mean <= rule.r ? rule.r : mean <= rule.s ? mean : mean <= rule.t ? rule.s : rule.u;
+    if (mean <= rule.s) return spx_max(mean, rule.r);
+    return mean <= rule.t ? rule.s : rule.u;
 }
 
 /* The row that holds entry k: the last that begins at k or before. */
@@ -47,8 +48,8 @@ typedef struct tile_job {
 enum { TILES = 64 }; /* of a chunk */
 
 /* The segments of a tile: rows that begin in it, and the one that its first entry belongs to. Writes flags
- * to desc when it is given and rows relative to the first to list when that is; tells whether empty rows
- * lie among them. */
+ * to desc, and rows relative to the first to list, each of which may be NULL; tells whether empty rows lie
+ * among them. */
 static int64_t walk_tile(const tile_job *j, int64_t t, spx_csr5_desc *desc, int32_t *list, bool *empty)
 {
     const spx_sparse *csr = j->csr;
@@ -123,8 +124,8 @@ static void permute_body(void *arg, int thread, int64_t begin, int64_t end)
         const int64_t stop = spx_min((t + 1) * size, csr5->nnz);
         for (int64_t k = t * size; k < stop; k++) {
             const int64_t at = k - t * size,
-                          there = t < j->tiles ? t * size + at % sigma * omega + at / sigma : k;
-            const int64_t source = csr5 == to ? k : there, target = csr5 == to ? there : k;
+                          in_tile = t < j->tiles ? t * size + at % sigma * omega + at / sigma : k;
+            const int64_t source = csr5 == to ? k : in_tile, target = csr5 == to ? in_tile : k;
             col_out[target] = col[source];
             spx_value_copy(to->slot[SPX_VAL]->data, target, spx_data(from, SPX_VAL), source, each);
         }

@@ -206,7 +206,7 @@ static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
 static void unfill_tail(const spx_sparse *a, const spx_sparse *csr)
 {
     const int32_t *row = spx_data(a, SPX_ROW), *col = spx_data(a, SPX_COL);
-    const int64_t base = a->width * a->nrows, tail = a->stored - base;
+    const int64_t base = a->width * a->nrows, tail = spx_hyb_tail(a);
     const size_t each = spx_type_bytes(csr->val_type);
     for (int64_t i = 0; i < tail;) {
         int64_t n = i;
@@ -229,7 +229,7 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
         for (int64_t r = 0; r < a->nrows; r++)
             if (col[k * a->nrows + r] >= 0)
                 spx_index_put(ptr, c.ptr_type, r + 1, spx_index_at(ptr, c.ptr_type, r + 1) + 1);
-    for (int64_t i = 0; i < a->stored - a->width * a->nrows; i++)
+    for (int64_t i = 0; i < spx_hyb_tail(a); i++)
         spx_index_put(ptr, c.ptr_type, row[i] + 1, spx_index_at(ptr, c.ptr_type, row[i] + 1) + 1);
     spx_running_sum(ptr, c.ptr_type, a->nrows);
     fill_job j = { &c, a, NULL };

@@ -89,9 +89,9 @@ spmvx_status spx_transpose_csr(const spmvx_context *ctx, const spx_sparse *csr, 
 {
     spx_sparse coo = { 0 };
     SPX_TRY(spx_format_coo.from_csr(ctx, csr, &any, &coo));
-    spx_sparse turned = spx_transpose_coo(&coo);
-    const spmvx_status s = spx_format_coo.to_csr(ctx, &turned, out);
-    spx_sparse_drop(&turned);
+    spx_sparse transpose = spx_transpose_coo(&coo);
+    const spmvx_status s = spx_format_coo.to_csr(ctx, &transpose, out);
+    spx_sparse_drop(&transpose);
     spx_sparse_drop(&coo);
     return s;
 }
@@ -144,11 +144,11 @@ spmvx_status spx_transpose(const spmvx_context *ctx, const spx_sparse *a, const 
 {
     spx_sparse coo = { 0 };
     SPX_TRY(coo_of(ctx, a, of, &coo));
-    spx_sparse turned = spx_transpose_coo(&coo);
+    spx_sparse transpose = spx_transpose_coo(&coo);
     spmvx_status s = SPMVX_OK;
-    if (spx_rows_outnumber(turned.nrows, turned.nnz)) *out = spx_sparse_share(&turned);
-    else s = spx_format_coo.to_csr(ctx, &turned, out);
-    spx_sparse_drop(&turned);
+    if (spx_rows_outnumber(transpose.nrows, transpose.nnz)) *out = spx_sparse_share(&transpose);
+    else s = spx_format_coo.to_csr(ctx, &transpose, out);
+    spx_sparse_drop(&transpose);
     spx_sparse_drop(&coo);
     return s;
 }

@@ -1,9 +1,10 @@
-/* What a format is: one record a place that builds it. The host has all formats; a device has those that
- * it builds itself, and takes the others from the host. dispatch/registry.c lists the records; nothing
- * else knows a format's facts.
+/* What a format is: one record a place that builds it. The host has all formats; a device has those that it
+ * builds itself, and takes the others from the host. dispatch/registry.c lists the records. Of single formats
+ * dispatch/ knows CSR, which all conversions go through, and COO, which stands for it where rows far
+ * outnumber entries.
  *
- * Builders give the same pattern for the same pattern: an update map is made by sending positions through
- * the same conversion in place of values. */
+ * Builders give the same pattern for the same pattern: an update map is made by sending positions through the
+ * same conversion in place of values. */
 #ifndef SPX_FORMAT_H
 #define SPX_FORMAT_H
 #include "core/context.h"
@@ -104,12 +105,21 @@ size_t spx_csr_size(int64_t nrows, int64_t nnz, size_t val_bytes);
 spmvx_status spx_build_check(const spmvx_context *, const char *format, size_t bytes, const spx_sparse *csr,
                              const spx_build *);
 
+/* Padding of SELL up to this factor is left alone; sorting is worth it when it brings it below this part. */
+#define SPX_PADDING_BOUND 1.05
+#define SPX_PADDING_WORTH 0.97
+
+/* From CSR to CSR, wherever it lies: the arrays shared. */
+spmvx_status spx_csr_from_csr(const spmvx_context *, const spx_sparse *csr, const spx_build *,
+                              spx_sparse *out);
+spmvx_status spx_csr_to_csr(const spmvx_context *, const spx_sparse *a, spx_sparse *csr);
+
 /* The transpose, CSR (COO for COO, and where its rows far outnumber the entries): rows of the result hold
  * their entries in the order of A's rows. */
 spmvx_status spx_transpose(const spmvx_context *, const spx_sparse *, const spx_format *of, spx_sparse *out);
 /* The transpose of a COO as COO, sharing its arrays; entries stay in A's order. */
 spx_sparse spx_transpose_coo(const spx_sparse *);
-/* The same from CSR to CSR always. */
+/* The transpose of a CSR as CSR, whatever its shape. */
 spmvx_status spx_transpose_csr(const spmvx_context *, const spx_sparse *csr, spx_sparse *out);
 
 /* Rows so many that CSR's pointers would dwarf the entries: such matrices stay COO. */

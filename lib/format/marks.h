@@ -1,7 +1,7 @@
-/* Marks of columns: a number for each column that was met, 0 for the others. A plain array where that
- * takes no more memory than the entries that are looked at, else a hash table, since a matrix may have
- * 2^31 columns and eighty entries.
- * Source: open addressing, Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4). */
+/* Marks of columns: a number for each column that was met, 0 for the others. A plain array where that takes
+ * no more memory than a hash table for the entries that are looked at, else that table, since a matrix may
+ * have 2^31 columns and eighty entries. Source: open addressing, Fibonacci hashing (Knuth, The Art of
+ * Computer Programming, 6.4). */
 #ifndef SPX_MARKS_H
 #define SPX_MARKS_H
 #include "core/context.h"
@@ -42,7 +42,7 @@ static inline void spx_marks_empty_table(spx_marks *m)
     m->count = 0;
 }
 
-/* Forgets all columns, which are the ones given. */
+/* Forgets the marked columns, which the caller lists. */
 static inline void spx_marks_clear(spx_marks *m, const int32_t *columns, int64_t count)
 {
     spx_marks_empty_table(m);

@@ -398,9 +398,8 @@ enum { SAMPLE = 512, MOST_ROWS = 8192 }; /* slices; rows that are sorted togethe
 /* Windows of rows, each sorted as it would be, and slices of them. */
 static spmvx_status sample_slices(builder *b, int64_t sigma, sample *sum)
 {
-    const int64_t nrows = b->csr->nrows, whole = nrows <= MOST_ROWS ? nrows
-                                                 : sigma > 1        ? spx_min(sigma, MOST_ROWS)
-                                                                    : LANES;
+    const int64_t nrows = b->csr->nrows, part = sigma > 1 ? spx_min(sigma, MOST_ROWS) : LANES,
+                  whole = nrows <= MOST_ROWS ? nrows : part;
     const int64_t windows =
         spx_min(spx_ceil_div(nrows, spx_max(whole, 1)), spx_max(1, SAMPLE * LANES / spx_max(whole, LANES)));
     const int64_t room = spx_max(2 * whole, LANES); /* long rows are more pieces */

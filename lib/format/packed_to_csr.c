@@ -20,11 +20,11 @@ typedef struct place {
 
 static place place_of(const spx_sparse *a, int64_t lane)
 {
-    const int32_t *row = spx_data(a, SPX_ROW), *cut = spx_data(a, SPX_LIST);
+    const int32_t *cut = spx_data(a, SPX_LIST);
     const int64_t *first = spx_data(a, SPX_LIST_PTR);
-    if (!row) return (place){ lane < a->nrows ? lane : -1, 0, true };
-    if (row[lane] >= -1) return (place){ row[lane], 0, true };
-    const int64_t part = -2 - (int64_t)row[lane];
+    const int64_t row = spx_packed_row(a, spx_data(a, SPX_ROW), lane);
+    if (row >= SPX_PACKED_NO_ROW) return (place){ row, 0, true };
+    const int64_t part = SPX_PACKED_PART - row;
     int64_t low = 0, high = (int64_t)(a->slot[SPX_LIST]->bytes / sizeof *cut);
     while (low + 1 < high) {
         const int64_t mid = low + (high - low) / 2;

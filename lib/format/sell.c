@@ -204,6 +204,13 @@ typedef struct fill_job {
     spx_sparse *sell;
 } fill_job;
 
+/* The row at a position of a slice, or -1. */
+static int64_t row_at(int64_t nrows, const int32_t *row, int64_t at)
+{
+    if (at >= nrows) return -1;
+    return row ? row[at] : at;
+}
+
 static void fill_slice(const spx_sparse *csr, const spx_sparse *sell, int64_t s)
 {
     const int64_t C = sell->layout.slice, first = spx_ptr_at(sell, s),
@@ -214,7 +221,7 @@ static void fill_slice(const spx_sparse *csr, const spx_sparse *sell, int64_t s)
     void *val_out = sell->slot[SPX_VAL]->data;
     const size_t each = spx_type_bytes(csr->val_type);
     for (int64_t i = 0; i < C; i++) { /* along the rows, since there they are read in order */
-        const int64_t at = s * C + i, r = at >= csr->nrows ? -1 : row ? row[at] : at;
+        const int64_t at = s * C + i, r = row_at(csr->nrows, row, at);
         const int64_t from = r < 0 ? 0 : spx_ptr_at(csr, r), length = r < 0 ? 0 : spx_row_length(csr, r);
         for (int64_t k = 0; k < length; k++) col_out[first + k * C + i] = col[from + k];
         for (int64_t k = 0; k < length; k++) spx_value_copy(val_out, first + k * C + i, val, from + k, each);
@@ -331,20 +338,8 @@ static void count_rows(const spx_sparse *sell, void *ptr, spmvx_type ptr_type)
 
 static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
 {
-    spx_sparse c = { .format = SPMVX_CSR,
-                     .val_type = a->val_type,
-                     .ptr_type = spx_count_type(a->nnz),
-                     .nrows = a->nrows,
-                     .ncols = a->ncols,
-                     .nnz = a->nnz,
-                     .stored = a->nnz };
-    spmvx_status s = spx_array_new(ctx, a->nrows + 1, spx_type_bytes(c.ptr_type), "ptr", &c.slot[SPX_PTR]);
-    if (s == SPMVX_OK) s = spx_array_new(ctx, a->nnz, sizeof(int32_t), "col", &c.slot[SPX_COL]);
-    if (s == SPMVX_OK) s = spx_array_new(ctx, a->nnz, spx_type_bytes(a->val_type), "val", &c.slot[SPX_VAL]);
-    if (s != SPMVX_OK) {
-        spx_sparse_drop(&c);
-        return s;
-    }
+    spx_sparse c;
+    SPX_TRY(spx_csr_new(ctx, a, a->nnz, &c));
     count_rows(a, c.slot[SPX_PTR]->data, c.ptr_type);
     spx_sparse sell = *a;
     fill_job j = { &c, &sell };

@@ -368,7 +368,7 @@ static int64_t tile_of(const spx_sparse *a, int64_t slice)
     return low;
 }
 
-/* Counts the entries of row r, and writes them when csr has values. */
+/* Counts the entries of row r, and writes them to csr where `write` says so. */
 static int64_t walk_row(const spx_sparse *a, int64_t r, const spx_sparse *csr, bool write)
 {
     const int64_t *list_ptr = spx_data(a, SPX_LIST_PTR), *order = spx_data(a, SPX_ORDER);

@@ -1,6 +1,7 @@
 /* Shared by the BSR kernels of the host: chunks of block rows by what they store. */
 #ifndef SPX_BSR_H
 #define SPX_BSR_H
+#include "core/bsr.h"
 #include "kernel/kernel.h"
 
 static inline int64_t spx_bsr_weight(const spx_sparse *a, int64_t R)

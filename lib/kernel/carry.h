@@ -7,29 +7,37 @@
 typedef struct spx_carry_f32 {
     int64_t row;
     float sum;
-} carry_f32; /* row -1: nothing */
+} spx_carry_f32; /* row -1: nothing */
 typedef struct spx_carry_f64 {
     int64_t row;
     double sum;
-} carry_f64;
+} spx_carry_f64;
 
-static inline void settle_f32(const spx_mul *m, int64_t count)
+static inline void spx_settle_f32(const spx_mul *m, int64_t count)
 {
-    const carry_f32 *c = m->work;
+    const spx_carry_f32 *c = m->work;
     for (int64_t i = 0; i < count; i++)
         if (c[i].row >= 0) ((float *)m->y)[c[i].row] += m->alpha.f32 * c[i].sum;
 }
 
-static inline void settle_f64(const spx_mul *m, int64_t count)
+static inline void spx_settle_f64(const spx_mul *m, int64_t count)
 {
-    const carry_f64 *c = m->work;
+    const spx_carry_f64 *c = m->work;
     for (int64_t i = 0; i < count; i++)
         if (c[i].row >= 0) ((double *)m->y)[c[i].row] += m->alpha.f64 * c[i].sum;
 }
 
-static inline void spx_settle(const spx_mul *m, int64_t count)
+static inline void spx_settle_carries(const spx_mul *m, int64_t count)
 {
-    if (m->A->val_type == SPMVX_F64) settle_f64(m, count);
-    else settle_f32(m, count);
+    if (m->A->val_type == SPMVX_F64) spx_settle_f64(m, count);
+    else spx_settle_f32(m, count);
+}
+
+/* The run() of kernels whose chunks leave so many carries each. */
+static inline spmvx_status spx_run_carrying(const spx_mul *m, int64_t carries_a_chunk)
+{
+    SPX_TRY(spx_run_chunks(m));
+    spx_settle_carries(m, carries_a_chunk * m->part->chunks);
+    return SPMVX_OK;
 }
 #endif

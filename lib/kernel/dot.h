@@ -4,7 +4,7 @@
 #define SPX_DOT_H
 #include <stdint.h>
 
-static inline double dot_f64(const double *val, const int32_t *col, const double *x, int64_t n)
+static inline double spx_dot_f64(const double *val, const int32_t *col, const double *x, int64_t n)
 {
     double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     int64_t k = 0;
@@ -18,7 +18,7 @@ static inline double dot_f64(const double *val, const int32_t *col, const double
     return (s0 + s1) + (s2 + s3);
 }
 
-static inline float dot_f32(const float *val, const int32_t *col, const float *x, int64_t n)
+static inline float spx_dot_f32(const float *val, const int32_t *col, const float *x, int64_t n)
 {
     float s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     int64_t k = 0;
@@ -33,12 +33,12 @@ static inline float dot_f32(const float *val, const int32_t *col, const float *x
 }
 
 /* alpha*sum + beta*y that never reads y when beta is 0. */
-static inline double axpby_f64(double alpha, double sum, double beta, const double *y)
+static inline double spx_axpby_f64(double alpha, double sum, double beta, const double *y)
 {
     return beta == 0.0 ? alpha * sum : alpha * sum + beta * *y;
 }
 
-static inline float axpby_f32(float alpha, float sum, float beta, const float *y)
+static inline float spx_axpby_f32(float alpha, float sum, float beta, const float *y)
 {
     return beta == 0.0f ? alpha * sum : alpha * sum + beta * *y;
 }

@@ -4,7 +4,7 @@
 #define SPX_GLUE_(a, b) a##_##b
 #define SPX_GLUE(a, b) SPX_GLUE_(a, b)
 #define SPX_NAME(f) SPX_GLUE(f, SPX_SUFFIX)
-#define SPX_VNAME(f) SPX_GLUE(f, SPX_VSUFFIX)
+#define SPX_VNAME(f) SPX_GLUE(spx_##f, SPX_VSUFFIX)
 #define SPX_EACH(f)                                        \
     {                                                      \
         f##_f32_i32, f##_f32_i64, f##_f64_i32, f##_f64_i64 \

@@ -3,7 +3,7 @@
 #ifndef SPX_VNAME
 #define SPX_VGLUE_(a, b) a##_##b
 #define SPX_VGLUE(a, b) SPX_VGLUE_(a, b)
-#define SPX_VNAME(f) SPX_VGLUE(f, SPX_VSUFFIX)
+#define SPX_VNAME(f) SPX_VGLUE(spx_##f, SPX_VSUFFIX)
 #endif
 
 #define SPX_V float

@@ -1,4 +1,5 @@
-/* What a kernel is: one record. dispatch/registry.c lists the records; nothing else names them.
+/* What a kernel is: one record. dispatch/registry.c lists the records. Two places beside it name kernels: the
+ * one for CSR that was not read (dispatch/adopt.c), and the usual ones for products (dispatch/product.c).
  *
  * A kernel cuts its matrix into chunks when it is prepared, by the matrix alone and never by the number of
  * threads, and multiplies chunk by chunk: so a result has the same bits for any number of threads. */
@@ -142,12 +143,12 @@ typedef struct spx_rates {
     double mid, far; /* more an entry, where the columns of a row reach beyond L1, beyond L2 */
 } spx_rates;
 
+/* Predicted time of `entries` stored entries and `bytes` of the matrix; one thread has at least `serial`
+ * entries. */
+double spx_cost(const spx_features *, const spx_rates *, double entries, double bytes, double serial);
+
 /* The same for a kernel of several columns, which reads an entry once for up to 8 of them: `columns` is the
  * part of the time of an entry that each column beyond the first costs. */
 double spx_cost_columns(const spx_features *, const spx_rates *, double entries, double bytes,
                         double columns);
-
-/* Predicted time of `entries` stored entries and `bytes` of the matrix; one thread has at least `serial`
- * entries. */
-double spx_cost(const spx_features *, const spx_rates *, double entries, double bytes, double serial);
 #endif

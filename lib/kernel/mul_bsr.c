@@ -6,8 +6,6 @@
 #include "kernel/bsr.h"
 #include "kernel/dot.h"
 
-enum { MAX_BLOCK = 16 };
-
 #define SPX_TEMPLATE "kernel/mul_bsr.c"
 #include "kernel/each_type.h"
 
@@ -51,15 +49,15 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
     const spx_mul *m = arg;
     const spx_sparse *a = m->A;
     const int64_t *bound = m->part->bounds->data, br = a->layout.block_rows, bc = a->layout.block_cols,
-                  size = br * bc, words = spx_ceil_div(size, 64);
+                  size = br * bc, words = spx_bsr_words(a);
     const bool row_major = a->block_order == SPMVX_ROW_MAJOR, square = br == bc && row_major;
-    const int64_t row_step = row_major ? bc : 1, col_step = row_major ? 1 : br;
+    const int64_t row_step = spx_bsr_row_step(a), col_step = spx_bsr_col_step(a);
     const SPX_P *ptr = spx_data(a, SPX_PTR);
     const int32_t *col = spx_data(a, SPX_COL);
     const uint64_t *bits = spx_data(a, SPX_BITS), last_word = size % 64 ? (1ull << size % 64) - 1 : ~0ull;
     const SPX_V *val = spx_data(a, SPX_VAL), *x = m->x;
     const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
-    SPX_V *y = m->y, sum[MAX_BLOCK];
+    SPX_V *y = m->y, sum[SPX_BSR_MOST];
     for (int64_t R = bound[begin]; R < bound[end]; R++) {
         const int64_t first = R * br, rows = spx_min(br, a->nrows - first);
         for (int64_t i = 0; i < br; i++) sum[i] = 0;

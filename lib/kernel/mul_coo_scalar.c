@@ -16,7 +16,7 @@ static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_p
 {
     const int32_t *row = spx_data(a, SPX_ROW);
     p->chunks = spx_max(1, spx_ceil_div(a->nnz, RUN));
-    p->work_bytes = (size_t)p->chunks * 2 * sizeof(carry_f64);
+    p->work_bytes = (size_t)p->chunks * 2 * sizeof(spx_carry_f64);
     return spx_ascending(ctx, row, a->nnz) ? SPMVX_OK : spx_order_by(ctx, row, a->nnz, a->nrows, &p->order);
 }
 
@@ -25,9 +25,7 @@ static spx_body *const bodies[] = SPX_EACH(runs);
 static spmvx_status run(const spx_mul *m)
 {
     SPX_TRY(m->ctx->backend->scale(m->ctx, m->A->val_type, m->A->nrows, 1, m->beta, m->y, 0));
-    SPX_TRY(spx_run_chunks(m));
-    spx_settle(m, 2 * m->part->chunks);
-    return SPMVX_OK;
+    return spx_run_carrying(m, 2);
 }
 
 static double cost(const spx_features *f, const spx_look *look)

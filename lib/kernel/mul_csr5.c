@@ -29,7 +29,7 @@ static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_p
 {
     (void)ctx;
     p->chunks = tiles_of(a) / tiles_a_chunk(a) + 1;
-    p->work_bytes = (size_t)p->chunks * sizeof(carry_f64);
+    p->work_bytes = (size_t)p->chunks * sizeof(spx_carry_f64);
     return SPMVX_OK;
 }
 
@@ -38,9 +38,7 @@ static spx_body *const bodies[] = SPX_EACH(chunks);
 static spmvx_status run(const spx_mul *m)
 {
     SPX_TRY(m->ctx->backend->scale(m->ctx, m->A->val_type, m->A->nrows, 1, m->beta, m->y, 0));
-    SPX_TRY(spx_run_chunks(m));
-    spx_settle(m, m->part->chunks);
-    return SPMVX_OK;
+    return spx_run_carrying(m, 1);
 }
 
 static double cost(const spx_features *f, const spx_look *look)

@@ -20,7 +20,7 @@ static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_p
 {
     (void)ctx;
     p->chunks = spx_max(1, spx_ceil_div(a->nnz, p->param[CHUNK]));
-    p->work_bytes = (size_t)p->chunks * sizeof(carry_f64);
+    p->work_bytes = (size_t)p->chunks * sizeof(spx_carry_f64);
     return SPMVX_OK;
 }
 
@@ -28,9 +28,7 @@ static spx_body *const bodies[] = SPX_EACH(runs);
 
 static spmvx_status run(const spx_mul *m)
 {
-    SPX_TRY(spx_run_chunks(m));
-    spx_settle(m, m->part->chunks);
-    return SPMVX_OK;
+    return spx_run_carrying(m, 1);
 }
 
 static double cost(const spx_features *f, const spx_look *look)

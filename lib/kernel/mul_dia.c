@@ -1,5 +1,5 @@
 /* y = alpha*A*x + beta*y for DIA: a block of 64 rows at a time, diagonal after diagonal, without an index
- * to load. Where a word of presence bits is full (or there are none) the rows of the block that the
+ * to load. Where a word of presence bits is full (or present are none) the rows of the block that the
  * diagonal crosses are one plain loop.
  * Source: Bell & Garland, SC 2009 */
 #ifndef SPX_V
@@ -71,11 +71,11 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
             if (from >= to) continue;
             const SPX_V *v = val + d * nrows + first;
             const uint64_t inside = (to - from == 64 ? ~0ull : (1ull << (to - from)) - 1) << from;
-            const uint64_t there = bits ? bits[d * words + b] : inside;
-            if (there == inside)
+            const uint64_t present = bits ? bits[d * words + b] : inside;
+            if (present == inside)
                 for (int64_t i = from; i < to; i++) sum[i] += v[i] * x[shift + i];
             else
-                for (uint64_t left = there; left; left &= left - 1) {
+                for (uint64_t left = present; left; left &= left - 1) {
                     const int64_t i = __builtin_ctzll(left);
                     sum[i] += v[i] * x[shift + i];
                 }

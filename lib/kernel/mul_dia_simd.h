@@ -58,15 +58,15 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
                           to = spx_min(spx_min(ROWS, nrows - first), ncols - shift);
             if (from >= to) continue;
             const uint64_t below = to == 64 ? ~0ull : (1ull << to) - 1;
-            const uint64_t there =
+            const uint64_t present =
                 (bits ? bits[d * words + first / 64] >> (first % 64) : every) & below & ~0ull << from;
             const int64_t at = d * nrows + first;
-            if (there == every)
+            if (present == every)
                 for (int i = 0; i < N; i++)
                     a[i] = SPX_VNAME(add_run)(a[i], val + at + i * W, x + shift + i * W);
             else
                 for (int i = 0; i < N; i++)
-                    a[i] = SPX_VNAME(add_some_run)(a[i], (uint32_t)(there >> (i * W)) & ((1u << W) - 1),
+                    a[i] = SPX_VNAME(add_some_run)(a[i], (uint32_t)(present >> (i * W)) & ((1u << W) - 1),
                                                    val + at + i * W, x + (shift + i * W));
         }
         const int64_t rows = spx_min(ROWS, nrows - first);

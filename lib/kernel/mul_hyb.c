@@ -9,16 +9,11 @@ enum { ROWS = 256, RUN = 16384 };
 #define SPX_TEMPLATE "kernel/mul_hyb.c"
 #include "kernel/each_type.h"
 
-static int64_t tail(const spx_sparse *a)
-{
-    return a->stored - a->width * a->nrows;
-}
-
 static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     (void)ctx;
     p->chunks = spx_ceil_div(a->nrows, ROWS);
-    p->work_bytes = (size_t)spx_ceil_div(tail(a), RUN) * 2 * sizeof(carry_f64);
+    p->work_bytes = (size_t)spx_ceil_div(spx_hyb_tail(a), RUN) * 2 * sizeof(spx_carry_f64);
     return SPMVX_OK;
 }
 
@@ -27,11 +22,11 @@ static spx_body *const bodies[] = SPX_EACH(rows);
 static spmvx_status run(const spx_mul *m)
 {
     static spx_body *const runs[] = SPX_EACH(runs);
-    const int64_t count = spx_ceil_div(tail(m->A), RUN);
+    const int64_t count = spx_ceil_div(spx_hyb_tail(m->A), RUN);
     spx_mul job = *m;
     SPX_TRY(spx_run_chunks(m));
     spx_parallel(m->threads, count, runs[spx_instance(m->A)], &job);
-    spx_settle(m, 2 * count);
+    spx_settle_carries(m, 2 * count);
     return SPMVX_OK;
 }
 

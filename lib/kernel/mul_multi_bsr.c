@@ -36,9 +36,8 @@ SPX_INLINE void SPX_NAME(some_rows)(const spx_mul *m, int64_t begin, int64_t end
 {
     const spx_sparse *a = m->A;
     const int64_t br = a->layout.block_rows, bc = a->layout.block_cols, ldx = m->ldx, ldy = m->ldy,
-                  words = spx_ceil_div(br * bc, 64);
-    const int64_t row_step = a->block_order == SPMVX_ROW_MAJOR ? bc : 1,
-                  col_step = a->block_order == SPMVX_ROW_MAJOR ? 1 : br;
+                  words = spx_bsr_words(a);
+    const int64_t row_step = spx_bsr_row_step(a), col_step = spx_bsr_col_step(a);
     const SPX_P *ptr = spx_data(a, SPX_PTR);
     const int32_t *col = spx_data(a, SPX_COL);
     const uint64_t *bits = spx_data(a, SPX_BITS);

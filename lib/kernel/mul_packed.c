@@ -86,18 +86,19 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y, *partial = m->work;
     for (int64_t s = bound[begin]; s < bound[end]; s++) {
-        const unsigned char *stream = (const unsigned char *)spx_data(m->A, SPX_COL) + (tile[s] >> 1);
+        const unsigned char *stream =
+            (const unsigned char *)spx_data(m->A, SPX_COL) + spx_packed_stream(tile[s]);
         SPX_V sum[LANES] = { 0 };
-        if (tile[s] & 1)
+        if (spx_packed_diagonal(tile[s]))
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
                 stream = SPX_NAME(diagonal)(sum, base[k], stream, val + k * LANES, x);
         else
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
                 stream = SPX_NAME(step)(sum, base[k], stream, val + k * LANES, x);
         for (int64_t i = 0; i < LANES; i++) {
-            const int64_t at = s * LANES + i, r = row ? row[at] : at < m->A->nrows ? at : -1;
+            const int64_t r = spx_packed_row(m->A, row, s * LANES + i);
             if (r >= 0) y[r] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[r]);
-            else if (r < -1) partial[-2 - r] = sum[i];
+            else if (r <= SPX_PACKED_PART) partial[SPX_PACKED_PART - r] = sum[i];
         }
     }
 }

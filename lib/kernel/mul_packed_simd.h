@@ -97,10 +97,11 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y, *partial = m->work, sum[LANES];
     for (int64_t s = bound[begin]; s < bound[end]; s++) {
-        const unsigned char *stream = (const unsigned char *)spx_data(m->A, SPX_COL) + (tile[s] >> 1);
+        const unsigned char *stream =
+            (const unsigned char *)spx_data(m->A, SPX_COL) + spx_packed_stream(tile[s]);
         SPX_VNAME(vec) a[LANES / W];
         for (int i = 0; i < LANES / W; i++) a[i] = SPX_VNAME(zero)();
-        if (tile[s] & 1)
+        if (spx_packed_diagonal(tile[s]))
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
                 stream = SPX_NAME(diagonal)(a, base[k], stream, val + k * LANES, x);
         else
@@ -113,9 +114,9 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
         }
         for (int i = 0; i < LANES / W; i++) SPX_VNAME(store)(sum + i * W, a[i]);
         for (int64_t i = 0; i < LANES; i++) {
-            const int64_t at = s * LANES + i, r = row ? row[at] : at < m->A->nrows ? at : -1;
+            const int64_t r = spx_packed_row(m->A, row, s * LANES + i);
             if (r >= 0) y[r] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[r]);
-            else if (r < -1) partial[-2 - r] = sum[i];
+            else if (r <= SPX_PACKED_PART) partial[SPX_PACKED_PART - r] = sum[i];
         }
     }
 }

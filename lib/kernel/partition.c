@@ -53,7 +53,7 @@ spmvx_status spx_run_columns(const spx_mul *m)
     const size_t each = spx_type_bytes(m->A->val_type);
     for (int64_t j = 0, n; j < m->nvec; j += n) {
         const int64_t left = m->nvec - j;
-        n = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+        for (n = 8; n > left;) n /= 2;
         spx_mul job = *m;
         job.x = m->A->ncols ? (const char *)m->x + (size_t)(j * m->ldx) * each : m->x;
         job.y = (char *)m->y + (size_t)(j * m->ldy) * each;

@@ -60,8 +60,8 @@ static void rows_body(void *arg, int thread, int64_t begin, int64_t end)
     for (int64_t r = begin * ROWS; r < spx_min(end * ROWS, j->A->nrows); r++)
         if (!j->C) j->length[r] = count_row(j, r, mark);
         else if (j->B->val_type == SPMVX_F64)
-            fill_row_f64(j, r, mark, (double *)(void *)j->sum + (int64_t)thread * ncols);
-        else fill_row_f32(j, r, mark, (float *)(void *)j->sum + (int64_t)thread * ncols);
+            spx_fill_row_f64(j, r, mark, (double *)(void *)j->sum + (int64_t)thread * ncols);
+        else spx_fill_row_f32(j, r, mark, (float *)(void *)j->sum + (int64_t)thread * ncols);
 }
 
 /* Runs a step with as many threads as the budget holds dense rows for. */

@@ -130,6 +130,7 @@ static void test_scale_then_add(void **)
     m.ctx = ctx;
     m.A = &a;
     m.y = static_cast<double *>(y);
+    m.nvec = 1;
     m.beta = spx_scalar_of(SPMVX_F64, 10);
     assert_int_equal(spx_cuda_scale_y(&m), SPMVX_OK);
     assert_int_equal(spmvx_context_synchronize(ctx), SPMVX_OK);

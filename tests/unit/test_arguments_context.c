@@ -157,7 +157,7 @@ static void test_context_place(void **state)
     spmvx_context_info info = SPMVX_CONTEXT_INFO_INIT;
     spmvx_context *ctx = NULL;
     first.place = SPMVX_ANY;
-    first.threads = 4096;
+    first.threads = 3;
     first.flags = SPMVX_CONTEXT_CHECK;
     assert_ok(NULL, spmvx_context_create(&first, &ctx));
     assert_ok(ctx, spmvx_context_get_info(ctx, &info));
@@ -167,7 +167,7 @@ static void test_context_place(void **state)
     }
     assert_int_equal(info.place, SPMVX_HOST);
     assert_int_equal(info.device, 0);
-    assert_int_equal(info.threads, 4096);
+    assert_int_equal(info.threads, 3);
     assert_int_equal(info.flags, SPMVX_CONTEXT_CHECK);
     assert_non_null(info.name);
     spmvx_context_destroy(ctx);

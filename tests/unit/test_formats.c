@@ -344,12 +344,49 @@ static void refused_before_built(void **state)
     assert_int_equal(c.live, 0);
 }
 
+/* 2^25 tiles; a row that goes to and fro between the first and the 2^24th. */
+static void as_many_tiles_as_can_be(void **state)
+{
+    (void)state;
+    enum { N = 7, FAR = 64 << 24 };
+    static const int32_t ptr[] = { 0, N }, col[N] = { FAR + 1, 5, FAR + 2, 6, 7, 8, FAR + 3 };
+    static const double val[N] = { 1, 2, 3, 4, 5, 6, 7 };
+    spmvx_context *ctx = test_context(NULL, 2);
+    spmvx_matrix *csr = NULL, *tiled = NULL, *back = NULL;
+    spmvx_arrays a = SPMVX_ARRAYS_INIT, v = SPMVX_ARRAYS_INIT;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    a.nrows = 1;
+    a.ncols = INT32_MAX;
+    a.nnz = N;
+    a.ptr = ptr;
+    a.col = col;
+    a.val = val;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &csr));
+    o.kernel = "tiled:width=64";
+    o.max_bytes = SIZE_MAX;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, csr, &o, &tiled));
+    o.kernel = NULL;
+    o.format = SPMVX_CSR;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, tiled, &o, &back));
+    assert_ok(ctx, spmvx_matrix_arrays(back, &v));
+    assert_memory_equal(v.col, col, sizeof col);
+    assert_memory_equal(v.val, val, sizeof val);
+    spmvx_matrix_destroy(back);
+    spmvx_matrix_destroy(tiled);
+    spmvx_matrix_destroy(csr);
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trips),      cmocka_unit_test(views_are_input),
-        cmocka_unit_test(sell_layout),      cmocka_unit_test(sell_given),
-        cmocka_unit_test(beyond_max_bytes), cmocka_unit_test(refused_before_built),
+        cmocka_unit_test(round_trips),
+        cmocka_unit_test(views_are_input),
+        cmocka_unit_test(sell_layout),
+        cmocka_unit_test(sell_given),
+        cmocka_unit_test(beyond_max_bytes),
+        cmocka_unit_test(refused_before_built),
+        cmocka_unit_test(as_many_tiles_as_can_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

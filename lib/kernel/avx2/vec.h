@@ -8,36 +8,36 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { W_f64 = 4, W_f32 = 8 };
-typedef __m256d vec_f64;
-typedef __m256 vec_f32;
-typedef __m128i idx_f64;
-typedef __m256i idx_f32;
-typedef __m256d msk_f64;
-typedef __m256 msk_f32;
+enum { spx_W_f64 = 4, spx_W_f32 = 8 };
+typedef __m256d spx_vec_f64;
+typedef __m256 spx_vec_f32;
+typedef __m128i spx_idx_f64;
+typedef __m256i spx_idx_f32;
+typedef __m256d spx_msk_f64;
+typedef __m256 spx_msk_f32;
 
-static inline msk_f64 first_f64(int64_t n)
+static inline spx_msk_f64 spx_first_f64(int64_t n)
 {
     return _mm256_castsi256_pd(_mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3)));
 }
 
-static inline msk_f32 first_f32(int64_t n)
+static inline spx_msk_f32 spx_first_f32(int64_t n)
 {
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32((int32_t)(n > 8 ? 8 : n)),
                                                   _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
 }
 
-static inline vec_f64 zero_f64(void)
+static inline spx_vec_f64 spx_zero_f64(void)
 {
     return _mm256_setzero_pd();
 }
-static inline vec_f32 zero_f32(void)
+static inline spx_vec_f32 spx_zero_f32(void)
 {
     return _mm256_setzero_ps();
 }
 
 /* Columns, and -1 in the lanes left out. */
-static inline idx_f64 load_col_f64(msk_f64 m, const int32_t *p)
+static inline spx_idx_f64 spx_load_col_f64(spx_msk_f64 m, const int32_t *p)
 {
     const __m256i narrow =
         _mm256_permutevar8x32_epi32(_mm256_castpd_si256(m), _mm256_setr_epi32(0, 2, 4, 6, 0, 0, 0, 0));
@@ -45,69 +45,74 @@ static inline idx_f64 load_col_f64(msk_f64 m, const int32_t *p)
     return _mm_or_si128(_mm_maskload_epi32(p, m32), _mm_andnot_si128(m32, _mm_set1_epi32(-1)));
 }
 
-static inline idx_f32 load_col_f32(msk_f32 m, const int32_t *p)
+static inline spx_idx_f32 spx_load_col_f32(spx_msk_f32 m, const int32_t *p)
 {
     const __m256i m32 = _mm256_castps_si256(m);
     return _mm256_or_si256(_mm256_maskload_epi32(p, m32), _mm256_andnot_si256(m32, _mm256_set1_epi32(-1)));
 }
 
 /* Lanes with an entry, not padding. */
-static inline msk_f64 entries_f64(idx_f64 c)
+static inline spx_msk_f64 spx_entries_f64(spx_idx_f64 c)
 {
     return _mm256_castsi256_pd(_mm256_cvtepi32_epi64(_mm_cmpgt_epi32(c, _mm_set1_epi32(-1))));
 }
 
-static inline msk_f32 entries_f32(idx_f32 c)
+static inline spx_msk_f32 spx_entries_f32(spx_idx_f32 c)
 {
     return _mm256_castsi256_ps(_mm256_cmpgt_epi32(c, _mm256_set1_epi32(-1)));
 }
 
 /* Are the next W columns all entries? */
-static inline bool full_f64(const int32_t *c)
+static inline bool spx_full_f64(const int32_t *c)
 {
     return _mm_movemask_ps(_mm_castsi128_ps(_mm_loadu_si128((const void *)c))) == 0;
 }
-static inline bool full_f32(const int32_t *c)
+static inline bool spx_full_f32(const int32_t *c)
 {
     return _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_loadu_si256((const void *)c))) == 0;
 }
 
 /* acc + val * x[col], all lanes. */
-static inline vec_f64 add_f64(vec_f64 acc, const double *val, const int32_t *c, const double *x)
+static inline spx_vec_f64 spx_add_f64(spx_vec_f64 acc, const double *val, const int32_t *c, const double *x)
 {
     return _mm256_fmadd_pd(_mm256_loadu_pd(val), _mm256_setr_pd(x[c[0]], x[c[1]], x[c[2]], x[c[3]]), acc);
 }
 
-static inline vec_f32 add_f32(vec_f32 acc, const float *val, const int32_t *c, const float *x)
+static inline spx_vec_f32 spx_add_f32(spx_vec_f32 acc, const float *val, const int32_t *c, const float *x)
 {
-    const vec_f32 g = _mm256_setr_ps(x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]);
+    const spx_vec_f32 g =
+        _mm256_setr_ps(x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]);
     return _mm256_fmadd_ps(_mm256_loadu_ps(val), g, acc);
 }
 
 /* The same where the mask is set; other lanes add 0 * 0. */
-static inline vec_f64 add_masked_f64(vec_f64 acc, msk_f64 m, const double *val, idx_f64 c, const double *x)
+static inline spx_vec_f64 spx_add_masked_f64(spx_vec_f64 acc, spx_msk_f64 m, const double *val, spx_idx_f64 c,
+                                             const double *x)
 {
-    const vec_f64 v = _mm256_maskload_pd(val, _mm256_castpd_si256(m));
-    const vec_f64 g = _mm256_mask_i32gather_pd(_mm256_setzero_pd(), x, c, m, 8);
+    const spx_vec_f64 v = _mm256_maskload_pd(val, _mm256_castpd_si256(m));
+    const spx_vec_f64 g = _mm256_mask_i32gather_pd(_mm256_setzero_pd(), x, c, m, 8);
     return _mm256_fmadd_pd(v, g, acc);
 }
 
-static inline vec_f32 add_masked_f32(vec_f32 acc, msk_f32 m, const float *val, idx_f32 c, const float *x)
+static inline spx_vec_f32 spx_add_masked_f32(spx_vec_f32 acc, spx_msk_f32 m, const float *val, spx_idx_f32 c,
+                                             const float *x)
 {
-    const vec_f32 v = _mm256_maskload_ps(val, _mm256_castps_si256(m));
-    const vec_f32 g = _mm256_mask_i32gather_ps(_mm256_setzero_ps(), x, c, m, 4);
+    const spx_vec_f32 v = _mm256_maskload_ps(val, _mm256_castps_si256(m));
+    const spx_vec_f32 g = _mm256_mask_i32gather_ps(_mm256_setzero_ps(), x, c, m, 4);
     return _mm256_fmadd_ps(v, g, acc);
 }
 
 /* The same for the first n < W entries, one by one into the first lane. */
-static inline vec_f64 tail_f64(vec_f64 acc, const double *val, const int32_t *c, const double *x, int64_t n)
+static inline spx_vec_f64 spx_tail_f64(spx_vec_f64 acc, const double *val, const int32_t *c, const double *x,
+                                       int64_t n)
 {
     double sum = 0;
     for (int64_t k = 0; k < n; k++) sum += val[k] * x[c[k]];
     return _mm256_add_pd(acc, _mm256_zextpd128_pd256(_mm_set_sd(sum)));
 }
 
-static inline vec_f32 tail_f32(vec_f32 acc, const float *val, const int32_t *c, const float *x, int64_t n)
+static inline spx_vec_f32 spx_tail_f32(spx_vec_f32 acc, const float *val, const int32_t *c, const float *x,
+                                       int64_t n)
 {
     float sum = 0;
     for (int64_t k = 0; k < n; k++) sum += val[k] * x[c[k]];
@@ -115,41 +120,45 @@ static inline vec_f32 tail_f32(vec_f32 acc, const float *val, const int32_t *c, 
 }
 
 /* Lanes of 16-bit columns: all of them, or those whose bit is set; others add 0 * 0. */
-static inline vec_f64 add_u16_f64(vec_f64 acc, const double *val, const uint16_t *c, const double *x)
+static inline spx_vec_f64 spx_add_u16_f64(spx_vec_f64 acc, const double *val, const uint16_t *c,
+                                          const double *x)
 {
     return _mm256_fmadd_pd(_mm256_loadu_pd(val), _mm256_setr_pd(x[c[0]], x[c[1]], x[c[2]], x[c[3]]), acc);
 }
 
-static inline vec_f32 add_u16_f32(vec_f32 acc, const float *val, const uint16_t *c, const float *x)
+static inline spx_vec_f32 spx_add_u16_f32(spx_vec_f32 acc, const float *val, const uint16_t *c,
+                                          const float *x)
 {
-    const vec_f32 g = _mm256_setr_ps(x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]);
+    const spx_vec_f32 g =
+        _mm256_setr_ps(x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]);
     return _mm256_fmadd_ps(_mm256_loadu_ps(val), g, acc);
 }
 
-static inline msk_f64 lanes_f64(uint32_t bits)
+static inline spx_msk_f64 spx_lanes_f64(uint32_t bits)
 {
     const __m256i each = _mm256_setr_epi64x(1, 2, 4, 8);
     return _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits), each), each));
 }
 
-static inline msk_f32 lanes_f32(uint32_t bits)
+static inline spx_msk_f32 spx_lanes_f32(uint32_t bits)
 {
     const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     return _mm256_castsi256_ps(
         _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int32_t)bits), each), each));
 }
 
-static inline vec_f64 add_some_u16_f64(vec_f64 acc, uint32_t bits, const double *val, const uint16_t *c,
-                                       const double *x)
+static inline spx_vec_f64 spx_add_some_u16_f64(spx_vec_f64 acc, uint32_t bits, const double *val,
+                                               const uint16_t *c, const double *x)
 {
-    return add_masked_f64(acc, lanes_f64(bits), val, _mm_cvtepu16_epi32(_mm_loadl_epi64((const void *)c)), x);
+    return spx_add_masked_f64(acc, spx_lanes_f64(bits), val,
+                              _mm_cvtepu16_epi32(_mm_loadl_epi64((const void *)c)), x);
 }
 
-static inline vec_f32 add_some_u16_f32(vec_f32 acc, uint32_t bits, const float *val, const uint16_t *c,
-                                       const float *x)
+static inline spx_vec_f32 spx_add_some_u16_f32(spx_vec_f32 acc, uint32_t bits, const float *val,
+                                               const uint16_t *c, const float *x)
 {
-    return add_masked_f32(acc, lanes_f32(bits), val, _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)),
-                          x);
+    return spx_add_masked_f32(acc, spx_lanes_f32(bits), val,
+                              _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)), x);
 }
 
 /* Bits of the 32 columns that are not padding, 0xffff. */
@@ -164,68 +173,70 @@ static inline uint32_t entries_u16(const uint16_t *c)
 }
 
 /* acc + val * x side by side. */
-static inline vec_f64 add_run_f64(vec_f64 acc, const double *val, const double *x)
+static inline spx_vec_f64 spx_add_run_f64(spx_vec_f64 acc, const double *val, const double *x)
 {
     return _mm256_fmadd_pd(_mm256_loadu_pd(val), _mm256_loadu_pd(x), acc);
 }
-static inline vec_f32 add_run_f32(vec_f32 acc, const float *val, const float *x)
+static inline spx_vec_f32 spx_add_run_f32(spx_vec_f32 acc, const float *val, const float *x)
 {
     return _mm256_fmadd_ps(_mm256_loadu_ps(val), _mm256_loadu_ps(x), acc);
 }
-static inline vec_f64 add_some_run_f64(vec_f64 acc, uint32_t bits, const double *val, const double *x)
+static inline spx_vec_f64 spx_add_some_run_f64(spx_vec_f64 acc, uint32_t bits, const double *val,
+                                               const double *x)
 {
-    const __m256i m = _mm256_castpd_si256(lanes_f64(bits));
+    const __m256i m = _mm256_castpd_si256(spx_lanes_f64(bits));
     return _mm256_fmadd_pd(_mm256_maskload_pd(val, m), _mm256_maskload_pd(x, m), acc);
 }
 
-static inline vec_f32 add_some_run_f32(vec_f32 acc, uint32_t bits, const float *val, const float *x)
+static inline spx_vec_f32 spx_add_some_run_f32(spx_vec_f32 acc, uint32_t bits, const float *val,
+                                               const float *x)
 {
-    const __m256i m = _mm256_castps_si256(lanes_f32(bits));
+    const __m256i m = _mm256_castps_si256(spx_lanes_f32(bits));
     return _mm256_fmadd_ps(_mm256_maskload_ps(val, m), _mm256_maskload_ps(x, m), acc);
 }
 
-static inline vec_f64 plus_f64(vec_f64 a, vec_f64 b)
+static inline spx_vec_f64 spx_plus_f64(spx_vec_f64 a, spx_vec_f64 b)
 {
     return _mm256_add_pd(a, b);
 }
-static inline vec_f32 plus_f32(vec_f32 a, vec_f32 b)
+static inline spx_vec_f32 spx_plus_f32(spx_vec_f32 a, spx_vec_f32 b)
 {
     return _mm256_add_ps(a, b);
 }
 
-static inline double sum_f64(vec_f64 a)
+static inline double spx_sum_f64(spx_vec_f64 a)
 {
     const __m128d b = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
     return _mm_cvtsd_f64(_mm_add_sd(b, _mm_unpackhi_pd(b, b)));
 }
 
-static inline float sum_f32(vec_f32 a)
+static inline float spx_sum_f32(spx_vec_f32 a)
 {
     __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
 
-static inline void store_f64(double *p, vec_f64 a)
+static inline void spx_store_f64(double *p, spx_vec_f64 a)
 {
     _mm256_storeu_pd(p, a);
 }
-static inline void store_f32(float *p, vec_f32 a)
+static inline void spx_store_f32(float *p, spx_vec_f32 a)
 {
     _mm256_storeu_ps(p, a);
 }
 
 /* y = alpha*sum + beta*y for W neighbouring rows; y is not read if beta is 0. */
-static inline void store_axpby_f64(double *y, double alpha, vec_f64 sum, double beta)
+static inline void spx_store_axpby_f64(double *y, double alpha, spx_vec_f64 sum, double beta)
 {
-    const vec_f64 a = _mm256_mul_pd(_mm256_set1_pd(alpha), sum);
+    const spx_vec_f64 a = _mm256_mul_pd(_mm256_set1_pd(alpha), sum);
     _mm256_storeu_pd(
         y, beta == 0.0 ? a : _mm256_add_pd(a, _mm256_mul_pd(_mm256_set1_pd(beta), _mm256_loadu_pd(y))));
 }
 
-static inline void store_axpby_f32(float *y, float alpha, vec_f32 sum, float beta)
+static inline void spx_store_axpby_f32(float *y, float alpha, spx_vec_f32 sum, float beta)
 {
-    const vec_f32 a = _mm256_mul_ps(_mm256_set1_ps(alpha), sum);
+    const spx_vec_f32 a = _mm256_mul_ps(_mm256_set1_ps(alpha), sum);
     _mm256_storeu_ps(
         y, beta == 0.0f ? a : _mm256_add_ps(a, _mm256_mul_ps(_mm256_set1_ps(beta), _mm256_loadu_ps(y))));
 }

@@ -8,38 +8,38 @@
 #include "kernel/bsr.h"
 #include "kernel/dot.h"
 
-enum { MAX_BLOCK = 16, MAX_SLOTS = MAX_BLOCK * MAX_BLOCK };
+enum { MAX_SLOTS = SPX_BSR_MOST * SPX_BSR_MOST };
 
 /* x[0 ... cols-1] of a block, spread so that lane i has x[pattern[i]]: up to 8 doubles come from one
  * register, 16 from two. */
-static inline __m512d spread_f64(const __m512d x[2], const int32_t *pattern)
+static inline __m512d spx_spread_f64(const __m512d x[2], const int32_t *pattern)
 {
     return _mm512_permutex2var_pd(x[0], _mm512_cvtepi32_epi64(_mm256_loadu_si256((const void *)pattern)),
                                   x[1]);
 }
 
-static inline __m512 spread_f32(const __m512 x[2], const int32_t *pattern)
+static inline __m512 spx_spread_f32(const __m512 x[2], const int32_t *pattern)
 {
     return _mm512_permutexvar_ps(_mm512_loadu_si512(pattern), x[0]);
 }
 
-static inline void load_x_f64(__m512d x[2], const double *p, int64_t cols)
+static inline void spx_load_x_f64(__m512d x[2], const double *p, int64_t cols)
 {
-    x[0] = _mm512_maskz_loadu_pd(first_f64(cols), p);
-    x[1] = cols > 8 ? _mm512_maskz_loadu_pd(first_f64(cols - 8), p + 8) : _mm512_setzero_pd();
+    x[0] = _mm512_maskz_loadu_pd(spx_first_f64(cols), p);
+    x[1] = cols > 8 ? _mm512_maskz_loadu_pd(spx_first_f64(cols - 8), p + 8) : _mm512_setzero_pd();
 }
 
-static inline void load_x_f32(__m512 x[2], const float *p, int64_t cols)
+static inline void spx_load_x_f32(__m512 x[2], const float *p, int64_t cols)
 {
-    x[0] = _mm512_maskz_loadu_ps(first_f32(cols), p);
+    x[0] = _mm512_maskz_loadu_ps(spx_first_f32(cols), p);
 }
 
-static inline __m512d add_slots_f64(__m512d sum, uint32_t mask, const double *v, __m512d x)
+static inline __m512d spx_add_slots_f64(__m512d sum, uint32_t mask, const double *v, __m512d x)
 {
     return _mm512_mask3_fmadd_pd(_mm512_maskz_loadu_pd((__mmask8)mask, v), x, sum, (__mmask8)mask);
 }
 
-static inline __m512 add_slots_f32(__m512 sum, uint32_t mask, const float *v, __m512 x)
+static inline __m512 spx_add_slots_f32(__m512 sum, uint32_t mask, const float *v, __m512 x)
 {
     return _mm512_mask3_fmadd_ps(_mm512_maskz_loadu_ps((__mmask16)mask, v), x, sum, (__mmask16)mask);
 }
@@ -87,7 +87,7 @@ const spx_kernel spx_mul_bsr_avx512 = {
 SPX_INLINE void SPX_NAME(block_row)(SPX_VNAME(vec) * sum, const spx_sparse *a, int64_t begin, int64_t end,
                                     const int32_t *pattern, const SPX_V *x, int n)
 {
-    const int64_t bc = a->layout.block_cols, size = a->layout.block_rows * bc, words = spx_ceil_div(size, 64);
+    const int64_t bc = a->layout.block_cols, size = a->layout.block_rows * bc, words = spx_bsr_words(a);
     const int32_t *col = spx_data(a, SPX_COL);
     const uint64_t *bits = spx_data(a, SPX_BITS);
     const SPX_V *val = spx_data(a, SPX_VAL);
@@ -120,7 +120,10 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
     SPX_VNAME(vec) sum[MAX_SLOTS / W];
     SPX_V slot[MAX_SLOTS], *y = m->y;
     int32_t pattern[MAX_SLOTS + W];
-    for (int64_t k = 0; k < n * W; k++) pattern[k] = (int32_t)(row_major ? k % bc : k / br < bc ? k / br : 0);
+    for (int64_t k = 0; k < n * W; k++) {
+        const int64_t column = row_major ? k % bc : k / br;
+        pattern[k] = (int32_t)(column < bc ? column : 0); /* behind the last slot */
+    }
     for (int64_t R = bound[begin]; R < bound[end]; R++) {
         switch (n) {
         case 1: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, 1); break;
