@@ -25,6 +25,8 @@ spx_cuda *state(const spmvx_context *ctx)
 
 __global__ void nothing() {}
 
+cudaError_t load_own_kernels();
+
 /* ---- contexts ---- */
 
 bool probe(int32_t device, char *why, size_t room)
@@ -138,6 +140,7 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         if (e == cudaSuccess) e = make_pool(ctx->device, &c->small);
         if (e == cudaSuccess) e = warm_pool(c);
         if (e == cudaSuccess) e = spx_cuda_memory_reserve(c->memory);
+        if (e == cudaSuccess) e = load_own_kernels();
         if (e == cudaSuccess)
             e = cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, ctx->device);
         if (e == cudaSuccess) e = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, ctx->device);
@@ -448,6 +451,18 @@ spmvx_status gather(spmvx_context *ctx, int64_t n, spmvx_type type, void *dst, c
     if (n == 0) return SPMVX_OK;
     return type == SPMVX_F64 ? gather_as<double>(ctx, n, dst, src, map, map_each, ptr)
                              : gather_as<float>(ctx, n, dst, src, map, map_each, ptr);
+}
+
+/* So that no multiplication waits for code, as prepare() does it for a kernel. */
+cudaError_t load_own_kernels()
+{
+    cudaError_t e = spx_load_code(scale_columns<double>, 0);
+    if (e == cudaSuccess) e = spx_load_code(scale_columns<float>, 0);
+    if (e == cudaSuccess) e = spx_load_code(gather_values<double, int32_t>, 0);
+    if (e == cudaSuccess) e = spx_load_code(gather_values<double, int64_t>, 0);
+    if (e == cudaSuccess) e = spx_load_code(gather_values<float, int32_t>, 0);
+    if (e == cudaSuccess) e = spx_load_code(gather_values<float, int64_t>, 0);
+    return e;
 }
 
 }

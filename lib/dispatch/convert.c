@@ -6,6 +6,7 @@
 #include "dispatch/make.h"
 #include "dispatch/ownership.h"
 #include "dispatch/transfer.h"
+#include "dispatch/tune.h"
 #include "dispatch/updates.h"
 
 /* ---- the transpose, and update maps ---- */
@@ -63,15 +64,17 @@ static size_t default_max_bytes(const spx_sparse *a)
     return spx_plus(n, (size_t)64 << 20);
 }
 
-/* What a spx_conversion may take beside its result: eight times CSR's bytes and the source's own, which may
+/* What a conversion may take beside its result: eight times CSR's bytes and the source's own, which may
  * have to be brought to the host, and 16 MiB; with effort 1 and 2 another result, since the best so far is
- * kept while the next is built. */
+ * kept while the next is built, and the vectors to time with. */
 static size_t scratch(const spx_conversion *c, const spx_sparse *a)
 {
     size_t n;
     spx_size_mul(spx_csr_size(a->nrows, a->nnz, spx_type_bytes(a->val_type)), 8, &n);
     n = spx_plus(n, spx_plus(spx_sparse_bytes(a, true), (size_t)16 << 20));
-    return c->effort > 0 ? spx_plus(n, c->max_bytes) : n;
+    if (c->effort <= 0) return n;
+    return spx_plus(n, spx_plus(c->max_bytes,
+                                spx_timing_bytes(a->nrows, a->ncols, c->request.nvec, a->val_type)));
 }
 
 static spmvx_status read_request(const spmvx_context *ctx, const spmvx_convert_options *o, spx_request *q)
@@ -135,24 +138,11 @@ static spmvx_status make_operators(spx_conversion *c, const spmvx_matrix *src, u
     return SPMVX_OK;
 }
 
-/* The same again where the library chose op N so large that op T does not fit beside it. */
-static spmvx_status make_operators_that_fit(spx_conversion *c, const spmvx_matrix *src, uint32_t ops,
-                                            spmvx_matrix *m)
-{
-    const spx_sparse *A = &src->op[SPMVX_N].A;
-    const spmvx_status s = make_operators(c, src, ops, 0, m);
-    if (s != SPMVX_ERR_LIMIT || !c->n || spx_request_format(&c->request) != SPMVX_AUTO) return s;
-    spx_operator_drop(&m->op[SPMVX_N]);
-    spx_wisdom_drop(c->ctx, c->learned[SPMVX_N]);
-    c->learned[SPMVX_N] = NULL;
-    return make_operators(c, src, ops, spx_csr_size(A->ncols, A->nnz, spx_type_bytes(A->val_type)), m);
-}
-
 static spmvx_status convert(spx_conversion *c, const spmvx_matrix *src, const spmvx_convert_options *o,
-                            spmvx_matrix *m)
+                            size_t of_transpose, spmvx_matrix *m)
 {
     spx_operator *n = &m->op[SPMVX_N], *t = &m->op[SPMVX_T];
-    SPX_TRY(make_operators_that_fit(c, src, o->ops, m));
+    SPX_TRY(make_operators(c, src, o->ops, of_transpose, m));
     set_order(src, m);
     const bool shares_written = src->updatable && n->A.slot[SPX_VAL] == src->op[SPMVX_N].A.slot[SPX_VAL];
     m->updatable = o->flags & SPMVX_UPDATABLE;
@@ -166,8 +156,49 @@ static spmvx_status convert(spx_conversion *c, const spmvx_matrix *src, const sp
     spx_sparse_drop(&t->host);
     SPX_TRY(check_result(c, m));
     spx_kernel_spec(&n->choice, m->kernel);
-    spx_log(c->ctx, SPMVX_LOG_DEBUG, "converted to %s: %s", m->kernel, m->reason);
     return spx_mul_reserve(c->ctx, m, SPMVX_N, c->request.nvec);
+}
+
+static void forget_learned(spx_conversion *c)
+{
+    for (int op = 0; op < 2; op++) {
+        spx_wisdom_drop(c->ctx, c->learned[op]);
+        c->learned[op] = NULL;
+    }
+}
+
+static spmvx_status attempt(spx_conversion *c, const spmvx_matrix *src, const spmvx_convert_options *o,
+                            size_t of_transpose, spmvx_matrix **out)
+{
+    spmvx_matrix *m = NULL;
+    spmvx_status s = spx_matrix_new(c->ctx, &m);
+    if (s == SPMVX_OK) s = convert(c, src, o, of_transpose, m);
+    if (s == SPMVX_OK) {
+        *out = m;
+        return s;
+    }
+    if (m) spx_matrix_free(m);
+    forget_learned(c);
+    return s;
+}
+
+/* What is made after the choice, a transpose or a map for updates, may not fit beside what was chosen. Then
+ * the library chooses again, leaving room for a transpose, and in the end takes CSR. */
+static spmvx_status convert_what_fits(spx_conversion *c, const spmvx_matrix *src,
+                                      const spmvx_convert_options *o, spmvx_matrix **out)
+{
+    const spx_sparse *A = &src->op[SPMVX_N].A;
+    spmvx_status s = attempt(c, src, o, 0, out);
+    if (spx_request_format(&c->request) != SPMVX_AUTO || spx_is_kept(c, A)) return s;
+    if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY) return s;
+    if (o->ops & SPMVX_OPS_T)
+        s = attempt(c, src, o, spx_csr_size(A->ncols, A->nnz, spx_type_bytes(A->val_type)), out);
+    if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY) return s;
+    c->request.format = SPMVX_CSR;
+    c->effort = 0;
+    s = attempt(c, src, o, 0, out);
+    if (s == SPMVX_OK) spx_append((*out)->reason, "; no other format fits with all that was asked for");
+    return s;
 }
 
 static spmvx_status convert_within_budget(spx_conversion *c, const spmvx_matrix *src,
@@ -175,14 +206,10 @@ static spmvx_status convert_within_budget(spx_conversion *c, const spmvx_matrix 
 {
     const spx_sparse *a = &src->op[SPMVX_N].A;
     SPX_TRY(spx_budget_open(c->ctx, spx_plus(c->max_bytes, scratch(c, a)),
-                            "options.max_bytes, beside which a spx_conversion takes some scratch,",
+                            "options.max_bytes, beside which a conversion takes some scratch,",
                             c->max_bytes));
-    spmvx_matrix *m = NULL;
-    spmvx_status s = spx_matrix_new(c->ctx, &m);
-    if (s == SPMVX_OK) s = convert(c, src, o, m);
+    const spmvx_status s = convert_what_fits(c, src, o, out);
     spx_budget_close(c->ctx);
-    if (s == SPMVX_OK) *out = m;
-    else if (m) spx_matrix_free(m);
     return s;
 }
 
@@ -195,9 +222,9 @@ spmvx_status spx_matrix_convert(spmvx_context *ctx, const spmvx_matrix *src, con
     spx_error_state before;
     spx_error_save(ctx, &before);
     const spmvx_status s = convert_within_budget(&c, src, o, out);
-    if (s == SPMVX_OK) spx_error_restore(ctx, &before); /* of candidates that did not fit */
-    for (int op = 0; op < 2; op++)
-        if (s == SPMVX_OK) spx_wisdom_keep(ctx, c.learned[op]);
-        else spx_wisdom_drop(ctx, c.learned[op]);
+    if (s != SPMVX_OK) return s;
+    spx_error_restore(ctx, &before); /* of candidates that did not fit */
+    for (int op = 0; op < 2; op++) spx_wisdom_keep(ctx, c.learned[op]);
+    spx_log(ctx, SPMVX_LOG_DEBUG, "converted to %s: %s", (*out)->kernel, (*out)->reason);
     return s;
 }

@@ -59,19 +59,24 @@ static void look_at_rows(const spx_sparse *csr, spx_features *f)
     f->span = span / filled;
 }
 
-spmvx_status spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, int64_t nvec, spx_features *f)
+spx_features spx_features_of_shape(const spmvx_context *ctx, const spx_sparse *a, int64_t nvec)
 {
-    *f = (spx_features){
-        .nrows = csr->nrows,
-        .ncols = csr->ncols,
-        .nnz = csr->nnz,
-        .mean = (double)csr->nnz / (double)spx_max(csr->nrows, 1),
-        .value_bytes = spx_type_bytes(csr->val_type),
-        .ptr_bytes = spx_type_bytes(csr->ptr_type),
+    return (spx_features){
+        .nrows = a->nrows,
+        .ncols = a->ncols,
+        .nnz = a->nnz,
+        .mean = (double)a->nnz / (double)spx_max(a->nrows, 1),
+        .value_bytes = spx_type_bytes(a->val_type),
+        .ptr_bytes = spx_type_bytes(a->ptr_type),
         .nvec = nvec,
-        .threads = spx_threads_for(ctx->threads, csr->nnz),
+        .threads = spx_threads_for(ctx->threads, a->nnz),
         .machine = &ctx->machine,
     };
+}
+
+spmvx_status spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, int64_t nvec, spx_features *f)
+{
+    *f = spx_features_of_shape(ctx, csr, nvec);
     if (csr->slot[SPX_PTR]->place == SPMVX_CUDA) return ctx->backend->features(ctx, csr, f);
     look_at_rows(csr, f);
     if (ctx->backend->place == SPMVX_CUDA) f->sectors_per_entry = sectors_per_entry(csr);

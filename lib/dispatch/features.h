@@ -3,6 +3,8 @@
 #define SPX_FEATURES_H
 #include "kernel/kernel.h"
 
+/* What is known without a look at the arrays. */
+spx_features spx_features_of_shape(const spmvx_context *, const spx_sparse *, int64_t nvec);
 /* What is known of a CSR in host memory, or in memory of the context's device, for multiplications by nvec
  * columns where the context computes. Takes no scratch in proportion to the shape. */
 spmvx_status spx_features_of(const spmvx_context *, const spx_sparse *csr, int64_t nvec, spx_features *);

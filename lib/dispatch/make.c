@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dispatch/features.h"
 #include "dispatch/source.h"
 #include "dispatch/tune.h"
 
@@ -182,21 +183,35 @@ void spx_append(char *reason, const char *format, ...)
     va_end(args);
 }
 
-static void append_time(char *reason, const spx_candidate *c, const char *before, const char *after)
+static void append_time(char *reason, double ns)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = { { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+    int u = 0;
+    while (u < 2 && ns >= 999.5 * units[u].ns) u++;
+    spx_append(reason, ", %.3g %s", ns / units[u].ns, units[u].name);
+}
+
+static void append_candidate(char *reason, const spx_candidate *c, const char *before, const char *after)
 {
     char spec[SPX_SPEC];
     spx_kernel_spec(&c->choice, spec);
     spx_append(reason, "%s%s", before, spec);
-    if (c->judged) spx_append(reason, ", %.3g us%s", c->mul_ns / 1e3, after);
+    if (!c->judged) return;
+    append_time(reason, c->mul_ns);
+    spx_append(reason, "%s", after);
 }
 
 static void write_reason(char *reason, const char *how, const spx_features *f, const spx_candidate *best,
                          const spx_candidate *next, const spx_candidate *all, int count)
 {
     snprintf(reason, SPX_REASON, "%s: ", how);
-    append_time(reason, best, "", f->nvec > 1 ? " a multiplication by all columns" : " a multiplication");
+    append_candidate(reason, best, "",
+                     f->nvec > 1 ? " a multiplication by all columns" : " a multiplication");
     if (next) {
-        append_time(reason, next, " (next ", "");
+        append_candidate(reason, next, " (next ", "");
         spx_append(reason, ")");
     }
     spx_append(reason, "; rows of %.3g +- %.3g, longest %" PRId64, f->mean, f->deviation, f->longest);
@@ -228,6 +243,18 @@ bool spx_is_kept(const spx_conversion *c, const spx_sparse *A)
            spx_layout_matches(spx_format_find(format), &asked, &A->layout);
 }
 
+/* The kernel for several columns, of an operator that is built. */
+static spmvx_status prepare_multi(const spx_conversion *c, const spx_features *f, spx_operator *op)
+{
+    const spx_sparse *A = &op->A;
+    const spx_look look = { .layout = A->layout, .stored = A->stored, .width = A->width };
+    spx_choice multi;
+    double ns;
+    spx_select_multi(c->ctx, f, &look, A->format, A->val_type, c->request.nondeterministic,
+                     op->choice.kernel->cost(f, &look), &multi, &ns);
+    return multi.kernel ? spx_operator_prepare_multi(c->ctx, op, &multi) : SPMVX_OK;
+}
+
 /* Another kernel over the same arrays. */
 static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_operator *out, char *reason)
 {
@@ -243,22 +270,9 @@ static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_opera
                  "rows far outnumber entries, so that CSR's row pointers would cost more than the entries");
     spmvx_status s = spx_source_share(c->ctx, A, &op.A, &op.host);
     if (s == SPMVX_OK) s = spx_operator_prepare(c->ctx, &op, &choice);
-    if (s == SPMVX_OK && q->nvec > 1) {
-        const spx_features f = { .nrows = A->nrows,
-                                 .ncols = A->ncols,
-                                 .nnz = A->nnz,
-                                 .nvec = q->nvec,
-                                 .threads = 1,
-                                 .value_bytes = spx_type_bytes(A->val_type),
-                                 .ptr_bytes = spx_type_bytes(A->ptr_type),
-                                 .mean = (double)A->nnz / (double)spx_max(A->nrows, 1),
-                                 .machine = &c->ctx->machine };
-        const spx_look look = { .layout = A->layout, .stored = A->stored, .width = A->width };
-        spx_choice multi;
-        double ns;
-        spx_select_multi(c->ctx, &f, &look, A->format, A->val_type, q->nondeterministic,
-                         choice.kernel->cost(&f, &look), &multi, &ns);
-        if (multi.kernel) s = spx_operator_prepare_multi(c->ctx, &op, &multi);
+    if (s == SPMVX_OK) {
+        const spx_features f = spx_features_of_shape(c->ctx, A, q->nvec);
+        s = prepare_multi(c, &f, &op);
     }
     if (s == SPMVX_OK) *out = op;
     else spx_operator_drop(&op);
@@ -278,14 +292,15 @@ static bool build_by_wisdom(const spx_conversion *c, spx_source *source, const c
         spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: the options rule %s out", kernel->name);
         return false;
     }
-    const spx_look look = { .layout = known.choice.layout, .stored = f->nnz };
-    double ns;
-    spx_select_multi(c->ctx, f, &look, known.choice.kernel->format, source->val_type,
-                     c->request.nondeterministic, known.choice.kernel->cost(f, &look), &known.multi, &ns);
     spx_error_state before;
     spx_error_save(c->ctx, &before);
-    const spmvx_status s = build(c, source, &known, out);
-    if (s != SPMVX_OK) spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: %s", c->ctx->error);
+    spmvx_status s = build(c, source, &known, out);
+    if (s == SPMVX_OK) s = prepare_multi(c, f, out);
+    if (s == SPMVX_OK) s = check_operator(c, out);
+    if (s != SPMVX_OK) {
+        spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: %s", c->ctx->error);
+        spx_operator_drop(out);
+    }
     spx_error_restore(c->ctx, &before);
     return s == SPMVX_OK;
 }

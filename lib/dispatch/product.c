@@ -43,6 +43,13 @@ static spmvx_status choose(const spmvx_context *ctx, const spx_sparse *A, const 
                     "SPMVX_DISABLE rules out every kernel for products of sparse matrices");
 }
 
+/* CSR's row pointers of a C that is to be COO are not C's. */
+static spmvx_status charge_pointers(const spmvx_context *ctx, int64_t nrows, int64_t nnz)
+{
+    const size_t bytes = spx_block_bytes(spx_bytes(nrows + 1, spx_type_bytes(spx_count_type(nnz))));
+    return spx_budget_charge(ctx, bytes) ? SPMVX_OK : spx_fail_memory(ctx, bytes, "row pointers of C");
+}
+
 /* C with its row pointers, charged to nobody. */
 static spmvx_status make_result(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A,
                                 const spx_sparse *B, spx_sparse *C)
@@ -57,13 +64,15 @@ static spmvx_status make_result(spmvx_context *ctx, const spx_plan *plan, const 
     return s;
 }
 
-static spmvx_status multiply(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const char *asked,
-                             spx_sparse *C)
+static spmvx_status multiply(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                             const spmspm_options *o, spx_sparse *C)
 {
     const spx_product_kernel *kernel;
     spx_plan plan = { .products = count_products(A, B) };
-    SPX_TRY(choose(ctx, A, B, plan.products, asked, &kernel));
+    SPX_TRY(choose(ctx, A, B, plan.products, o->kernel, &kernel));
     spmvx_status s = kernel->analyse(ctx, A, B, &plan);
+    if (s == SPMVX_OK && o->format == SPMVX_COO)
+        s = charge_pointers(ctx, A->nrows, ((const int64_t *)plan.ptr->data)[A->nrows]);
     if (s == SPMVX_OK) s = make_result(ctx, &plan, A, B, C);
     if (s == SPMVX_OK) s = kernel->fill(ctx, &plan, A, B, C);
     spx_log(ctx, SPMVX_LOG_DEBUG,
@@ -87,7 +96,7 @@ static spmvx_status make_csr(spmvx_context *ctx, const spmvx_matrix *A, const sp
     spx_sparse left = { 0 }, right = { 0 };
     spmvx_status s = to_csr(ctx, A, &left);
     if (s == SPMVX_OK) s = to_csr(ctx, B, &right);
-    if (s == SPMVX_OK) s = multiply(ctx, &left, &right, o->kernel, C);
+    if (s == SPMVX_OK) s = multiply(ctx, &left, &right, o, C);
     spx_sparse_drop(&left);
     spx_sparse_drop(&right);
     return s;

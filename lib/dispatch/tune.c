@@ -89,20 +89,27 @@ static spmvx_status time_runs(batch *b, double *ns)
     return SPMVX_OK;
 }
 
+size_t spx_timing_bytes(int64_t nrows, int64_t ncols, int64_t nvec, spmvx_type type)
+{
+    const size_t each = spx_type_bytes(type);
+    return spx_plus(spx_bytes(nvec, spx_bytes(nrows + ncols, each)), spx_bytes(spx_max(nrows, ncols), each));
+}
+
 spmvx_status spx_timing_new(const spmvx_context *ctx, int64_t ncols, int64_t nrows, int64_t nvec,
                             spmvx_type type, spx_timing *t)
 {
     static const char what[] = "a vector to time with";
-    const size_t each = spx_type_bytes(type), bytes = spx_bytes(nvec, spx_bytes(ncols, each));
+    const size_t each = spx_type_bytes(type), column = spx_bytes(ncols, each);
     spx_array *ones = NULL;
     *t = (spx_timing){ .nvec = nvec, .ldx = ncols, .ldy = nrows };
-    spmvx_status s = spx_array_new(ctx, (int64_t)bytes, 1, what, &ones);
-    if (s == SPMVX_OK) s = spx_array_at_place(ctx, bytes, what, &t->x);
+    spmvx_status s = spx_array_new(ctx, ncols, each, what, &ones);
+    if (s == SPMVX_OK) s = spx_array_at_place(ctx, spx_bytes(nvec, column), what, &t->x);
     if (s == SPMVX_OK) s = spx_array_at_place(ctx, spx_bytes(nvec, spx_bytes(nrows, each)), what, &t->y);
     if (s == SPMVX_OK) {
         const spx_scalar one = spx_scalar_of(type, 1.0);
-        for (int64_t i = 0; i < nvec * ncols; i++) spx_value_copy(ones->data, i, &one, 0, each);
-        s = ctx->backend->upload(ctx, t->x->data, ones->data, bytes);
+        for (int64_t i = 0; i < ncols; i++) spx_value_copy(ones->data, i, &one, 0, each);
+        for (int64_t j = 0; j < nvec && s == SPMVX_OK && column; j++)
+            s = ctx->backend->upload(ctx, (char *)t->x->data + (size_t)j * column, ones->data, column);
     }
     spx_array_drop(ones);
     if (s != SPMVX_OK) spx_timing_drop(t);

@@ -16,6 +16,8 @@ typedef struct spx_timing {
 spmvx_status spx_timing_new(const spmvx_context *, int64_t ncols, int64_t nrows, int64_t nvec, spmvx_type,
                             spx_timing *);
 void spx_timing_drop(spx_timing *);
+/* What it takes at most, for a matrix and its transpose. */
+size_t spx_timing_bytes(int64_t nrows, int64_t ncols, int64_t nvec, spmvx_type);
 
 /* Nanoseconds of a multiplication by all columns: the lower quartile of several, after a first one that is
  * not counted; or that first one, if it took longer than a tenth of a second. */

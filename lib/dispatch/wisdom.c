@@ -346,11 +346,35 @@ static spmvx_status read_lines(reading *r, const char *buf, size_t n)
 }
 
 /* By key; of one key the later line first. */
-static int by_key(const void *a, const void *b)
+/* By key; of one key the later line comes first. */
+static bool comes_before(const spx_wisdom_entry *x, const spx_wisdom_entry *y)
 {
-    const spx_wisdom_entry *x = *(spx_wisdom_entry *const *)a, *y = *(spx_wisdom_entry *const *)b;
     const int order = strcmp(x->key, y->key);
-    return order ? order : (x->line < y->line) - (x->line > y->line);
+    return order < 0 || (order == 0 && x->line > y->line);
+}
+
+/* Moves v[i] down until neither of its children comes after it. */
+static void sift(spx_wisdom_entry **v, int64_t i, int64_t n)
+{
+    spx_wisdom_entry *const moved = v[i];
+    for (int64_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && comes_before(v[child], v[child + 1])) child++;
+        if (!comes_before(moved, v[child])) break;
+        v[i] = v[child];
+    }
+    v[i] = moved;
+}
+
+/* Heapsort, which takes no memory (Knuth, The Art of Computer Programming, 5.2.3). */
+static void sort_entries(spx_wisdom_entry **v, int64_t n)
+{
+    for (int64_t i = n / 2; i-- > 0;) sift(v, i, n);
+    for (int64_t last = n - 1; last > 0; last--) {
+        spx_wisdom_entry *const latest = v[0];
+        v[0] = v[last];
+        v[last] = latest;
+        sift(v, 0, last);
+    }
 }
 
 /* Both into one, where fresh entries replace known ones, and the later of one key the earlier. `all` has
@@ -377,7 +401,7 @@ static void merge(const spmvx_context *ctx, const spx_wisdom *known, spx_wisdom 
 static void take(reading *r, spx_wisdom *all)
 {
     spx_wisdom *known = r->ctx->wisdom;
-    qsort(r->fresh.entry, (size_t)r->fresh.count, sizeof *r->fresh.entry, by_key);
+    sort_entries(r->fresh.entry, r->fresh.count);
     merge(r->ctx, known, &r->fresh, all);
     spx_free(r->ctx, known->entry);
     *known = *all;

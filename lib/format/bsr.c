@@ -7,10 +7,10 @@
  * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Im, Yelick & Vuduc, SPARSITY,
  * IJHPCA 18(1), 2004. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/bsr.h"
+#include "core/sort.h"
 #include "format/blocks.h"
 #include "format/build.h"
 
@@ -169,28 +169,6 @@ typedef struct fill_job {
     _Atomic int64_t distinct, inside;
 } fill_job;
 
-static int by_column(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Block columns come nearly in order, a row after the other: few stand far from their place. */
-static void sort_columns(int32_t *c, int64_t n)
-{
-    enum { FEW = 64 };
-    if (n > FEW) {
-        qsort(c, (size_t)n, sizeof *c, by_column);
-        return;
-    }
-    for (int64_t i = 1; i < n; i++) {
-        const int32_t v = c[i];
-        int64_t k = i;
-        for (; k > 0 && c[k - 1] > v; k--) c[k] = c[k - 1];
-        c[k] = v;
-    }
-}
-
 /* The distinct block columns of block row R in rising order, and marks of where each is. */
 static void place_blocks(const fill_job *j, int64_t R, spx_divisor bc, spx_marks *marks)
 {
@@ -207,7 +185,7 @@ static void place_blocks(const fill_job *j, int64_t R, spx_divisor bc, spx_marks
         out[n++] = (int32_t)C;
         *mark = n;
     }
-    sort_columns(out, n);
+    spx_sort_i32(out, n); /* they come nearly in order, a row after the other */
     for (int32_t b = 0; b < n; b++) *spx_mark(marks, out[b]) = b + 1;
 }
 

@@ -4,9 +4,9 @@
  * at a word. Repeats are added up in input order.
  * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Bell & Garland, SC 2009. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "core/sort.h"
 #include "format/build.h"
 
 /* Rows that diagonal `offset` crosses: begin ... end-1. */
@@ -150,12 +150,6 @@ static spmvx_status find_diagonals(const spmvx_context *ctx, const spx_sparse *c
     return SPMVX_OK;
 }
 
-static int by_offset(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The distinct offsets in rising order. */
 static spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr, spx_array **offsets,
                                  int64_t *width)
@@ -167,7 +161,7 @@ static spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr
         int32_t *out = (*offsets)->data;
         for (int64_t i = 0, n = 0; n < d.count; i++)
             if (d.slots[i] >= 0) out[n++] = (int32_t)(d.slots[i] - csr->nrows);
-        qsort(out, (size_t)d.count, sizeof *out, by_offset);
+        spx_sort_i32(out, d.count);
         *width = d.count;
     }
     spx_free(ctx, d.slots);

@@ -4,10 +4,10 @@
  * Padding has column -1 and value 0.
  * Source: Kreutzer, Hager, Wellein, Fehske, Bishop, SIAM J. Sci. Comput. 36(5), 2014. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/threads.h"
+#include "core/sort.h"
 #include "format/build.h"
 
 enum { STEP = 1024 };
@@ -113,12 +113,6 @@ typedef struct order_job {
     uint64_t *scratch; /* nrows keys */
 } order_job;
 
-static int by_key(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sorts one window by falling length, ties in row order: by counting where lengths are few, else by
  * comparing. */
 static void order_window(const order_job *j, int64_t begin, int64_t end)
@@ -143,7 +137,7 @@ static void order_window(const order_job *j, int64_t begin, int64_t end)
     for (int64_t r = begin; r < end; r++)
         key[r - begin] =
             (uint64_t)(UINT32_MAX - spx_min(spx_row_length(j->csr, r), UINT32_MAX)) << 32 | (uint64_t)r;
-    qsort(key, (size_t)(end - begin), sizeof *key, by_key);
+    spx_sort_u64(key, end - begin);
     for (int64_t i = begin; i < end; i++) j->row[i] = (int32_t)(key[i - begin] & UINT32_MAX);
 }
 

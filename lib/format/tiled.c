@@ -12,10 +12,10 @@
  *   ORDER        where rows' columns did not come tile by tile: the place in CSR of each entry, row by row
  * Source: docs/design.md, section 6; the tiling of the Marconi and Oniarti reports' 'future work'. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/tiled.h"
+#include "core/sort.h"
 #include "format/build.h"
 
 enum {
@@ -47,12 +47,6 @@ static int64_t entry(const builder *b, int64_t k)
     return b->order ? b->order[k] : k;
 }
 
-static int by_key(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sorts a row's entries by tile, in the order they came within one. key has room for the row. */
 static void order_row(const builder *b, int64_t r, uint64_t *key)
 {
@@ -62,7 +56,7 @@ static void order_row(const builder *b, int64_t r, uint64_t *key)
     enum { PLACE_BITS = 39 };
     for (int64_t i = 0; i < n; i++)
         key[i] = (uint64_t)spx_divide(col[first + i], b->width) << PLACE_BITS | (uint64_t)i;
-    qsort(key, (size_t)n, sizeof *key, by_key);
+    spx_sort_u64(key, n);
     for (int64_t i = 0; i < n; i++)
         b->order[first + i] = first + (int64_t)(key[i] & ((1ull << PLACE_BITS) - 1));
 }

@@ -4,9 +4,9 @@
  * many columns.
  * Source: Charaf, Charaf & Abou Hawili report, the sequential COO version, whose table holds the sums
  * themselves. Open addressing, Fibonacci hashing (Knuth 6.4). */
-#include <stdlib.h>
 #include <string.h>
 
+#include "core/sort.h"
 #include "kernel/product.h"
 
 typedef struct slot {
@@ -74,12 +74,6 @@ static uint64_t key_of(const spx_sparse *B, int64_t row, int64_t k)
     return (uint64_t)row << 32 | (uint32_t)((const int32_t *)spx_data(B, SPX_COL))[k];
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sorts the keys and tells each slot its place in C; row pointers on the way. */
 static spmvx_status order_keys(const spmvx_context *ctx, table *t, int64_t nrows, int64_t *ptr)
 {
@@ -89,7 +83,7 @@ static spmvx_status order_keys(const spmvx_context *ctx, table *t, int64_t nrows
     int64_t n = 0, row = 0;
     for (int64_t i = 0; i < (int64_t)1 << t->log; i++)
         if (slots[i].key != EMPTY) key[n++] = slots[i].key;
-    qsort(key, (size_t)n, sizeof *key, by_value);
+    spx_sort_u64(key, n);
     ptr[0] = 0;
     for (int64_t i = 0; i < n; i++) {
         for (; row < (int64_t)(key[i] >> 32); row++) ptr[row + 1] = i;

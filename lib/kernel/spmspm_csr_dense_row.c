@@ -3,9 +3,9 @@
  * first all rows are counted, then filled. Sources: Gustavson, ACM TOMS 4(3), 1978; Charaf, Charaf & Abou
  * Hawili report, the sequential CSR version. */
 #ifndef SPX_V
-#include <stdlib.h>
 #include <string.h>
 
+#include "core/sort.h"
 #include "kernel/product.h"
 
 enum { ROWS = 64 }; /* of a chunk */
@@ -18,17 +18,11 @@ typedef struct job {
     char *sum;       /* per thread, ncols values */
 } job;
 
-static int by_value(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sorted columns of the row, from the list or, when they are many, from the marks. */
 static void sort_columns(int32_t *list, int64_t n, const int32_t *mark, int64_t ncols, int32_t stamp)
 {
     if (n < ncols / 16) {
-        qsort(list, (size_t)n, sizeof *list, by_value);
+        spx_sort_i32(list, n);
         return;
     }
     for (int64_t c = 0, i = 0; i < n; c++)

@@ -189,6 +189,54 @@ static void little_memory(void **state)
             }
 }
 
+static spmvx_status convert_with_limit(const spmvx_matrix *A, const triples *t,
+                                       const spmvx_convert_options *o, size_t limit)
+{
+    meter m = { .limit = limit };
+    spmvx_context *ctx = meter_context(&m, 2);
+    spmvx_matrix *B = NULL;
+    const spmvx_status s = spmvx_matrix_convert(ctx, A, o, &B);
+    if (s == SPMVX_OK && o->format == SPMVX_AUTO) case_check(ctx, B, t, "little memory in all");
+    else assert_true(s == SPMVX_OK || s == SPMVX_ERR_MEMORY);
+    spmvx_matrix_destroy(B);
+    spmvx_context_destroy(ctx);
+    assert_int_equal(m.blocks, 0);
+    return s;
+}
+
+/* A transpose or a map for updates comes after the choice: where CSR has room for them, so has AUTO. */
+static void what_comes_after_the_choice(void **state)
+{
+    (void)state;
+    static const int cases[] = { 7, 11, 14 };
+    for (size_t c = 0; c < COUNT(cases); c++)
+        for (uint32_t ops = SPMVX_OPS_N; ops <= (SPMVX_OPS_N | SPMVX_OPS_T); ops += SPMVX_OPS_T)
+            for (uint32_t flags = 0; flags <= SPMVX_UPDATABLE; flags += SPMVX_UPDATABLE) {
+                triples t = case_make(cases[c]);
+                csr_arrays csr = case_csr(&t, SPMVX_F64);
+                spmvx_context *maker = test_context(NULL, 2);
+                spmvx_matrix *A = NULL;
+                spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT, plain = SPMVX_CONVERT_OPTIONS_INIT;
+                o.ops = plain.ops = ops;
+                o.flags = plain.flags = flags;
+                plain.format = SPMVX_CSR;
+                assert_ok(maker, spmvx_matrix_create(maker, &csr.arrays, 0, &A));
+                int lived = 0;
+                for (size_t limit = 4096; lived < 12 && limit < (size_t)1 << 30; limit += limit / 24) {
+                    if (convert_with_limit(A, &t, &plain, limit) != SPMVX_OK) continue;
+                    lived++;
+                    if (convert_with_limit(A, &t, &o, limit) != SPMVX_OK)
+                        fail_msg("%s, ops %u, flags %u: CSR has room in %zu bytes, and AUTO has not", t.name,
+                                 (unsigned)ops, (unsigned)flags, limit);
+                }
+                assert_int_equal(lived, 12);
+                spmvx_matrix_destroy(A);
+                spmvx_context_destroy(maker);
+                csr_free(&csr);
+                triples_free(&t);
+            }
+}
+
 /* The request that fails, alone, and then all larger ones: what CSR alone survives, AUTO survives. */
 static bool csr_alone_lives(const spmvx_matrix *A, long fail_at, size_t fail_above)
 {
@@ -276,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(scratch_of_the_choice),
                                         cmocka_unit_test(little_memory),
+                                        cmocka_unit_test(what_comes_after_the_choice),
                                         cmocka_unit_test(requests_that_fail) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

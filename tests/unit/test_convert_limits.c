@@ -45,7 +45,8 @@ static size_t csr_bytes(const triples *t, spmvx_type type)
 static size_t scratch(const triples *t, spmvx_type type, size_t source, const request *q, size_t max_bytes)
 {
     const size_t n = 8 * csr_bytes(t, type) + source + ((size_t)16 << 20);
-    return q->effort ? n + max_bytes : n;
+    const int64_t vectors = t->nrows + t->ncols + (t->nrows > t->ncols ? t->nrows : t->ncols);
+    return q->effort ? n + max_bytes + (size_t)vectors * value_bytes(type) : n;
 }
 
 static outcome convert_within(meter *m, spmvx_context *ctx, const spmvx_matrix *A, const triples *t,
@@ -122,14 +123,12 @@ static void sweep(const triples *t, spmvx_type type, const request *q, spmvx_for
     if (!q->effort && convert_within(&m, ctx, A, t, type, q, held, true).status != SPMVX_OK)
         fail_msg("%s on %s: what it holds, %zu bytes, is refused as max_bytes: %s", q->name, t->name, held,
                  spmvx_last_error(ctx));
-    /* With less, another kernel or format is taken, until none is left; more room never ends in a refusal.
-     * (Which map an update needs is known only after the choice, and op N's choice does not see op T's.) */
-    const size_t unsure = q->ops & SPMVX_OPS_T ? 16384 : 0;
+    /* With less, another kernel or format is taken, until none is left; more room never ends in a refusal. */
     size_t fits = 0;
     for (size_t limit = held; limit; limit -= limit / 24 + 1)
         if (convert_within(&m, ctx, A, t, type, q, limit, false).status == SPMVX_OK) fits = limit;
     if (fits > 1) around_the_change(&m, ctx, A, t, type, q, 1, fits);
-    for (size_t limit = fits + unsure; fits && limit < held && !q->flags; limit += limit / 24 + 1)
+    for (size_t limit = fits; fits && limit < held; limit += limit / 24 + 1)
         if (convert_within(&m, ctx, A, t, type, q, limit, false).status != SPMVX_OK)
             fail_msg("%s on %s: max_bytes %zu is enough, and %zu is not: %s", q->name, t->name, fits, limit,
                      spmvx_last_error(ctx));

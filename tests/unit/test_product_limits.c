@@ -19,7 +19,7 @@ static size_t bytes_of(const spmvx_matrix *C, spmvx_format format)
     spmvx_arrays v = SPMVX_ARRAYS_INIT;
     assert_ok(NULL, spmvx_matrix_arrays(C, &v));
     const size_t entries = (size_t)v.nnz * (4 + value_bytes(v.val_type));
-    return entries + (format == SPMVX_COO ? (size_t)v.nnz * 4 : 0) + ((size_t)v.nrows + 1) * 4;
+    return entries + (size_t)(format == SPMVX_COO ? v.nnz : v.nrows + 1) * 4;
 }
 
 typedef struct outcome {
@@ -134,6 +134,19 @@ static void limits(void **state)
     }
 }
 
+/* Row pointers of C that are far more than its entries, and not C's where it is COO. */
+static void rows_outnumber_entries(void **state)
+{
+    (void)state;
+    enum { N = 3 };
+    int32_t row[N] = { 4, 4, 79999 }, col[N] = { 0, 1, 1 }, one[] = { 0, 1 };
+    double val[N] = { 1, 2, 3 };
+    const triples tall = { "tall", 80000, 2, N, row, col, val }, unit = { "unit", 2, 2, 2, one, one, val };
+    for (size_t k = 0; k < COUNT(kernels); k++)
+        for (int f = 0; f < 2; f++)
+            sweep(&tall, &unit, SPMVX_CSR, SPMVX_CSR, SPMVX_F64, kernels[k], f ? SPMVX_COO : SPMVX_CSR);
+}
+
 /* 5e7 rows and 10 entries: what is in proportion to the rows is refused before it is taken. */
 static void many_rows(void **state)
 {
@@ -219,7 +232,7 @@ static void disabled(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(limits), cmocka_unit_test(many_rows),
-                                        cmocka_unit_test(disabled) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(limits), cmocka_unit_test(rows_outnumber_entries),
+                                        cmocka_unit_test(many_rows), cmocka_unit_test(disabled) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
