@@ -11,7 +11,7 @@
 enum { INPUT = 1 << 16, FIRST_ROOM = 1 << 10 };
 
 struct lines {
-    spx_source *source;
+    spx_file_source *source;
     progress *bar;
     bool failed;
     size_t at, end; /* of what is in input */
@@ -22,8 +22,8 @@ struct lines {
 
 lines *lines_open(spmvx_context *ctx, const char *path, progress *bar)
 {
-    spx_source *source;
-    if (spx_source_open(ctx, path, &source) != SPMVX_OK) return NULL;
+    spx_file_source *source;
+    if (spx_file_source_open(ctx, path, &source) != SPMVX_OK) return NULL;
     lines *l = checked_alloc(sizeof *l);
     l->source = source;
     l->bar = bar;
@@ -34,7 +34,7 @@ lines *lines_open(spmvx_context *ctx, const char *path, progress *bar)
 
 void lines_close(lines *l)
 {
-    spx_source_close(l->source);
+    spx_file_source_close(l->source);
     free(l->text);
     free(l);
 }
@@ -49,8 +49,8 @@ static bool refill(lines *l)
 {
     int64_t done, total;
     l->at = l->end = 0;
-    l->failed = l->failed || spx_source_read(l->source, l->input, INPUT, &l->end) != SPMVX_OK;
-    spx_source_progress(l->source, &done, &total);
+    l->failed = l->failed || spx_file_source_read(l->source, l->input, INPUT, &l->end) != SPMVX_OK;
+    spx_file_source_progress(l->source, &done, &total);
     progress_step(l->bar, done, total);
     return !l->failed && l->end > 0;
 }

@@ -480,7 +480,8 @@ void spmvx_matrix_destroy(spmvx_matrix *);
  * has the workspace, so that a CUDA graph may capture it: create and convert reserve it in their context for
  * op N, spmvx_mul_prepare for op T, for more columns and in other contexts; else the first call does.
  * Workspace is the context's: it never moves, and two calls that may run at once need two contexts.
- * Error bound, componentwise: |y' - y| <= 2 gamma_n (|alpha||A||x| + |beta||y|), n the row's terms. Later,
+ * Error bound, componentwise: |y' - y| <= 2 gamma_n (|alpha||A||x| + |beta||y|), n the row's terms,
+ * beta*y among them. Later,
  * as spmvx_mul_ex: z = alpha*A*x + beta*y, device scalars, row-major X, vectors wider than values,
  * complex. */
 

@@ -45,15 +45,15 @@ static spmvx_status is_matrix_market(const spmvx_context *ctx, const char *path,
     enum { N = sizeof banner - 1 };
     char head[N] = { 0 };
     size_t n = 0, got = 1;
-    spx_source *source = NULL;
+    spx_file_source *source = NULL;
     *out = false;
-    SPX_TRY(spx_source_open(ctx, path, &source));
+    SPX_TRY(spx_file_source_open(ctx, path, &source));
     spmvx_status s = SPMVX_OK;
     while (s == SPMVX_OK && n < N && got) {
-        s = spx_source_read(source, head + n, N - n, &got);
+        s = spx_file_source_read(source, head + n, N - n, &got);
         n += got;
     }
-    spx_source_close(source);
+    spx_file_source_close(source);
     for (size_t i = 0; i < N; i++) head[i] = lower(head[i]);
     *out = !memcmp(head, banner, N);
     return s;

@@ -157,7 +157,8 @@ static size_t entry_bytes(const reader *r)
  * array after the other, values last. */
 static int64_t capacity_for(const reader *r, int64_t need)
 {
-    if (spx_source_plain_bytes(r->text.source) / LEAST_LINE >= r->head.announced) return r->head.announced;
+    if (spx_file_source_plain_bytes(r->text.source) / LEAST_LINE >= r->head.announced)
+        return r->head.announced;
     const int64_t most = spx_min(spx_max(need, 2 * r->capacity), r->head.announced);
     const size_t least =
         spx_plus(spx_bytes(most - r->capacity, 2 * sizeof(int32_t)), spx_bytes(most, r->each));

@@ -206,7 +206,7 @@ static spmvx_status read_header(reader *r)
  * to hold them, else for at least twice as many as before. */
 static int64_t room_for(const reader *r, int64_t need, int64_t room, int64_t count)
 {
-    if (spx_source_plain_bytes(r->text.source) >= count) return count;
+    if (spx_file_source_plain_bytes(r->text.source) >= count) return count;
     return spx_min(count, spx_max(need, 2 * room));
 }
 

@@ -23,7 +23,7 @@
 enum { INPUT = 1 << 16, MAGIC = 6 };
 enum kind { PLAIN, GZIP, ZSTD, XZ };
 
-struct spx_source {
+struct spx_file_source {
     const spmvx_context *ctx;
     const char *path;
     int fd;
@@ -51,7 +51,7 @@ static spmvx_status fail_io(const spmvx_context *ctx, const char *path, const ch
     return spx_fail(ctx, SPMVX_ERR_IO, "%s: %s: %s", spx_path_tail(path), what, strerror(errno));
 }
 
-static spmvx_status read_plain(spx_source *s, void *buf, size_t room, size_t *got)
+static spmvx_status read_plain(spx_file_source *s, void *buf, size_t room, size_t *got)
 {
     ssize_t n;
     do n = read(s->fd, buf, room);
@@ -63,7 +63,7 @@ static spmvx_status read_plain(spx_source *s, void *buf, size_t room, size_t *go
     return SPMVX_OK;
 }
 
-static spmvx_status read_more(spx_source *s)
+static spmvx_status read_more(spx_file_source *s)
 {
     size_t got = 0;
     SPX_TRY(read_plain(s, s->input + s->end, INPUT - s->end, &got));
@@ -71,14 +71,14 @@ static spmvx_status read_more(spx_source *s)
     return SPMVX_OK;
 }
 
-static spmvx_status refill(spx_source *s)
+static spmvx_status refill(spx_file_source *s)
 {
     if (s->at < s->end || s->eof) return SPMVX_OK;
     s->at = s->end = 0;
     return read_more(s);
 }
 
-static spmvx_status damaged(const spx_source *s, const char *kind, const char *why)
+static spmvx_status damaged(const spx_file_source *s, const char *kind, const char *why)
 {
     return spx_fail(s->ctx, SPMVX_ERR_FILE, "%s: the %s data is damaged or ends early near byte %lld (%s)",
                     spx_path_tail(s->path), kind, (long long)(s->done - (int64_t)(s->end - s->at)), why);
@@ -88,13 +88,13 @@ static spmvx_status damaged(const spx_source *s, const char *kind, const char *w
  * zlib and liblzma take their memory from the context, which counts it. libzstd has no stable interface for
  * that: what it is about to take of the C library is charged to the budget before. */
 
-__attribute__((unused)) static void *take(spx_source *s, size_t bytes)
+__attribute__((unused)) static void *take(spx_file_source *s, size_t bytes)
 {
     s->asked = bytes;
     return spx_try_alloc(s->ctx, bytes);
 }
 
-__attribute__((unused)) static spmvx_status no_memory(const spx_source *s, const char *what)
+__attribute__((unused)) static spmvx_status no_memory(const spx_file_source *s, const char *what)
 {
     return spx_fail_memory(s->ctx, s->asked, what);
 }
@@ -107,10 +107,10 @@ static void *z_alloc(void *source, unsigned n, unsigned each)
 
 static void z_free(void *source, void *p)
 {
-    spx_free(((const spx_source *)source)->ctx, p);
+    spx_free(((const spx_file_source *)source)->ctx, p);
 }
 
-static spmvx_status gzip_open(spx_source *s)
+static spmvx_status gzip_open(spx_file_source *s)
 {
     s->z.zalloc = z_alloc;
     s->z.zfree = z_free;
@@ -118,7 +118,7 @@ static spmvx_status gzip_open(spx_source *s)
     return inflateInit2(&s->z, 15 + 16) == Z_OK ? SPMVX_OK : no_memory(s, "zlib's state");
 }
 
-static spmvx_status gzip_step(spx_source *s, char *buf, size_t room, size_t *got)
+static spmvx_status gzip_step(spx_file_source *s, char *buf, size_t room, size_t *got)
 {
     s->z.next_in = s->input + s->at;
     s->z.avail_in = (unsigned)(s->end - s->at);
@@ -147,7 +147,7 @@ static spmvx_status gzip_step(spx_source *s, char *buf, size_t room, size_t *got
 #ifdef SPX_ZSTD
 enum { ZSTD_HEADER = 18, ZSTD_BLOCK = 128 << 10 }; /* bytes at most, of a frame's header and of a block */
 
-static spmvx_status zstd_charge(spx_source *s, size_t bytes, const char *what)
+static spmvx_status zstd_charge(spx_file_source *s, size_t bytes, const char *what)
 {
     if (bytes > s->charged && !spx_budget_charge(s->ctx, bytes - s->charged))
         return spx_fail_memory(s->ctx, bytes - s->charged, what);
@@ -156,7 +156,7 @@ static spmvx_status zstd_charge(spx_source *s, size_t bytes, const char *what)
     return SPMVX_OK;
 }
 
-static spmvx_status zstd_open(spx_source *s)
+static spmvx_status zstd_open(spx_file_source *s)
 {
     s->between = true;
     s->zstd = ZSTD_createDStream();
@@ -183,7 +183,7 @@ static uint64_t zstd_window(const unsigned char *p, size_t n)
 
 /* Looks at the header of a frame before libzstd does, and charges what it is about to take: the window and
  * some blocks, or less where the whole content is smaller. */
-static spmvx_status zstd_begin(spx_source *s)
+static spmvx_status zstd_begin(spx_file_source *s)
 {
     if (s->end - s->at < ZSTD_HEADER) {
         memmove(s->input, s->input + s->at, s->end - s->at);
@@ -210,7 +210,7 @@ static spmvx_status zstd_begin(spx_source *s)
     return all <= s->charged ? SPMVX_OK : zstd_charge(s, all, what);
 }
 
-static spmvx_status zstd_step(spx_source *s, char *buf, size_t room, size_t *got)
+static spmvx_status zstd_step(spx_file_source *s, char *buf, size_t room, size_t *got)
 {
     const bool first = s->between;
     if (first) SPX_TRY(zstd_begin(s));
@@ -236,10 +236,10 @@ static void *xz_alloc(void *source, size_t n, size_t each)
 
 static void xz_free(void *source, void *p)
 {
-    spx_free(((const spx_source *)source)->ctx, p);
+    spx_free(((const spx_file_source *)source)->ctx, p);
 }
 
-static spmvx_status xz_open(spx_source *s)
+static spmvx_status xz_open(spx_file_source *s)
 {
     s->xz_allocator = (lzma_allocator){ xz_alloc, xz_free, s };
     s->xz = (lzma_stream)LZMA_STREAM_INIT;
@@ -248,7 +248,7 @@ static spmvx_status xz_open(spx_source *s)
     return r == LZMA_OK ? SPMVX_OK : no_memory(s, "liblzma's state");
 }
 
-static spmvx_status xz_step(spx_source *s, char *buf, size_t room, size_t *got)
+static spmvx_status xz_step(spx_file_source *s, char *buf, size_t room, size_t *got)
 {
     s->xz.next_in = s->input + s->at;
     s->xz.avail_in = s->end - s->at;
@@ -268,8 +268,8 @@ typedef struct decoder {
     const char *name, *library;
     const char *magic;
     size_t magic_bytes;
-    spmvx_status (*open)(spx_source *); /* NULL: not in this build */
-    spmvx_status (*step)(spx_source *, char *buf, size_t room, size_t *got);
+    spmvx_status (*open)(spx_file_source *); /* NULL: not in this build */
+    spmvx_status (*step)(spx_file_source *, char *buf, size_t room, size_t *got);
 } decoder;
 
 #ifndef SPX_ZLIB
@@ -294,7 +294,7 @@ static const decoder decoders[] = {
              6, xz_open, xz_step },
 };
 
-static spmvx_status tell_kind(spx_source *s)
+static spmvx_status tell_kind(spx_file_source *s)
 {
     while (s->end < MAGIC && !s->eof) SPX_TRY(read_more(s)); /* a pipe may give a byte at a time */
     if (s->end) s->eof = false;
@@ -311,9 +311,9 @@ static spmvx_status tell_kind(spx_source *s)
     return SPMVX_OK;
 }
 
-spmvx_status spx_source_open(const spmvx_context *ctx, const char *path, spx_source **out)
+spmvx_status spx_file_source_open(const spmvx_context *ctx, const char *path, spx_file_source **out)
 {
-    spx_source *s;
+    spx_file_source *s;
     SPX_TRY(spx_calloc(ctx, sizeof *s, "a file's buffer", &s));
     s->ctx = ctx;
     s->path = path;
@@ -324,11 +324,11 @@ spmvx_status spx_source_open(const spmvx_context *ctx, const char *path, spx_sou
     if (status == SPMVX_OK && fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode)) s->total = st.st_size;
     if (status == SPMVX_OK) status = tell_kind(s);
     if (status == SPMVX_OK) *out = s;
-    else spx_source_close(s);
+    else spx_file_source_close(s);
     return status;
 }
 
-spmvx_status spx_source_read(spx_source *s, char *buf, size_t room, size_t *got)
+spmvx_status spx_file_source_read(spx_file_source *s, char *buf, size_t room, size_t *got)
 {
     *got = 0;
     if (s->kind == PLAIN && s->at == s->end && !s->eof) return read_plain(s, buf, room, got);
@@ -347,18 +347,18 @@ spmvx_status spx_source_read(spx_source *s, char *buf, size_t room, size_t *got)
     return SPMVX_OK;
 }
 
-void spx_source_progress(const spx_source *s, int64_t *done, int64_t *total)
+void spx_file_source_progress(const spx_file_source *s, int64_t *done, int64_t *total)
 {
     *done = s->done - (int64_t)(s->end - s->at);
     *total = s->total;
 }
 
-int64_t spx_source_plain_bytes(const spx_source *s)
+int64_t spx_file_source_plain_bytes(const spx_file_source *s)
 {
     return s->kind == PLAIN ? spx_max(s->total, 0) : 0;
 }
 
-void spx_source_close(spx_source *s)
+void spx_file_source_close(spx_file_source *s)
 {
     if (!s) return;
     if (s->fd >= 0) close(s->fd);

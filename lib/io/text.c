@@ -52,7 +52,7 @@ spmvx_status spx_text_open(const spmvx_context *ctx, const char *path, const spm
                            spx_text *t)
 {
     *t = (spx_text){ .ctx = ctx, .path = path, .options = options };
-    SPX_TRY(spx_source_open(ctx, path, &t->source));
+    SPX_TRY(spx_file_source_open(ctx, path, &t->source));
     const size_t left = spx_budget_left(ctx), some = left / 4 < BLOCK ? left / 4 : BLOCK;
     return new_block(t, left >= spx_block_bytes(BLOCK + SPARE) ? BLOCK
                         : some > LEAST_BLOCK                   ? some
@@ -61,7 +61,7 @@ spmvx_status spx_text_open(const spmvx_context *ctx, const char *path, const spm
 
 void spx_text_close(spx_text *t)
 {
-    if (t->source) spx_source_close(t->source);
+    if (t->source) spx_file_source_close(t->source);
     if (t->block) spx_free(t->ctx, t->block);
     *t = (spx_text){ .ctx = t->ctx, .path = t->path, .options = t->options, .line = t->line };
 }
@@ -70,7 +70,7 @@ static spmvx_status report(const spx_text *t)
 {
     if (!t->options->progress) return SPMVX_OK;
     int64_t done, total;
-    spx_source_progress(t->source, &done, &total);
+    spx_file_source_progress(t->source, &done, &total);
     if (!t->options->progress(t->options->user, done, total)) return SPMVX_OK;
     return spx_fail(t->ctx, SPMVX_ERR_CANCELLED,
                     "%s: the progress callback stopped the reading at byte %" PRId64, spx_path_tail(t->path),
@@ -86,7 +86,7 @@ static spmvx_status refill(spx_text *t)
     t->at = 0;
     while (!t->eof && t->filled < t->room) {
         size_t got;
-        SPX_TRY(spx_source_read(t->source, t->block + t->filled, t->room - t->filled, &got));
+        SPX_TRY(spx_file_source_read(t->source, t->block + t->filled, t->room - t->filled, &got));
         t->filled += got;
         t->eof = got == 0;
     }

@@ -11,7 +11,7 @@ typedef struct spx_text {
     const spmvx_context *ctx;
     const char *path;
     const spmvx_read_options *options;
-    spx_source *source;
+    spx_file_source *source;
     char *block;             /* [room], and some bytes behind it that may be read */
     size_t room, at, filled; /* at: of the first byte that was not given yet */
     bool eof;                /* the file was read to its end */
