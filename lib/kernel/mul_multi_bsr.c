@@ -11,9 +11,9 @@ static spx_body *const bodies[] = SPX_EACH(rows);
 
 static double cost(const spx_features *f, const spx_look *look)
 {
-    static const spx_rates rates = { 0.3, 1.0, 0.5, 0.05, 0.2 };
+    static const spx_rates rates = { 0.65, 1.0, 0.5, 0.05, 0.2 };
     return spx_cost_columns(f, &rates, (double)look->stored, (double)look->stored * (double)f->value_bytes,
-                            0.4);
+                            0.35);
 }
 
 const spx_kernel spx_mul_multi_bsr = {

@@ -14,7 +14,7 @@ static double cost(const spx_features *f, const spx_look *look)
 {
     (void)look;
     static const spx_rates rates = { 0.31, 1.25, 5.1, 0.18, 1.2 };
-    return spx_cost_columns(f, &rates, (double)f->nnz, spx_csr_bytes(f), 0.4);
+    return spx_cost_columns(f, &rates, (double)f->nnz, spx_csr_bytes(f), 0.7);
 }
 
 const spx_kernel spx_mul_multi_csr_vector = {

@@ -13,7 +13,7 @@ static spx_body *const bodies[] = SPX_EACH(slices);
 static double cost(const spx_features *f, const spx_look *look)
 {
     static const spx_rates rates = { 0.45, 0.82, 0.7, 0.29, 1.2 };
-    return spx_cost_columns(f, &rates, (double)look->stored, spx_sell_bytes(f, look), 0.4);
+    return spx_cost_columns(f, &rates, (double)look->stored, spx_sell_bytes(f, look), 0.65);
 }
 
 const spx_kernel spx_mul_multi_sell = {

@@ -94,9 +94,12 @@ double spx_cost_columns(const spx_features *f, const spx_rates *rate, double ent
     enum { AT_ONCE = 8 };
     double all = 0;
     for (int64_t left = f->nvec; left > 0; left -= AT_ONCE) {
-        const double more = (double)spx_min(left, AT_ONCE) - 1.0, factor = 1.0 + columns * more;
-        const spx_rates group = { rate->entry * factor, rate->row * factor, rate->irregular,
-                                  rate->mid * factor, rate->far * factor };
+        const double n = (double)spx_min(left, AT_ONCE), factor = 1.0 + columns * (n - 1.0);
+        const spx_rates group = { .entry = rate->entry * factor,
+                                  .row = rate->row * factor,
+                                  .irregular = rate->irregular,
+                                  .mid = rate->mid * n, /* each column has an x of its own */
+                                  .far = rate->far * n };
         all += spx_cost(f, &group, entries, bytes, (double)f->longest);
         if (left > AT_ONCE * AT_ONCE) { /* whole groups cost the same */
             const int64_t whole = left / AT_ONCE - 1;
