@@ -256,6 +256,22 @@ def summary(cases):
     return [x for x in lines if x]
 
 
+def missing(cases):
+    """Who did not run, and why: but for peers' block sizes that do not suit a matrix."""
+    why = {}
+    for c in cases:
+        for r in c["results"]:
+            reason = r.get("failed") or r.get("unsuited")
+            if reason and not (r["kind"] == "peer" and ("in blocks of" in reason or "times the nonzeros" in reason)):
+                why.setdefault((name(c), reason), []).append("`%s`" % r["name"])
+    if why:
+        yield "Not run:"
+        yield ""
+        for (matrix, reason), names in why.items():
+            yield "- %s: %s: %s." % (matrix, ", ".join(names), reason.rstrip("."))
+        yield ""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--title", required=True)
@@ -279,7 +295,7 @@ def main():
     for kind in sorted({(c["type"], c["state"], c["beta"]) for c in cases}, key=lambda k: (k[0] != "f64", k)):
         some = [c for c in cases if (c["type"], c["state"], c["beta"]) == kind]
         label = "%s-%s%s" % (kind[0], kind[1], "" if not kind[2] else "-beta%g" % kind[2])
-        out += ["## %s, %s, beta %g" % kind, ""] + summary(some) + [""] + list(table(some)) + [""]
+        out += ["## %s, %s, beta %g" % kind, ""] + summary(some) + [""] + list(table(some)) + [""] + list(missing(some))
         for draw, what, text in ((draw_bars, "bars", "GFLOP/s by matrix"), (draw_profile, "profile", "Performance profile"),
                                  (draw_roofline, "roofline", "Roofline"), (draw_size, "size", "Time against size")):
             path = stem.with_name("%s-%s-%s.svg" % (stem.name, label, what))
