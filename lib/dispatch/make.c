@@ -296,28 +296,39 @@ static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_opera
     return s;
 }
 
-/* False when nothing is known for the key, or what is known is not allowed or cannot be built here. */
-static bool build_by_wisdom(const spx_conversion *c, spx_source *source, const char *key,
-                            const spx_features *f, spx_operator *out)
+/* The candidate that wisdom advises, with what the advice leaves open of its layout as the format's look has
+ * it; false when it advises nothing, or what is no candidate. */
+static bool advised(const spx_conversion *c, const char *key, const spx_candidate *candidates, int count,
+                    spx_candidate *out)
 {
     spx_candidate known;
     if (!spx_wisdom_find(c->ctx, key, &known)) return false;
-    const spx_kernel *kernel = known.choice.kernel;
-    const bool deterministic = kernel->flags & SPMVX_KERNEL_DETERMINISTIC;
-    if ((!deterministic && !c->request.nondeterministic) ||
-        (c->request.updatable && !spx_format_find(kernel->format)->opaque_values)) {
-        spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: the options rule %s out", kernel->name);
-        return false;
+    for (int i = 0; i < count; i++) {
+        if (candidates[i].choice.kernel != known.choice.kernel) continue;
+        *out = candidates[i];
+        memcpy(out->choice.param, known.choice.param, sizeof known.choice.param);
+        for (const spx_layout_key *k = spx_format_find(known.choice.kernel->format)->layout; k && k->key;
+             k++) {
+            const int64_t v = spx_layout_value(&known.choice.layout, k);
+            if (v) *spx_layout_field(&out->choice.layout, k) = v;
+        }
+        return true;
     }
+    spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: %s is out of the question here",
+            known.choice.kernel->name);
+    return false;
+}
+
+/* False when wisdom advises nothing that can be built here. */
+static bool build_by_wisdom(const spx_conversion *c, spx_source *source, const char *key,
+                            const spx_candidate *candidates, int count, spx_operator *out)
+{
+    spx_candidate known;
+    if (!advised(c, key, candidates, count, &known)) return false;
     spx_error_state before;
     spx_error_save(c->ctx, &before);
-    spmvx_status s = build(c, source, &known, out);
-    if (s == SPMVX_OK) s = prepare_multi(c, f, out);
-    if (s == SPMVX_OK) s = check_operator(c, out);
-    if (s != SPMVX_OK) {
-        spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: %s", c->ctx->error);
-        spx_operator_drop(out);
-    }
+    const spmvx_status s = build(c, source, &known, out);
+    if (s != SPMVX_OK) spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: %s", c->ctx->error);
     spx_error_restore(c->ctx, &before);
     return s == SPMVX_OK;
 }
@@ -360,7 +371,7 @@ static spmvx_status choose(spx_conversion *c, spx_source *source, spmvx_op op, s
     static const spx_layout open;
     const bool any = q->format == SPMVX_AUTO && !memcmp(&q->layout, &open, sizeof open);
     spx_wisdom_key(c->ctx, &f, q->expected_muls, key);
-    if (any && c->effort < 2 && build_by_wisdom(c, source, key, &f, out)) {
+    if (any && c->effort < 2 && build_by_wisdom(c, source, key, candidates, count, out)) {
         snprintf(reason, SPX_REASON, "wisdom of an earlier timing");
         return SPMVX_OK;
     }
