@@ -395,6 +395,41 @@ static void test_wisdom_advised(void **state)
     problem_free(&p);
 }
 
+/* Lines that leave the layout open, or ask for what is not here: taken or passed over, and the conversion's
+ * result is right. */
+static void test_wisdom_harms_nothing(void **state)
+{
+    (void)state;
+    static const char *const layouts[] = {
+        "",         " slice=8 sigma=1", " slice=32",  " sigma=7", " slice=65536 sigma=1", " slice=33 sigma=1",
+        " slice=0", " sigma=0",         " slice=-32", " width=7"
+    };
+    problem p = problem_new();
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_matrix *m = NULL;
+    spmvx_matrix_info info;
+    char text[TEXT], line[TEXT];
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    spmvx_matrix_destroy(convert_auto(ctx, m, 1, 0, &info));
+    export_to(ctx, text);
+    const char *arrow = strstr(text, " -> ");
+    for (int k = 0; k < count; k++)
+        for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
+            snprintf(line, sizeof line, "%.*s -> %.64s%s\n", (int)(arrow - text), text, kernels[k].name,
+                     layouts[l]);
+            assert_ok(ctx, spmvx_wisdom_import(ctx, line, strlen(line)));
+            spmvx_matrix *A = convert_auto(ctx, m, 0, 0, &info);
+            spmvx_arrays v = SPMVX_ARRAYS_INIT;
+            assert_ok(ctx, spmvx_matrix_arrays(A, &v));
+            if (v.slice % 32) fail_msg("'%s' made slices of %d rows", strstr(line, " -> "), (int)v.slice);
+            problem_run(ctx, &p, A);
+            spmvx_matrix_destroy(A);
+        }
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
 static int each_kernel(const char *only)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +437,7 @@ static int each_kernel(const char *only)
         cmocka_unit_test(test_several_columns),        cmocka_unit_test(test_new_values),
         cmocka_unit_test(test_two_contexts),           cmocka_unit_test(test_workspace),
         cmocka_unit_test(test_wisdom_learned),         cmocka_unit_test(test_wisdom_advised),
+        cmocka_unit_test(test_wisdom_harms_nothing),
     };
     count = choose_kernels(only, kernels, KERNELS);
     return count ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
