@@ -7,6 +7,7 @@
 
 #include "chosen.h"
 #include "device.h"
+#include "dispatch/matrix.h" /* the kernel for several columns */
 
 enum { KERNELS = 64, NVEC = 3, ROWS = 700, COLS = 800 };
 static chosen_kernel kernels[KERNELS];
@@ -39,9 +40,9 @@ static void *filled(const scene *s, double v)
     return up(s, numbers, COLS * NVEC);
 }
 
-static scene scene_new(spmvx_type type)
+static scene scene_of(spmvx_type type, int longest)
 {
-    scene s = { .p = problem_of(1000), .type = type };
+    scene s = { .p = problem_of(longest), .type = type };
     double X[COLS * NVEC], *thrice = malloc((size_t)s.p.t.nnz * sizeof *thrice);
     csr_arrays csr = case_csr(&s.p.t, type);
     assert_cuda(cudaStreamCreateWithFlags(&s.stream, cudaStreamNonBlocking));
@@ -59,6 +60,11 @@ static scene scene_new(spmvx_type type)
     free(thrice);
     csr_free(&csr);
     return s;
+}
+
+static scene scene_new(spmvx_type type)
+{
+    return scene_of(type, 1000);
 }
 
 static void scene_free(scene *s)
@@ -118,72 +124,85 @@ static void end(const scene *s, const char *what, const double *want, int n, dou
     assert_cuda(cudaGraphDestroy(graph));
 }
 
-static const spmvx_type types[] = { SPMVX_F64, SPMVX_F32 };
-#define EACH_TYPE(t) (size_t t = 0; t < sizeof types / sizeof *types; t++)
+/* Runs the test for each kernel and type. */
+static void for_each(void (*test)(spmvx_type, const char *kernel))
+{
+    for (int k = 0; k < count; k++) {
+        test(SPMVX_F64, kernels[k].name);
+        test(SPMVX_F32, kernels[k].name);
+    }
+}
+
+static void mul(spmvx_type type, const char *kernel)
+{
+    scene s = scene_new(type);
+    spmvx_matrix *A = convert_by(s.ctx, s.source, kernel, 0, 0, 0);
+    begin(&s);
+    assert_ok(s.ctx, spmvx_mul(s.ctx, SPMVX_N, 1, A, s.X, 0.5, s.Y));
+    end(&s, kernel, s.p.want, ROWS, 1, 3.5);
+    spmvx_matrix_destroy(A);
+    scene_free(&s);
+}
 
 static void test_mul(void **state)
 {
     (void)state;
-    for
-        EACH_TYPE(t)
-    for (int k = 0; k < count; k++) {
-        scene s = scene_new(types[t]);
-        spmvx_matrix *A = convert_by(s.ctx, s.source, kernels[k].name, 0, 0, 0);
-        begin(&s);
-        assert_ok(s.ctx, spmvx_mul(s.ctx, SPMVX_N, 1, A, s.X, 0.5, s.Y));
-        end(&s, kernels[k].name, s.p.want, ROWS, 1, 3.5);
-        spmvx_matrix_destroy(A);
-        scene_free(&s);
-    }
+    for_each(mul);
+}
+
+static void mul_transposed(spmvx_type type, const char *kernel)
+{
+    scene s = scene_new(type);
+    spmvx_matrix *A = convert_by(s.ctx, s.source, kernel, SPMVX_OPS_N | SPMVX_OPS_T, 0, 0);
+    begin(&s);
+    assert_ok(s.ctx, spmvx_mul(s.ctx, SPMVX_T, 1, A, s.ones, 0, s.Y));
+    end(&s, kernel, s.want, COLS, 1, 0);
+    spmvx_matrix_destroy(A);
+    scene_free(&s);
 }
 
 static void test_mul_transposed(void **state)
 {
     (void)state;
-    for
-        EACH_TYPE(t)
-    for (int k = 0; k < count; k++) {
-        scene s = scene_new(types[t]);
-        spmvx_matrix *A = convert_by(s.ctx, s.source, kernels[k].name, SPMVX_OPS_N | SPMVX_OPS_T, 0, 0);
-        begin(&s);
-        assert_ok(s.ctx, spmvx_mul(s.ctx, SPMVX_T, 1, A, s.ones, 0, s.Y));
-        end(&s, kernels[k].name, s.want, COLS, 1, 0);
-        spmvx_matrix_destroy(A);
-        scene_free(&s);
-    }
+    for_each(mul_transposed);
+}
+
+/* Short rows, for which one kernel takes all columns at once. */
+static void mul_multi(spmvx_type type, const char *kernel)
+{
+    scene s = scene_of(type, 8);
+    double want[ROWS * NVEC];
+    spmvx_matrix *A = convert_by(s.ctx, s.source, kernel, 0, 0, NVEC);
+    if (!A->op[SPMVX_N].multi.kernel) fail_msg("%s: column by column", kernel);
+    for (int i = 0; i < ROWS * NVEC; i++) want[i] = s.p.want[i % ROWS] * (1 + i / ROWS);
+    begin(&s);
+    assert_ok(s.ctx, spmvx_mul_multi(s.ctx, SPMVX_N, 2, A, NVEC, s.X, COLS, 1, s.Y, ROWS));
+    end(&s, kernel, want, ROWS * NVEC, 2, 7);
+    spmvx_matrix_destroy(A);
+    scene_free(&s);
 }
 
 static void test_mul_multi(void **state)
 {
     (void)state;
-    double want[ROWS * NVEC];
-    for
-        EACH_TYPE(t)
-    for (int k = 0; k < count; k++) {
-        scene s = scene_new(types[t]);
-        spmvx_matrix *A = convert_by(s.ctx, s.source, kernels[k].name, 0, 0, NVEC);
-        for (int i = 0; i < ROWS * NVEC; i++) want[i] = s.p.want[i % ROWS] * (1 + i / ROWS);
-        begin(&s);
-        assert_ok(s.ctx, spmvx_mul_multi(s.ctx, SPMVX_N, 2, A, NVEC, s.X, COLS, 1, s.Y, ROWS));
-        end(&s, kernels[k].name, want, ROWS * NVEC, 2, 7);
-        spmvx_matrix_destroy(A);
-        scene_free(&s);
-    }
+    for_each(mul_multi);
 }
 
 /* The kernel that creation chose. */
+static void created(spmvx_type type)
+{
+    scene s = scene_new(type);
+    begin(&s);
+    assert_ok(s.ctx, spmvx_mul(s.ctx, SPMVX_N, 1, s.source, s.X, 0, s.Y));
+    end(&s, "created", s.p.want, ROWS, 1, 0);
+    scene_free(&s);
+}
+
 static void test_created(void **state)
 {
     (void)state;
-    for
-        EACH_TYPE(t)
-        {
-            scene s = scene_new(types[t]);
-            begin(&s);
-            assert_ok(s.ctx, spmvx_mul(s.ctx, SPMVX_N, 1, s.source, s.X, 0, s.Y));
-            end(&s, "created", s.p.want, ROWS, 1, 0);
-            scene_free(&s);
-        }
+    created(SPMVX_F64);
+    created(SPMVX_F32);
 }
 
 /* alpha 0 only scales y: by one type here, by the other where there are no entries, so that both come first. */
@@ -222,23 +241,23 @@ static void test_without_entries(void **state)
     scene_free(&s);
 }
 
+static void new_values(spmvx_type type, const char *kernel)
+{
+    scene s = scene_new(type);
+    spmvx_matrix *A = convert_by(s.ctx, s.source, kernel, SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE, 0);
+    begin(&s);
+    assert_ok(s.ctx, spmvx_matrix_update_values(s.ctx, A, s.thrice));
+    assert_ok(s.ctx, spmvx_mul(s.ctx, SPMVX_T, 1, A, s.ones, 0, s.Y));
+    assert_ok(s.ctx, spmvx_mul(s.ctx, SPMVX_N, 1, A, s.X, 0, s.Y));
+    end(&s, kernel, s.p.want, ROWS, 3, 0);
+    spmvx_matrix_destroy(A);
+    scene_free(&s);
+}
+
 static void test_new_values(void **state)
 {
     (void)state;
-    for
-        EACH_TYPE(t)
-    for (int k = 0; k < count; k++) {
-        scene s = scene_new(types[t]);
-        spmvx_matrix *A =
-            convert_by(s.ctx, s.source, kernels[k].name, SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE, 0);
-        begin(&s);
-        assert_ok(s.ctx, spmvx_matrix_update_values(s.ctx, A, s.thrice));
-        assert_ok(s.ctx, spmvx_mul(s.ctx, SPMVX_T, 1, A, s.ones, 0, s.Y));
-        assert_ok(s.ctx, spmvx_mul(s.ctx, SPMVX_N, 1, A, s.X, 0, s.Y));
-        end(&s, kernels[k].name, s.p.want, ROWS, 3, 0);
-        spmvx_matrix_destroy(A);
-        scene_free(&s);
-    }
+    for_each(new_values);
 }
 
 static int first_launches(const char *only)
