@@ -85,6 +85,12 @@ static void test_auto(void **state)
     choose(ctx, NULL, SPMVX_CSR, "csr-merge-path");
 }
 
+/* The kernel that balances rows of any length is asked for. */
+static void test_merge_path(void **state)
+{
+    choose(*state, "csr-merge-path", SPMVX_AUTO, "csr-merge-path");
+}
+
 /* A kernel that gives a row a few lanes is asked for by name: then at once is still the better way, and nothing
  * else is taken. */
 static void test_vector(void **state)
@@ -129,6 +135,7 @@ int main(void)
 {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
-    const struct CMUnitTest tests[] = { TEST(test_auto), TEST(test_vector), TEST(test_short_rows) };
+    const struct CMUnitTest tests[] = { TEST(test_auto), TEST(test_merge_path), TEST(test_vector),
+                                        TEST(test_short_rows) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
