@@ -205,7 +205,8 @@ static void test_created(void **state)
     created(SPMVX_F32);
 }
 
-/* alpha 0 only scales y: by one type here, by the other where there are no entries, so that both come first. */
+/* alpha 0 only scales y: of one type here, of the other where there are no entries, so that both come
+ * first. */
 static void test_scaling(void **state)
 {
     (void)state;

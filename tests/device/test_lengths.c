@@ -77,7 +77,8 @@ static spmvx_arrays shape(const fixture *f, spmvx_format format, int64_t nnz)
     return a;
 }
 
-/* 1 0 0 2; 0 3 0 0; 0 0 0 0; 4 0 5 0; 0 0 6 7, where BSR has zeros as entries, too; DIA's values are others. */
+/* 1 0 0 2; 0 3 0 0; 0 0 0 0; 4 0 5 0; 0 0 6 7, where BSR has zeros as entries, too; DIA's values are
+ * others. */
 static void give(fixture *f)
 {
     const spmvx_type p = f->ptr_type, i = f->idx_type, v = f->val_type;

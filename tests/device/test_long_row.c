@@ -91,8 +91,8 @@ static void test_merge_path(void **state)
     choose(*state, "csr-merge-path", SPMVX_AUTO, "csr-merge-path");
 }
 
-/* A kernel that gives a row a few lanes is asked for by name: then at once is still the better way, and nothing
- * else is taken. */
+/* A kernel that gives a row a few lanes is asked for by name: then all columns at once is still the better
+ * way, and nothing else is taken. */
 static void test_vector(void **state)
 {
     spmvx_context *ctx = *state;
