@@ -94,7 +94,7 @@ static void test_merge_path(void **state)
 static void test_vector(void **state)
 {
     spmvx_context *ctx = *state;
-    csr_arrays csr = matrix_of(100001, 1, LONG);
+    csr_arrays csr = matrix_of(1001, 3, LONG);
     spmvx_matrix *m = NULL;
     assert_ok(ctx, spmvx_matrix_create(ctx, &csr.arrays, SPMVX_TRUST, &m));
     const char *multi = multi_kernel(ctx, m, "csr-vector", SPMVX_AUTO, "csr-vector");
@@ -107,7 +107,7 @@ static void test_vector(void **state)
 static void test_short_rows(void **state)
 {
     spmvx_context *ctx = *state;
-    csr_arrays csr = matrix_of(100001, 8, 8);
+    csr_arrays csr = matrix_of(10001, 8, 8);
     spmvx_matrix *m = NULL;
     assert_ok(ctx, spmvx_matrix_create(ctx, &csr.arrays, SPMVX_TRUST, &m));
     assert_string_equal(multi_kernel(ctx, m, NULL, SPMVX_CSR, "csr-"), "csr-vector");
