@@ -1,7 +1,8 @@
 /* What each kernel of a device does beside the walk's products: conversions from every format and back,
- * graphs, several columns, new values, contexts at the same time, the state of the workspace. The kernels are
- * the registry's. */
+ * graphs, several columns, new values, contexts at the same time, the state of the workspace, wisdom. The
+ * kernels are the registry's. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -253,12 +254,190 @@ static void test_workspace(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* ---- wisdom ---- */
+
+enum { TEXT = 4096, NAMES = 1024 };
+
+/* Rules out the other kernels for one vector of the place. */
+static void leave(const char *name)
+{
+    char list[NAMES] = "";
+    for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
+        spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
+        assert_ok(NULL, spmvx_kernel_get_info(i, &k));
+        if (k.operation != SPMVX_MUL || k.place != test_place() || !strcmp(k.name, name)) continue;
+        assert_true(strlen(list) + strlen(k.name) + 2 < sizeof list);
+        strcat(strcat(list, k.name), ",");
+    }
+    setenv("SPMVX_DISABLE", list, 1);
+}
+
+static void export_to(spmvx_context *ctx, char text[TEXT])
+{
+    size_t length = TEXT;
+    assert_ok(ctx, spmvx_wisdom_export(ctx, text, &length));
+}
+
+/* A conversion by AUTO; *info is the result's, and valid as long. */
+static spmvx_matrix *convert_auto(spmvx_context *ctx, const spmvx_matrix *m, int32_t effort, uint32_t ops,
+                                  spmvx_matrix_info *info)
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    spmvx_matrix *A = NULL;
+    o.effort = effort;
+    o.ops = ops;
+    *info = (spmvx_matrix_info)SPMVX_MATRIX_INFO_INIT;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &A));
+    assert_ok(ctx, spmvx_matrix_get_info(A, info));
+    return A;
+}
+
+/* The sums of the columns. */
+static void check_transposed(spmvx_context *ctx, const problem *p, const spmvx_matrix *A)
+{
+    double want[800] = { 0 }, ones[700], sums[800];
+    for (int64_t k = 0; k < p->t.nnz; k++) want[p->t.col[k]] += p->t.val[k];
+    for (int64_t r = 0; r < p->t.nrows; r++) ones[r] = 1;
+    assert_ok(ctx, mul_there(ctx, SPMVX_T, 1.0, A, ones, 0.0, sums, p->t.ncols, p->t.nrows, 8));
+    for (int64_t i = 0; i < p->t.ncols; i++)
+        if (!(fabs(sums[i] - want[i]) < 1e-9)) fail_msg("column %d: %g, not %g", (int)i, sums[i], want[i]);
+}
+
+/* In a context that knows nothing else the text decides the next conversion, which gives the kernel `want`
+ * (NULL: one of the name) and the right results. What that context exports goes to `out`. */
+static void use_wisdom(const problem *p, const char *text, uint32_t ops, const char *name, const char *want,
+                       char out[TEXT])
+{
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_matrix_info info;
+    spmvx_matrix *m = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p->csr.arrays, 0, &m));
+    assert_ok(ctx, spmvx_wisdom_import(ctx, text, strlen(text)));
+    spmvx_matrix *A = convert_auto(ctx, m, 0, ops, &info);
+    if (!strstr(info.reason, "wisdom") || strncmp(info.kernel, name, strlen(name)) != 0 ||
+        (want && strcmp(info.kernel, want) != 0))
+        fail_msg("'%s' for %s: %s, %s", text, want ? want : name, info.kernel, info.reason);
+    const char *slice = strstr(text, " slice=");
+    if (want && slice) { /* one line's layout */
+        spmvx_arrays v = SPMVX_ARRAYS_INIT;
+        assert_ok(ctx, spmvx_matrix_arrays(A, &v));
+        assert_int_equal(v.slice, strtol(slice + strlen(" slice="), NULL, 10));
+    }
+    problem_run(ctx, p, A);
+    if (ops & SPMVX_OPS_T) check_transposed(ctx, p, A);
+    export_to(ctx, out);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+}
+
+/* What is learned with only one kernel left is the next conversion's in a context that imports it, and what
+ * that exports is worth the same. */
+static void test_wisdom_learned(void **state)
+{
+    (void)state;
+    static const uint32_t ops[] = { SPMVX_OPS_N, SPMVX_OPS_N | SPMVX_OPS_T };
+    problem p = problem_new();
+    for (int k = 0; k < count; k++)
+        for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
+            char text[TEXT], again[TEXT], third[TEXT];
+            spmvx_matrix_info info;
+            spmvx_matrix *m = NULL;
+            spmvx_context *ctx = device_context(0, NULL, 0);
+            assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+            leave(kernels[k].name);
+            spmvx_matrix *A = convert_auto(ctx, m, 1, ops[o], &info);
+            unsetenv("SPMVX_DISABLE");
+            if (strncmp(info.kernel, kernels[k].name, strlen(kernels[k].name)) != 0 ||
+                !strstr(info.reason, "timed"))
+                fail_msg("%s is left, and %s taken: %s", kernels[k].name, info.kernel, info.reason);
+            problem_run(ctx, &p, A);
+            if (ops[o] & SPMVX_OPS_T) check_transposed(ctx, &p, A);
+            export_to(ctx, text);
+            use_wisdom(&p, text, ops[o], kernels[k].name, o ? NULL : info.kernel, again);
+            assert_string_equal(text, again);
+            use_wisdom(&p, again, ops[o], kernels[k].name, o ? NULL : info.kernel, third);
+            assert_string_equal(text, third);
+            spmvx_matrix_destroy(A);
+            spmvx_matrix_destroy(m);
+            spmvx_context_destroy(ctx);
+        }
+    problem_free(&p);
+}
+
+/* Advice that somebody wrote: the name that info shows, with the layout beside it, in place of what the line
+ * said. */
+static void test_wisdom_advised(void **state)
+{
+    (void)state;
+    problem p = problem_new();
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_matrix *m = NULL;
+    spmvx_matrix_info info;
+    char text[TEXT], line[TEXT], out[TEXT];
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    spmvx_matrix_destroy(convert_auto(ctx, m, 1, 0, &info));
+    export_to(ctx, text);
+    char *arrow = strstr(text, " -> ");
+    assert_true(arrow && strchr(arrow, '\n')[1] == 0);
+    for (int k = 0; k < count; k++) {
+        info = (spmvx_matrix_info)SPMVX_MATRIX_INFO_INIT;
+        spmvx_matrix *A = convert_by(ctx, m, kernels[k].name, 0, 0, 0);
+        assert_ok(ctx, spmvx_matrix_get_info(A, &info));
+        const char *layout = info.format == SPMVX_SELL ? " slice=64 sigma=128" : "";
+        snprintf(line, sizeof line, "%.*s -> %s%s\n", (int)(arrow - text), text, info.kernel, layout);
+        use_wisdom(&p, line, 0, kernels[k].name, info.kernel, out);
+        assert_string_equal(line, out);
+        spmvx_matrix_destroy(A);
+    }
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
+/* Lines that leave the layout open, or ask for what is not here: taken or passed over, and the conversion's
+ * result is right. */
+static void test_wisdom_harms_nothing(void **state)
+{
+    (void)state;
+    static const char *const layouts[] = {
+        "",         " slice=8 sigma=1", " slice=32",  " sigma=7", " slice=65536 sigma=1", " slice=33 sigma=1",
+        " slice=0", " sigma=0",         " slice=-32", " width=7"
+    };
+    problem p = problem_new();
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_matrix *m = NULL;
+    spmvx_matrix_info info;
+    char text[TEXT], line[TEXT];
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    spmvx_matrix_destroy(convert_auto(ctx, m, 1, 0, &info));
+    export_to(ctx, text);
+    const char *arrow = strstr(text, " -> ");
+    for (int k = 0; k < count; k++)
+        for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
+            snprintf(line, sizeof line, "%.*s -> %.64s%s\n", (int)(arrow - text), text, kernels[k].name,
+                     layouts[l]);
+            assert_ok(ctx, spmvx_wisdom_import(ctx, line, strlen(line)));
+            spmvx_matrix *A = convert_auto(ctx, m, 0, 0, &info);
+            spmvx_arrays v = SPMVX_ARRAYS_INIT;
+            assert_ok(ctx, spmvx_matrix_arrays(A, &v));
+            if (v.slice % 32) fail_msg("'%s' made slices of %d rows", strstr(line, " -> "), (int)v.slice);
+            problem_run(ctx, &p, A);
+            spmvx_matrix_destroy(A);
+        }
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
 static int each_kernel(const char *only)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_formats_there_and_back), cmocka_unit_test(test_graph),
         cmocka_unit_test(test_several_columns),        cmocka_unit_test(test_new_values),
         cmocka_unit_test(test_two_contexts),           cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_wisdom_learned),         cmocka_unit_test(test_wisdom_advised),
+        cmocka_unit_test(test_wisdom_harms_nothing),
     };
     count = choose_kernels(only, kernels, KERNELS);
     return count ? cmocka_run_group_tests(tests, NULL, NULL) : 77;

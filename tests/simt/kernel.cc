@@ -1,6 +1,7 @@
 /* Kernels: their attributes, the limits of a launch, and launching. */
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "machine.h"
 #include "memory.h"
@@ -14,6 +15,7 @@ namespace {
 struct Kernel {
     Bind bind;
     std::size_t static_shared, most_dynamic_shared;
+    std::set<int> loaded; /* devices that have its code */
 };
 
 std::map<const void *, Kernel> &kernels = *new std::map<const void *, Kernel>;
@@ -65,6 +67,15 @@ bool known_attributes(const cudaLaunchConfig_t &c)
     });
 }
 
+/* Code is loaded lazily, which may wait for the device: what a capture forbids unless it was done before. */
+cudaError_t load(Kernel &k)
+{
+    if (k.loaded.count(current_device())) return cudaSuccess;
+    if (const cudaError_t e = refuse_while_capturing()) return e;
+    k.loaded.insert(current_device());
+    return cudaSuccess;
+}
+
 /* A launch that sees the memory of its device while it runs, and ends when the device breaks. */
 class OnDevice : public Running {
 public:
@@ -85,7 +96,7 @@ private:
 
 cudaError_t launch(const cudaLaunchConfig_t &c, const void *function, void **args)
 {
-    const Kernel *k = find_kernel(function);
+    Kernel *k = find_kernel(function);
     if (!k) return cudaErrorInvalidDeviceFunction;
     const auto stream = find_stream(c.stream);
     if (!stream || stream->device != current_device()) return cudaErrorInvalidResourceHandle;
@@ -97,6 +108,7 @@ cudaError_t launch(const cudaLaunchConfig_t &c, const void *function, void **arg
     }
     Body body = k->bind(function, args);
     if (!body) return cudaErrorInvalidValue;
+    if (const cudaError_t e = load(*k)) return e;
     const unsigned threads = c.blockDim.x * c.blockDim.y * c.blockDim.z;
     const unsigned resident =
         blocks_per_sm(*k, threads, c.dynamicSmemBytes) * static_cast<unsigned>(machine().multiprocessors);
@@ -112,7 +124,7 @@ void remember_kernel(const void *function, Bind bind)
     const std::lock_guard<std::recursive_mutex> lock(big_lock());
     if (find_kernel(function)) return;
     const std::size_t shared = static_shared_of(function);
-    kernels[function] = { bind, shared, default_shared - std::min(default_shared, shared) };
+    kernels[function] = { bind, shared, default_shared - std::min(default_shared, shared), {} };
 }
 
 }
@@ -123,8 +135,9 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *function)
 {
     const Call call;
     if (call.refused()) return call.refused();
-    const Kernel *k = find_kernel(function);
+    Kernel *k = find_kernel(function);
     if (!k) return call.done(cudaErrorInvalidDeviceFunction);
+    if (const cudaError_t e = load(*k)) return call.done(e);
     *a = {};
     a->sharedSizeBytes = k->static_shared;
     a->maxThreadsPerBlock = max_block_threads;

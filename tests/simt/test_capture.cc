@@ -197,6 +197,69 @@ static void test_wrong_thread(void **)
     }
 }
 
+/* A kernel whose code the device has not: loading it is unsafe, and so is its first launch. */
+__global__ static void first_launched_here(int *at)
+{
+    if (threadIdx.x == 0) *at = 1;
+}
+__global__ static void asked_about_here(int *at)
+{
+    if (threadIdx.x == 0) *at = 2;
+}
+__global__ static void launched_before(int *at)
+{
+    if (threadIdx.x == 0) *at = 3;
+}
+__global__ static void loaded_in_a_relaxed_thread(int *at)
+{
+    if (threadIdx.x == 0) *at = 4;
+}
+__global__ static void loaded_elsewhere(int *at)
+{
+    if (threadIdx.x == 0) *at = 5;
+}
+
+static cudaError_t launch(void (*kernel)(int *), cudaStream_t stream, int *at)
+{
+    void *args[] = { &at };
+    return cudaLaunchKernel(kernel, dim3(1), dim3(32), args, 0, stream);
+}
+
+static void test_first_launch(void **)
+{
+    const Array<int> x(1, 0);
+    cudaFuncAttributes attributes;
+    for (const cudaStreamCaptureMode mode :
+         { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal }) {
+        Captured c(mode); /* each time, since it was not loaded */
+        assert_error(cudaErrorStreamCaptureUnsupported, launch(first_launched_here, c.stream, x));
+        assert_false(c.lives());
+        Captured d(mode);
+        assert_error(cudaErrorStreamCaptureUnsupported, cudaFuncGetAttributes(&attributes, asked_about_here));
+        assert_false(d.lives());
+    }
+    assert_cuda(cudaFuncGetAttributes(&attributes, asked_about_here));
+    assert_cuda(launch(launched_before, nullptr, x));
+    Captured c(cudaStreamCaptureModeGlobal);
+    assert_cuda(launch(asked_about_here, c.stream, x));
+    assert_cuda(launch(launched_before, c.stream, x));
+    {
+        const ThreadMode in(cudaStreamCaptureModeRelaxed);
+        assert_cuda(launch(loaded_in_a_relaxed_thread, c.stream, x));
+    }
+    assert_true(c.lives());
+    /* every device has its own */
+    assert_cuda(cudaSetDevice(1));
+    assert_cuda(cudaFuncGetAttributes(&attributes, loaded_elsewhere));
+    assert_cuda(cudaSetDevice(0));
+    Captured d(cudaStreamCaptureModeGlobal);
+    assert_error(cudaErrorStreamCaptureUnsupported, launch(loaded_elsewhere, d.stream, x));
+    assert_false(d.lives());
+    Captured relaxed(cudaStreamCaptureModeRelaxed);
+    assert_cuda(launch(loaded_elsewhere, relaxed.stream, x));
+    assert_true(relaxed.lives());
+}
+
 int main()
 {
     const CMUnitTest tests[] = {
@@ -205,6 +268,7 @@ int main()
         cmocka_unit_test(test_what_cudaFree_waits_for),
         cmocka_unit_test(test_thread_mode),
         cmocka_unit_test(test_wrong_thread),
+        cmocka_unit_test(test_first_launch),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -131,6 +131,7 @@ static void test_graphs(void **)
     const Array<double> x(300, 1.0), y(300, 0.0), z(300, 0.0);
     cudaGraph_t graph;
     cudaGraphExec_t ready[2];
+    assert_cuda(spx_load_code(axpy<double>, 0));
     for (std::size_t i = 0; i < 2; i++) {
         assert_cuda(cudaStreamBeginCapture(streams[i], cudaStreamCaptureModeGlobal));
         for (int n = 0; n < 3; n++) launch(streams[i], 3, 128, axpy<double>, 300, 1.0, x, i ? z : y);
