@@ -94,11 +94,12 @@ spmvx_status spx_cuda_fail(const spmvx_context *, cudaError_t, const char *what)
 /* ---- launches of a context ---- */
 
 /* Makes a kernel ready (spx_load_code in launch.cuh). prepare() calls it for the instances that run() will
- * launch, so that no multiplication waits for code. */
+ * launch, so that no multiplication waits for code; and who launches anything else does it before, since
+ * loading code is refused while a stream is captured in the usual mode. */
 template <class... P>
 spmvx_status spx_cuda_load(const spmvx_context *ctx, const char *name, void (*kernel)(P...), size_t shared)
 {
-    const spx_on_device on_device(ctx->device);
+    const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
     if (e == cudaSuccess) e = spx_load_code(kernel, shared);
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);

@@ -186,9 +186,12 @@ spmvx_status look_at(const spmvx_context *ctx, const spx_sparse *csr, spx_featur
     const int64_t blocks = spx_max(1, spx_min(most, spx_ceil_div(csr->nrows, THREADS)));
     statistics found;
     spmvx_status s = spx_by_type(csr, [&](auto v, auto p) {
-        return spx_cuda_launch(ctx, what, look<decltype(v), decltype(p)>, windows + blocks, THREADS, 0,
-                               spx_csr_of<decltype(v), decltype(p)>(csr), static_cast<int>(windows), apart,
-                               on_device);
+        using V = decltype(v);
+        using P = decltype(p);
+        const spmvx_status loaded = spx_cuda_load(ctx, what, look<V, P>, 0);
+        if (loaded != SPMVX_OK) return loaded;
+        return spx_cuda_launch(ctx, what, look<V, P>, windows + blocks, THREADS, 0, spx_csr_of<V, P>(csr),
+                               static_cast<int>(windows), apart, on_device);
     });
     if (s == SPMVX_OK) s = ctx->backend->download(ctx, &found, on_device, sizeof found);
     if (s == SPMVX_OK) read_statistics(found, f);

@@ -294,6 +294,7 @@ spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, spx_tiling g, s
                   int *cuts)
 {
     constexpr int SEARCHING = 128;
+    static const char what[] = "the tiles of csr-merge-path";
     int *counter = &starts[g.tiles + 1].row; /* behind the starts */
     cudaError_t e;
     {
@@ -301,11 +302,13 @@ spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, spx_tiling g, s
         e = on_device.error();
         if (e == cudaSuccess) e = cudaMemsetAsync(counter, 0, sizeof *counter, spx_cuda_of(ctx)->stream);
     }
-    if (e != cudaSuccess) return spx_cuda_fail(ctx, e, "the tiles of csr-merge-path");
+    if (e != cudaSuccess) return spx_cuda_fail(ctx, e, what);
     const spmvx_status s = spx_by_type(a, [&](auto value, auto pointer) {
         using V = decltype(value);
         using P = decltype(pointer);
-        return spx_cuda_launch(ctx, "the tiles of csr-merge-path", spx_find_tiles<V, P>,
+        const spmvx_status loaded = spx_cuda_load(ctx, what, spx_find_tiles<V, P>, 0);
+        if (loaded != SPMVX_OK) return loaded;
+        return spx_cuda_launch(ctx, what, spx_find_tiles<V, P>,
                                spx_ceil_div(static_cast<int64_t>(g.tiles) + 1, SEARCHING), SEARCHING, 0,
                                spx_csr_of<V, P>(a), g, starts, counter);
     });

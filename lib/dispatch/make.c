@@ -50,6 +50,14 @@ static spmvx_status check_repeats(const spx_conversion *c, const spx_source *sou
                     spx_format_name(A->format), source->nnz - A->nnz);
 }
 
+/* Formats that the host builds for a device may leave it a layout that no kernel there takes. */
+static spmvx_status check_layout(const spx_conversion *c, const spx_sparse *A)
+{
+    if (spx_layout_serves(c->ctx, A->format, &A->layout)) return SPMVX_OK;
+    return spx_fail(c->ctx, SPMVX_ERR_UNSUPPORTED, "no kernel of %s takes this layout of %s",
+                    c->ctx->backend->name, spx_format_name(A->format));
+}
+
 /* Builds the candidate's format and prepares its kernels. */
 static spmvx_status build(const spx_conversion *c, spx_source *source, const spx_candidate *candidate,
                           spx_operator *out)
@@ -59,6 +67,7 @@ static spmvx_status build(const spx_conversion *c, spx_source *source, const spx
     spx_operator op = { 0 };
     SPX_TRY(spx_source_build(c->ctx, source, candidate->choice.kernel->format, &how, &op.A, &op.host));
     spmvx_status s = check_repeats(c, source, &op.A);
+    if (s == SPMVX_OK) s = check_layout(c, &op.A);
     if (s == SPMVX_OK) s = spx_operator_prepare(c->ctx, &op, &candidate->choice);
     if (s == SPMVX_OK && candidate->multi.kernel)
         s = spx_operator_prepare_multi(c->ctx, &op, &candidate->multi);
@@ -261,14 +270,16 @@ bool spx_is_kept(const spx_conversion *c, const spx_sparse *A)
 }
 
 /* The kernel for several columns, of an operator that is built. */
-static spmvx_status prepare_multi(const spx_conversion *c, const spx_features *f, spx_operator *op)
+static spmvx_status prepare_multi(const spx_conversion *c, spx_operator *op)
 {
     const spx_sparse *A = &op->A;
     const spx_look look = { .layout = A->layout, .stored = A->stored, .width = A->width };
+    spx_features f = spx_features_of_shape(c->ctx, A, c->request.nvec);
     spx_choice multi;
     double ns;
-    spx_select_multi(c->ctx, f, &look, A->format, A->val_type, c->request.nondeterministic,
-                     op->choice.kernel->cost(f, &look), &multi, &ns);
+    if (A->format == SPMVX_CSR) SPX_TRY(spx_features_of(c->ctx, A, c->request.nvec, &f));
+    spx_select_multi(c->ctx, &f, &look, A->format, A->val_type, c->request.nondeterministic,
+                     op->choice.kernel->cost(&f, &look), &multi, &ns);
     return multi.kernel ? spx_operator_prepare_multi(c->ctx, op, &multi) : SPMVX_OK;
 }
 
@@ -287,10 +298,7 @@ static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_opera
                  "rows far outnumber entries, so that CSR's row pointers would cost more than the entries");
     spmvx_status s = spx_source_share(c->ctx, A, &op.A, &op.host);
     if (s == SPMVX_OK) s = spx_operator_prepare(c->ctx, &op, &choice);
-    if (s == SPMVX_OK) {
-        const spx_features f = spx_features_of_shape(c->ctx, A, q->nvec);
-        s = prepare_multi(c, &f, &op);
-    }
+    if (s == SPMVX_OK && q->nvec > 1) s = prepare_multi(c, &op);
     if (s == SPMVX_OK) *out = op;
     else spx_operator_drop(&op);
     return s;
