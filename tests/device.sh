@@ -43,13 +43,17 @@ grep -E 'FAIL|TIMEOUT|SKIP' "$build/tests.log"
 passed=$(count Ok) failed=$(($(count Fail) + $(count Timeout))) skipped=$(count Skipped)
 row "tests" "$passed passed, $failed failed, $skipped skipped"
 
-# tool PROGRAM: one line of the summary for a program under a tool of compute-sanitizer.
-under() {
-    log=$build/$1-$2.log
+# start TOOL PROGRAM: a program under a tool of compute-sanitizer, beside others.
+start() {
     api= && [ "$1" = memcheck ] && api="--report-api-errors no"   # which the tests provoke
     # shellcheck disable=SC2086
-    TEST_PLACE=cuda TEST_DATA=$here/tests/data compute-sanitizer --tool "$1" $api "$build/tests/device/$2" >"$log" 2>&1
-    status=$?
+    TEST_PLACE=cuda TEST_DATA=$here/tests/data compute-sanitizer --tool "$1" $api "$build/tests/device/$2" >"$build/$1-$2.log" 2>&1
+    echo $? >"$build/$1-$2.status"
+}
+# ended TOOL PROGRAM: its line of the summary.
+ended() {
+    log=$build/$1-$2.log
+    status=$(cat "$build/$1-$2.status")
     found=$(sed -n 's/^=* *\(ERROR SUMMARY\|RACECHECK SUMMARY\): *//p' "$log" | tail -n 1)
     case "$status $found" in
     "0 0 errors"* | "0 0 hazards"*) passed=$((passed + 1)) ;;
@@ -58,11 +62,14 @@ under() {
     row "$1, $2" "${found:-no summary}"
     echo "$1 $2: ${found:-no summary}"
 }
+programs="test_walk_device test_device_device test_each_kernel_device test_capture_device test_lengths_device"
+echo "== compute-sanitizer"
 for tool in memcheck racecheck initcheck synccheck; do
-    echo "== compute-sanitizer $tool"
-    for program in walk device each_kernel capture; do
-        under $tool test_${program}_device
-    done
+    for program in $programs; do start $tool "$program" & done
+done
+wait
+for tool in memcheck racecheck initcheck synccheck; do
+    for program in $programs; do ended $tool "$program"; done
 done
 
 echo "== against the host's reference and cuSPARSE"
