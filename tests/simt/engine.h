@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fibre.h"
+#include "shared.h"
 #include "simt/kernel.h"
 #include "simt/warp.h"
 
@@ -67,7 +68,7 @@ struct Block {
     /* threads that have not exited; at the barrier; there with a predicate that holds */
     int alive, waiting, predicates;
     Thread *first_waiting;
-    std::vector<char> static_shared; /* while another block's is in place */
+    StaticShared::Copy static_shared; /* while another block's is in place */
     char *dynamic_shared;
 };
 

@@ -28,6 +28,8 @@ void interleave(bool progress);
 long long steps();
 /* The block's dynamic shared memory. */
 void *dynamic_shared();
+/* A thread comes to the declaration of static shared memory that has this mark. */
+void use_shared(const void *mark);
 
 template <class To, class From> To bit_cast(const From &from)
 {
