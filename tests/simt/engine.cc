@@ -104,7 +104,7 @@ void run_thread(void *argument)
     try {
         launch->grid().body();
         t.state = Thread::State::exited;
-        check_exit(t);
+        note_exit(t);
     } catch (const Abandon &) {
         t.state = Thread::State::exited;
     }
@@ -136,6 +136,7 @@ void Launch::admit()
         spare_.push_back(std::make_unique<Block>());
         Block &made = *spare_.back();
         made.threads.resize(volume(grid_.threads));
+        made.warps.resize((made.threads.size() + warp_size - 1) / warp_size);
         void *p = nullptr;
         if (posix_memalign(&p, 1024, grid_.dynamic_shared) != 0) abort();
         made.dynamic_shared = static_cast<char *>(p);
@@ -144,6 +145,10 @@ void Launch::admit()
     b.index = position((admitted_++ * stride_ + offset_) % blocks_, grid_.blocks);
     b.alive = static_cast<int>(b.threads.size());
     b.waiting = b.predicates = 0;
+    for (WarpState &w : b.warps) {
+        w.exited = 0;
+        w.gatherings.clear();
+    }
     for (unsigned i = 0; i < b.threads.size(); i++) {
         b.threads[i] = {};
         b.threads[i].block = &b;
