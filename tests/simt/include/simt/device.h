@@ -35,9 +35,7 @@ template <class To, class From> To bit_cast(const From &from)
 {
     static_assert(sizeof(To) == sizeof(From) && std::is_trivially_copyable_v<To> &&
                   std::is_trivially_copyable_v<From>);
-    To to;
-    std::memcpy(&to, &from, sizeof to);
-    return to;
+    return __builtin_bit_cast(To, from);
 }
 
 }
