@@ -173,8 +173,7 @@ void Launch::enter(Block &b)
 /* Puts the host's values back, since other launches may go on next. */
 void Launch::leave()
 {
-    if (!in_place_) return;
-    shared_.save(in_place_->static_shared);
+    if (in_place_) shared_.save(in_place_->static_shared);
     shared_.load_host();
     in_place_ = nullptr;
 }
@@ -184,6 +183,7 @@ void Launch::step(Block &b, std::size_t chosen)
     Thread &t = *b.ready[chosen];
     b.ready[chosen] = b.ready.back();
     b.ready.pop_back();
+    if (!b.ready.empty() && b.ready.back()->fibre) expect(*b.ready.back()->fibre);
     if (!t.fibre) t.fibre = take_fibre(run_thread, &t);
     threadIdx = t.index;
     blockIdx = b.index;
@@ -249,7 +249,7 @@ void Launch::go_on_with(Block &b)
 
 void Launch::retire(std::size_t chosen)
 {
-    if (in_place_ == resident_[chosen].get()) leave();
+    if (in_place_ == resident_[chosen].get()) in_place_ = nullptr; /* nobody needs its values again */
     std::swap(resident_[chosen], resident_.back());
     spare_.push_back(std::move(resident_.back()));
     resident_.pop_back();
