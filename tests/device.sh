@@ -83,14 +83,15 @@ else
     failed=$((failed + 1))
 fi
 # name, matrices, largest error, geometric mean of the best cuSPARSE over it
-table=$(awk -F, 'NR > 1 {
+table=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
+    NR > 1 {
         while (match($0, /"[^"]*"/)) {   # names of kernels have commas
             text = substr($0, RSTART + 1, RLENGTH - 2); gsub(/,/, ";", text)
             $0 = substr($0, 1, RSTART - 1) text substr($0, RSTART + RLENGTH)
         }
-        where = $1 "," $5
-        if ($9 == "peer" && $13 > 0 && (!(where in peer) || $13 < peer[where])) peer[where] = $13
-        if ($9 == "kernel" && $13 > 0) { n++; name[n] = $10; at[n] = where; time[n] = $13; error[n] = $(NF - 1) } }
+        where = $column["matrix"] "," $column["type"]; took = $column["time_s"]; kind = $column["kind"]
+        if (kind == "peer" && took > 0 && (!(where in peer) || took < peer[where])) peer[where] = took
+        if (kind == "kernel" && took > 0) { n++; name[n] = $column["name"]; at[n] = where; time[n] = took; error[n] = $column["error"] } }
     END { for (i = 1; i <= n; i++) { k = name[i]; if (!(k in count)) order[++kinds] = k
             count[k]++; if (error[i] + 0 > worst[k] + 0) worst[k] = error[i]
             if (at[i] in peer) { sum[k] += log(peer[at[i]] / time[i]); both[k]++ } }

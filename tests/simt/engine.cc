@@ -12,7 +12,6 @@
 #include <numeric>
 #include <utility>
 
-#include "shared.h"
 #include "symbols.h"
 
 uint3 threadIdx, blockIdx;
@@ -52,6 +51,10 @@ public:
     {
         return random_;
     }
+    StaticShared &shared()
+    {
+        return shared_;
+    }
     unsigned long idle = 0;
 
 private:
@@ -71,9 +74,8 @@ private:
     const Grid grid_;
     const std::function<void()> failed_;
     Random random_;
+    const std::uint32_t salt_;
     StaticShared shared_;
-    std::vector<char> of_the_host_; /* what the kernels' variables held before */
-    std::uint32_t salt_;
     std::uint64_t blocks_, admitted_ = 0, stride_ = 1, offset_ = 0;
     unsigned same_pace_, stay_; /* one in so many choices is of any thread, of another block */
     std::vector<std::unique_ptr<Block>> resident_, spare_;
@@ -102,18 +104,16 @@ void run_thread(void *argument)
     try {
         launch->grid().body();
         t.state = Thread::State::exited;
-        check_exit(t);
+        note_exit(t);
     } catch (const Abandon &) {
         t.state = Thread::State::exited;
     }
 }
 
 Launch::Launch(Grid &&grid, std::uint64_t seed, std::function<void()> failed)
-    : grid_(std::move(grid)), failed_(std::move(failed)), random_(seed), shared_(grid_.kernel),
-      salt_(static_cast<std::uint32_t>(random_.next() >> 32)), blocks_(volume(grid_.blocks))
+    : grid_(std::move(grid)), failed_(std::move(failed)), random_(seed),
+      salt_(static_cast<std::uint32_t>(random_.next() >> 32)), shared_(salt_), blocks_(volume(grid_.blocks))
 {
-    of_the_host_.resize(shared_.bytes());
-    shared_.save(of_the_host_.data());
     static constexpr unsigned paces[] = { 1, 1, 2, 16 }, stays[] = { 2, 8, 32, 128 };
     same_pace_ = paces[random_.below(4)];
     stay_ = stays[random_.below(4)];
@@ -136,7 +136,7 @@ void Launch::admit()
         spare_.push_back(std::make_unique<Block>());
         Block &made = *spare_.back();
         made.threads.resize(volume(grid_.threads));
-        made.static_shared.resize(shared_.bytes());
+        made.warps.resize((made.threads.size() + warp_size - 1) / warp_size);
         void *p = nullptr;
         if (posix_memalign(&p, 1024, grid_.dynamic_shared) != 0) abort();
         made.dynamic_shared = static_cast<char *>(p);
@@ -145,6 +145,10 @@ void Launch::admit()
     b.index = position((admitted_++ * stride_ + offset_) % blocks_, grid_.blocks);
     b.alive = static_cast<int>(b.threads.size());
     b.waiting = b.predicates = 0;
+    for (WarpState &w : b.warps) {
+        w.exited = 0;
+        w.gatherings.clear();
+    }
     for (unsigned i = 0; i < b.threads.size(); i++) {
         b.threads[i] = {};
         b.threads[i].block = &b;
@@ -152,7 +156,7 @@ void Launch::admit()
         b.threads[i].number = i;
         b.ready.push_back(&b.threads[i]);
     }
-    fill_poison(b.static_shared.data(), b.static_shared.size(), salt_);
+    b.static_shared.clear();
     fill_poison(b.dynamic_shared, grid_.dynamic_shared, salt_);
     resident_.push_back(std::move(spare_.back()));
     spare_.pop_back();
@@ -161,17 +165,16 @@ void Launch::admit()
 void Launch::enter(Block &b)
 {
     if (in_place_ == &b) return;
-    if (in_place_) shared_.save(in_place_->static_shared.data());
-    shared_.load(b.static_shared.data());
+    if (in_place_) shared_.save(in_place_->static_shared);
+    shared_.load(b.static_shared);
     in_place_ = &b;
 }
 
 /* Puts the host's values back, since other launches may go on next. */
 void Launch::leave()
 {
-    if (!in_place_) return;
-    shared_.save(in_place_->static_shared.data());
-    shared_.load(of_the_host_.data());
+    if (in_place_) shared_.save(in_place_->static_shared);
+    shared_.load_host();
     in_place_ = nullptr;
 }
 
@@ -180,6 +183,7 @@ void Launch::step(Block &b, std::size_t chosen)
     Thread &t = *b.ready[chosen];
     b.ready[chosen] = b.ready.back();
     b.ready.pop_back();
+    if (!b.ready.empty() && b.ready.back()->fibre) expect(*b.ready.back()->fibre);
     if (!t.fibre) t.fibre = take_fibre(run_thread, &t);
     threadIdx = t.index;
     blockIdx = b.index;
@@ -245,7 +249,7 @@ void Launch::go_on_with(Block &b)
 
 void Launch::retire(std::size_t chosen)
 {
-    if (in_place_ == resident_[chosen].get()) leave();
+    if (in_place_ == resident_[chosen].get()) in_place_ = nullptr; /* nobody needs its values again */
     std::swap(resident_[chosen], resident_.back());
     spare_.push_back(std::move(resident_.back()));
     resident_.pop_back();
@@ -370,6 +374,10 @@ long long steps()
 void *dynamic_shared()
 {
     return current->block->dynamic_shared;
+}
+void use_shared(const void *mark)
+{
+    launch->shared().use(mark);
 }
 int lane()
 {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fibre.h"
+#include "shared.h"
 #include "simt/kernel.h"
 #include "simt/warp.h"
 
@@ -60,14 +61,26 @@ struct Thread {
     int source;
 };
 
+/* The lanes of a warp that wait in one operation, of one mask. */
+struct Gathering {
+    Warp operation;
+    unsigned mask, come;
+};
+
+struct WarpState {
+    unsigned exited;
+    std::vector<Gathering> gatherings;
+};
+
 struct Block {
     uint3 index;
     std::vector<Thread> threads;
+    std::vector<WarpState> warps;
     std::vector<Thread *> ready;
     /* threads that have not exited; at the barrier; there with a predicate that holds */
     int alive, waiting, predicates;
     Thread *first_waiting;
-    std::vector<char> static_shared; /* while another block's is in place */
+    StaticShared::Copy static_shared; /* while another block's is in place */
     char *dynamic_shared;
 };
 
@@ -99,7 +112,7 @@ void make_ready(Thread &);
 /* The thread's warp: where its lanes begin, and how many there are. */
 Thread *warp_of(Thread &, unsigned *lanes);
 /* To be called when a thread exits: are there lanes that wait for it? */
-void check_exit(Thread &);
+void note_exit(Thread &);
 
 /* Reports a fault of this thread (NULL: of no thread, or of the host's code), which ends the launch.
  * Returns only outside of device code, and only when faults are kept. */

@@ -12,33 +12,45 @@ void fill_poison(void *p, std::size_t bytes, std::uint32_t salt)
 {
     const std::uint32_t word = 0x7ff40000u | (salt & 0xffffu);
     char *to = static_cast<char *>(p);
-    for (std::size_t i = 0; i < bytes; i += sizeof word)
-        std::memcpy(to + i, &word, std::min(bytes - i, sizeof word));
+    std::size_t filled = std::min(bytes, sizeof word);
+    std::memcpy(to, &word, filled);
+    for (; filled < bytes; filled += std::min(filled, bytes - filled))
+        std::memcpy(to + filled, to, std::min(filled, bytes - filled));
 }
 
-StaticShared::StaticShared(const void *kernel)
+void StaticShared::begin_to_use(const void *mark)
 {
-    const Module &m = module_of(kernel);
+    marks_.push_back(mark);
+    const Module &m = module_of(mark);
     char *const tls = m.locals.empty() ? nullptr : tls_of(m);
+    const std::string function = function_of_mark(m, mark);
     for (const Local &local : m.locals) {
-        ranges_.push_back({ tls + local.offset, local.bytes });
-        bytes_ += local.bytes;
+        const auto known = [&](const Range &r) { return r.at == tls + local.offset; };
+        if (local.name.compare(0, function.size(), function) != 0) continue;
+        if (std::any_of(ranges_.begin(), ranges_.end(), known)) continue;
+        const Range &r = ranges_.emplace_back(Range{ tls + local.offset, local.bytes });
+        of_the_host_.insert(of_the_host_.end(), r.at, r.at + r.bytes);
+        fill_poison(r.at, r.bytes, salt_);
     }
 }
 
-void StaticShared::save(char *copy) const
+void StaticShared::save(Copy &copy) const
 {
+    copy.resize(of_the_host_.size());
+    char *to = copy.data();
     for (const Range &r : ranges_) {
-        std::memcpy(copy, r.at, r.bytes);
-        copy += r.bytes;
+        std::memcpy(to, r.at, r.bytes);
+        to += r.bytes;
     }
 }
 
-void StaticShared::load(const char *copy)
+void StaticShared::load(const Copy &copy)
 {
+    std::size_t from = 0;
     for (const Range &r : ranges_) {
-        std::memcpy(r.at, copy, r.bytes);
-        copy += r.bytes;
+        if (from < copy.size()) std::memcpy(r.at, copy.data() + from, r.bytes);
+        else fill_poison(r.at, r.bytes, salt_);
+        from += r.bytes;
     }
 }
 

@@ -1,5 +1,5 @@
-/* The static shared memory of a module's kernels: the variables that `__shared__` made thread-local. Only
- * one block's values are in place at a time; the other blocks' are kept in copies. */
+/* The static shared memory of a launch: variables that `__shared__` made thread-local. Only one block's
+ * values are in place at a time; the other blocks' are kept in copies. */
 #ifndef SIMT_SHARED_H
 #define SIMT_SHARED_H
 #include <cstddef>
@@ -13,22 +13,37 @@ void fill_poison(void *, std::size_t bytes, std::uint32_t salt);
 
 class StaticShared {
 public:
-    /* Of the kernel's module, in the calling thread. */
-    explicit StaticShared(const void *kernel);
-    std::size_t bytes() const
+    /* A block's values of the variables that were used until the copy was made; empty for a fresh block. */
+    using Copy = std::vector<char>;
+    explicit StaticShared(std::uint32_t salt) : salt_(salt) {}
+    /* The block that is in place, in the calling thread, comes to this mark of a declaration. From now on
+     * the variables there are exchanged. */
+    void use(const void *mark)
     {
-        return bytes_;
+        for (const void *m : marks_) {
+            if (m == mark) return;
+        }
+        begin_to_use(mark);
     }
-    void save(char *copy) const;
-    void load(const char *copy);
+    void save(Copy &) const;
+    void load(const Copy &);
+    /* What the variables held before the launch. */
+    void load_host()
+    {
+        load(of_the_host_);
+    }
 
 private:
     struct Range {
         char *at;
         std::size_t bytes;
     };
+    void begin_to_use(const void *mark);
+
+    const std::uint32_t salt_;
+    std::vector<const void *> marks_;
     std::vector<Range> ranges_;
-    std::size_t bytes_ = 0;
+    Copy of_the_host_;
 };
 
 /* What the kernel itself declares; not what the functions that it calls declare. */

@@ -3,20 +3,25 @@
 
 #include <cxxabi.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 
 namespace simt {
 namespace {
+
+/* cuda_runtime.h's, without the line */
+constexpr char mark_name[] = "simt_shared_";
 
 struct Search {
     std::size_t address;
@@ -39,50 +44,85 @@ int visit(dl_phdr_info *info, std::size_t, void *data)
     return 1;
 }
 
-template <class T> const T *at(const std::vector<char> &file, std::size_t offset, std::size_t count = 1)
-{
-    const bool inside = offset <= file.size() && count <= (file.size() - offset) / sizeof(T);
-    return inside ? reinterpret_cast<const T *>(file.data() + offset) : nullptr;
-}
+/* A file in memory; empty if it cannot be read. */
+class File {
+public:
+    explicit File(const char *path)
+    {
+        const int file = open(path, O_RDONLY | O_CLOEXEC);
+        struct stat s;
+        if (file < 0) return;
+        if (fstat(file, &s) == 0 && s.st_size > 0) {
+            bytes_ = static_cast<std::size_t>(s.st_size);
+            at_ = mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, file, 0);
+            if (at_ == MAP_FAILED) bytes_ = 0;
+        }
+        close(file);
+    }
+    File(const File &) = delete;
+    ~File()
+    {
+        if (bytes_ > 0) munmap(at_, bytes_);
+    }
+    template <class T> const T *at(std::size_t offset, std::size_t count = 1) const
+    {
+        const bool inside = offset <= bytes_ && count <= (bytes_ - offset) / sizeof(T);
+        return inside ? reinterpret_cast<const T *>(static_cast<const char *>(at_) + offset) : nullptr;
+    }
 
-void read_symbols(const std::vector<char> &file, Module &m)
+private:
+    void *at_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+void read_symbols(const File &file, Module &m)
 {
-    const ElfW(Ehdr) *head = at<ElfW(Ehdr)>(file, 0);
-    const ElfW(Shdr) *sections = head ? at<ElfW(Shdr)>(file, head->e_shoff, head->e_shnum) : nullptr;
+    const ElfW(Ehdr) *head = file.at<ElfW(Ehdr)>(0);
+    const ElfW(Shdr) *sections = head ? file.at<ElfW(Shdr)>(head->e_shoff, head->e_shnum) : nullptr;
     for (int i = 0; sections && i < head->e_shnum; i++) {
         if (sections[i].sh_type != SHT_SYMTAB || sections[i].sh_link >= head->e_shnum) continue;
         const std::size_t count = sections[i].sh_size / sizeof(ElfW(Sym)),
                           names = sections[sections[i].sh_link].sh_offset;
-        const ElfW(Sym) *symbols = at<ElfW(Sym)>(file, sections[i].sh_offset, count);
+        const ElfW(Sym) *symbols = file.at<ElfW(Sym)>(sections[i].sh_offset, count);
         for (std::size_t k = 0; symbols && k < count; k++) {
-            const char *name = at<char>(file, names + symbols[k].st_name);
+            const char *name = file.at<char>(names + symbols[k].st_name);
             const int type = ELF64_ST_TYPE(symbols[k].st_info);
             if (!name || symbols[k].st_shndx == SHN_UNDEF) continue;
             if (type == STT_FUNC) m.functions.emplace_back(symbols[k].st_value, name);
+            if (type == STT_OBJECT && std::strstr(name, mark_name))
+                m.marks.emplace_back(symbols[k].st_value, name);
             if (type == STT_TLS && std::strncmp(name, "_ZZ", 3) == 0) {
                 m.locals.push_back({ name, symbols[k].st_value, symbols[k].st_size });
             }
         }
     }
     std::sort(m.functions.begin(), m.functions.end());
+    std::sort(m.marks.begin(), m.marks.end());
     std::sort(m.locals.begin(), m.locals.end(),
               [](const Local &a, const Local &b) { return a.offset < b.offset; });
 }
 
+std::string name_at(const Module &m, const std::vector<std::pair<std::size_t, std::string>> &names,
+                    const void *address)
+{
+    const std::size_t value = reinterpret_cast<std::size_t>(address) - m.base;
+    const auto found = std::lower_bound(names.begin(), names.end(), std::make_pair(value, std::string()));
+    return found != names.end() && found->first == value ? found->second : "";
 }
 
-const Module &module_of(const void *function)
+}
+
+const Module &module_of(const void *address)
 {
     static auto &modules = *new std::map<std::string, Module>;
-    Search s = { reinterpret_cast<std::size_t>(function), "", 0, 0, false };
+    Search s = { reinterpret_cast<std::size_t>(address), "", 0, 0, false };
     dl_iterate_phdr(visit, &s);
     const auto known = modules.find(s.path);
     if (known != modules.end()) return known->second;
     Module &m = modules[s.path];
     m.base = s.base;
     m.tls_number = s.tls_number;
-    std::ifstream in(s.path, std::ios::binary);
-    read_symbols(std::vector<char>(std::istreambuf_iterator<char>(in), {}), m);
+    read_symbols(File(s.path.c_str()), m);
     if (m.functions.empty()) {
         fprintf(stderr, "simt: %s has no symbol table, which the emulator needs to find shared memory\n",
                 s.path.c_str());
@@ -111,10 +151,18 @@ char *tls_of(const Module &m)
 std::string mangled_name(const void *function)
 {
     const Module &m = module_of(function);
-    const std::size_t value = reinterpret_cast<std::size_t>(function) - m.base;
-    const auto found =
-        std::lower_bound(m.functions.begin(), m.functions.end(), std::make_pair(value, std::string()));
-    return found != m.functions.end() && found->first == value ? found->second : "";
+    return name_at(m, m.functions, function);
+}
+
+std::string function_of_mark(const Module &m, const void *mark)
+{
+    const std::string name = name_at(m, m.marks, mark);
+    if (name.empty()) {
+        fprintf(stderr, "simt: no symbol for a mark of __shared__, which the emulator needs\n");
+        abort();
+    }
+    /* before the length of the mark's own name */
+    return name.substr(0, name.find_last_not_of("0123456789", name.rfind(mark_name) - 1) + 1);
 }
 
 std::string readable_name(const void *function)

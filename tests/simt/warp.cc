@@ -2,6 +2,8 @@
  * come. */
 #include "engine.h"
 
+#include <algorithm>
+
 namespace simt {
 namespace {
 
@@ -118,6 +120,27 @@ void complete(Warp op, const Lanes &lanes)
     lanes.each([](unsigned, Thread &t) { make_ready(t); });
 }
 
+WarpState &state_of(const Thread &t)
+{
+    return t.block->warps[t.number / warp_size];
+}
+
+/* One of the lanes that this one names has exited, or waits for this one in another operation. */
+void find_fault(const Thread &self, const Lanes &lanes)
+{
+    const unsigned number = self.number % warp_size;
+    lanes.each([&](unsigned i, Thread &t) {
+        if (&t == &self) return;
+        if (t.state == Thread::State::exited)
+            fault(to_string("lane %u has exited, but is named in ", i) + describe(self));
+        const bool same = t.operation == self.operation && t.mask == self.mask;
+        if (waits(t) && !same && (t.mask >> number & 1)) {
+            fault(to_string("lanes %u and %u wait for each other in different operations: ", number, i) +
+                  describe(self) + ", and " + describe(t));
+        }
+    });
+}
+
 }
 
 std::uint64_t warp_operation(Warp op, unsigned mask, std::uint64_t value, int source, Site site)
@@ -132,20 +155,22 @@ std::uint64_t warp_operation(Warp op, unsigned mask, std::uint64_t value, int so
     if (!(mask & self_bit))
         fault(to_string("lane %d is not in the mask of its own ", lane()) + describe(self));
     const Lanes lanes = lanes_of(self);
-    bool complete_now = true;
-    lanes.each([&](unsigned i, Thread &t) {
-        if (&t == &self) return;
-        if (t.state == Thread::State::exited)
-            fault(to_string("lane %u has exited, but is named in ", i) + describe(self));
-        const bool same = waits(t) && t.operation == op && t.mask == mask;
-        if (waits(t) && !same && (t.mask & self_bit)) {
-            fault(to_string("lanes %d and %u wait for each other in different operations: ", lane(), i) +
-                  describe(self) + ", and " + describe(t));
-        }
-        complete_now = complete_now && same;
-    });
+    WarpState &warp = state_of(self);
+    Gathering *mine = nullptr;
+    bool wrong = (warp.exited & lanes.mask) != 0;
+    for (Gathering &g : warp.gatherings) {
+        if (g.operation == op && g.mask == mask) mine = &g;
+        else wrong = wrong || ((g.come & lanes.mask) && (g.mask & self_bit));
+    }
+    if (wrong) find_fault(self, lanes);
+    if (!mine) mine = &warp.gatherings.emplace_back(Gathering{ op, mask, 0 });
+    mine->come |= self_bit;
     self.state = Thread::State::in_warp_operation;
-    if (complete_now) complete(op, lanes);
+    if (mine->come == lanes.mask) {
+        *mine = warp.gatherings.back();
+        warp.gatherings.pop_back();
+        complete(op, lanes);
+    }
     wait_for_turn();
     return self.result;
 }
@@ -158,8 +183,14 @@ void check_width(int width, Site site)
     }
 }
 
-void check_exit(Thread &exiting)
+void note_exit(Thread &exiting)
 {
+    WarpState &warp = state_of(exiting);
+    const unsigned bit = 1u << exiting.number % warp_size;
+    warp.exited |= bit;
+    if (std::none_of(warp.gatherings.begin(), warp.gatherings.end(),
+                     [bit](const Gathering &g) { return g.mask & bit; }))
+        return;
     unsigned count = 0;
     Thread *first = warp_of(exiting, &count);
     for (unsigned i = 0; i < count; i++) {

@@ -17,9 +17,13 @@
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 /* A block's static shared memory: thread-local variables of the module, which the emulator finds in its
- * symbol table and exchanges when it goes from one block to another (../shared.cc). For dynamic shared
- * memory see cuda/ptx.cuh. */
-#define __shared__ static thread_local
+ * symbol table, by the function that a mark beside them is in, and exchanges when it goes from one block to
+ * another (../shared.cc). For dynamic shared memory see cuda/ptx.cuh. */
+#define __shared__ SIMT_SHARED(__LINE__) static thread_local __attribute__((tls_model("initial-exec")))
+#define SIMT_SHARED(line) SIMT_SHARED_AT(line)
+#define SIMT_SHARED_AT(line)        \
+    static char simt_shared_##line; \
+    simt::use_shared(&simt_shared_##line);
 
 #include "simt/atomic.h"
 #include "simt/device.h"

@@ -14,12 +14,20 @@ template <class T> struct Same {
 template <class T> using Value = typename Same<T>::type;
 using Unsigned64 = unsigned long long;
 
+/* By value, so that neither has to be in memory. */
+template <class T> auto bits_of(T v)
+{
+    if constexpr (sizeof v == 8) return __builtin_bit_cast(std::uint64_t, v);
+    else if constexpr (sizeof v == 4) return __builtin_bit_cast(std::uint32_t, v);
+    else return __builtin_bit_cast(std::uint16_t, v);
+}
+
 template <class T, class Next> T atomic(T *p, Next next)
 {
     interleave(false);
     const T old = *p, value = next(old);
     *p = value;
-    interleave(std::memcmp(&old, &value, sizeof old) != 0);
+    interleave(bits_of(old) != bits_of(value));
     return old;
 }
 

@@ -28,14 +28,14 @@ void interleave(bool progress);
 long long steps();
 /* The block's dynamic shared memory. */
 void *dynamic_shared();
+/* A thread comes to the declaration of static shared memory that has this mark. */
+void use_shared(const void *mark);
 
 template <class To, class From> To bit_cast(const From &from)
 {
     static_assert(sizeof(To) == sizeof(From) && std::is_trivially_copyable_v<To> &&
                   std::is_trivially_copyable_v<From>);
-    To to;
-    std::memcpy(&to, &from, sizeof to);
-    return to;
+    return __builtin_bit_cast(To, from);
 }
 
 }
