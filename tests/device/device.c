@@ -110,10 +110,10 @@ void problem_replay(spmvx_context *ctx, const problem *p, void *stream, void *dx
     assert_cuda(cudaGraphDestroy(graph));
 }
 
-lent_arrays lent_new(const problem *p)
+borrowed_arrays borrowed_new(const problem *p)
 {
     const size_t nnz = (size_t)p->t.nnz, rows = (size_t)p->t.nrows;
-    lent_arrays l = { .arrays = p->csr.arrays };
+    borrowed_arrays l = { .arrays = p->csr.arrays };
     int32_t *ptr = malloc((rows + 1) * sizeof *ptr);
     for (size_t r = 0; r <= rows; r++) ptr[r] = (int32_t)p->csr.ptr[r];
     assert_cuda(cudaMalloc(&l.ptr, (rows + 1) * 4));
@@ -130,7 +130,7 @@ lent_arrays lent_new(const problem *p)
     return l;
 }
 
-void lent_free(lent_arrays *l)
+void borrowed_free(borrowed_arrays *l)
 {
     cudaFree(l->ptr);
     cudaFree(l->col);

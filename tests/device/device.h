@@ -35,13 +35,13 @@ void problem_run(spmvx_context *, const problem *, const spmvx_matrix *);
 /* Ends a capture on the stream of y = A*x from and to buffers; launches it three times, with x and y as at
  * first, and checks. */
 void problem_replay(spmvx_context *, const problem *, void *stream, void *dx, void *dy);
-/* Its CSR with pointers of 32 bits in device memory of the current device; free with lent_free. */
-typedef struct lent_arrays {
+/* Its CSR with pointers of 32 bits in device memory of the current device; free with borrowed_free. */
+typedef struct borrowed_arrays {
     void *ptr, *col, *val;
     spmvx_arrays arrays;
-} lent_arrays;
-lent_arrays lent_new(const problem *);
-void lent_free(lent_arrays *);
+} borrowed_arrays;
+borrowed_arrays borrowed_new(const problem *);
+void borrowed_free(borrowed_arrays *);
 
 spmvx_matrix *convert_by(spmvx_context *, const spmvx_matrix *, const char *kernel, uint32_t ops,
                          uint32_t flags, int64_t nvec);

@@ -68,7 +68,7 @@ static void test_given_from_anywhere(void **state)
     assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
     problem_run(ctx, &p, m);
     spmvx_matrix_destroy(m);
-    lent_arrays l = lent_new(&p);
+    borrowed_arrays l = borrowed_new(&p);
     for (uint32_t flags = 0; flags < 4; flags++) {
         spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
         assert_ok(ctx, spmvx_matrix_create(ctx, &l.arrays, flags, &m));
@@ -106,7 +106,7 @@ static void test_given_from_anywhere(void **state)
     assert_fails(SPMVX_ERR_RANGE, "arrays.col[0]", spmvx_matrix_create(ctx, &l.arrays, SPMVX_BORROW, &m));
     cudaFree(managed);
     cudaFreeHost(pinned);
-    lent_free(&l);
+    borrowed_free(&l);
     spmvx_context_destroy(ctx);
     problem_free(&p);
 }
@@ -117,7 +117,7 @@ static void test_borrowed_values(void **state)
     (void)state;
     problem p = problem_new();
     spmvx_context *ctx = device_context(0, NULL, 0);
-    lent_arrays l = lent_new(&p);
+    borrowed_arrays l = borrowed_new(&p);
     spmvx_matrix *m = NULL;
     assert_ok(ctx, spmvx_matrix_create(ctx, &l.arrays, SPMVX_BORROW | SPMVX_TRUST, &m));
     spmvx_matrix *vector = convert_by(ctx, m, "csr-vector", 0, 0, 0),
@@ -135,7 +135,7 @@ static void test_borrowed_values(void **state)
     spmvx_matrix_destroy(vector);
     spmvx_matrix_destroy(sell);
     spmvx_matrix_destroy(m);
-    lent_free(&l);
+    borrowed_free(&l);
     spmvx_context_destroy(ctx);
     problem_free(&p);
 }
@@ -264,19 +264,19 @@ static void test_two_devices(void **state)
     assert_cuda(cudaSetDevice(1));
     spmvx_context *zero = device_context(0, NULL, SPMVX_CONTEXT_CHECK),
                   *one = device_context(1, NULL, SPMVX_CONTEXT_CHECK);
-    spmvx_matrix *m = NULL, *lent = NULL;
+    spmvx_matrix *m = NULL, *borrowed = NULL;
     assert_ok(zero, spmvx_matrix_create(zero, &p.csr.arrays, 0, &m));
     problem_run(zero, &p, m);
     assert_fails(SPMVX_ERR_PLACE, "device 0", spmvx_mul(one, SPMVX_N, 1.0, m, p.x, 0.0, p.y));
     spmvx_matrix *other = convert_by(one, m, "sell", 0, 0, 0);
     problem_run(one, &p, other);
-    lent_arrays l = lent_new(&p); /* on device 1 */
-    assert_fails(SPMVX_ERR_PLACE, "device 1", spmvx_matrix_create(zero, &l.arrays, SPMVX_BORROW, &lent));
+    borrowed_arrays l = borrowed_new(&p); /* on device 1 */
+    assert_fails(SPMVX_ERR_PLACE, "device 1", spmvx_matrix_create(zero, &l.arrays, SPMVX_BORROW, &borrowed));
     void *dx = test_up(zero, p.x, (size_t)p.t.ncols * 8), *dy = test_up(one, p.y, (size_t)p.t.nrows * 8);
     assert_fails(SPMVX_ERR_PLACE, "x is", spmvx_mul(one, SPMVX_N, 1.0, other, dx, 0.0, dy));
     spmvx_buffer_free(zero, dx);
     spmvx_buffer_free(one, dy);
-    lent_free(&l);
+    borrowed_free(&l);
     spmvx_matrix_destroy(m);
     spmvx_context_destroy(zero);
     problem_run(one, &p, other);

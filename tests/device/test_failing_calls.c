@@ -9,7 +9,7 @@
 
 typedef struct scene {
     problem p;
-    lent_arrays lent;
+    borrowed_arrays borrowed;
     spmvx_context *ctx;
     spmvx_matrix *csr, *sell, *merge, *made;
     void *x, *y, *val;
@@ -18,7 +18,7 @@ typedef struct scene {
 static scene scene_new(void)
 {
     scene s = { .p = problem_new() };
-    s.lent = lent_new(&s.p);
+    s.borrowed = borrowed_new(&s.p);
     s.ctx = device_context(0, NULL, SPMVX_CONTEXT_CHECK);
     assert_ok(s.ctx, spmvx_matrix_create(s.ctx, &s.p.csr.arrays, 0, &s.csr));
     s.sell = convert_by(s.ctx, s.csr, "sell", SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE, 3);
@@ -38,7 +38,7 @@ static void scene_free(scene *s)
     spmvx_matrix_destroy(s->sell);
     spmvx_matrix_destroy(s->merge);
     spmvx_context_destroy(s->ctx);
-    lent_free(&s->lent);
+    borrowed_free(&s->borrowed);
     problem_free(&s->p);
 }
 
@@ -59,15 +59,15 @@ static spmvx_status give(scene *s)
 }
 static spmvx_status give_device(scene *s)
 {
-    return spmvx_matrix_create(s->ctx, &s->lent.arrays, 0, &s->made);
+    return spmvx_matrix_create(s->ctx, &s->borrowed.arrays, 0, &s->made);
 }
 static spmvx_status lend(scene *s)
 {
-    return spmvx_matrix_create(s->ctx, &s->lent.arrays, SPMVX_BORROW, &s->made);
+    return spmvx_matrix_create(s->ctx, &s->borrowed.arrays, SPMVX_BORROW, &s->made);
 }
 static spmvx_status lend_trusted(scene *s)
 {
-    return spmvx_matrix_create(s->ctx, &s->lent.arrays, SPMVX_BORROW | SPMVX_TRUST, &s->made);
+    return spmvx_matrix_create(s->ctx, &s->borrowed.arrays, SPMVX_BORROW | SPMVX_TRUST, &s->made);
 }
 
 static spmvx_status convert_with(scene *s, const char *kernel, int32_t effort, uint32_t ops, uint32_t flags)

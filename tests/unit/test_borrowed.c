@@ -281,17 +281,17 @@ static void transposes(void **state)
             assert_ok(ctx, spmvx_matrix_convert(ctx, A, &o, &both));
             change_values(&l, 5);
             const triples changed = scaled(t, 5, val), changed_turned = scaled(&turned, 5, val);
-            const bool lent_T = is_borrowed(T), lent_both = is_borrowed(both);
-            case_check(ctx, T, lent_T ? &changed_turned : &turned, "transpose");
-            case_check(ctx, both, lent_both ? &changed : t, "both ops");
+            const bool borrowed_T = is_borrowed(T), borrowed_both = is_borrowed(both);
+            case_check(ctx, T, borrowed_T ? &changed_turned : &turned, "transpose");
+            case_check(ctx, both, borrowed_both ? &changed : t, "both ops");
             spmvx_matrix_destroy(A);
-            if (lent_T) spmvx_matrix_destroy(T);
-            if (lent_both) spmvx_matrix_destroy(both);
+            if (borrowed_T) spmvx_matrix_destroy(T);
+            if (borrowed_both) spmvx_matrix_destroy(both);
             take_away(&l);
-            if (!lent_T) case_check(ctx, T, &turned, "transpose");
-            if (!lent_both) case_check(ctx, both, t, "both ops");
-            if (!lent_T) spmvx_matrix_destroy(T);
-            if (!lent_both) spmvx_matrix_destroy(both);
+            if (!borrowed_T) case_check(ctx, T, &turned, "transpose");
+            if (!borrowed_both) case_check(ctx, both, t, "both ops");
+            if (!borrowed_T) spmvx_matrix_destroy(T);
+            if (!borrowed_both) spmvx_matrix_destroy(both);
             spmvx_context_destroy(ctx);
         }
     }

@@ -90,7 +90,7 @@ static lent make(const shape *s)
     return l;
 }
 
-static void lent_free(lent *l)
+static void borrowed_free(lent *l)
 {
     free(l->ptr);
     free(l->row);
@@ -152,7 +152,7 @@ static void scratch_of_the_choice(void **state)
         spmvx_matrix_destroy(B);
         spmvx_matrix_destroy(A);
         spmvx_context_destroy(ctx);
-        lent_free(&l);
+        borrowed_free(&l);
         assert_int_equal(m.blocks, 0);
     }
 }
@@ -184,7 +184,7 @@ static void little_memory(void **state)
                 spmvx_matrix_destroy(B);
                 spmvx_matrix_destroy(A);
                 spmvx_context_destroy(ctx);
-                lent_free(&l);
+                borrowed_free(&l);
                 assert_int_equal(m.blocks, 0);
             }
 }

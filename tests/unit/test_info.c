@@ -1,5 +1,5 @@
-/* What is told: both operators' kernels in the reason, no number that stands for none, and views and arrays
- * whose unused fields are 0 and ignored. */
+/* What info, reasons and views show: both operators' kernels in the reason, no number that stands for none,
+ * and views and arrays whose unused fields are 0 and ignored. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
