@@ -96,7 +96,8 @@ __global__ void __launch_bounds__(SPX_SETTLE_THREADS)
     const int pieces = cut.row == SPX_NO_ROW ? 0 : cut.last - cut.first + 1;
     /* the sum of the row's piece i, and 0 behind the last */
     const auto piece = [&c](const spx_cut &of, int i) {
-        return of.first + i > of.last ? V(0) : (i ? c.came : c.begun)[of.first + i];
+        const V *sums = i ? c.came : c.begun;
+        return of.first + i > of.last ? V(0) : sums[of.first + i];
     };
     spx_wait_for_previous();
 

@@ -268,5 +268,6 @@ int main(int argc, char **argv)
     spmvx_matrix_destroy(s.source);
     if (s.ctx != s.host) spmvx_context_destroy(s.ctx);
     spmvx_context_destroy(s.host);
-    return result == NO_DEVICE ? NO_DEVICE : result ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (result == NO_DEVICE) return NO_DEVICE;
+    return result ? EXIT_FAILURE : EXIT_SUCCESS;
 }

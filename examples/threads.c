@@ -144,7 +144,8 @@ static int hire(crowd *c, worker *w, int number)
     w->nrows = c->info.nrows;
     w->ncols = c->info.ncols;
     const double muls = ENTRIES / ((double)c->info.nnz + 1);
-    w->muls = muls > 1000 ? 1000 : muls < VECTORS ? VECTORS : (int64_t)muls;
+    w->muls = muls > 1000 ? 1000 : (int64_t)muls;
+    if (w->muls < VECTORS) w->muls = VECTORS;
     if (check(spmvx_context_create(&options, &w->ctx))) return -1;
     if (check(spmvx_mul_prepare(w->ctx, w->A, SPMVX_N, 1))) return -1;
 

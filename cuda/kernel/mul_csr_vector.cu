@@ -15,9 +15,12 @@ enum { LANES_PARAM, THREADS_PARAM }; /* by their places in params */
 template <class V, int LANES>
 constexpr int rows_at_once = LANES == 16 || LANES == 32 || (LANES <= 8 && sizeof(V) == 4) ? 2 : 1;
 template <int LANES> constexpr int steps_at_once = LANES <= 8 ? 4 : 3;
-template <class V, class P, int LANES>
-constexpr int registers = rows_at_once<V, LANES> == 2 ? (sizeof(P) == 8 ? 48 : 40)
-                                                      : (sizeof(P) == 8 ? 44 : 32);
+template <class V, class P, int LANES> constexpr int registers_a_thread()
+{
+    if (rows_at_once<V, LANES> == 2) return sizeof(P) == 8 ? 48 : 40;
+    return sizeof(P) == 8 ? 44 : 32;
+}
+template <class V, class P, int LANES> constexpr int registers = registers_a_thread<V, P, LANES>();
 
 /* A row of 64 lanes is two neighbouring warps; the first adds what the second leaves in shared memory. */
 template <int LANES, class V> __device__ __forceinline__ V sum_group(V v)

@@ -37,7 +37,8 @@ static bool load_module(const char *path)
     }
     peer_error e = { "" };
     const bool elsewhere = !l->on_device != !peers.on_device;
-    const int status = elsewhere ? PEER_UNSUPPORTED : l->start ? l->start(&e) : PEER_OK;
+    int status = elsewhere ? PEER_UNSUPPORTED : PEER_OK;
+    if (!elsewhere && l->start) status = l->start(&e);
     if (status != PEER_OK)
         fprintf(stderr, "spmvx: %s: %s\n", l->name,
                 !elsewhere     ? e.text

@@ -91,7 +91,8 @@ static int threads_for(int asked)
 #ifdef _OPENMP
     if (n < 1) n = omp_get_max_threads();
 #endif
-    return n < 1 ? 1 : n > MOST ? MOST : n;
+    if (n < 1) return 1;
+    return n > MOST ? MOST : n;
 }
 
 static bool make(const request *r, int threads, generated *g)

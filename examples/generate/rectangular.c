@@ -143,7 +143,8 @@ enum {
 static int64_t roster_spare(const int64_t *p)
 {
     const int64_t low = p[2] / p[1], high = p[0] - low - 1;
-    return high < 0 ? 0 : (low < high ? low : high) / 3;
+    const int64_t least = low < high ? low : high;
+    return high < 0 ? 0 : least / 3;
 }
 
 /* The entries of column j: Z/C rounded so that they sum to Z, and some moved between the columns of a

@@ -205,7 +205,8 @@ static double rate(const grid *g, int64_t i, int64_t j, int k)
     enum { RECOVERY, INFECTION, STAY, ARRIVAL };
     const double x = (double)(i % g->n[0]), y = (double)(i / g->n[0]);
     (void)j;
-    return k == ARRIVAL ? 1 : k == INFECTION ? x * (y + 1) / (double)g->n[0] : 0.25 * y;
+    if (k == ARRIVAL) return 1;
+    return k == INFECTION ? x * (y + 1) / (double)g->n[0] : 0.25 * y;
 }
 
 static bool mc2box_make(const int64_t *p, int threads, generated *out)

@@ -202,7 +202,10 @@ static int check(const wishes *w, settings *set, report *out)
     set->max_bytes = (size_t)w->max_bytes;
     set->rounds = (int)w->rounds;
     set->warmup = (int)w->warmup;
-    out->kind = w->json ? JSON : w->csv ? CSV : w->markdown ? MARKDOWN : TEXT_TABLE;
+    out->kind = TEXT_TABLE;
+    if (w->json) out->kind = JSON;
+    if (w->csv) out->kind = CSV;
+    if (w->markdown) out->kind = MARKDOWN;
     return -1;
 }
 

@@ -159,7 +159,9 @@ bool write_png(FILE *f, const picture *p)
     /* 4 bits, palette */
     memcpy(put32(put32(head, (uint32_t)picture_width(p)), (uint32_t)picture_height(p)), "\4\3\0\0\0", 5);
     for (int i = 0; i < COLOURS; i++) {
-        const colour c = i == 0 ? light.panel : i == FRAME ? light.frame : shade_colour(&light, i);
+        colour c = shade_colour(&light, i);
+        if (i == 0) c = light.panel;
+        if (i == FRAME) c = light.frame;
         palette[3 * i] = (unsigned char)c.r;
         palette[3 * i + 1] = (unsigned char)c.g;
         palette[3 * i + 2] = (unsigned char)c.b;

@@ -182,7 +182,8 @@ static void print_bytes(size_t n)
     double v = (double)n;
     int u = 0;
     for (; v >= 999.5 && u < 4; u++) v /= 1000.0;
-    printf(" %8.*f %-2s", u ? (v < 9.995 ? 2 : v < 99.95 ? 1 : 0) : 0, v, units[u]);
+    const int digits = (v < 9.995) + (v < 99.95); /* behind the point */
+    printf(" %8.*f %-2s", u ? digits : 0, v, units[u]);
 }
 
 /* By converting: what is printed is what a program would get. */

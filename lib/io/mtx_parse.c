@@ -86,7 +86,8 @@ static void next_place(const spx_mtx_header *head, int64_t *row, int64_t *col)
 {
     if (++*row < head->nrows) return;
     ++*col;
-    *row = head->symmetry == SPX_MTX_GENERAL ? 0 : head->symmetry == SPX_MTX_SYMMETRIC ? *col : *col + 1;
+    if (head->symmetry == SPX_MTX_GENERAL) *row = 0;
+    else *row = head->symmetry == SPX_MTX_SYMMETRIC ? *col : *col + 1;
 }
 
 /* Where value k of an array stands. Of column j, a symmetric file has n - j values, and a skew-symmetric one

@@ -227,7 +227,8 @@ void spx_npy_reals(const spx_npy *a, const unsigned char *raw, int64_t n, double
             float single;
             memcpy(&single, &bits, 4);
             out[i] = single;
-        } else out[i] = a->kind == 'i' ? (double)with_sign(v, a->bytes) : a->kind == 'b' ? v != 0 : (double)v;
+        } else if (a->kind == 'i') out[i] = (double)with_sign(v, a->bytes);
+        else out[i] = a->kind == 'b' ? v != 0 : (double)v;
     }
 }
 
