@@ -1,7 +1,7 @@
 /* What the CUDA backend and its kernels share: the context's device state, the current device and its
  * restoration, errors, and the launch of a kernel of a context.
  *
- * Every call of the runtime, but for those of probe(), which has no context yet, is made between the
+ * Every call of the runtime, but for the first ones of probe(), which has no device yet, is made between the
  * construction and the end of an spx_on_device. It makes the
  * context's device current and puts back the caller's. An error that the caller had pending stays; if he
  * had none, what our own failed calls leave as the runtime's last error is taken away. The runtime keeps

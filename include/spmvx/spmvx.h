@@ -32,9 +32,10 @@
  *            threads, unless the caller allowed otherwise by SPMVX_ALLOW_NONDETERMINISTIC.
  *   Threads  Calls with different contexts may run at the same time, also on the same matrix. Two calls with
  *            the same context may not. A matrix must not be destroyed, nor its values updated, while another
- *            thread uses it. A child of fork() may go on with contexts of the host, on one thread where the
- *            parent had multiplied on several (OpenMP's do not survive a fork), and with the same bits; what
- *            lives on a GPU belongs to the parent alone.
+ *            thread uses it. A child of fork() may go on with contexts of the host, on one thread where
+ *            this library had run on several in the parent, and with the same bits: OpenMP's threads do not
+ *            survive a fork. Where the program had OpenMP loops of its own before, contexts of the child
+ *            must have one thread. What lives on a GPU belongs to the parent alone.
  *   Structs  begin with their size, have no hidden padding and grow at their end only; each has a ..._INIT
  *            macro. NULL options, or an INIT unchanged, mean the defaults. A size of 0 or below version
  *            0.1's, a non-zero tail that this library does not know, and an unknown flag are refused
@@ -164,9 +165,9 @@ typedef struct spmvx_context_options {
     size_t size;
     spmvx_place place; /* HOST, CUDA or ANY */
     int32_t device;    /* the number of the GPU; ignored on the host */
-    /* Host threads, at most 4096; 0: OpenMP's default. Above that default as many are taken as can be started
-     * when the context is made: info has their number. No kernel's result depends on it; AUTO's choice
-     * may. */
+    /* Host threads, at most 4096; 0: OpenMP's default. Above that default no more are taken than can be
+     * started when the context is made, with a reserve: info has their number. No kernel's result depends on
+     * it; AUTO's choice may. */
     int32_t threads;
     uint32_t flags; /* SPMVX_CONTEXT_CHECK or 0 */
     void *stream;   /* cudaStream_t, or NULL; must be NULL on the host */
@@ -410,17 +411,17 @@ typedef struct spmvx_convert_options {
     }
 
 /* Makes the same matrix in another format, or with another kernel. A result that shares the caller's arrays
- * shows SPMVX_IS_BORROWED; one that copied any of their values (SPMVX_UPDATABLE, a kept transpose) has copies
- * of all. The source may live on the host or on any device; the result lives where the context computes.
- * Arrays that stay the same are shared, not copied; borrowing is inherited by what shares them. Every
- * conversion back to CSR is exact: entries of a row keep their order, repeats and explicit zeros stay; but
- * for DIA and BSR, which order a row by column and add repeats up in input order. Workspace for op N and nvec
- * columns is reserved in this context. Beside the result and its source a conversion takes, candidates that
- * are dropped included and also where it is refused, at most 8 times the bytes of CSR + the source's + 16
- * MiB; with effort 1 or 2 also max_bytes, X and Y of nvec columns, and one column. NULL options: AUTO.
- * Errors: ARGUMENT (also a kernel parameter that is unknown or out of range: the message lists the known
- * ones); UNSUPPORTED (a format or kernel this version or machine lacks; an update order that is no longer
- * known); LIMIT (max_bytes); DEVICE; MEMORY. */
+ * shows SPMVX_IS_BORROWED; one that copied any of their values (SPMVX_UPDATABLE, a kept transpose) has
+ * copies of all. The source may live on the host or on any device; the result lives where the context
+ * computes. Arrays that stay the same are shared, not copied; borrowing is inherited by what shares them.
+ * Every conversion back to CSR is exact: entries of a row keep their order, repeats and explicit zeros
+ * stay; but for DIA and BSR, which order a row by column and add repeats up in input order. Workspace for
+ * op N and nvec columns is reserved in this context. All that a conversion takes beside its source, the
+ * result and candidates that are dropped included and also where it is refused, is at most max_bytes + 8
+ * times the bytes of CSR + the source's + 16 MiB; with effort 1 or 2 also max_bytes once more, X and Y of
+ * nvec columns, and one column. NULL options: AUTO. Errors: ARGUMENT (also a kernel parameter that is
+ * unknown or out of range: the message lists the known ones); UNSUPPORTED (a format or kernel this version
+ * or machine lacks; an update order that is no longer known); LIMIT (max_bytes); DEVICE; MEMORY. */
 spmvx_status spmvx_matrix_convert(spmvx_context *, const spmvx_matrix *, const spmvx_convert_options *,
                                   spmvx_matrix **out);
 /* The transpose, as a CSR matrix of its own (ncols x nrows; COO where its rows far outnumber entries);

@@ -4,10 +4,15 @@
 #include "core/size.h"
 
 #ifdef SPX_OPENMP
+#include <ctype.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #endif
 
 /* Two awake threads cost 0.9 microseconds more than one (docs/performance-notes.md), which csr-vector wins
@@ -42,19 +47,53 @@ static void *wait_for_the_last(void *lock)
     return NULL;
 }
 
-/* How many of `wanted` threads, the caller's among them, exist at the same time when one tries; if not all,
- * an eighth less, since what they took is not theirs alone. */
+/* A thread that was joined counts against the limits of the process until the system has taken it away. Waits
+ * for that, as the links of its list of threads tell it, a tenth of a second at most. */
+static void wait_for_their_end(nlink_t before)
+{
+    struct stat now;
+    for (int i = 0; i < 100 && !stat("/proc/self/task", &now) && now.st_nlink > before; i++)
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+/* The stack that OpenMP gives a thread, where its variable says so: a number of KiB, or with B, K, M or G. */
+static void set_stack(pthread_attr_t *how)
+{
+    static const char units[] = "BKMG";
+    const char *text = getenv("OMP_STACKSIZE");
+    if (!text) return;
+    char *end;
+    const unsigned long long n = strtoull(text, &end, 10);
+    while (isspace((unsigned char)*end)) end++;
+    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : units + 1;
+    if (unit && n <= SIZE_MAX >> 10 * (unit - units))
+        pthread_attr_setstacksize(how, (size_t)n << 10 * (unit - units));
+}
+
+/* Half as many threads as exist at the same time when one tries, `wanted` at most: OpenMP ends some and
+ * starts others when a team changes its size, and those that end count for a while yet. One caller at a
+ * time. */
 static int threads_that_start(int wanted)
 {
-    pthread_t started[SPX_MAX_THREADS];
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_t started[2 * SPX_MAX_THREADS];
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_attr_t how;
+    struct stat before;
     int n = 0;
+    if (pthread_attr_init(&how)) return 1;
+    set_stack(&how);
+    pthread_mutex_lock(&turn);
+    const bool known = !stat("/proc/self/task", &before);
     pthread_mutex_lock(&lock);
-    while (n + 1 < wanted && !pthread_create(&started[n], NULL, wait_for_the_last, &lock)) n++;
+    while (n < 2 * wanted && !pthread_create(&started[n], &how, wait_for_the_last, &lock)) n++;
     pthread_mutex_unlock(&lock);
     for (int i = 0; i < n; i++) pthread_join(started[i], NULL);
+    if (known) wait_for_their_end(before.st_nlink);
+    pthread_mutex_unlock(&turn);
+    pthread_attr_destroy(&how);
     pthread_mutex_destroy(&lock);
-    return n + 1 == wanted ? wanted : n + 1 - n / 8;
+    return n < 2 ? 1 : n / 2;
 }
 #endif
 

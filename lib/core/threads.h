@@ -20,7 +20,8 @@ void spx_parallel(int threads, int64_t chunks, spx_body *body, void *arg);
 /* Threads worth starting for `work` items of about a nanosecond each: 1 below a measured size. */
 int spx_threads_for(int threads, int64_t work);
 
-/* The threads of a context that asks for `wanted`, at most SPX_MAX_THREADS: OpenMP's default for 0, and never
- * more than can be started now, for OpenMP ends the process when one cannot. 1 without OpenMP. */
+/* The threads of a context that asks for `wanted`, at most SPX_MAX_THREADS. OpenMP's default for 0; up to
+ * that default what is asked for, untried; beyond it no more than could be started when the context was made,
+ * for OpenMP ends the process when one cannot. 1 without OpenMP. */
 int spx_threads_to_use(int wanted);
 #endif

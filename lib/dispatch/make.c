@@ -320,6 +320,7 @@ static bool advised(const spx_conversion *c, const char *key, const spx_candidat
             const int64_t v = spx_layout_value(&known.choice.layout, k);
             if (v) *spx_layout_field(&out->choice.layout, k) = v;
         }
+        if (known.by_column) out->multi = (spx_choice){ 0 };
         return true;
     }
     spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: %s is out of the question here",
@@ -383,13 +384,14 @@ static spmvx_status choose(spx_conversion *c, spx_source *source, spmvx_op op, s
         snprintf(reason, SPX_REASON, "wisdom of an earlier timing");
         return SPMVX_OK;
     }
-    if (c->effort > 0) {
+    if (c->effort > 0 && (source->nrows || source->ncols)) {
         const spmvx_status s = build_timed(c, source, candidates, count, &best, &timed, out);
         char how[48];
         snprintf(how, sizeof how, "fastest of %d timed", timed);
         if (s == SPMVX_OK) write_reason(reason, how, &f, &best, NULL, candidates, count);
         if (s == SPMVX_OK && any) {
             best.choice = out->choice;
+            best.by_column = q->nvec > 1 && !out->multi.kernel;
             if (spx_wisdom_learn(c->ctx, key, &best, &c->learned[op]) != SPMVX_OK)
                 spx_log(c->ctx, SPMVX_LOG_DEBUG, "nothing is learned: %s", c->ctx->error);
         }

@@ -43,10 +43,10 @@ static spmvx_status choose(const spmvx_context *ctx, const spx_sparse *A, const 
                     "SPMVX_DISABLE rules out every kernel for products of sparse matrices");
 }
 
-/* CSR's row pointers of a C that is to be COO are not C's. */
-static spmvx_status charge_pointers(const spmvx_context *ctx, int64_t nrows, int64_t nnz)
+/* CSR's row pointers of a C that is to be COO are not C's. It has as many entries as products at most. */
+static spmvx_status charge_pointers(const spmvx_context *ctx, int64_t nrows, int64_t products)
 {
-    const size_t bytes = spx_block_bytes(spx_bytes(nrows + 1, spx_type_bytes(spx_count_type(nnz))));
+    const size_t bytes = spx_block_bytes(spx_bytes(nrows + 1, spx_type_bytes(spx_count_type(products))));
     return spx_budget_charge(ctx, bytes) ? SPMVX_OK : spx_fail_memory(ctx, bytes, "row pointers of C");
 }
 
@@ -69,10 +69,9 @@ static spmvx_status multiply(spmvx_context *ctx, const spx_sparse *A, const spx_
 {
     const spx_product_kernel *kernel;
     spx_plan plan = { .products = count_products(A, B) };
+    if (o->format == SPMVX_COO) SPX_TRY(charge_pointers(ctx, A->nrows, plan.products));
     SPX_TRY(choose(ctx, A, B, plan.products, o->kernel, &kernel));
     spmvx_status s = kernel->analyse(ctx, A, B, &plan);
-    if (s == SPMVX_OK && o->format == SPMVX_COO)
-        s = charge_pointers(ctx, A->nrows, ((const int64_t *)plan.ptr->data)[A->nrows]);
     if (s == SPMVX_OK) s = make_result(ctx, &plan, A, B, C);
     if (s == SPMVX_OK) s = kernel->fill(ctx, &plan, A, B, C);
     spx_log(ctx, SPMVX_LOG_DEBUG,

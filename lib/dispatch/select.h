@@ -10,6 +10,7 @@ typedef struct spx_candidate {
     double setup_ns;   /* by the model */
     int64_t stored;    /* places with padding, by the model */
     bool judged;       /* the model knows enough for these numbers */
+    bool by_column;    /* wisdom: several columns one after the other */
 } spx_candidate;
 
 /* What a conversion asks of one operator. */

@@ -9,7 +9,8 @@
  *
  * The machine's line, which `spmvx tune` measures (of a GPU it begins with 'device'), has MB/s, bytes, and
  * thousandths of the model's own; see spx_machine. The others say what a conversion with these features
- * took: a kernel's name with parameters, and what its format leaves open. A line of that form is taken as
+ * took: a kernel's name with parameters, what its format leaves open, and "columns=1" where several columns
+ * are faster one after the other. A line of that form is taken as
  * it is: whether the kernel is there, and the layout is one of its format's, is asked when it would be
  * used.
  *
@@ -22,6 +23,7 @@
 #include <string.h>
 
 static const char head[] = "spmvx-wisdom 1\n";
+static const char by_column[] = "columns=1";
 
 struct spx_wisdom_entry {
     int64_t line;       /* of the text that it came from */
@@ -127,6 +129,8 @@ spmvx_status spx_wisdom_learn(spmvx_context *ctx, const char *key, const spx_can
             snprintf(advice + n, sizeof advice - n, " %s=%" PRId64, k->key,
                      spx_layout_value(&c->choice.layout, k));
     }
+    const size_t n = strlen(advice);
+    if (c->by_column) snprintf(advice + n, sizeof advice - n, " %s", by_column);
     SPX_TRY(reserve(ctx, 2)); /* both operators of a conversion may have learned something */
     return make_entry(ctx, key, strlen(key), advice, strlen(advice), 0, out);
 }
@@ -176,6 +180,11 @@ static bool read_advice(const spmvx_context *ctx, const char *advice, spx_candid
     const spx_format *f = spx_format_find(c->choice.kernel->format);
     for (const char *word = advice + name; *word;) {
         const size_t n = strcspn(++word, " ");
+        if (n == strlen(by_column) && !strncmp(word, by_column, n)) {
+            c->by_column = true;
+            word += n;
+            continue;
+        }
         if (!read_field(f, word, n, &c->choice.layout)) return false;
         word += n;
     }
@@ -345,7 +354,6 @@ static spmvx_status read_lines(reading *r, const char *buf, size_t n)
     return SPMVX_OK;
 }
 
-/* By key; of one key the later line first. */
 /* By key; of one key the later line comes first. */
 static bool comes_before(const spx_wisdom_entry *x, const spx_wisdom_entry *y)
 {

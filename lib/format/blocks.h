@@ -1,6 +1,7 @@
-/* The br x bc blocks, aligned to multiples of their sizes, that have an entry of a CSR: how many they are, in
- * each block row or about, by marks of the block columns that a block row has met.
- * Source of the sample: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004. */
+/* The br x bc blocks, aligned to multiples of their sizes, that have an entry of a CSR (in the sample, rows
+ * count from the begin of a window of 120): how many they are, in each block row or about, by marks of the
+ * block columns that a block row has met. Source of the sample: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1),
+ * 2004. */
 #ifndef SPX_BLOCKS_H
 #define SPX_BLOCKS_H
 #include "core/sparse.h"

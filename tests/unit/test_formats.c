@@ -351,7 +351,7 @@ static void as_many_tiles_as_can_be(void **state)
     enum { N = 7, FAR = 64 << 24 };
     static const int32_t ptr[] = { 0, N }, col[N] = { FAR + 1, 5, FAR + 2, 6, 7, 8, FAR + 3 };
     static const double val[N] = { 1, 2, 3, 4, 5, 6, 7 };
-    spmvx_context *ctx = test_context(NULL, 2);
+    spmvx_context *ctx = test_context(NULL, 1);
     spmvx_matrix *csr = NULL, *tiled = NULL, *back = NULL;
     spmvx_arrays a = SPMVX_ARRAYS_INIT, v = SPMVX_ARRAYS_INIT;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
