@@ -22,8 +22,9 @@ spmvx_status look_at_sell(const spmvx_context *ctx, const spx_sparse *csr, const
     const bool sorted =
         static_cast<double>(f->padded) > SPX_PADDING_BOUND * static_cast<double>(f->nnz) &&
         static_cast<double>(f->padded_sorted) < SPX_PADDING_WORTH * static_cast<double>(f->padded);
-    if (!asked->sigma) out->layout.sigma = sorted ? INT32_MAX : 1;
-    out->stored = out->layout.sigma > 1 ? f->padded_sorted : f->padded;
+    /* Where rows have to be sorted, the builder finds the smallest window that is wide enough. */
+    if (!asked->sigma && !sorted) out->layout.sigma = 1;
+    out->stored = out->layout.sigma == 1 ? f->padded : f->padded_sorted;
     return SPMVX_OK;
 }
 

@@ -1,7 +1,8 @@
 /* y = alpha*A*x + beta*y for SELL-C-sigma on a GPU, C a multiple of 32: a warp takes 32 rows of a slice, a
  * lane a row. Where slices are few, T warps of a block split the rows of a slice, and their sums are added
- * in the warps' order. Up to UNROLL entries of a row are loaded before the first is used, in 32 registers,
- * so that a multiprocessor is full of warps. The matrix passes by L1, which is left to x, unless all fits
+ * in the warps' order. Up to UNROLL entries of a row are loaded before the first is used: eight in 32
+ * registers, so that a multiprocessor is full of warps, or four with their elements of x in 40 registers
+ * where warps share rows. The matrix passes by L1, which is left to x, unless all fits
  * in L2, where plain loads keep it, or the matrix is far larger, where they cost x nothing.
  * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014; Anzt, Tomov & Dongarra, SpMV on GPUs by
  * SELL-P, 2014. */
@@ -29,15 +30,16 @@ template <class SHAPE> __host__ __device__ constexpr int most_threads()
 }
 template <class SHAPE> __host__ __device__ constexpr int resident()
 {
-    if (SHAPE::SPLIT) return SHAPE::SLICE ? 2 : 1;
+    if (SHAPE::SPLIT) return 1;
     return SHAPE::UNROLL == 8 ? 8 : 6;
 }
 
 /* Elements of x that are waited for together, as registers allow. */
 template <class V, class SHAPE> __host__ __device__ constexpr int gathers()
 {
+    if (SHAPE::SPLIT) return SHAPE::UNROLL;
     if (sizeof(V) == 8) return 8 / SHAPE::UNROLL;
-    return SHAPE::SPLIT || !SHAPE::SLICE ? SHAPE::UNROLL / 2 : SHAPE::UNROLL;
+    return SHAPE::SLICE ? SHAPE::UNROLL : SHAPE::UNROLL / 2;
 }
 
 /* 1 << log_split warps share 32 rows. */
@@ -57,7 +59,8 @@ __global__ void __launch_bounds__(most_threads<SHAPE>(), resident<SHAPE>())
     const bool in_matrix = static_cast<int64_t>(unit) * 32 < A.nrows;
     V sum = 0;
     if (in_matrix) {
-        const P begin = A.ptr[unit / parts], end = A.ptr[unit / parts + 1];
+        const P begin = spx_load_cached(A.ptr + unit / parts),
+                end = spx_load_cached(A.ptr + unit / parts + 1);
         const int width = static_cast<int>((end - begin) / slice);
         const spx_position<P> from =
             static_cast<spx_position<P>>(begin) + static_cast<unsigned>(unit % parts * 32 + lane);
@@ -69,7 +72,7 @@ __global__ void __launch_bounds__(most_threads<SHAPE>(), resident<SHAPE>())
 #pragma unroll
             for (int u = 0; u < UNROLL; u++) {
                 const int step = k + (u << split);
-                const int64_t ahead = static_cast<int64_t>(step) * slice;
+                const int64_t ahead = static_cast<int64_t>(SHAPE::SPLIT ? step : u) * slice;
                 col[u] = spx_load_if<POLICY>(step < width, cols + ahead, -1);
                 val[u] = spx_load_if<POLICY>(step < width, vals + ahead, V(0));
             }
@@ -85,6 +88,11 @@ __global__ void __launch_bounds__(most_threads<SHAPE>(), resident<SHAPE>())
 #pragma unroll
                 for (int i = 0; i < GATHERS; i++)
                     if (GATHERS > 1 || col[u + i] >= 0) sum += val[u + i] * from_x[i];
+            }
+            /* Where a lane has a row alone, steps from here are constants; else they would be registers. */
+            if constexpr (!SHAPE::SPLIT) {
+                cols += static_cast<int64_t>(UNROLL) * slice;
+                vals += static_cast<int64_t>(UNROLL) * slice;
             }
         }
     }
@@ -118,12 +126,13 @@ spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const 
                 using V = decltype(value);
                 using P = decltype(pointer);
                 constexpr bool SPLIT = !one.value, WIDE = sizeof(V) == 8;
+                constexpr int UNROLL = SPLIT ? 4 : 8;
                 if constexpr (WIDE && !SPLIT && slice.value)
                     if (of_l2 > 4.0 && a->stored > LONG * a->nrows)
                         return f(sell<V, P, shape<slice.value, SPLIT, SPX_KEPT, 4>>);
                 if (of_l2 < 1.0 || (WIDE && of_l2 > 4.0))
-                    return f(sell<V, P, shape<slice.value, SPLIT, SPX_KEPT, 8>>);
-                return f(sell<V, P, shape<slice.value, SPLIT, SPX_PAST, 8>>);
+                    return f(sell<V, P, shape<slice.value, SPLIT, SPX_KEPT, UNROLL>>);
+                return f(sell<V, P, shape<slice.value, SPLIT, SPX_PAST, UNROLL>>);
             });
         });
     });
@@ -140,13 +149,14 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_sell<V, P>, spx_vectors
                            spx_vectors_of<V>(m), log_of(split));
 }
 
-/* So that a multiprocessor has 32 warps and more, while each still has entries to load. */
+/* So that a multiprocessor has 24 warps and more, while each still has entries to load; and three blocks
+ * have room on one. */
 int64_t split_for(int64_t multiprocessors, int64_t nrows, int64_t stored)
 {
     const int64_t units = spx_max(spx_ceil_div(nrows, 32), 1), width = stored / spx_max(nrows, 1),
-                  wanted = 40 * multiprocessors;
+                  wanted = 24 * multiprocessors;
     int64_t split = 1;
-    while (split < 32 && units * split < wanted && split * 8 <= width) split *= 2;
+    while (split < 16 && units * split < wanted && split * 8 <= width) split *= 2;
     return split;
 }
 
@@ -168,7 +178,7 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double ALONE = 250.0;
-    const bool sorted = look->layout.sigma > 1;
+    const bool sorted = look->layout.sigma != 1;
     const double rows = static_cast<double>(f->nrows);
     const double slices = rows / static_cast<double>(spx_max(look->layout.slice, 1));
     const int64_t split = split_for(f->machine->multiprocessors, f->nrows, look->stored);
@@ -180,8 +190,8 @@ double cost(const spx_features *f, const spx_look *look)
 }
 
 const spx_param params[] = {
-    { .key = "split", .low = 1, .high = 32, .preset = 0, .kind = SPX_POWER_OF_TWO },
-    { .key = "threads", .low = 32, .high = 1024, .preset = 128, .kind = SPX_POWER_OF_TWO },
+    { .key = "split", .low = 1, .high = MOST_SPLIT / 32, .preset = 0, .kind = SPX_POWER_OF_TWO },
+    { .key = "threads", .low = 32, .high = MOST_SPLIT, .preset = 128, .kind = SPX_POWER_OF_TWO },
     {},
 };
 

@@ -244,8 +244,11 @@ static void write_reason(char *reason, const char *how, const spx_features *f, c
     for (int i = 0; i < count; i++) {
         const spx_candidate *c = &all[i];
         if (c->choice.kernel->format != SPMVX_SELL || !c->judged) continue;
-        spx_append(reason, "; SELL-%" PRId64 "-%" PRId64 " would store %.3g places an entry",
-                   c->choice.layout.slice, spx_min(c->choice.layout.sigma, f->nrows),
+        const int64_t sigma = spx_min(c->choice.layout.sigma, f->nrows);
+        spx_append(reason, "; SELL in slices of %" PRId64 " rows", c->choice.layout.slice);
+        if (sigma > 1) spx_append(reason, ", sorted within %" PRId64 ",", sigma);
+        else if (!sigma) spx_append(reason, ", sorted,");
+        spx_append(reason, " would store %.3g places an entry",
                    (double)c->stored / (double)spx_max(f->nnz, 1));
         break;
     }

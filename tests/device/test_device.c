@@ -140,6 +140,46 @@ static void test_borrowed_values(void **state)
     problem_free(&p);
 }
 
+/* Rows are sorted within no wider a window where the CSR lies on the device than where it lies on the host:
+ * sorted all, they would part from their neighbours. */
+static void test_sorted_as_on_the_host(void **state)
+{
+    (void)state;
+    enum { ROWS = 20000 };
+    int *lengths = malloc(ROWS * sizeof *lengths);
+    for (int r = 0; r < ROWS; r++) lengths[r] = r * 7 % 5 + (r < ROWS / 2);
+    problem p = problem_of_rows(ROWS, lengths);
+    free(lengths);
+    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    borrowed_arrays l = borrowed_new(&p);
+    spmvx_matrix *m = NULL, *csr = NULL, *expected = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &l.arrays, SPMVX_BORROW | SPMVX_TRUST, &m));
+    spmvx_matrix *sell = convert_by(ctx, m, "sell", 0, 0, 0);
+    assert_ok(host, spmvx_matrix_create(host, &p.csr.arrays, 0, &csr));
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.format = SPMVX_SELL;
+    o.slice = 32;
+    assert_ok(host, spmvx_matrix_convert(host, csr, &o, &expected));
+    spmvx_arrays a = SPMVX_ARRAYS_INIT, b = SPMVX_ARRAYS_INIT;
+    assert_ok(ctx, spmvx_matrix_arrays(sell, &a));
+    assert_ok(host, spmvx_matrix_arrays(expected, &b));
+    assert_true(a.row && b.row);
+    int32_t *rows = malloc(ROWS * sizeof *rows);
+    assert_ok(ctx, spmvx_buffer_download(ctx, rows, a.row, ROWS * sizeof *rows));
+    assert_memory_equal(rows, b.row, ROWS * sizeof *rows);
+    free(rows);
+    problem_run(ctx, &p, sell);
+    spmvx_matrix_destroy(sell);
+    spmvx_matrix_destroy(m);
+    spmvx_matrix_destroy(csr);
+    spmvx_matrix_destroy(expected);
+    borrowed_free(&l);
+    spmvx_context_destroy(host);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
 /* COO and slices of 8 rows have no kernel here: they are sources. */
 static void test_sources_only(void **state)
 {
@@ -297,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_buffers),
         cmocka_unit_test(test_given_from_anywhere),
         cmocka_unit_test(test_borrowed_values),
+        cmocka_unit_test(test_sorted_as_on_the_host),
         cmocka_unit_test(test_sources_only),
         cmocka_unit_test(test_vectors_anywhere),
         cmocka_unit_test(test_pending_error),
