@@ -11,13 +11,13 @@
 
 namespace {
 
-constexpr int MOST_SPLIT = 1024, MOST_WHOLE = 256; /* threads a block */
-constexpr int LONG = 16;                           /* mean length of long rows */
-enum { SPLIT_PARAM, THREADS_PARAM };               /* by their places in params */
+constexpr int MOST_SPLIT = 512, MOST_WHOLE = 256, MOST_ANY = 1024; /* threads a block */
+constexpr int LONG = 16;                                           /* mean length of long rows */
+enum { SPLIT_PARAM, THREADS_PARAM };                               /* by their places in params */
 
 /* What an instance is compiled for. */
 template <int SLICE_ROWS, bool IS_SPLIT, spx_policy MATRIX, int AT_ONCE> struct shape {
-    static constexpr int SLICE = SLICE_ROWS;     /* rows of a slice; 0: told when running */
+    static constexpr int SLICE = SLICE_ROWS;     /* rows of a slice; 0: any, in blocks of any size */
     static constexpr bool SPLIT = IS_SPLIT;      /* do several warps share the rows? */
     static constexpr spx_policy POLICY = MATRIX; /* how the matrix is loaded */
     static constexpr int UNROLL = AT_ONCE;       /* entries of a row that are loaded together */
@@ -26,11 +26,12 @@ template <int SLICE_ROWS, bool IS_SPLIT, spx_policy MATRIX, int AT_ONCE> struct 
 /* Threads of a block, and blocks that a multiprocessor has room for at least: what bounds registers. */
 template <class SHAPE> __host__ __device__ constexpr int most_threads()
 {
-    return SHAPE::SPLIT ? MOST_SPLIT : MOST_WHOLE;
+    if (SHAPE::SPLIT) return SHAPE::SLICE ? MOST_SPLIT : MOST_ANY;
+    return MOST_WHOLE;
 }
 template <class SHAPE> __host__ __device__ constexpr int resident()
 {
-    if (SHAPE::SPLIT) return 1;
+    if (SHAPE::SPLIT) return SHAPE::SLICE ? 3 : 1;
     return SHAPE::UNROLL == 8 ? 8 : 6;
 }
 
@@ -121,7 +122,8 @@ spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const 
 {
     const double of_l2 = spx_cuda_l2_ratio(ctx, a);
     return spx_by_type(a, [&](auto value, auto pointer) {
-        return spx_pick<32, 64, 0>(a->layout.slice, [&](auto slice) {
+        const bool large = p->param[THREADS_PARAM] > MOST_SPLIT;
+        return spx_pick<32, 64, 0>(large ? 0 : a->layout.slice, [&](auto slice) {
             return spx_pick<1, 0>(p->param[SPLIT_PARAM], [&](auto one) {
                 using V = decltype(value);
                 using P = decltype(pointer);
@@ -156,7 +158,7 @@ int64_t split_for(int64_t multiprocessors, int64_t nrows, int64_t stored)
     const int64_t units = spx_max(spx_ceil_div(nrows, 32), 1), width = stored / spx_max(nrows, 1),
                   wanted = 24 * multiprocessors;
     int64_t split = 1;
-    while (split < 16 && units * split < wanted && split * 8 <= width) split *= 2;
+    while (split < MOST_SPLIT / 32 && units * split < wanted && split * 8 <= width) split *= 2;
     return split;
 }
 
@@ -190,8 +192,8 @@ double cost(const spx_features *f, const spx_look *look)
 }
 
 const spx_param params[] = {
-    { .key = "split", .low = 1, .high = MOST_SPLIT / 32, .preset = 0, .kind = SPX_POWER_OF_TWO },
-    { .key = "threads", .low = 32, .high = MOST_SPLIT, .preset = 128, .kind = SPX_POWER_OF_TWO },
+    { .key = "split", .low = 1, .high = MOST_ANY / 32, .preset = 0, .kind = SPX_POWER_OF_TWO },
+    { .key = "threads", .low = 32, .high = MOST_ANY, .preset = 128, .kind = SPX_POWER_OF_TWO },
     {},
 };
 
