@@ -463,10 +463,14 @@ typedef struct spmvx_matrix_info {
     /* with its parameters, as spmvx_convert_options.kernel takes it; lives as long as A */
     const char *kernel;
     const char *reason; /* in words, what decided for format and kernel; lives as long as the matrix */
+    /* Seconds of a multiplication by op N and all columns that it was converted for, as the choice took them:
+     * timed, or else by the model, which knows machines that were measured. 0 where there was no choice. */
+    double expected_s;
 } spmvx_matrix_info;
-#define SPMVX_MATRIX_INFO_INIT                                                                              \
-    {                                                                                                       \
-        sizeof(spmvx_matrix_info), SPMVX_AUTO, SPMVX_HOST, SPMVX_F64, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL \
+#define SPMVX_MATRIX_INFO_INIT                                                                               \
+    {                                                                                                        \
+        sizeof(spmvx_matrix_info), SPMVX_AUTO, SPMVX_HOST, SPMVX_F64, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, \
+            0.0                                                                                              \
     }
 /* Thread-safe. Errors: ARGUMENT. */
 spmvx_status spmvx_matrix_get_info(const spmvx_matrix *, spmvx_matrix_info *);

@@ -2,6 +2,7 @@
  * It is advice: a line that does not fit is passed over when it would be used. */
 #ifndef SPX_WISDOM_H
 #define SPX_WISDOM_H
+#include "dispatch/machine.h"
 #include "dispatch/select.h"
 
 enum {
@@ -38,4 +39,6 @@ size_t spx_wisdom_bytes(const spmvx_context *);
 /* As the public functions. */
 spmvx_status spx_wisdom_write(const spmvx_context *, char *buf, size_t *len);
 spmvx_status spx_wisdom_read(spmvx_context *, const char *buf, size_t len);
+/* Reads what a file has; what is wrong with it is a line in the log, and nothing of it is taken. */
+void spx_wisdom_read_file(spmvx_context *, const char *path);
 #endif
