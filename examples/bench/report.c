@@ -325,7 +325,7 @@ void report_end(report *r)
 
 /* ---- over all cases ---- */
 
-enum { RATIOS = 4 };
+enum { RATIOS = 5 };
 
 typedef struct tally {
     double sum, least;
@@ -337,11 +337,11 @@ struct summary {
     tally of[RATIOS];
 };
 
-static const char *const ratio_names[RATIOS] = {
-    "AUTO by timing against the best peer", "AUTO by its model against the best peer",
-    "AUTO by timing against the better of csr-vector and csr-merge-path",
-    "AUTO by its model against AUTO by timing"
-};
+static const char *const ratio_names[RATIOS] = { "AUTO by timing against the best peer",
+                                                 "AUTO by its model against the best peer",
+                                                 "AUTO by timing against the best CSR kernel",
+                                                 "AUTO by its model against the best CSR kernel",
+                                                 "AUTO by its model against AUTO by timing" };
 
 summary *summary_new(void)
 {
@@ -375,7 +375,7 @@ static bool is_timed(const contender *c)
 }
 static bool is_plain(const contender *c)
 {
-    return c->kind == KERNEL && (!strncmp(c->name, "csr-vector", 10) || !strcmp(c->name, "csr-merge-path"));
+    return c->kind == KERNEL && c->info.format == SPMVX_CSR;
 }
 
 static void note_ratio(tally *t, const bench *b, double over, double under)
@@ -398,7 +398,8 @@ void summary_add(summary *s, const bench *b)
     note_ratio(&s->of[0], b, peer, timed);
     note_ratio(&s->of[1], b, peer, model);
     note_ratio(&s->of[2], b, plain, timed);
-    note_ratio(&s->of[3], b, timed, model);
+    note_ratio(&s->of[3], b, plain, model);
+    note_ratio(&s->of[4], b, timed, model);
 }
 
 void summary_print(const summary *s, FILE *out)
@@ -408,4 +409,5 @@ void summary_print(const summary *s, FILE *out)
         if (s->of[i].count > 1)
             fprintf(out, "%s: %.2fx in the geometric mean of %d, least %.2fx (%s)\n", ratio_names[i],
                     exp(s->of[i].sum / s->of[i].count), s->of[i].count, s->of[i].least, s->of[i].where);
+        else if (s->of[i].count) fprintf(out, "%s: %.2fx\n", ratio_names[i], s->of[i].least);
 }

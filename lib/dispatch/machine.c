@@ -2,11 +2,12 @@
  *
  *     machine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000
  *     far=1000
- *     kernel sell@avx2 second=1000 last=950 memory=1100
+ *     kernel sell@avx2 second=1000 last=950 memory=1100 far=1000
  *
  * The first (of a GPU it begins with 'device') has MB/s, bytes, and thousandths of the model's own; see
  * spx_machine. The others have thousandths of the time that the model predicts, as a kernel of the host took
- * them with its matrix in the second cache, in the last one and in memory; 0 where that is not known. */
+ * them with its matrix in the second cache, in the last one, in memory, and with columns far apart; 0 where
+ * that is not known. */
 #include "dispatch/machine.h"
 
 #include <inttypes.h>
@@ -25,9 +26,9 @@ typedef struct kernel_preset {
 /* A processor that nobody here has measured: AVX-512's gathers are slower than loads on some by several
  * times, so that its kernels have to promise more than they would where they are known. */
 static const kernel_preset unknown[] = {
-    { "csr-vector@avx512", { 1.3f, 1.3f, 1.3f } }, { "sell@avx512", { 1.3f, 1.3f, 1.3f } },
-    { "packed@avx512", { 1.2f, 1.2f, 1.2f } },     { "dia@avx512", { 1.1f, 1.1f, 1.1f } },
-    { "bsr@avx512", { 1.1f, 1.1f, 1.1f } },        { NULL, { 0 } },
+    { "csr-vector@avx512", { 1.3f, 1.3f, 1.3f, 1.1f } }, { "sell@avx512", { 1.3f, 1.3f, 1.3f, 1.1f } },
+    { "packed@avx512", { 1.2f, 1.2f, 1.2f, 1.1f } },     { "dia@avx512", { 1.1f, 1.1f, 1.1f, 1.1f } },
+    { "bsr@avx512", { 1.1f, 1.1f, 1.1f, 1.1f } },        { NULL, { 0 } },
 };
 
 static bool begins(const char *text, size_t length, const char *word)
@@ -76,7 +77,7 @@ void spx_machine_preset_for_cpu(spmvx_context *ctx)
 #define MACHINE(SPELL)                                                                                  \
     " memory=%" SPELL " more=%" SPELL " cache=%" SPELL " near=%" SPELL " mid=%" SPELL " cached=%" SPELL \
     " compute=%" SPELL " far=%" SPELL
-#define KERNEL(SPELL) " second=%" SPELL " last=%" SPELL " memory=%" SPELL
+#define KERNEL(SPELL) " second=%" SPELL " last=%" SPELL " memory=%" SPELL " far=%" SPELL
 
 /* What begins the line: "machine" of the host, "device" of a GPU. */
 static const char *machine_word(spmvx_place place)
@@ -99,14 +100,17 @@ size_t spx_machine_write(const spmvx_context *ctx, char *out, size_t room)
                          thousandths(m->cache_rate), (int64_t)m->first_cache, (int64_t)m->second_cache,
                          (int64_t)m->last_cache, thousandths(m->compute_scale), thousandths(m->far_scale));
     for (int32_t i = 0; i < spx_kernel_total(); i++) {
-        const float *scale = m->kernel_scale[i];
-        if (scale[SPX_IN_SECOND] <= 0 && scale[SPX_IN_LAST] <= 0 && scale[SPX_IN_MEMORY] <= 0) continue;
+        int64_t v[SPX_LEVELS];
+        bool known = false;
+        for (int l = 0; l < SPX_LEVELS; l++) {
+            v[l] = thousandths((double)m->kernel_scale[i][l]);
+            known |= v[l] > 0;
+        }
+        if (!known) continue;
         variant_name(spx_kernel_at(i), name);
-        n +=
-            (size_t)snprintf(out && n < room ? out + n : NULL, out && n < room ? room - n : 0,
-                             "kernel %s" KERNEL(PRId64) "\n", name, thousandths((double)scale[SPX_IN_SECOND]),
-                             thousandths((double)scale[SPX_IN_LAST]),
-                             thousandths((double)scale[SPX_IN_MEMORY]));
+        n += (size_t)snprintf(n < room ? out + n : NULL, n < room ? room - n : 0,
+                              "kernel %s" KERNEL(PRId64) "\n", name, v[SPX_IN_SECOND], v[SPX_IN_LAST],
+                              v[SPX_IN_MEMORY], v[SPX_FAR]);
     }
     return n;
 }
@@ -136,7 +140,7 @@ static bool read_scale(const char *text, float scale[SPX_LEVELS])
 {
     int64_t v[SPX_LEVELS];
     char rest;
-    if (sscanf(text, KERNEL(SCNd64) "%c", &v[0], &v[1], &v[2], &rest) != SPX_LEVELS) return false;
+    if (sscanf(text, KERNEL(SCNd64) "%c", &v[0], &v[1], &v[2], &v[3], &rest) != SPX_LEVELS) return false;
     for (int i = 0; i < SPX_LEVELS; i++)
         if (v[i] < 0 || v[i] > 1000000) return false;
     for (int i = 0; i < SPX_LEVELS; i++) scale[i] = 1e-3f * (float)v[i];
@@ -147,7 +151,7 @@ static spx_line read_kernel(const spmvx_context *ctx, const char *text, spx_mach
 {
     float scale[SPX_LEVELS];
     const size_t name = strcspn(text, " ");
-    *wrong = "after 'kernel' come its name, and second, last and memory as whole numbers up to 1000000";
+    *wrong = "after 'kernel' come its name, and second, last, memory and far as whole numbers up to 1000000";
     if (!name || !read_scale(text + name, scale)) return SPX_LINE_WRONG;
     const int32_t i = find_kernel(text, name);
     if (i < 0 || ctx->backend->place != SPMVX_HOST) return SPX_LINE_OF_OTHERS;

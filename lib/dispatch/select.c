@@ -149,7 +149,9 @@ static double scale_of(const spx_features *f, int32_t kernel)
     const spx_machine *m = f->machine;
     const double bytes = spx_csr_bytes(f);
     int level = SPX_IN_SECOND;
-    if (bytes > m->second_cache * f->threads) level = bytes > m->last_cache ? SPX_IN_MEMORY : SPX_IN_LAST;
+    if (f->span * (double)f->value_bytes > m->second_cache) level = SPX_FAR;
+    else if (bytes > m->last_cache) level = SPX_IN_MEMORY;
+    else if (bytes > m->second_cache * f->threads) level = SPX_IN_LAST;
     const double scale = (double)m->kernel_scale[kernel][level];
     return scale > 0.0 ? scale : 1.0;
 }
