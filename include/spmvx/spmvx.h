@@ -28,8 +28,12 @@
  *            host every call is complete when it returns.
  *   Types    Indices are base 0. Row and column counts are below 2^31; the number of entries is not limited
  *            to that. Values, x and y are all of one type, SPMVX_F32 or SPMVX_F64.
- *   Bits     The same call on the same machine with the same kernel gives the same bits, for any number of
- *            threads, unless the caller allowed otherwise by SPMVX_ALLOW_NONDETERMINISTIC.
+ *   Bits     A kernel with the same parameters gives the same bits for the same input on the same machine,
+ *            in every run and for any number of threads, unless the caller allowed otherwise by
+ *            SPMVX_ALLOW_NONDETERMINISTIC. Which kernel is taken: a conversion with effort 1 or 2 times, and
+ *            may take another kernel in the next run, whose results have other bits. With effort 0 the
+ *            kernel depends on the machine, the matrix, the options, and the context's number of threads and
+ *            wisdom alone. See docs/determinism.md.
  *   Threads  Calls with different contexts may run at the same time, also on the same matrix. Two calls with
  *            the same context may not. A matrix must not be destroyed, nor its values updated, while another
  *            thread uses it. A child of fork() may go on with contexts of the host, on one thread where
@@ -383,7 +387,9 @@ typedef struct spmvx_convert_options {
     /* AUTO lets the library choose format and kernel; with a kernel forced, AUTO means that kernel's
      * format. */
     spmvx_format format;
-    int32_t effort; /* 0: by the model alone; 1: the best few are built and timed; 2: all are */
+    /* 0: by wisdom, else by the model; nothing is timed. 1: by wisdom, else the best few are built and timed.
+     * 2: all are built and timed. What is timed may differ from run to run, and with it the results' bits. */
+    int32_t effort;
     /* Forces one, with parameters where it has them: "csr-merge-path:chunk=8192"; NULL: chosen. A bare name
      * takes its best variant for this machine, "name@avx2" that variant, "name@c" the portable one. Forced by
      * name, a kernel takes every valid matrix of its types. See spmvx_kernel_get_info and `spmvx kernels`. */
@@ -441,6 +447,7 @@ spmvx_status spmvx_matrix_update_values(spmvx_context *, spmvx_matrix *, const v
  * and the caller may free them. */
 #define SPMVX_IS_BORROWED 0x1000u
 #define SPMVX_IS_UPDATABLE 0x2000u
+/* All kernels that it has, for op T and several columns, too, are SPMVX_KERNEL_DETERMINISTIC. */
 #define SPMVX_IS_DETERMINISTIC 0x4000u
 
 /* What a matrix is. */
@@ -564,6 +571,7 @@ void spmspm_plan_destroy(spmspm_plan *);
 
 /* ---- every kernel the library holds, so that tests, benchmarks and documents walk all of them ---- */
 
+/* The same bits in every run, for any number of threads; all kernels of this version are. */
 #define SPMVX_KERNEL_DETERMINISTIC 0x10000u
 #define SPMVX_KERNEL_AVAILABLE 0x20000u /* this machine can run it */
 
@@ -598,10 +606,11 @@ spmvx_status spmvx_kernel_get_info(int32_t i, spmvx_kernel_info *);
  * asks for the length.
  * Errors: ARGUMENT; LIMIT (too little room: the message has the length; nothing is written). */
 spmvx_status spmvx_wisdom_export(const spmvx_context *, char *buf, size_t *len);
-/* Adds such text to what the context knows; a later conversion of a matrix with the same features takes
- * the choice without timing, or passes over it where this library or matrix does not allow it (said in
- * the debug log). All of the text is taken or nothing. len with or without the final NUL. Errors:
- * ARGUMENT; FILE (line and reason); MEMORY. */
+/* Adds such text to what the context knows; a later conversion with effort 0 or 1 of a matrix with the same
+ * features takes the choice without timing, or passes over it where this library or matrix does not allow it
+ * (said in the debug log). So processes with the same wisdom, effort 0 and number of threads take the same
+ * kernels. All of the text is taken or nothing. len with or without the final NUL. Errors: ARGUMENT; FILE
+ * (line and reason); MEMORY. */
 spmvx_status spmvx_wisdom_import(spmvx_context *, const char *buf, size_t len);
 
 #ifdef __GNUC__

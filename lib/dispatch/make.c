@@ -219,12 +219,13 @@ static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_opera
 }
 
 /* The candidate that wisdom advises, with what the advice leaves open of its layout as the format's look has
- * it; false when it advises nothing, or what is no candidate. */
+ * it; false when it advises nothing, or what is no candidate. Wisdom is what op N has just learned, too: a
+ * transpose with the same features takes the same kernel here as where this wisdom is imported. */
 static bool advised(const spx_conversion *c, const char *key, const spx_candidate *candidates, int count,
                     spx_candidate *out)
 {
     spx_candidate known;
-    if (!spx_wisdom_find(c->ctx, key, &known)) return false;
+    if (!spx_wisdom_find(c->ctx, c->learned[SPMVX_N], key, &known)) return false;
     for (int i = 0; i < count; i++) {
         if (candidates[i].choice.kernel != known.choice.kernel) continue;
         *out = candidates[i];

@@ -191,19 +191,20 @@ static bool read_advice(const spmvx_context *ctx, const char *advice, spx_candid
     return spx_layout_serves(ctx, f->format, &c->choice.layout);
 }
 
-bool spx_wisdom_find(const spmvx_context *ctx, const char *key, spx_candidate *out)
+bool spx_wisdom_find(const spmvx_context *ctx, const spx_wisdom_entry *fresh, const char *key,
+                     spx_candidate *out)
 {
     bool found;
     const int64_t at = find(ctx->wisdom, key, &found);
-    if (!found) return false;
+    const spx_wisdom_entry *e = fresh && !strcmp(fresh->key, key) ? fresh : NULL;
+    if (!e && found) e = ctx->wisdom->entry[at];
+    if (!e) return false;
     spx_error_state before;
     spx_error_save(ctx, &before);
     *out = (spx_candidate){ 0 };
-    const bool ok = read_advice(ctx, ctx->wisdom->entry[at]->advice, out);
+    const bool ok = read_advice(ctx, e->advice, out);
     spx_error_restore(ctx, &before);
-    if (!ok)
-        spx_log(ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: \"%.200s\" does not fit here",
-                ctx->wisdom->entry[at]->advice);
+    if (!ok) spx_log(ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: \"%.200s\" does not fit here", e->advice);
     return ok;
 }
 

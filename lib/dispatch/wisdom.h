@@ -21,8 +21,10 @@ typedef struct spx_wisdom {
 /* The features and what was asked for as text: equal where a choice carries over. */
 void spx_wisdom_key(const spmvx_context *, const spx_features *, int64_t expected_muls,
                     char out[SPX_WISDOM_KEY]);
-/* False when nothing is known, or what is known does not fit here, which the debug log tells. */
-bool spx_wisdom_find(const spmvx_context *, const char *key, spx_candidate *out);
+/* False when nothing is known, or what is known does not fit here, which the debug log tells. `fresh` (or
+ * NULL) is not the context's yet, and counts before what the context knows of the same key. */
+bool spx_wisdom_find(const spmvx_context *, const spx_wisdom_entry *fresh, const char *key,
+                     spx_candidate *out);
 
 /* An entry that is not the context's yet, and room for it there: what follows cannot fail. */
 spmvx_status spx_wisdom_learn(spmvx_context *, const char *key, const spx_candidate *,
