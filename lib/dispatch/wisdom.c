@@ -408,11 +408,14 @@ static spmvx_status read_whole(spmvx_context *ctx, FILE *f, const char *path, ch
         buf = more;
         room *= 2;
     }
+    if (ferror(f)) {
+        const spmvx_status s = spx_fail(ctx, SPMVX_ERR_IO, "%s: %s", path, strerror(errno));
+        spx_free(ctx, buf);
+        return s;
+    }
     *text = buf;
     *n = used;
-    if (!ferror(f)) return SPMVX_OK;
-    spx_free(ctx, buf);
-    return spx_fail(ctx, SPMVX_ERR_IO, "%s: %s", path, strerror(errno));
+    return SPMVX_OK;
 }
 
 void spx_wisdom_read_file(spmvx_context *ctx, const char *path)
