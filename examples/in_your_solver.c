@@ -3,7 +3,8 @@
  *
  *     cc in_your_solver.c -o in_your_solver $(pkg-config --cflags --libs spmvx) -lm
  *
- *     in_your_solver [FILE]      keeps what tuning learned in FILE (default: solver.wisdom, removed at the end) */
+ *     in_your_solver             keeps what timing found in solver.wisdom, which is removed at the end
+ *     in_your_solver FILE        keeps it in FILE, for the next time */
 #include <math.h>
 #include <spmvx/spmvx.h>
 #include <stdio.h>
@@ -55,8 +56,8 @@ static spmvx_status lend(spmvx_context *ctx, const spmvx_arrays *csr, spmvx_matr
     return spmvx_matrix_create(ctx, csr, SPMVX_BORROW, A);
 }
 
-/* The result has values of its own, in the format that suits it best: spmvx_matrix_update_values(ctx, *A, val)
- * takes new ones, in the order of `csr`. The arrays may go when this is done. */
+/* The result has values of its own, in the format that suits it best: spmvx_matrix_update_values(ctx, *A,
+ * val) takes new ones, in the order of `csr`. The arrays may go when this is done. */
 static spmvx_status own(spmvx_context *ctx, const spmvx_arrays *csr, spmvx_matrix **A)
 {
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;

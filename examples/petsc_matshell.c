@@ -169,7 +169,8 @@ static PetscErrorCode laplacian(PetscInt points, Mat *A)
     PetscFunctionReturn(0);
 }
 
-/* New values in the old pattern, no longer symmetric: each row by a factor of its own, and 1 on the diagonal. */
+/* New values in the old pattern, no longer symmetric: each row by a factor of its own, and 1 on the
+ * diagonal. */
 static PetscErrorCode change(Mat A)
 {
     Vec factors;
