@@ -3,6 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "bench.h"
 
@@ -262,6 +265,37 @@ static void write_json(const bench *b, FILE *f)
     fprintf(f, "\n    ]}");
 }
 
+/* Names of processors say little ("AMD EPYC"); kernels are tuned by family. Nothing where it is not known. */
+static void json_processor(FILE *f)
+{
+#if defined(__x86_64__)
+    unsigned a, b, c, d, vendor[3];
+    if (!__get_cpuid(0, &a, &vendor[0], &vendor[2], &vendor[1]) || !__get_cpuid(1, &a, &b, &c, &d)) return;
+    const unsigned base = a >> 8 & 15, family = base == 15 ? base + (a >> 20 & 255) : base,
+                   model = (a >> 4 & 15) | (base == 6 || base == 15 ? a >> 12 & 240 : 0);
+    fprintf(f, ", \"processor\": {\"vendor\": \"%.12s\", \"family\": %u, \"model\": %u}",
+            (const char *)vendor, family, model);
+#else
+    (void)f;
+#endif
+}
+
+static void json_peers(FILE *f)
+{
+    const char *library, *before = "";
+    fprintf(f, "{");
+    for (int k = 0; k < peer_count(); k++) {
+        const char *version = peer_version(k, &library);
+        if (!strcmp(library, before)) continue; /* a second module of it */
+        fprintf(f, *before ? ", " : "");
+        json_text(f, library);
+        fprintf(f, ": ");
+        json_text(f, version);
+        before = library;
+    }
+    fprintf(f, "}");
+}
+
 /* ---- all kinds ---- */
 
 void report_begin(report *r, const spmvx_context *ctx, const settings *set)
@@ -276,17 +310,12 @@ void report_begin(report *r, const spmvx_context *ctx, const settings *set)
         fprintf(r->out, "{\"spmvx\": \"%s\", \"place\": \"%s\", \"device\": ", spmvx_version_string(),
                 set->on_device ? "cuda" : "host");
         json_text(r->out, i.name);
-        fprintf(r->out, ", \"threads\": %d, \"rounds\": %d, \"min_time_s\": %g, \"peers\": {", i.threads,
+        json_processor(r->out);
+        fprintf(r->out, ", \"threads\": %d, \"rounds\": %d, \"min_time_s\": %g, \"peers\": ", i.threads,
                 set->rounds, set->min_time);
-        for (int k = 0; k < peer_count(); k++) {
-            const char *library, *version = peer_version(k, &library);
-            fprintf(r->out, k ? ", " : "");
-            json_text(r->out, library);
-            fprintf(r->out, ": ");
-            json_text(r->out, version);
-        }
+        json_peers(r->out);
         double stream = 0, graph = 0;
-        fprintf(r->out, "}, ");
+        fprintf(r->out, ", ");
         if (set->on_device && device_launch(&stream, &graph))
             fprintf(r->out, "\"empty_launch_s\": {\"stream\": %.4e, \"graph\": %.4e}, ", stream, graph);
         fprintf(r->out, "\"cases\": [");

@@ -253,12 +253,12 @@ void spmvx_buffer_free(spmvx_context *, void *);
  *       inside the matrix is an entry
  * BSR   ptr[ceil(nrows/block_rows)+1] col[blocks] val[blocks*block_rows*block_cols], blocks in block_order;
  *       every slot inside the matrix is an entry
- * Base 0. Columns may be unsorted and repeat; repeats stay entries of their own, but for DIA, BSR and sparse
- * products, which add them up in input order. nnz counts entries, padding aside. Row counts and column counts
- * are below 2^31, nnz is not. A NULL array of no elements is fine. CSR5, HYB, TILED and PACKED are made by
- * conversion only. The library finds out where arrays live; a view says it in place and device. A view of a
- * DIA or BSR with empty slots is UNSUPPORTED. Fields that a format does not use are ignored on input and 0 in
- * a view. reserved must be 0. */
+ * Base 0; where refused arrays look like base 1, the message says so. Columns may be unsorted and repeat;
+ * repeats stay entries of their own, but for DIA, BSR and sparse products, which add them up in input order.
+ * nnz counts entries, padding aside. Row counts and column counts are below 2^31, nnz is not. A NULL array of
+ * no elements is fine. CSR5, HYB, TILED and PACKED are made by conversion only. The library finds out where
+ * arrays live; a view says it in place and device. A view of a DIA or BSR with empty slots is UNSUPPORTED.
+ * Fields that a format does not use are ignored on input and 0 in a view. reserved must be 0. */
 typedef struct spmvx_arrays {
     size_t size;
     spmvx_format format;
