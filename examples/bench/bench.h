@@ -110,6 +110,8 @@ typedef struct bench {
 
 /* ---- the machine ---- */
 
+/* Bytes of the last cache, as the system tells them, who else may use it; 0 if it does not. */
+size_t system_last_cache(void);
 /* Bytes that are certainly more than the last cache holds. */
 size_t enough_to_flush(void);
 /* Do threads wait for time slices? Told by what several take for what one does. */

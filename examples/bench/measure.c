@@ -99,14 +99,19 @@ double read_memory(const settings *set)
     return (double)set->flush_bytes / seconds;
 }
 
-size_t enough_to_flush(void)
+size_t system_last_cache(void)
 {
-    static const size_t usual = (size_t)256 << 20, most = (size_t)4 << 30;
     long last = 0;
 #ifdef _SC_LEVEL3_CACHE_SIZE
     last = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
-    const size_t wanted = last > 0 ? (size_t)last / 2 * 3 : 0;
+    return last > 0 ? (size_t)last : 0;
+}
+
+size_t enough_to_flush(void)
+{
+    static const size_t usual = (size_t)256 << 20, most = (size_t)4 << 30;
+    const size_t wanted = system_last_cache() / 2 * 3;
     if (wanted > most) return most;
     return wanted > usual ? wanted : usual;
 }

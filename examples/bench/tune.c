@@ -205,7 +205,7 @@ static int64_t thousandths(double v)
     return v < 0.001 ? 1 : (int64_t)(1e3 * v + 0.5);
 }
 
-enum { TEXT_ROOM = 512 + MOST_TUNED * 128 };
+enum { TEXT_ROOM = 512 + MOST_TUNED * 256 };
 
 static void write_rates(const char *word, const findings *f, char text[TEXT_ROOM])
 {
@@ -216,33 +216,35 @@ static void write_rates(const char *word, const findings *f, char text[TEXT_ROOM
              f->cached, thousandths(f->compute), thousandths(f->far));
 }
 
-/* Measured over expected, in thousandths; 0 where nothing is known. */
-static int64_t scale_of(const kernel_finding *k, int level)
+static int64_t scale_of(double ratio)
 {
-    return k->times[level] ? thousandths(exp(k->log_ratio[level] / k->times[level])) : 0;
+    return ratio > 0 ? thousandths(fmin(ratio, 1000.0)) : 0;
 }
 
 /* Measures the kernels in a context that knows the machine by `text`, and adds their lines to it. */
 static bool find_out_kernels(int threads, const findings *f, char text[TEXT_ROOM])
 {
     static const double most = 4e8;
-    const double second = (double)f->mid * threads, last = (double)f->cached;
+    const double told = (double)system_last_cache(), second = (double)f->mid * threads,
+                 last = fmax((double)f->cached, second);
     const double bytes[LEVELS] = { 0.6 * second,
-                                   fmin(sqrt(second * fmax(last, second)), 0.6 * fmax(last, second)),
-                                   fmin(most, fmax(2.5 * last, 4.0 * second)), 8.0 * (double)f->mid };
+                                   fmin(sqrt(second * fmax(last, told)), 0.6 * fmax(last, told)),
+                                   fmin(most, 2.0 * fmax(last, told)), 8.0 * (double)f->mid };
     kernel_finding found[MOST_TUNED];
     spmvx_context *ctx = open_context(threads);
     const bool ok =
         ctx && (spmvx_wisdom_import(ctx, text, strlen(text)) == SPMVX_OK || (fail(ctx, "wisdom"), false));
     const int count = ok ? list_kernels(found) : 0;
     const bool measured = ok && measure_kernels(ctx, bytes, found, count);
-    for (int i = 0; measured && i < count; i++) {
-        const kernel_finding *k = &found[i];
+    for (int i = 0; measured && i < ROW_KINDS * count; i++) {
+        const kernel_finding *k = &found[i / ROW_KINDS];
+        const double *r = k->ratio[i % ROW_KINDS];
         const size_t at = strlen(text);
-        if (!k->times[0] && !k->times[1] && !k->times[2] && !k->times[FAR]) continue;
+        if (r[0] <= 0 && r[1] <= 0 && r[2] <= 0 && r[FAR] <= 0) continue;
         snprintf(text + at, TEXT_ROOM - at,
-                 "kernel %s second=%" PRId64 " last=%" PRId64 " memory=%" PRId64 " far=%" PRId64 "\n",
-                 k->name, scale_of(k, 0), scale_of(k, 1), scale_of(k, 2), scale_of(k, FAR));
+                 "kernel %s %s second=%" PRId64 " last=%" PRId64 " memory=%" PRId64 " far=%" PRId64 "\n",
+                 k->name, i % ROW_KINDS ? "short" : "long", scale_of(r[0]), scale_of(r[1]), scale_of(r[2]),
+                 scale_of(r[FAR]));
     }
     spmvx_context_destroy(ctx);
     return measured;

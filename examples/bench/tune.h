@@ -5,14 +5,13 @@
 
 #include "spmvx/spmvx.h"
 
-enum { MOST_TUNED = 128, LEVELS = 4, FAR = 3 };
+enum { MOST_TUNED = 128, LEVELS = 4, FAR = 3, ROW_KINDS = 2 };
 
-/* A kernel against the model: sums of the logarithms of measured over expected time, and of how many, with
- * the matrix in the second cache, in the last one, in memory, and with columns far apart. */
+/* A kernel against the model: measured over expected time with long rows and with short ones, the matrix in
+ * the second cache, in the last one, in memory, and with columns far apart; 0 where it was not measured. */
 typedef struct kernel_finding {
     char name[64];
-    double log_ratio[LEVELS];
-    int times[LEVELS];
+    double ratio[ROW_KINDS][LEVELS];
 } kernel_finding;
 
 /* True for the host's portable kernel of that name if it has variants: it is forced as name@c. */

@@ -11,8 +11,6 @@
 
 #include "bench.h"
 
-enum { SHAPES = 2 };
-
 /* A matrix whose CSR takes about so many bytes; of far ones, whose x takes them. */
 static void name_matrix(int level, int shape, double bytes, char name[NAME])
 {
@@ -63,7 +61,8 @@ static double ratio_of(spmvx_context *ctx, const spmvx_matrix *coo, const char *
     return ratio;
 }
 
-static bool measure_on(spmvx_context *ctx, const char *matrix, kernel_finding *found, int count, int level)
+static bool measure_on(spmvx_context *ctx, const char *matrix, kernel_finding *found, int count, int kind,
+                       int level)
 {
     input in;
     if (!input_open(ctx, matrix, SPMVX_F64, false, &in)) return false;
@@ -80,10 +79,7 @@ static bool measure_on(spmvx_context *ctx, const char *matrix, kernel_finding *f
     double *x = checked_alloc((size_t)n * sizeof *x), *y = checked_alloc((size_t)n * sizeof *y);
     for (int64_t k = 0; k < n; k++) x[k] = sample(k);
     for (int i = 0; i < count; i++) {
-        const double ratio = ratio_of(ctx, coo, found[i].name, x, y);
-        if (ratio <= 0) continue;
-        found[i].log_ratio[level] += log(ratio);
-        found[i].times[level]++;
+        found[i].ratio[kind][level] = ratio_of(ctx, coo, found[i].name, x, y);
     }
     free(x);
     free(y);
@@ -110,10 +106,10 @@ int list_kernels(kernel_finding found[MOST_TUNED])
 bool measure_kernels(spmvx_context *ctx, const double bytes[LEVELS], kernel_finding *found, int count)
 {
     for (int level = 0; level < LEVELS; level++)
-        for (int shape = 0; shape < SHAPES; shape++) {
+        for (int shape = 0; shape < ROW_KINDS; shape++) {
             char name[NAME];
             name_matrix(level, shape, bytes[level], name);
-            if (!measure_on(ctx, name, found, count, level)) return false;
+            if (!measure_on(ctx, name, found, count, shape, level)) return false;
         }
     return true;
 }

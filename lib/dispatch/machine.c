@@ -2,12 +2,13 @@
  *
  *     machine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000
  *     far=1000
- *     kernel sell@avx2 second=1000 last=950 memory=1100 far=1000
+ *     kernel sell@avx2 long second=1000 last=950 memory=1100 far=1000
+ *     kernel sell@avx2 short second=800 last=850 memory=1000 far=1200
  *
  * The first (of a GPU it begins with 'device') has MB/s, bytes, and thousandths of the model's own; see
  * spx_machine. The others have thousandths of the time that the model predicts, as a kernel of the host took
- * them with its matrix in the second cache, in the last one, in memory, and with columns far apart; 0 where
- * that is not known. */
+ * them with long rows and with short ones, its matrix in the second cache, in the last one, in memory, and
+ * with columns far apart; 0 where that is not known. */
 #include "dispatch/machine.h"
 
 #include <inttypes.h>
@@ -20,42 +21,45 @@
 
 typedef struct kernel_preset {
     const char *name; /* as spx_kernel_spec has it, without parameters; NULL ends a list */
-    float scale[SPX_LEVELS];
+    float scale[SPX_ROW_KINDS][SPX_LEVELS];
 } kernel_preset;
 
 /* The geometric means of what `spmvx tune` found on one thread and on all, several times each. */
 static const kernel_preset zen5[] = {
-    { "csr-scalar", { 0.76f, 0.66f, 0.84f, 1.55f } },
-    { "csr-vector@c", { 0.75f, 0.74f, 0.90f, 1.66f } },
-    { "csr-vector@avx512", { 0.66f, 0.68f, 0.70f, 0.89f } },
-    { "csr-vector@avx2", { 0.58f, 0.59f, 0.77f, 1.56f } },
-    { "csr-nnz-split", { 0.74f, 0.77f, 0.98f, 1.65f } },
-    { "csr-merge-path", { 0.74f, 0.73f, 0.91f, 1.73f } },
-    { "csc-scalar", { 0.36f, 0.35f, 0.40f, 0.91f } },
-    { "ell", { 0.93f, 0.92f, 1.56f, 1.79f } },
-    { "sell@c", { 0.72f, 0.72f, 0.86f, 1.39f } },
-    { "sell@avx512", { 0.82f, 0.83f, 0.88f, 1.37f } },
-    { "sell@avx2", { 0.64f, 0.67f, 0.83f, 1.43f } },
-    { "hyb", { 0.84f, 0.83f, 1.30f, 2.12f } },
-    { "dia@c", { 1.14f, 1.07f, 1.10f, 0.00f } },
-    { "dia@avx2", { 0.70f, 0.72f, 1.12f, 0.00f } },
-    { "dia@avx512", { 0.49f, 0.54f, 0.70f, 0.00f } },
-    { "bsr@c", { 0.92f, 1.01f, 0.89f, 1.89f } },
-    { "bsr@avx512", { 1.36f, 1.35f, 1.14f, 1.55f } },
-    { "csr5", { 0.93f, 1.00f, 0.98f, 1.98f } },
-    { "tiled", { 0.34f, 0.34f, 0.60f, 3.42f } },
-    { "packed@c", { 1.12f, 1.08f, 0.94f, 1.67f } },
-    { "packed@avx512", { 0.43f, 0.50f, 0.64f, 1.25f } },
-    { "packed@avx2", { 0.58f, 0.59f, 0.62f, 1.34f } },
-    { NULL, { 0 } },
+    { "csr-scalar", { { 0.90f, 0.63f, 0.62f, 1.40f }, { 0.66f, 1.18f, 1.28f, 1.66f } } },
+    { "csr-vector@c", { { 0.80f, 0.63f, 0.74f, 1.45f }, { 0.80f, 1.38f, 1.37f, 1.84f } } },
+    { "csr-vector@avx512", { { 0.98f, 0.95f, 0.88f, 1.05f }, { 0.47f, 0.58f, 0.62f, 0.73f } } },
+    { "csr-vector@avx2", { { 0.72f, 0.57f, 0.74f, 1.53f }, { 0.53f, 0.88f, 0.98f, 1.61f } } },
+    { "csr-nnz-split", { { 0.79f, 0.64f, 0.81f, 1.49f }, { 0.79f, 1.40f, 1.45f, 1.86f } } },
+    { "csr-merge-path", { { 0.78f, 0.63f, 0.77f, 1.49f }, { 0.77f, 1.16f, 1.52f, 1.82f } } },
+    { "csc-scalar", { { 0.48f, 0.59f, 0.38f, 0.90f }, { 0.25f, 0.34f, 0.38f, 0.91f } } },
+    { "ell", { { 1.06f, 1.88f, 1.53f, 1.73f }, { 0.93f, 1.57f, 1.75f, 1.73f } } },
+    { "sell@c", { { 0.65f, 0.61f, 0.58f, 1.33f }, { 0.92f, 1.15f, 1.31f, 1.41f } } },
+    { "sell@avx512", { { 0.89f, 0.83f, 0.71f, 1.12f }, { 0.85f, 1.00f, 1.13f, 1.31f } } },
+    { "sell@avx2", { { 0.66f, 0.58f, 0.70f, 1.46f }, { 0.79f, 1.08f, 1.28f, 1.40f } } },
+    { "hyb", { { 1.10f, 1.79f, 1.32f, 1.74f }, { 0.82f, 1.16f, 1.31f, 2.39f } } },
+    { "dia@c", { { 1.57f, 1.50f, 1.48f, 0.00f }, { 1.06f, 0.87f, 1.29f, 0.00f } } },
+    { "dia@avx2", { { 0.87f, 1.08f, 1.31f, 0.00f }, { 0.69f, 2.06f, 2.37f, 0.00f } } },
+    { "dia@avx512", { { 0.64f, 0.52f, 0.75f, 0.00f }, { 0.50f, 0.96f, 1.42f, 0.00f } } },
+    { "bsr@c", { { 1.34f, 1.16f, 1.01f, 1.72f }, { 0.79f, 0.79f, 0.94f, 1.76f } } },
+    { "bsr@avx512", { { 1.32f, 0.99f, 0.85f, 1.22f }, { 2.11f, 1.51f, 1.72f, 1.56f } } },
+    { "csr5", { { 0.78f, 0.81f, 0.65f, 1.50f }, { 1.52f, 1.29f, 1.25f, 2.42f } } },
+    { "tiled", { { 0.35f, 0.36f, 0.74f, 3.79f }, { 0.39f, 0.63f, 0.82f, 3.10f } } },
+    { "packed@c", { { 1.06f, 1.11f, 0.91f, 1.43f }, { 1.30f, 1.04f, 1.08f, 1.50f } } },
+    { "packed@avx512", { { 0.61f, 0.42f, 0.98f, 1.34f }, { 0.33f, 0.60f, 1.07f, 1.08f } } },
+    { "packed@avx2", { { 0.80f, 0.29f, 0.89f, 1.23f }, { 0.48f, 0.59f, 1.02f, 1.36f } } },
+    { NULL, { { 0 } } },
 };
 
 /* A processor that nobody here has measured: AVX-512's gathers are slower than loads on some by several
  * times, so that its kernels have to promise more than they would where they are known. */
 static const kernel_preset unknown[] = {
-    { "csr-vector@avx512", { 1.3f, 1.3f, 1.3f, 1.1f } }, { "sell@avx512", { 1.3f, 1.3f, 1.3f, 1.1f } },
-    { "packed@avx512", { 1.2f, 1.2f, 1.2f, 1.1f } },     { "dia@avx512", { 1.1f, 1.1f, 1.1f, 1.1f } },
-    { "bsr@avx512", { 1.1f, 1.1f, 1.1f, 1.1f } },        { NULL, { 0 } },
+    { "csr-vector@avx512", { { 1.3f, 1.3f, 1.3f, 1.1f }, { 1.3f, 1.3f, 1.3f, 1.1f } } },
+    { "sell@avx512", { { 1.3f, 1.3f, 1.3f, 1.1f }, { 1.3f, 1.3f, 1.3f, 1.1f } } },
+    { "packed@avx512", { { 1.2f, 1.2f, 1.2f, 1.1f }, { 1.2f, 1.2f, 1.2f, 1.1f } } },
+    { "dia@avx512", { { 1.1f, 1.1f, 1.1f, 1.1f }, { 1.1f, 1.1f, 1.1f, 1.1f } } },
+    { "bsr@avx512", { { 1.1f, 1.1f, 1.1f, 1.1f }, { 1.1f, 1.1f, 1.1f, 1.1f } } },
+    { NULL, { { 0 } } },
 };
 
 typedef struct cpu_preset {
@@ -143,6 +147,8 @@ static const char *machine_word(spmvx_place place)
     return place == SPMVX_CUDA ? "device" : "machine";
 }
 
+static const char *const row_kinds[SPX_ROW_KINDS] = { "long", "short" };
+
 static int64_t thousandths(double v)
 {
     return (int64_t)(1e3 * v + 0.5);
@@ -157,18 +163,19 @@ size_t spx_machine_write(const spmvx_context *ctx, char *out, size_t room)
                          thousandths(m->memory_rate), thousandths(m->extra_thread),
                          thousandths(m->cache_rate), (int64_t)m->first_cache, (int64_t)m->second_cache,
                          (int64_t)m->last_cache, thousandths(m->compute_scale), thousandths(m->far_scale));
-    for (int32_t i = 0; i < spx_kernel_total(); i++) {
+    for (int32_t i = 0; i < SPX_ROW_KINDS * spx_kernel_total(); i++) {
+        const int32_t kernel = i / SPX_ROW_KINDS, kind = i % SPX_ROW_KINDS;
         int64_t v[SPX_LEVELS];
         bool known = false;
         for (int l = 0; l < SPX_LEVELS; l++) {
-            v[l] = thousandths((double)m->kernel_scale[i][l]);
+            v[l] = thousandths((double)m->kernel_scale[kernel][kind][l]);
             known |= v[l] > 0;
         }
         if (!known) continue;
-        variant_name(spx_kernel_at(i), name);
+        variant_name(spx_kernel_at(kernel), name);
         n += (size_t)snprintf(n < room ? out + n : NULL, n < room ? room - n : 0,
-                              "kernel %s" KERNEL(PRId64) "\n", name, v[SPX_IN_SECOND], v[SPX_IN_LAST],
-                              v[SPX_IN_MEMORY], v[SPX_FAR]);
+                              "kernel %s %s" KERNEL(PRId64) "\n", name, row_kinds[kind], v[SPX_IN_SECOND],
+                              v[SPX_IN_LAST], v[SPX_IN_MEMORY], v[SPX_FAR]);
     }
     return n;
 }
@@ -209,11 +216,16 @@ static spx_line read_kernel(const spmvx_context *ctx, const char *text, spx_mach
 {
     float scale[SPX_LEVELS];
     const size_t name = strcspn(text, " ");
-    *wrong = "after 'kernel' come its name, and second, last, memory and far as whole numbers up to 1000000";
-    if (!name || !read_scale(text + name, scale)) return SPX_LINE_WRONG;
+    const char *kind_word = text + name + (text[name] == ' ');
+    const size_t word = strcspn(kind_word, " ");
+    int kind = 0;
+    *wrong = "after 'kernel' come its name, 'long' or 'short', and second, last, memory and far as whole "
+             "numbers up to 1000000";
+    while (kind < SPX_ROW_KINDS && !begins(kind_word, word, row_kinds[kind])) kind++;
+    if (!name || kind == SPX_ROW_KINDS || !read_scale(kind_word + word, scale)) return SPX_LINE_WRONG;
     const int32_t i = find_kernel(text, name);
     if (i < 0 || ctx->backend->place != SPMVX_HOST) return SPX_LINE_OF_OTHERS;
-    memcpy(m->kernel_scale[i], scale, sizeof scale);
+    memcpy(m->kernel_scale[i][kind], scale, sizeof scale);
     return SPX_LINE_TAKEN;
 }
 

@@ -152,7 +152,9 @@ static double scale_of(const spx_features *f, int32_t kernel)
     if (f->span * (double)f->value_bytes > m->second_cache) level = SPX_FAR;
     else if (bytes > m->last_cache) level = SPX_IN_MEMORY;
     else if (bytes > m->second_cache * f->threads) level = SPX_IN_LAST;
-    const double scale = (double)m->kernel_scale[kernel][level];
+    static const double few = 16.0; /* entries of a short row */
+    const int kind = f->mean < few ? SPX_SHORT_ROWS : SPX_LONG_ROWS;
+    const double scale = (double)m->kernel_scale[kernel][kind][level];
     return scale > 0.0 ? scale : 1.0;
 }
 
@@ -175,6 +177,14 @@ static spx_candidate candidate_of(const selection *s, int32_t kernel, const view
     return c;
 }
 
+/* What candidates are ordered by. The model errs, and CSR costs no set-up: another format has to promise more
+ * than a tie. */
+static double order_of(const spx_candidate *c, int64_t expected_muls)
+{
+    static const double promise = 1.08;
+    return (c->choice.kernel->format == SPMVX_CSR ? 1.0 : promise) * spx_score(c, expected_muls);
+}
+
 spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_request *q,
                         spx_candidate out[SPX_CANDIDATES], int *count, spx_features *f)
 {
@@ -191,7 +201,7 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
         if (!v->usable || (any && !v->look.stored && csr->nnz)) continue;
         const spx_candidate c = candidate_of(&s, i, v);
         int at = (*count)++;
-        for (; at && spx_score(&out[at - 1], q->expected_muls) > spx_score(&c, q->expected_muls); at--)
+        for (; at && order_of(&out[at - 1], q->expected_muls) > order_of(&c, q->expected_muls); at--)
             out[at] = out[at - 1];
         out[at] = c;
     }

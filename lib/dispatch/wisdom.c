@@ -4,7 +4,7 @@
  *     spmvx-wisdom 1
  *     machine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000
  *     far=1000
- *     kernel sell@avx2 second=1000 last=950 memory=1100 far=1000
+ *     kernel sell@avx2 long second=1000 last=950 memory=1100 far=1000
  *     host f64 threads=2 rows=1000 cols=1000 nnz=4960 longest=5 empty=0 span=60 muls=1000 nvec=1 -> sell
  *     slice=8 sigma=1
  *

@@ -13,7 +13,8 @@ enum { TEXT = 16384 };
 #define MACHINE                                                                                      \
     "machine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000 " \
     "far=1000\n"
-static const char known[] = HEAD MACHINE "kernel csr-scalar second=1 last=2 memory=3 far=4\n";
+static const char known[] = HEAD MACHINE "kernel csr-scalar long second=1 last=2 memory=3 far=4\nkernel "
+                                         "csr-scalar short second=1 last=2 memory=3 far=4\n";
 
 typedef struct said {
     int warnings;
@@ -58,7 +59,7 @@ static void test_in_and_out(void **state)
     text_of(ctx, text);
     assert_string_equal(text, HEAD MACHINE);
     /* what is not known here is passed over */
-    static const char foreign[] = HEAD "kernel of-another-version second=1 last=1 memory=1 far=1\n";
+    static const char foreign[] = HEAD "kernel of-another-version long second=1 last=1 memory=1 far=1\n";
     assert_ok(ctx, spmvx_wisdom_import(ctx, foreign, strlen(foreign)));
     text_of(ctx, text);
     assert_string_equal(text, HEAD MACHINE);
@@ -70,12 +71,14 @@ static void test_malformed(void **state)
     (void)state;
     static const char *const broken[] = { "kernel\n",
                                           "kernel csr-scalar\n",
-                                          "kernel  second=1 last=1 memory=1 far=1\n",
-                                          "kernel csr-scalar second=1 last=1 memory=1\n",
-                                          "kernel csr-scalar second=-1 last=1 memory=1 far=1\n",
-                                          "kernel csr-scalar second=1 last=1000001 memory=1 far=1\n",
-                                          "kernel csr-scalar second=1 last=1 memory=1 far=1 x\n",
-                                          "kernel csr-scalar second=1.5 last=1 memory=1 far=1\n" };
+                                          "kernel  long second=1 last=1 memory=1 far=1\n",
+                                          "kernel csr-scalar long second=1 last=1 memory=1\n",
+                                          "kernel csr-scalar wide second=1 last=1 memory=1 far=1\n",
+                                          "kernel csr-scalar second=1 last=1 memory=1 far=1\n",
+                                          "kernel csr-scalar long second=-1 last=1 memory=1 far=1\n",
+                                          "kernel csr-scalar long second=1 last=1000001 memory=1 far=1\n",
+                                          "kernel csr-scalar long second=1 last=1 memory=1 far=1 x\n",
+                                          "kernel csr-scalar short second=1.5 last=1 memory=1 far=1\n" };
     said s = { 0 };
     spmvx_context *ctx = context(&s);
     char text[TEXT];
@@ -118,7 +121,9 @@ static void test_decides(void **state)
     char kernel[256];
     assert_string_equal(chosen(known, kernel), "csr-scalar");
     assert_string_not_equal(
-        chosen(HEAD MACHINE "kernel csr-scalar second=1000000 last=1000000 memory=1000000 far=1000000\n",
+        chosen(HEAD MACHINE
+               "kernel csr-scalar long second=1000000 last=1000000 memory=1000000 far=1000000\n"
+               "kernel csr-scalar short second=1000000 last=1000000 memory=1000000 far=1000000\n",
                kernel),
         "csr-scalar");
 }
