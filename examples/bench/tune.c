@@ -218,7 +218,7 @@ static void write_rates(const char *word, const findings *f, char text[TEXT_ROOM
 
 static int64_t scale_of(double ratio)
 {
-    return ratio > 0 ? thousandths(fmin(ratio, 1000.0)) : 0;
+    return ratio > 0 ? thousandths(fmin(ratio, 65.0)) : 0;
 }
 
 /* Measures the kernels in a context that knows the machine by `text`, and adds their lines to it. */

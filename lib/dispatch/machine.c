@@ -21,44 +21,44 @@
 
 typedef struct kernel_preset {
     const char *name; /* as spx_kernel_spec has it, without parameters; NULL ends a list */
-    float scale[SPX_ROW_KINDS][SPX_LEVELS];
+    uint16_t scale[SPX_ROW_KINDS][SPX_LEVELS];
 } kernel_preset;
 
 /* The geometric means of what `spmvx tune` found on one thread and on all, several times each. */
 static const kernel_preset zen5[] = {
-    { "csr-scalar", { { 0.90f, 0.63f, 0.62f, 1.40f }, { 0.66f, 1.18f, 1.28f, 1.66f } } },
-    { "csr-vector@c", { { 0.80f, 0.63f, 0.74f, 1.45f }, { 0.80f, 1.38f, 1.37f, 1.84f } } },
-    { "csr-vector@avx512", { { 0.98f, 0.95f, 0.88f, 1.05f }, { 0.47f, 0.58f, 0.62f, 0.73f } } },
-    { "csr-vector@avx2", { { 0.72f, 0.57f, 0.74f, 1.53f }, { 0.53f, 0.88f, 0.98f, 1.61f } } },
-    { "csr-nnz-split", { { 0.79f, 0.64f, 0.81f, 1.49f }, { 0.79f, 1.40f, 1.45f, 1.86f } } },
-    { "csr-merge-path", { { 0.78f, 0.63f, 0.77f, 1.49f }, { 0.77f, 1.16f, 1.52f, 1.82f } } },
-    { "csc-scalar", { { 0.48f, 0.59f, 0.38f, 0.90f }, { 0.25f, 0.34f, 0.38f, 0.91f } } },
-    { "ell", { { 1.06f, 1.88f, 1.53f, 1.73f }, { 0.93f, 1.57f, 1.75f, 1.73f } } },
-    { "sell@c", { { 0.65f, 0.61f, 0.58f, 1.33f }, { 0.92f, 1.15f, 1.31f, 1.41f } } },
-    { "sell@avx512", { { 0.89f, 0.83f, 0.71f, 1.12f }, { 0.85f, 1.00f, 1.13f, 1.31f } } },
-    { "sell@avx2", { { 0.66f, 0.58f, 0.70f, 1.46f }, { 0.79f, 1.08f, 1.28f, 1.40f } } },
-    { "hyb", { { 1.10f, 1.79f, 1.32f, 1.74f }, { 0.82f, 1.16f, 1.31f, 2.39f } } },
-    { "dia@c", { { 1.57f, 1.50f, 1.48f, 0.00f }, { 1.06f, 0.87f, 1.29f, 0.00f } } },
-    { "dia@avx2", { { 0.87f, 1.08f, 1.31f, 0.00f }, { 0.69f, 2.06f, 2.37f, 0.00f } } },
-    { "dia@avx512", { { 0.64f, 0.52f, 0.75f, 0.00f }, { 0.50f, 0.96f, 1.42f, 0.00f } } },
-    { "bsr@c", { { 1.34f, 1.16f, 1.01f, 1.72f }, { 0.79f, 0.79f, 0.94f, 1.76f } } },
-    { "bsr@avx512", { { 1.32f, 0.99f, 0.85f, 1.22f }, { 2.11f, 1.51f, 1.72f, 1.56f } } },
-    { "csr5", { { 0.78f, 0.81f, 0.65f, 1.50f }, { 1.52f, 1.29f, 1.25f, 2.42f } } },
-    { "tiled", { { 0.35f, 0.36f, 0.74f, 3.79f }, { 0.39f, 0.63f, 0.82f, 3.10f } } },
-    { "packed@c", { { 1.06f, 1.11f, 0.91f, 1.43f }, { 1.30f, 1.04f, 1.08f, 1.50f } } },
-    { "packed@avx512", { { 0.61f, 0.42f, 0.98f, 1.34f }, { 0.33f, 0.60f, 1.07f, 1.08f } } },
-    { "packed@avx2", { { 0.80f, 0.29f, 0.89f, 1.23f }, { 0.48f, 0.59f, 1.02f, 1.36f } } },
+    { "csr-scalar", { { 900, 630, 620, 1400 }, { 660, 1180, 1280, 1660 } } },
+    { "csr-vector@c", { { 800, 630, 740, 1450 }, { 800, 1380, 1370, 1840 } } },
+    { "csr-vector@avx512", { { 980, 950, 880, 1050 }, { 470, 580, 620, 730 } } },
+    { "csr-vector@avx2", { { 720, 570, 740, 1530 }, { 530, 880, 980, 1610 } } },
+    { "csr-nnz-split", { { 790, 640, 810, 1490 }, { 790, 1400, 1450, 1860 } } },
+    { "csr-merge-path", { { 780, 630, 770, 1490 }, { 770, 1160, 1520, 1820 } } },
+    { "csc-scalar", { { 480, 590, 380, 900 }, { 250, 340, 380, 910 } } },
+    { "ell", { { 1060, 1880, 1530, 1730 }, { 930, 1570, 1750, 1730 } } },
+    { "sell@c", { { 650, 610, 580, 1330 }, { 920, 1150, 1310, 1410 } } },
+    { "sell@avx512", { { 890, 830, 710, 1120 }, { 850, 1000, 1130, 1310 } } },
+    { "sell@avx2", { { 660, 580, 700, 1460 }, { 790, 1080, 1280, 1400 } } },
+    { "hyb", { { 1100, 1790, 1320, 1740 }, { 820, 1160, 1310, 2390 } } },
+    { "dia@c", { { 1570, 1500, 1480, 0 }, { 1060, 870, 1290, 0 } } },
+    { "dia@avx2", { { 870, 1080, 1310, 0 }, { 690, 2060, 2370, 0 } } },
+    { "dia@avx512", { { 640, 520, 750, 0 }, { 500, 960, 1420, 0 } } },
+    { "bsr@c", { { 1340, 1160, 1010, 1720 }, { 790, 790, 940, 1760 } } },
+    { "bsr@avx512", { { 1320, 990, 850, 1220 }, { 2110, 1510, 1720, 1560 } } },
+    { "csr5", { { 780, 810, 650, 1500 }, { 1520, 1290, 1250, 2420 } } },
+    { "tiled", { { 350, 360, 740, 3790 }, { 390, 630, 820, 3100 } } },
+    { "packed@c", { { 1060, 1110, 910, 1430 }, { 1300, 1040, 1080, 1500 } } },
+    { "packed@avx512", { { 610, 420, 980, 1340 }, { 330, 600, 1070, 1080 } } },
+    { "packed@avx2", { { 800, 290, 890, 1230 }, { 480, 590, 1020, 1360 } } },
     { NULL, { { 0 } } },
 };
 
 /* A processor that nobody here has measured: AVX-512's gathers are slower than loads on some by several
  * times, so that its kernels have to promise more than they would where they are known. */
 static const kernel_preset unknown[] = {
-    { "csr-vector@avx512", { { 1.3f, 1.3f, 1.3f, 1.1f }, { 1.3f, 1.3f, 1.3f, 1.1f } } },
-    { "sell@avx512", { { 1.3f, 1.3f, 1.3f, 1.1f }, { 1.3f, 1.3f, 1.3f, 1.1f } } },
-    { "packed@avx512", { { 1.2f, 1.2f, 1.2f, 1.1f }, { 1.2f, 1.2f, 1.2f, 1.1f } } },
-    { "dia@avx512", { { 1.1f, 1.1f, 1.1f, 1.1f }, { 1.1f, 1.1f, 1.1f, 1.1f } } },
-    { "bsr@avx512", { { 1.1f, 1.1f, 1.1f, 1.1f }, { 1.1f, 1.1f, 1.1f, 1.1f } } },
+    { "csr-vector@avx512", { { 1300, 1300, 1300, 1100 }, { 1300, 1300, 1300, 1100 } } },
+    { "sell@avx512", { { 1300, 1300, 1300, 1100 }, { 1300, 1300, 1300, 1100 } } },
+    { "packed@avx512", { { 1200, 1200, 1200, 1100 }, { 1200, 1200, 1200, 1100 } } },
+    { "dia@avx512", { { 1100, 1100, 1100, 1100 }, { 1100, 1100, 1100, 1100 } } },
+    { "bsr@avx512", { { 1100, 1100, 1100, 1100 }, { 1100, 1100, 1100, 1100 } } },
     { NULL, { { 0 } } },
 };
 
@@ -168,7 +168,7 @@ size_t spx_machine_write(const spmvx_context *ctx, char *out, size_t room)
         int64_t v[SPX_LEVELS];
         bool known = false;
         for (int l = 0; l < SPX_LEVELS; l++) {
-            v[l] = thousandths((double)m->kernel_scale[kernel][kind][l]);
+            v[l] = m->kernel_scale[kernel][kind][l];
             known |= v[l] > 0;
         }
         if (!known) continue;
@@ -201,26 +201,26 @@ static bool read_rates(const char *text, spx_machine *m)
     return true;
 }
 
-static bool read_scale(const char *text, float scale[SPX_LEVELS])
+static bool read_scale(const char *text, uint16_t scale[SPX_LEVELS])
 {
     int64_t v[SPX_LEVELS];
     char rest;
     if (sscanf(text, KERNEL(SCNd64) "%c", &v[0], &v[1], &v[2], &v[3], &rest) != SPX_LEVELS) return false;
     for (int i = 0; i < SPX_LEVELS; i++)
-        if (v[i] < 0 || v[i] > 1000000) return false;
-    for (int i = 0; i < SPX_LEVELS; i++) scale[i] = 1e-3f * (float)v[i];
+        if (v[i] < 0 || v[i] > UINT16_MAX) return false;
+    for (int i = 0; i < SPX_LEVELS; i++) scale[i] = (uint16_t)v[i];
     return true;
 }
 
 static spx_line read_kernel(const spmvx_context *ctx, const char *text, spx_machine *m, const char **wrong)
 {
-    float scale[SPX_LEVELS];
+    uint16_t scale[SPX_LEVELS];
     const size_t name = strcspn(text, " ");
     const char *kind_word = text + name + (text[name] == ' ');
     const size_t word = strcspn(kind_word, " ");
     int kind = 0;
     *wrong = "after 'kernel' come its name, 'long' or 'short', and second, last, memory and far as whole "
-             "numbers up to 1000000";
+             "numbers up to 65535";
     while (kind < SPX_ROW_KINDS && !begins(kind_word, word, row_kinds[kind])) kind++;
     if (!name || kind == SPX_ROW_KINDS || !read_scale(kind_word + word, scale)) return SPX_LINE_WRONG;
     const int32_t i = find_kernel(text, name);

@@ -154,8 +154,8 @@ static double scale_of(const spx_features *f, int32_t kernel)
     else if (bytes > m->second_cache * f->threads) level = SPX_IN_LAST;
     static const double few = 16.0; /* entries of a short row */
     const int kind = f->mean < few ? SPX_SHORT_ROWS : SPX_LONG_ROWS;
-    const double scale = (double)m->kernel_scale[kernel][kind][level];
-    return scale > 0.0 ? scale : 1.0;
+    const int thousandths = m->kernel_scale[kernel][kind][level];
+    return thousandths ? 1e-3 * thousandths : 1.0;
 }
 
 static spx_candidate candidate_of(const selection *s, int32_t kernel, const view *v)

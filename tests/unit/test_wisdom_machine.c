@@ -76,7 +76,7 @@ static void test_malformed(void **state)
                                           "kernel csr-scalar wide second=1 last=1 memory=1 far=1\n",
                                           "kernel csr-scalar second=1 last=1 memory=1 far=1\n",
                                           "kernel csr-scalar long second=-1 last=1 memory=1 far=1\n",
-                                          "kernel csr-scalar long second=1 last=1000001 memory=1 far=1\n",
+                                          "kernel csr-scalar long second=1 last=65536 memory=1 far=1\n",
                                           "kernel csr-scalar long second=1 last=1 memory=1 far=1 x\n",
                                           "kernel csr-scalar short second=1.5 last=1 memory=1 far=1\n" };
     said s = { 0 };
@@ -120,12 +120,11 @@ static void test_decides(void **state)
     (void)state;
     char kernel[256];
     assert_string_equal(chosen(known, kernel), "csr-scalar");
-    assert_string_not_equal(
-        chosen(HEAD MACHINE
-               "kernel csr-scalar long second=1000000 last=1000000 memory=1000000 far=1000000\n"
-               "kernel csr-scalar short second=1000000 last=1000000 memory=1000000 far=1000000\n",
-               kernel),
-        "csr-scalar");
+    assert_string_not_equal(chosen(HEAD MACHINE
+                                   "kernel csr-scalar long second=65535 last=65535 memory=65535 far=65535\n"
+                                   "kernel csr-scalar short second=65535 last=65535 memory=65535 far=65535\n",
+                                   kernel),
+                            "csr-scalar");
 }
 
 static void write_file(const char *path, const char *text)
