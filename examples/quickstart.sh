@@ -15,7 +15,7 @@ need_packages
 
 log=$here/build/quickstart.log
 mkdir -p "$here/build"
-{ [ -f "$here/build/build.ninja" ] || meson setup "$here/build" "$here" -Dtests=false; } >"$log" 2>&1 &&
+{ [ -f "$here/build/build.ninja" ] || meson setup "$here/build" "$here"; } >"$log" 2>&1 &&
     ninja -C "$here/build" >>"$log" 2>&1 || {
     cat "$log" >&2
     echo "The build failed; the lines above are from $log." >&2
