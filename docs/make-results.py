@@ -2,9 +2,13 @@
 """Makes a results page and its pictures from what `spmvx bench --json` wrote.
 
     python3 docs/make-results.py --title TITLE --about TEXT -o docs/results/NAME.md RESULT.json...
+    python3 docs/make-results.py --readme README.md -o docs/results/host.md RESULT.json...
+    python3 docs/make-results.py --check --readme README.md -o docs/results/host.md RESULT.json...
 
-Pictures are SVG beside the page, named after it: bars by matrix, performance profile, roofline, time against size, spread of
-row lengths. They follow the reader's preference for light or dark. Needs matplotlib (Debian: python3-matplotlib).
+The first makes the page, and pictures beside it that are named after it: bars by matrix, performance profile, roofline, time
+against size, spread of row lengths, as SVG that follows the reader's preference for light or dark. It needs matplotlib (Debian:
+python3-matplotlib). The second writes the figures of the README's first screen. The third changes nothing: its status is 1
+unless the page and the README say what the results do.
 """
 import argparse
 import json
@@ -12,12 +16,6 @@ import math
 import pathlib
 import re
 import sys
-
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-import matplotlib.ticker
 
 INK, FAINT = "#1f2328", "#8c959f"     # rewritten for dark readers by STYLE
 STYLE = ("<style>@media (prefers-color-scheme: dark) {{ [style*=\"fill: {ink}\"] {{ fill: #e6edf3 !important }} "
@@ -29,6 +27,11 @@ LIBRARIES = [("mkl", "MKL"), ("graphblas", "GraphBLAS"), ("eigen", "Eigen"), ("l
 
 
 def settle():
+    global matplotlib, plt
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    import matplotlib.ticker
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "spmvx", "font.size": 9, "text.color": INK, "axes.labelcolor": INK,
                          "xtick.color": INK, "ytick.color": INK, "axes.edgecolor": INK, "axes.facecolor": "none", "figure.facecolor": "none",
                          "savefig.facecolor": "none", "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False,
@@ -240,13 +243,13 @@ def summary(cases):
             what, geometric_mean([p[1][0] for p in pairs]), len(pairs), least[1][0], least[0], least[1][1], least[1][2])
 
     def plain(c):
-        return min((r for r in done(c) if r["kind"] == "kernel" and (r["name"].startswith("csr-vector") or r["name"] == "csr-merge-path")),
+        return min((r for r in done(c) if r["kind"] == "kernel" and (r["name"].startswith("csr-"))),
                    key=lambda r: r["time_s"], default=None)
 
     lines = [line("AUTO by timing against the best peer on each matrix", (["peer"], None), ["auto-timed"]),
              line("AUTO by its model against the best peer on each matrix", (["peer"], None), ["auto-model"]),
-             line("AUTO by timing against the better of `csr-vector` and `csr-merge-path`", ([], plain), ["auto-timed"]),
-             line("AUTO by its model against the better of `csr-vector` and `csr-merge-path`", ([], plain), ["auto-model"]),
+             line("AUTO by timing against the best CSR kernel", ([], plain), ["auto-timed"]),
+             line("AUTO by its model against the best CSR kernel", ([], plain), ["auto-model"]),
              line("AUTO by its model against AUTO by timing", (["auto-timed"], None), ["auto-model"])]
     close = [paired(fastest(c, ["auto-timed"]), fastest(c, ["auto-model"]))[0] >= 1 / 1.1 for c in cases
              if fastest(c, ["auto-timed"]) and fastest(c, ["auto-model"])]
@@ -272,40 +275,134 @@ def missing(cases):
         yield ""
 
 
+# Cores by the family that a processor names: what vendors call families of names ("AMD EPYC") spans many.
+CORES = {("AuthenticAMD", 23): "Zen, Zen+ or Zen 2", ("AuthenticAMD", 25): "Zen 3 or Zen 4", ("AuthenticAMD", 26): "Zen 5"}
+# Libraries that a reader will look for among the peers of the host.
+LOOKED_FOR = ["oneMKL", "AOCL-Sparse"]
+BEGIN, END = "<!-- figures: made by docs/make-results.py --readme from %s -->", "<!-- end of the figures -->"
+
+
+def processor(run):
+    """What the results say beside the name: those of 0.1.0 say nothing."""
+    p = run.get("processor")
+    if not p:
+        return ""
+    core = CORES.get((p["vendor"], p["family"]))
+    return ", %s family %d, model %d%s" % (p["vendor"], p["family"], p["model"], " (%s)" % core if core else "")
+
+
+def absent(run):
+    return [name for name in LOOKED_FOR if run["place"] == "host" and name not in run["peers"]]
+
+
+def machine(run):
+    """Where a run was made, and beside whom, in sentences."""
+    text = "%s%s; %d threads, spmvx %s; %s rounds, contenders in turns. Peers: %s." % (
+        run["device"], processor(run) if run["place"] == "host" else "", run["threads"], run["spmvx"], run["rounds"], ", ".join("%s %s" % p for p in run["peers"].items()) or "none")
+    return text + "".join(" %s was not among them." % name for name in absent(run))
+
+
+def kinds(cases):
+    """What is told apart on the page: type, state, beta; with the name of its pictures."""
+    for kind in sorted({(c["type"], c["state"], c["beta"]) for c in cases}, key=lambda k: (k[0] != "f64", k)):
+        yield kind, "%s-%s%s" % (kind[0], kind[1], "" if not kind[2] else "-beta%g" % kind[2]), [
+            c for c in cases if (c["type"], c["state"], c["beta"]) == kind]
+
+
+PICTURES = ((draw_bars, "bars", "GFLOP/s by matrix"), (draw_profile, "profile", "Performance profile"), (draw_roofline, "roofline", "Roofline"),
+            (draw_size, "size", "Time against size"))
+
+
+def body(runs, cases, stem, files):
+    """The page but for its title and how it was measured; the latter goes where None stands."""
+    bandwidths = [b for c in cases for b in c["read_bytes_s"]]
+    yield "<!-- made by docs/make-results.py from %s -->" % ", ".join(files)
+    yield ""
+    for text in dict.fromkeys(machine(r) for r in runs):
+        yield text
+        yield ""
+    yield "Memory was read at %.0f to %.0f GB/s, logged round by round." % (min(bandwidths) * 1e-9, max(bandwidths) * 1e-9)
+    yield ""
+    yield None
+    for kind, label, some in kinds(cases):
+        yield from ["## %s, %s, beta %g" % kind, ""] + summary(some) + [""] + list(table(some)) + [""] + list(missing(some))
+        for _, what, text in PICTURES:
+            yield from ["![%s, %s](%s-%s-%s.svg)" % (text, label, stem.name, label, what), ""]
+    yield from ["## The matrices", "", "![Row lengths](%s-rows.svg)" % stem.name, ""]
+
+
+def draw(cases, stem):
+    settle()
+    for _, label, some in kinds(cases):
+        for picture, what, _ in PICTURES:
+            picture(some, stem.with_name("%s-%s-%s.svg" % (stem.name, label, what)))
+    draw_rows(list({c["matrix"]: c for c in cases}.values()), stem.with_name(stem.name + "-rows.svg"))
+
+
+def in_words(names):
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def first_screen(runs, cases, page, files):
+    """The figures of the README: of the first kind on the page, the least beside the mean."""
+    run = runs[0]
+    kind, label, some = next(kinds(cases))
+    pairs = {}
+    for who in ("auto-timed", "auto-model"):
+        pairs[who] = [(paired(fastest(c, ["peer"]), fastest(c, [who]))[0], name(c)) for c in some if fastest(c, ["peer"]) and fastest(c, [who])]
+    timed, model = pairs["auto-timed"], pairs["auto-model"]
+    least = min(timed)
+    p = run.get("processor")
+    yield BEGIN % ", ".join(files)
+    yield ("On %d matrices, in %s, on %d threads of an %s%s, AUTO by timing was **%.2f times as fast** as the fastest of %s, in the geometric mean. "
+           "It was faster on %d of them, and %.2f times as fast on the worst (%s). AUTO by its model alone: %.2f in the mean, %.2f on the worst.%s "
+           "[All figures](%s), by `spmvx bench` ([how](docs/benchmarking.md)):") % (
+        len(timed), kind[0], run["threads"], run["device"], " (%s family %d)" % (p["vendor"], p["family"]) if p else "",
+        geometric_mean([r for r, _ in timed]), in_words(list(run["peers"])), sum(r > 1 for r, _ in timed), least[0], least[1],
+        geometric_mean([r for r, _ in model]), min(model)[0], "".join(" %s was not among the libraries." % n for n in absent(run)), page)
+    yield ""
+    yield "[![On which part of the matrices each library is within a factor of the fastest](%s-%s-profile.svg)](%s)" % (page.with_suffix(""), label, page)
+    yield END
+
+
+def with_figures(text, lines):
+    """The README with these lines where the old ones were."""
+    before, rest = text.split(BEGIN.split("%s")[0], 1)
+    return before + "\n".join(lines) + rest.split(END, 1)[1]
+
+
+def differences(page, readme, lines, figures):
+    """What the page and the README do not say as the results do."""
+    said = set(page.read_text().split("\n"))
+    yield from ("%s lacks: %s" % (page, line) for line in lines if line and line not in said)
+    if readme and with_figures(readme.read_text(), figures) != readme.read_text():
+        yield "%s has other figures than: %s" % (readme, " ".join(figures))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--title", required=True)
+    parser.add_argument("--title", help="of the page, which is made when there is one")
     parser.add_argument("--about", default="", help="how it was measured, a paragraph for the page")
+    parser.add_argument("--readme", type=pathlib.Path, help="the README to write figures into")
+    parser.add_argument("--check", action="store_true", help="write nothing")
     parser.add_argument("-o", dest="page", required=True, type=pathlib.Path)
     parser.add_argument("results", nargs="+", type=pathlib.Path)
     args = parser.parse_args()
-    settle()
     runs = [json.loads(p.read_text()) for p in args.results]
     cases = [c for r in runs for c in r["cases"]]
     if not cases:
         sys.exit("no cases in " + ", ".join(map(str, args.results)))
-    stem = args.page.with_suffix("")
-    out = ["# " + args.title, "", "<!-- made by docs/make-results.py from %s -->" % ", ".join(p.name for p in args.results), ""]
-    run = runs[0]
-    out += ["%s, %d threads, spmvx %s; %s rounds, contenders in turns. Peers: %s. Memory was read at %.0f to %.0f GB/s, logged round by round." % (
-        run["device"], run["threads"], run["spmvx"], run["rounds"], ", ".join("%s %s" % p for p in run["peers"].items()) or "none",
-        min(b for c in cases for b in c["read_bytes_s"]) * 1e-9, max(b for c in cases for b in c["read_bytes_s"]) * 1e-9), ""]
-    if args.about:
-        out += [args.about, ""]
-    for kind in sorted({(c["type"], c["state"], c["beta"]) for c in cases}, key=lambda k: (k[0] != "f64", k)):
-        some = [c for c in cases if (c["type"], c["state"], c["beta"]) == kind]
-        label = "%s-%s%s" % (kind[0], kind[1], "" if not kind[2] else "-beta%g" % kind[2])
-        out += ["## %s, %s, beta %g" % kind, ""] + summary(some) + [""] + list(table(some)) + [""] + list(missing(some))
-        for draw, what, text in ((draw_bars, "bars", "GFLOP/s by matrix"), (draw_profile, "profile", "Performance profile"),
-                                 (draw_roofline, "roofline", "Roofline"), (draw_size, "size", "Time against size")):
-            path = stem.with_name("%s-%s-%s.svg" % (stem.name, label, what))
-            draw(some, path)
-            out += ["![%s, %s](%s)" % (text, label, path.name), ""]
-    unique = list({c["matrix"]: c for c in cases}.values())
-    path = stem.with_name(stem.name + "-rows.svg")
-    draw_rows(unique, path)
-    out += ["## The matrices", "", "![Row lengths](%s)" % path.name, ""]
-    args.page.write_text("\n".join(out))
+    stem, files = args.page.with_suffix(""), [p.name for p in args.results]
+    lines = list(body(runs, cases, stem, files))
+    figures = list(first_screen(runs, cases, pathlib.PurePath("docs", "results", args.page.name), files)) if args.readme else []
+    if args.check:
+        sys.exit("\n".join(differences(args.page, args.readme, lines, figures)) or 0)
+    if args.title:
+        about = [args.about, ""] if args.about else []
+        draw(cases, stem)
+        args.page.write_text("\n".join(["# " + args.title, ""] + [x for line in lines for x in (about if line is None else [line])]))
+    if args.readme:
+        args.readme.write_text(with_figures(args.readme.read_text(), figures))
 
 
 if __name__ == "__main__":

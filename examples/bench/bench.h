@@ -108,6 +108,15 @@ typedef struct bench {
     int results;        /* in all states */
 } bench;
 
+/* ---- the machine ---- */
+
+/* Bytes that are certainly more than the last cache holds. */
+size_t enough_to_flush(void);
+/* Do threads wait for time slices? Told by what several take for what one does. */
+bool is_busy(double all_s, double one_s);
+/* Says so on stderr, with the remedy. */
+void warn_if_busy(const settings *);
+
 /* ---- inputs ---- */
 
 typedef struct inputs {

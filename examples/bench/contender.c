@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "bench.h"
+#include "tune.h"
 
 /* ---- peers' modules ---- */
 
@@ -146,7 +147,7 @@ static contender *add(bench *b, contender_kind kind, const char *name)
 }
 
 /* A record that has variants is the portable one: forced as name@c. */
-static bool has_variant(const char *name)
+bool has_variants(const char *name)
 {
     const size_t n = strlen(name);
     for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
@@ -181,7 +182,7 @@ static void add_all(bench *b)
             continue;
         if (!(k.flags & SPMVX_KERNEL_AVAILABLE) || !(k.types & 1u << b->type)) continue;
         char name[NAME];
-        snprintf(name, sizeof name, "%s%s", k.name, !b->set->on_device && has_variant(k.name) ? "@c" : "");
+        snprintf(name, sizeof name, "%s%s", k.name, !b->set->on_device && has_variants(k.name) ? "@c" : "");
         add(b, KERNEL, name);
     }
     add_named(b, "auto");

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 
@@ -98,6 +99,51 @@ double read_memory(const settings *set)
     return (double)set->flush_bytes / seconds;
 }
 
+size_t enough_to_flush(void)
+{
+    static const size_t usual = (size_t)256 << 20, most = (size_t)4 << 30;
+    long last = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    last = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    const size_t wanted = last > 0 ? (size_t)last / 2 * 3 : 0;
+    if (wanted > most) return most;
+    return wanted > usual ? wanted : usual;
+}
+
+/* ---- other processes ---- */
+
+bool is_busy(double all_s, double one_s)
+{
+    static const double slice = 2e-3, ratio = 1.5;
+    return all_s > slice && all_s > ratio * one_s;
+}
+
+/* Median seconds of reading a few megabytes, which take a fraction of a millisecond. */
+static double brief_read(const settings *set, int threads)
+{
+    enum { SAMPLES = 15, BYTES = 4 << 20 };
+    settings brief = *set;
+    double took[SAMPLES];
+    brief.threads = threads;
+    brief.flush_bytes = set->flush_bytes < BYTES ? set->flush_bytes : BYTES;
+    for (int i = 0; i < SAMPLES; i++) took[i] = (double)brief.flush_bytes / read_memory(&brief);
+    sort_doubles(took, SAMPLES);
+    return took[SAMPLES / 2];
+}
+
+void warn_if_busy(const settings *set)
+{
+    if (set->threads == 1) return;
+    const double all = brief_read(set, set->threads), one = brief_read(set, 1);
+    if (is_busy(all, one))
+        fprintf(stderr,
+                "spmvx: %d threads take %.3g ms for what one does in %.3g: other processes keep the "
+                "processors busy, and the times tell of them; wait, take fewer threads (--threads), or set "
+                "OMP_WAIT_POLICY=passive\n",
+                set->threads, 1e3 * all, 1e3 * one);
+}
+
 /* ---- other vectors each time ---- */
 
 static void *copy_of(bench *b, const void *host, size_t bytes)
@@ -149,13 +195,13 @@ static bool make_rotation(bench *b)
  * matrices learns the rows' lengths by heart within a few passes. */
 static bool settle(bench *b, contender *c)
 {
-    enum { PASSES = 3 };
-    static const double brief = 2e-3; /* seconds */
+    enum { PASSES = 2 };
     double seconds;
-    /* L2 holds other data for every contender alike */
-    if (b->set->on_device && b->state != COLD) read_memory(b->set);
-    return b->state == COLD ||
-           multiply_often(b, c, b->set->on_device || c->first > brief ? 1 : PASSES, &seconds);
+    if (b->state == COLD) return true;
+    /* The caches hold other data for every contender alike: kernels of CSR share one set of arrays, which
+     * would stay in a large cache from one to the next. */
+    read_memory(b->set);
+    return multiply_often(b, c, b->set->on_device ? 1 : PASSES, &seconds);
 }
 
 /* One sample: seconds of a multiplication; negative when it failed. */

@@ -1,7 +1,8 @@
 /* spmvx tune: what AUTO's model has to know of this machine, measured: how fast memory and the last cache
  * are read, how large the caches are, and how fast it computes and gathers against the machine on which
  * the kernels' rates were found. The last two from csr-vector, in plain C, on a matrix in the second cache
- * and on one whose x lies beyond it. */
+ * and on one whose x lies beyond it. Then, on the host, by how much the model errs for each kernel
+ * (tune_kernels.c). */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,6 +12,7 @@
 
 #include "bench.h"
 #include "generate/generate.h"
+#include "tune.h"
 
 typedef struct findings {
     double memory, more, cache; /* as spx_machine has them, in GB/s and parts */
@@ -95,6 +97,9 @@ static bool find_out(int threads, findings *f)
     /* The same two, on the machine of the rates. */
     static const double entry_there = 0.345, gather_there = 2.6;
     double entry, gather;
+    settings brief = { .threads = threads, .flush_bytes = 4 << 20, .flush = flush_buffer(4 << 20) };
+    warn_if_busy(&brief);
+    free(brief.flush);
 #ifdef _SC_LEVEL1_DCACHE_SIZE
     f->near = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32000);
     f->mid = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 1000000);
@@ -200,16 +205,53 @@ static int64_t thousandths(double v)
     return v < 0.001 ? 1 : (int64_t)(1e3 * v + 0.5);
 }
 
-static int write_line(const char *word, const findings *f, const char *output)
+enum { TEXT_ROOM = 512 + MOST_TUNED * 128 };
+
+static void write_rates(const char *word, const findings *f, char text[TEXT_ROOM])
+{
+    snprintf(text, TEXT_ROOM,
+             "spmvx-wisdom 1\n%s memory=%" PRId64 " more=%" PRId64 " cache=%" PRId64 " near=%" PRId64
+             " mid=%" PRId64 " cached=%" PRId64 " compute=%" PRId64 " far=%" PRId64 "\n",
+             word, thousandths(f->memory), (int64_t)(1e3 * f->more), thousandths(f->cache), f->near, f->mid,
+             f->cached, thousandths(f->compute), thousandths(f->far));
+}
+
+/* Measured over expected, in thousandths; 0 where nothing is known. */
+static int64_t scale_of(const kernel_finding *k, int level)
+{
+    return k->times[level] ? thousandths(exp(k->log_ratio[level] / k->times[level])) : 0;
+}
+
+/* Measures the kernels in a context that knows the machine by `text`, and adds their lines to it. */
+static bool find_out_kernels(int threads, const findings *f, char text[TEXT_ROOM])
+{
+    static const double most = 4e8;
+    const double second = (double)f->mid * threads, last = (double)f->cached;
+    const double bytes[LEVELS] = { 0.6 * second,
+                                   fmin(sqrt(second * fmax(last, second)), 0.6 * fmax(last, second)),
+                                   fmin(most, fmax(2.5 * last, 4.0 * second)), 8.0 * (double)f->mid };
+    kernel_finding found[MOST_TUNED];
+    spmvx_context *ctx = open_context(threads);
+    const bool ok =
+        ctx && (spmvx_wisdom_import(ctx, text, strlen(text)) == SPMVX_OK || (fail(ctx, "wisdom"), false));
+    const int count = ok ? list_kernels(found) : 0;
+    const bool measured = ok && measure_kernels(ctx, bytes, found, count);
+    for (int i = 0; measured && i < count; i++) {
+        const kernel_finding *k = &found[i];
+        const size_t at = strlen(text);
+        if (!k->times[0] && !k->times[1] && !k->times[2] && !k->times[FAR]) continue;
+        snprintf(text + at, TEXT_ROOM - at,
+                 "kernel %s second=%" PRId64 " last=%" PRId64 " memory=%" PRId64 " far=%" PRId64 "\n",
+                 k->name, scale_of(k, 0), scale_of(k, 1), scale_of(k, 2), scale_of(k, FAR));
+    }
+    spmvx_context_destroy(ctx);
+    return measured;
+}
+
+static int write_text(const char *text, const char *output)
 {
     FILE *out = output ? fopen(output, "w") : stdout;
-    const bool written =
-        out &&
-        fprintf(out,
-                "spmvx-wisdom 1\n%s memory=%" PRId64 " more=%" PRId64 " cache=%" PRId64 " near=%" PRId64
-                " mid=%" PRId64 " cached=%" PRId64 " compute=%" PRId64 " far=%" PRId64 "\n",
-                word, thousandths(f->memory), (int64_t)(1e3 * f->more), thousandths(f->cache), f->near,
-                f->mid, f->cached, thousandths(f->compute), thousandths(f->far)) > 0;
+    const bool written = out && fputs(text, out) >= 0;
     const bool closed = !output || (out && fclose(out) == 0);
     if (written && closed) return EXIT_SUCCESS;
     fprintf(stderr, "spmvx: %s: %s\n", output ? output : "stdout", strerror(errno));
@@ -238,8 +280,11 @@ static int run(int argc, char **argv)
     findings f = { 0 };
     if (ctx && spmvx_context_get_info(ctx, &i) == SPMVX_OK) {
         const bool on_device = i.place == SPMVX_CUDA;
-        if (on_device ? find_out_device(host, ctx, (int32_t)device, &f) : find_out(i.threads, &f))
-            result = write_line(on_device ? "device" : "machine", &f, output);
+        char text[TEXT_ROOM];
+        bool ok = on_device ? find_out_device(host, ctx, (int32_t)device, &f) : find_out(i.threads, &f);
+        if (ok) write_rates(on_device ? "device" : "machine", &f, text);
+        if (ok && !on_device) ok = find_out_kernels(i.threads, &f, text);
+        if (ok) result = write_text(text, output);
         if (output && result == EXIT_SUCCESS)
             note(on_device ? "%s, %d threads of its host: memory %.1f GB/s (%.0f%% more by others); L2 %.1f "
                              "GB/s; gathers near by take %.2f, far ones %.2f times what they do on the "
@@ -255,6 +300,8 @@ static int run(int argc, char **argv)
 }
 
 const command command_tune = { "tune", "[options]", "Measure what AUTO's model has to know of this machine",
-                               "Takes some seconds. The result is wisdom: a program gives it to "
-                               "spmvx_wisdom_import, and info and bench take it by --wisdom.",
+                               "Takes up to a minute. The result is wisdom: a program gives it to "
+                               "spmvx_wisdom_import, info and bench\n"
+                               "take it by --wisdom, and every program whose environment has its name in "
+                               "SPMVX_WISDOM.",
                                run };

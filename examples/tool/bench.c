@@ -191,7 +191,7 @@ static int check(const wishes *w, settings *set, report *out)
     if (w->rounds < 1 || w->rounds > 10000)
         return usage_error(c, "--repeat is %" PRId64 ", not 1 to 10000", w->rounds);
     if (w->warmup > 10000) return usage_error(c, "--warmup is %" PRId64 ", above 10000", w->warmup);
-    if (w->flush < 1 || w->flush > 65536)
+    if (!w->flush || w->flush > 65536)
         return usage_error(c, "--flush is %" PRId64 ", not 1 to 65536", w->flush);
     if (!parse_number(w->beta, &set->beta)) return usage_error(c, "--beta is '%s', not a number", w->beta);
     if (!parse_number(w->min_time, &milliseconds) || milliseconds < 0 || milliseconds > 1e5)
@@ -274,7 +274,7 @@ static int run(int argc, char **argv)
                  .min_time = "0.2",
                  .rounds = 15,
                  .warmup = 3,
-                 .flush = 256 };
+                 .flush = -1 };
     settings set = { 0 };
     report out = { .out = stdout };
     const option options[] = {
@@ -296,7 +296,8 @@ static int run(int argc, char **argv)
         { "--max-bytes", 0, COUNT, &w.max_bytes, "N",
           "bytes that a contender may hold (0: 16 times CSR's and 64 MiB)" },
         { "--flush", 0, COUNT, &w.flush, "MB",
-          "megabytes read to empty the caches and to tell the bandwidth (default 256)" },
+          "megabytes read to empty the caches and to tell the bandwidth (default: 256, or more where the "
+          "last cache is large)" },
         { "--threads", 0, COUNT, &w.threads, "N", "threads to use (0: OpenMP's default)" },
         { "--json", 0, FLAG, &w.json, NULL, "results as JSON" },
         { "--csv", 0, FLAG, &w.csv, NULL, "results as comma-separated values" },
@@ -312,7 +313,7 @@ static int run(int argc, char **argv)
     if (status >= 0) return status;
     spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
     spmvx_context *host = open_context(w.threads), *ctx = NULL;
-    set.flush_bytes = (size_t)w.flush << 20;
+    set.flush_bytes = w.flush < 0 ? enough_to_flush() : (size_t)w.flush << 20;
     const bool ready = host && open_place(&w, &set, host, &ctx) && import_wisdom(ctx, w.wisdom) &&
                        load_peers(w.peers, set.on_device);
     if (!ready) {
@@ -322,6 +323,7 @@ static int run(int argc, char **argv)
     spmvx_context_get_info(ctx, &i);
     set.threads = i.threads;
     if (!set.on_device) set.flush = flush_buffer(set.flush_bytes);
+    if (!set.on_device) warn_if_busy(&set);
     out.to_file = w.output != NULL;
     if (w.output && !(out.out = fopen(w.output, "w"))) {
         fprintf(stderr, "spmvx: %s: %s\n", w.output, strerror(errno));

@@ -28,8 +28,12 @@
  *            host every call is complete when it returns.
  *   Types    Indices are base 0. Row and column counts are below 2^31; the number of entries is not limited
  *            to that. Values, x and y are all of one type, SPMVX_F32 or SPMVX_F64.
- *   Bits     The same call on the same machine with the same kernel gives the same bits, for any number of
- *            threads, unless the caller allowed otherwise by SPMVX_ALLOW_NONDETERMINISTIC.
+ *   Bits     A kernel with the same parameters gives the same bits for the same input on the same machine,
+ *            in every run and for any number of threads, unless the caller allowed otherwise by
+ *            SPMVX_ALLOW_NONDETERMINISTIC. Which kernel is taken: a conversion with effort 1 or 2 times, and
+ *            may take another kernel in the next run, whose results have other bits. With effort 0 the
+ *            kernel depends on the machine, the matrix, the options, and the context's number of threads and
+ *            wisdom alone. See docs/determinism.md.
  *   Threads  Calls with different contexts may run at the same time, also on the same matrix. Two calls with
  *            the same context may not. A matrix must not be destroyed, nor its values updated, while another
  *            thread uses it. A child of fork() may go on with contexts of the host, on one thread where
@@ -249,12 +253,12 @@ void spmvx_buffer_free(spmvx_context *, void *);
  *       inside the matrix is an entry
  * BSR   ptr[ceil(nrows/block_rows)+1] col[blocks] val[blocks*block_rows*block_cols], blocks in block_order;
  *       every slot inside the matrix is an entry
- * Base 0. Columns may be unsorted and repeat; repeats stay entries of their own, but for DIA, BSR and sparse
- * products, which add them up in input order. nnz counts entries, padding aside. Row counts and column counts
- * are below 2^31, nnz is not. A NULL array of no elements is fine. CSR5, HYB, TILED and PACKED are made by
- * conversion only. The library finds out where arrays live; a view says it in place and device. A view of a
- * DIA or BSR with empty slots is UNSUPPORTED. Fields that a format does not use are ignored on input and 0 in
- * a view. reserved must be 0. */
+ * Base 0; where refused arrays look like base 1, the message says so. Columns may be unsorted and repeat;
+ * repeats stay entries of their own, but for DIA, BSR and sparse products, which add them up in input order.
+ * nnz counts entries, padding aside. Row counts and column counts are below 2^31, nnz is not. A NULL array of
+ * no elements is fine. CSR5, HYB, TILED and PACKED are made by conversion only. The library finds out where
+ * arrays live; a view says it in place and device. A view of a DIA or BSR with empty slots is UNSUPPORTED.
+ * Fields that a format does not use are ignored on input and 0 in a view. reserved must be 0. */
 typedef struct spmvx_arrays {
     size_t size;
     spmvx_format format;
@@ -383,7 +387,9 @@ typedef struct spmvx_convert_options {
     /* AUTO lets the library choose format and kernel; with a kernel forced, AUTO means that kernel's
      * format. */
     spmvx_format format;
-    int32_t effort; /* 0: by the model alone; 1: the best few are built and timed; 2: all are */
+    /* 0: by wisdom, else by the model; nothing is timed. 1: by wisdom, else the best few are built and timed.
+     * 2: all are built and timed. What is timed may differ from run to run, and with it the results' bits. */
+    int32_t effort;
     /* Forces one, with parameters where it has them: "csr-merge-path:chunk=8192"; NULL: chosen. A bare name
      * takes its best variant for this machine, "name@avx2" that variant, "name@c" the portable one. Forced by
      * name, a kernel takes every valid matrix of its types. See spmvx_kernel_get_info and `spmvx kernels`. */
@@ -441,6 +447,7 @@ spmvx_status spmvx_matrix_update_values(spmvx_context *, spmvx_matrix *, const v
  * and the caller may free them. */
 #define SPMVX_IS_BORROWED 0x1000u
 #define SPMVX_IS_UPDATABLE 0x2000u
+/* All kernels that it has, for op T and several columns, too, are SPMVX_KERNEL_DETERMINISTIC. */
 #define SPMVX_IS_DETERMINISTIC 0x4000u
 
 /* What a matrix is. */
@@ -463,10 +470,14 @@ typedef struct spmvx_matrix_info {
     /* with its parameters, as spmvx_convert_options.kernel takes it; lives as long as A */
     const char *kernel;
     const char *reason; /* in words, what decided for format and kernel; lives as long as the matrix */
+    /* Seconds of a multiplication by op N and all columns that it was converted for, as the choice took them:
+     * timed, or else by the model, which knows machines that were measured. 0 where there was no choice. */
+    double expected_s;
 } spmvx_matrix_info;
-#define SPMVX_MATRIX_INFO_INIT                                                                              \
-    {                                                                                                       \
-        sizeof(spmvx_matrix_info), SPMVX_AUTO, SPMVX_HOST, SPMVX_F64, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL \
+#define SPMVX_MATRIX_INFO_INIT                                                                               \
+    {                                                                                                        \
+        sizeof(spmvx_matrix_info), SPMVX_AUTO, SPMVX_HOST, SPMVX_F64, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, \
+            0.0                                                                                              \
     }
 /* Thread-safe. Errors: ARGUMENT. */
 spmvx_status spmvx_matrix_get_info(const spmvx_matrix *, spmvx_matrix_info *);
@@ -560,6 +571,7 @@ void spmspm_plan_destroy(spmspm_plan *);
 
 /* ---- every kernel the library holds, so that tests, benchmarks and documents walk all of them ---- */
 
+/* The same bits in every run, for any number of threads; all kernels of this version are. */
 #define SPMVX_KERNEL_DETERMINISTIC 0x10000u
 #define SPMVX_KERNEL_AVAILABLE 0x20000u /* this machine can run it */
 
@@ -594,10 +606,11 @@ spmvx_status spmvx_kernel_get_info(int32_t i, spmvx_kernel_info *);
  * asks for the length.
  * Errors: ARGUMENT; LIMIT (too little room: the message has the length; nothing is written). */
 spmvx_status spmvx_wisdom_export(const spmvx_context *, char *buf, size_t *len);
-/* Adds such text to what the context knows; a later conversion of a matrix with the same features takes
- * the choice without timing, or passes over it where this library or matrix does not allow it (said in
- * the debug log). All of the text is taken or nothing. len with or without the final NUL. Errors:
- * ARGUMENT; FILE (line and reason); MEMORY. */
+/* Adds such text to what the context knows; a later conversion with effort 0 or 1 of a matrix with the same
+ * features takes the choice without timing, or passes over it where this library or matrix does not allow it
+ * (said in the debug log). So processes with the same wisdom, effort 0 and number of threads take the same
+ * kernels. All of the text is taken or nothing. len with or without the final NUL. Errors: ARGUMENT; FILE
+ * (line and reason); MEMORY. */
 spmvx_status spmvx_wisdom_import(spmvx_context *, const char *buf, size_t len);
 
 #ifdef __GNUC__

@@ -2,6 +2,7 @@
 #include "core/context.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "api/args.h"
 #include "core/threads.h"
@@ -60,7 +61,13 @@ spmvx_status spmvx_context_create(const spmvx_context_options *options, spmvx_co
     if (!o.alloc != !o.release)
         return spx_fail(NULL, SPMVX_ERR_ARGUMENT, "options.%s is NULL, and options.%s is not: both or none",
                         o.alloc ? "release" : "alloc", o.alloc ? "alloc" : "release");
-    return spx_context_new(&o, out);
+    spmvx_context *ctx;
+    SPX_TRY(spx_context_new(&o, &ctx));
+    spx_machine_preset_for_cpu(ctx);
+    const char *wisdom = getenv("SPMVX_WISDOM");
+    if (wisdom && *wisdom) spx_wisdom_read_file(ctx, wisdom);
+    *out = ctx;
+    return SPMVX_OK;
 }
 
 spmvx_status spmvx_context_set_stream(spmvx_context *ctx, void *stream)

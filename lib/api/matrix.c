@@ -132,7 +132,8 @@ spmvx_status spmvx_matrix_get_info(const spmvx_matrix *m, spmvx_matrix_info *inf
                             .stored = n->A.stored,
                             .bytes_streamed = spx_sparse_bytes(&n->A, true) - idle_bytes(&n->A),
                             .kernel = m->kernel,
-                            .reason = m->reason };
+                            .reason = m->reason,
+                            .expected_s = 1e-9 * n->expected_ns };
     i.bytes_held = sizeof *m + spx_matrix_bytes(m);
     if (m->borrowed) i.flags |= SPMVX_IS_BORROWED;
     if (m->updatable) i.flags |= SPMVX_IS_UPDATABLE;

@@ -12,6 +12,10 @@ typedef struct spx_block {
 
 struct spx_wisdom; /* dispatch/wisdom.h */
 
+/* Kernels of the registry at most; and where a matrix may lie: in the second cache, the last, in memory, or
+ * anywhere with columns of a row that reach beyond the second cache. */
+enum { SPX_KERNELS = 128, SPX_IN_SECOND = 0, SPX_IN_LAST, SPX_IN_MEMORY, SPX_FAR, SPX_LEVELS };
+
 /* What the model of a multiplication's time knows of the machine that it runs on, a processor or a device.
  * Wisdom may replace what `spmvx tune` measures, which is the first eight. */
 typedef struct spx_machine {
@@ -32,6 +36,9 @@ typedef struct spx_machine {
     double gather_second; /* from L2, */
     double gather_memory; /* and from memory */
     double transfer_ns;   /* a byte that is built on the host and brought to the device */
+    /* Of the host alone: measured over predicted time of each kernel, by its place in the registry and by
+     * where the matrix lies; 0: not known. */
+    float kernel_scale[SPX_KERNELS][SPX_LEVELS];
 } spx_machine;
 extern const spx_machine spx_machine_preset;
 

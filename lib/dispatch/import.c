@@ -34,18 +34,29 @@ static spmvx_status locate(const spmvx_context *ctx, caller_array *g)
                     g->name, g->device, ctx->device);
 }
 
-/* The last of so many row pointers, wherever they lie. */
-static spmvx_status last_pointer(const spmvx_context *ctx, const caller_array *ptr, spmvx_type type,
-                                 int64_t *out)
+/* One of the row pointers, wherever they lie. */
+static spmvx_status pointer_at(const spmvx_context *ctx, const caller_array *ptr, spmvx_type type, int64_t i,
+                               int64_t *out)
 {
     int64_t wide = 0;
     int32_t narrow = 0;
-    const char *at = (const char *)*ptr->p + (size_t)(ptr->count - 1) * ptr->each;
+    const char *at = (const char *)*ptr->p + (size_t)i * ptr->each;
     void *to = type == SPMVX_I64 ? (void *)&wide : (void *)&narrow;
     if (ptr->place == SPMVX_HOST) memcpy(to, at, ptr->each);
     else SPX_TRY(spx_backend_cuda.fetch(ctx, ptr->device, to, at, ptr->each));
     *out = type == SPMVX_I64 ? wide : narrow;
     return SPMVX_OK;
+}
+
+/* Row pointers that begin at 1 end at one more than there is: the lengths that they tell do not fit. */
+static spmvx_status hint_base(const spmvx_context *ctx, const caller_array *ptr, spmvx_type type,
+                              spmvx_status status)
+{
+    int64_t begin = 0;
+    spx_error_state before;
+    spx_error_save(ctx, &before);
+    if (pointer_at(ctx, ptr, type, 0, &begin) != SPMVX_OK) spx_error_restore(ctx, &before);
+    return begin == 1 ? spx_import_hint_base(ctx, status) : status;
 }
 
 /* How long the arrays are, by their format, and where they lie; and none of them is missing. */
@@ -57,9 +68,10 @@ static spmvx_status measure(const spmvx_context *ctx, const spx_format *f, const
         SPX_TRY(f->pointers(ctx, a, &g[PTR].count));
         if (!a->ptr) return spx_fail_null(ctx, "arrays.ptr");
         SPX_TRY(locate(ctx, &g[PTR]));
-        SPX_TRY(last_pointer(ctx, &g[PTR], a->ptr_type, &end));
+        SPX_TRY(pointer_at(ctx, &g[PTR], a->ptr_type, g[PTR].count - 1, &end));
     }
-    SPX_TRY(f->measure(ctx, a, end, n));
+    const spmvx_status s = f->measure(ctx, a, end, n);
+    if (s != SPMVX_OK) return f->pointers ? hint_base(ctx, &g[PTR], a->ptr_type, s) : s;
     const int64_t counts[ARRAYS] = { n->ptr, n->row, n->col, n->val };
     for (int i = 0; i < ARRAYS; i++) {
         g[i].count = counts[i];

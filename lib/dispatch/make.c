@@ -7,7 +7,7 @@
 
 #include "dispatch/features.h"
 #include "dispatch/source.h"
-#include "dispatch/tune.h"
+#include "dispatch/contest.h"
 
 /* What an operator may take, if it shares with op N all that it could. */
 static size_t bytes_left(const spx_conversion *c, spmvx_format format)
@@ -58,9 +58,8 @@ static spmvx_status check_layout(const spx_conversion *c, const spx_sparse *A)
                     c->ctx->backend->name, spx_format_name(A->format));
 }
 
-/* Builds the candidate's format and prepares its kernels. */
-static spmvx_status build(const spx_conversion *c, spx_source *source, const spx_candidate *candidate,
-                          spx_operator *out)
+spmvx_status spx_build_candidate(const spx_conversion *c, spx_source *source, const spx_candidate *candidate,
+                                 spx_operator *out)
 {
     const spx_build how = { candidate->choice.layout, bytes_left(c, candidate->choice.kernel->format),
                             c->max_bytes };
@@ -77,13 +76,12 @@ static spmvx_status build(const spx_conversion *c, spx_source *source, const spx
     return s;
 }
 
-/* Failures after which the next candidate is tried. */
-static bool may_go_on(spmvx_status s)
+bool spx_may_go_on(spmvx_status s)
 {
     return s == SPMVX_ERR_LIMIT || s == SPMVX_ERR_MEMORY || s == SPMVX_ERR_UNSUPPORTED;
 }
 
-static void log_dropped(const spx_conversion *c, const spx_candidate *candidate)
+void spx_log_dropped(const spx_conversion *c, const spx_candidate *candidate)
 {
     char spec[SPX_SPEC];
     spx_kernel_spec(&candidate->choice, spec);
@@ -99,9 +97,9 @@ static spmvx_status build_by_model(const spx_conversion *c, spx_source *source,
     spx_error_state first_error;
     for (*chosen = 0; *chosen < count; ++*chosen) {
         const spx_candidate *candidate = &candidates[*chosen];
-        const spmvx_status s = build(c, source, candidate, out);
-        if (!may_go_on(s)) return s;
-        log_dropped(c, candidate);
+        const spmvx_status s = spx_build_candidate(c, source, candidate, out);
+        if (!spx_may_go_on(s)) return s;
+        spx_log_dropped(c, candidate);
         if (failed == SPMVX_OK || candidate->choice.kernel->format == SPMVX_CSR) {
             spx_error_save(c->ctx, &first_error);
             failed = s;
@@ -109,93 +107,6 @@ static spmvx_status build_by_model(const spx_conversion *c, spx_source *source,
     }
     spx_error_restore(c->ctx, &first_error);
     return failed;
-}
-
-/* With a kernel for several columns both ways are timed, and the faster one stays. */
-static spmvx_status time_operator(const spx_conversion *c, spx_operator *op, const spx_timing *timing,
-                                  double *ns)
-{
-    SPX_TRY(spx_operator_time(c->ctx, op, timing, ns));
-    if (!op->multi.kernel) return SPMVX_OK;
-    spx_operator one = *op;
-    one.multi.kernel = NULL;
-    double by_column;
-    SPX_TRY(spx_operator_time(c->ctx, &one, timing, &by_column));
-    if (by_column >= *ns) return SPMVX_OK;
-    *ns = by_column;
-    spx_partition_drop(&op->multi_part);
-    op->multi = (spx_choice){ 0 };
-    return SPMVX_OK;
-}
-
-/* Builds and times the candidates one after the other, and keeps the best. */
-static spmvx_status build_by_timing(const spx_conversion *c, spx_source *source,
-                                    const spx_candidate *candidates, int count, const spx_timing *timing,
-                                    spx_candidate *best, int *timed, spx_operator *out)
-{
-    spmvx_status s = SPMVX_ERR_INTERNAL;
-    *timed = 0;
-    for (int i = 0; i < count; i++) {
-        spx_operator now = { 0 };
-        spx_candidate measured = candidates[i];
-        const double begin = spx_now();
-        s = build(c, source, &candidates[i], &now);
-        measured.setup_ns = spx_now() - begin;
-        if (s == SPMVX_OK) s = time_operator(c, &now, timing, &measured.mul_ns);
-        if (s != SPMVX_OK) {
-            spx_operator_drop(&now);
-            if (!may_go_on(s)) break;
-            log_dropped(c, &candidates[i]);
-            continue;
-        }
-        ++*timed;
-        const int64_t muls = c->request.expected_muls;
-        if (!out->choice.kernel || spx_score(&measured, muls) < spx_score(best, muls)) {
-            spx_operator_drop(out);
-            *out = now;
-            *best = measured;
-        } else spx_operator_drop(&now);
-    }
-    if (may_go_on(s) && out->choice.kernel) s = SPMVX_OK;
-    if (s != SPMVX_OK) spx_operator_drop(out);
-    return s;
-}
-
-/* ---- which candidates are worth timing ---- */
-
-static void to_front(spx_candidate *c, int *few, int i)
-{
-    const spx_candidate next = c[i];
-    memmove(&c[*few + 1], &c[*few], (size_t)(i - *few) * sizeof *c);
-    c[(*few)++] = next;
-}
-
-static int same_base_among(const spx_candidate *c, int few, const spx_candidate *of)
-{
-    int same = 0;
-    for (int k = 0; k < few; k++) same += spx_kernel_same_base(c[k].choice.kernel, of->choice.kernel);
-    return same;
-}
-
-/* Brings the few that are worth timing to the front, by merit: of one kernel no more than two variants,
- * since what makes the model err is the format more often than the instruction set. Then CSR's kernels,
- * one variant of each, which cost nothing to build: what is taken is never slower than they are. */
-static int few_best(spx_candidate *c, int count)
-{
-    enum { FEW = 4, VARIANTS = 2, OF_CSR = 2 };
-    static const double hopeless = 20.0; /* times the best; the model does not err by that much */
-    const double most = hopeless * c[0].mul_ns;
-    int few = 0, of_csr = 0;
-    for (int i = 0; i < count && few < FEW; i++)
-        if (c[i].mul_ns <= most && same_base_among(c, few, &c[i]) < VARIANTS) to_front(c, &few, i);
-    for (int k = 0; k < few; k++) of_csr += c[k].choice.kernel->format == SPMVX_CSR;
-    for (int i = few; i < count && of_csr < OF_CSR; i++) {
-        if (c[i].mul_ns > most || c[i].choice.kernel->format != SPMVX_CSR || same_base_among(c, few, &c[i]))
-            continue;
-        to_front(c, &few, i);
-        of_csr++;
-    }
-    return few;
 }
 
 /* ---- the reason, in words ---- */
@@ -308,12 +219,13 @@ static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_opera
 }
 
 /* The candidate that wisdom advises, with what the advice leaves open of its layout as the format's look has
- * it; false when it advises nothing, or what is no candidate. */
+ * it; false when it advises nothing, or what is no candidate. Wisdom is what op N has just learned, too: a
+ * transpose with the same features takes the same kernel here as where this wisdom is imported. */
 static bool advised(const spx_conversion *c, const char *key, const spx_candidate *candidates, int count,
                     spx_candidate *out)
 {
     spx_candidate known;
-    if (!spx_wisdom_find(c->ctx, key, &known)) return false;
+    if (!spx_wisdom_find(c->ctx, c->learned[SPMVX_N], key, &known)) return false;
     for (int i = 0; i < count; i++) {
         if (candidates[i].choice.kernel != known.choice.kernel) continue;
         *out = candidates[i];
@@ -339,29 +251,11 @@ static bool build_by_wisdom(const spx_conversion *c, spx_source *source, const c
     if (!advised(c, key, candidates, count, &known)) return false;
     spx_error_state before;
     spx_error_save(c->ctx, &before);
-    const spmvx_status s = build(c, source, &known, out);
+    const spmvx_status s = spx_build_candidate(c, source, &known, out);
     if (s != SPMVX_OK) spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: %s", c->ctx->error);
     spx_error_restore(c->ctx, &before);
+    if (s == SPMVX_OK && known.judged) out->expected_ns = known.mul_ns;
     return s == SPMVX_OK;
-}
-
-static spmvx_status build_timed(spx_conversion *c, spx_source *source, spx_candidate *candidates, int count,
-                                spx_candidate *best, int *timed, spx_operator *out)
-{
-    spx_timing timing;
-    const spmvx_status made =
-        spx_timing_new(c->ctx, source->ncols, source->nrows, c->request.nvec, source->val_type, &timing);
-    if (made != SPMVX_OK) return made;
-    spmvx_status s;
-    int tried = 0;
-    do { /* the next few, while none of those before can be built */
-        spx_candidate *next = candidates + tried;
-        const int few = c->effort > 1 ? count : few_best(next, count - tried);
-        s = build_by_timing(c, source, next, few, &timing, best, timed, out);
-        tried += few;
-    } while (may_go_on(s) && tried < count);
-    spx_timing_drop(&timing);
-    return s;
 }
 
 /* Chooses among all that fit, by wisdom, by timing or by the model. */
@@ -377,7 +271,9 @@ static spmvx_status choose(spx_conversion *c, spx_source *source, spmvx_op op, s
     SPX_TRY(spx_select(c->ctx, csr, q, candidates, &count, &f));
     if (q->forced.kernel) {
         snprintf(reason, SPX_REASON, "kernel asked for by name");
-        return build(c, source, &candidates[0], out);
+        SPX_TRY(spx_build_candidate(c, source, &candidates[0], out));
+        if (candidates[0].judged) out->expected_ns = candidates[0].mul_ns;
+        return SPMVX_OK;
     }
     char key[SPX_WISDOM_KEY];
     static const spx_layout open;
@@ -388,20 +284,24 @@ static spmvx_status choose(spx_conversion *c, spx_source *source, spmvx_op op, s
         return SPMVX_OK;
     }
     if (c->effort > 0 && (source->nrows || source->ncols)) {
-        const spmvx_status s = build_timed(c, source, candidates, count, &best, &timed, out);
+        const spmvx_status s = spx_build_timed(c, source, candidates, count, &best, &timed, out);
         char how[48];
         snprintf(how, sizeof how, "fastest of %d timed", timed);
-        if (s == SPMVX_OK) write_reason(reason, how, &f, &best, NULL, candidates, count);
+        if (s == SPMVX_OK) {
+            write_reason(reason, how, &f, &best, NULL, candidates, count);
+            out->expected_ns = best.mul_ns;
+        }
         if (s == SPMVX_OK && any) {
             best.choice = out->choice;
             best.by_column = q->nvec > 1 && !out->multi.kernel;
             if (spx_wisdom_learn(c->ctx, key, &best, &c->learned[op]) != SPMVX_OK)
                 spx_log(c->ctx, SPMVX_LOG_DEBUG, "nothing is learned: %s", c->ctx->error);
         }
-        if (s == SPMVX_OK || !may_go_on(s)) return s;
+        if (s == SPMVX_OK || !spx_may_go_on(s)) return s;
         spx_log(c->ctx, SPMVX_LOG_DEBUG, "nothing was timed: %s", c->ctx->error);
     }
     SPX_TRY(build_by_model(c, source, candidates, count, &chosen, out));
+    if (candidates[chosen].judged) out->expected_ns = candidates[chosen].mul_ns;
     const char *how = candidates[chosen].judged ? "by the model" : "the only kernel of the format asked for";
     write_reason(reason, how, &f, &candidates[chosen], chosen + 1 < count ? &candidates[chosen + 1] : NULL,
                  candidates, count);

@@ -5,6 +5,7 @@
 #define SPX_MAKE_H
 #include "dispatch/matrix.h"
 #include "dispatch/select.h"
+#include "dispatch/source.h"
 #include "dispatch/wisdom.h"
 
 typedef struct spx_conversion {
@@ -22,6 +23,12 @@ typedef struct spx_conversion {
  * room for SPX_REASON characters. */
 spmvx_status spx_make_operator(spx_conversion *, const spx_sparse *A, spmvx_op, spx_operator *out,
                                char *reason);
+/* Builds a candidate's format and prepares its kernels. */
+spmvx_status spx_build_candidate(const spx_conversion *, spx_source *, const spx_candidate *,
+                                 spx_operator *out);
+/* Failures after which the next candidate is tried; and the line in the log about the one that failed. */
+bool spx_may_go_on(spmvx_status);
+void spx_log_dropped(const spx_conversion *, const spx_candidate *);
 /* True where A's arrays can be used as they are: A has the format and the layout that are asked for. CSR
  * without a kernel's name, or with a bare name that has variants, is not kept: the model has to choose. */
 bool spx_is_kept(const spx_conversion *, const spx_sparse *A);

@@ -15,6 +15,7 @@ typedef struct spx_operator {
     spx_partition part;
     spx_choice multi; /* for several columns; kernel NULL: column by column */
     spx_partition multi_part;
+    double expected_ns; /* of a multiplication, where a choice was made; else 0 */
     spx_array *map; /* updatable: 1 + input position of every stored value, 0 for padding; NULL: its own */
     spmvx_type map_type;
     spx_array

@@ -143,8 +143,22 @@ static spmvx_status view_of(selection *s, spmvx_format format)
     return SPMVX_OK;
 }
 
-static spx_candidate candidate_of(const selection *s, const spx_kernel *k, const view *v)
+/* What the model errs by for this kernel on this machine, as far as that is known. */
+static double scale_of(const spx_features *f, int32_t kernel)
 {
+    const spx_machine *m = f->machine;
+    const double bytes = spx_csr_bytes(f);
+    int level = SPX_IN_SECOND;
+    if (f->span * (double)f->value_bytes > m->second_cache) level = SPX_FAR;
+    else if (bytes > m->last_cache) level = SPX_IN_MEMORY;
+    else if (bytes > m->second_cache * f->threads) level = SPX_IN_LAST;
+    const double scale = (double)m->kernel_scale[kernel][level];
+    return scale > 0.0 ? scale : 1.0;
+}
+
+static spx_candidate candidate_of(const selection *s, int32_t kernel, const view *v)
+{
+    const spx_kernel *k = spx_kernel_at(kernel);
     const spx_request *q = s->request;
     spx_candidate c = { .choice = q->forced.kernel ? q->forced : spx_kernel_preset(k),
                         .setup_ns = v->setup_ns };
@@ -152,7 +166,7 @@ static spx_candidate candidate_of(const selection *s, const spx_kernel *k, const
     c.choice.layout = v->look.layout;
     c.stored = v->look.stored;
     c.judged = v->look.stored || !s->csr->nnz;
-    const double one = k->cost(&s->features, &v->look);
+    const double one = scale_of(&s->features, kernel) * k->cost(&s->features, &v->look);
     /* Candidates with the same kernel for several columns tie: the faster one for one column comes first. */
     static const double tie = 1e-9;
     spx_select_multi(s->ctx, &s->features, &v->look, k->format, s->csr->val_type, q->nondeterministic, one,
@@ -175,7 +189,7 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
         SPX_TRY(view_of(&s, k->format));
         const view *v = &s.of[k->format];
         if (!v->usable || (any && !v->look.stored && csr->nnz)) continue;
-        const spx_candidate c = candidate_of(&s, k, v);
+        const spx_candidate c = candidate_of(&s, i, v);
         int at = (*count)++;
         for (; at && spx_score(&out[at - 1], q->expected_muls) > spx_score(&c, q->expected_muls); at--)
             out[at] = out[at - 1];

@@ -1,6 +1,6 @@
-/* Timing of prepared operators: a first multiplication that is not counted, then as many as a tenth of a
- * second holds, at least 5 and at most 31, and their lower quartile, since others on the machine only ever
- * add. */
+/* Timing of prepared operators, in turns: in each of four rounds each has a turn, of one multiplication that
+ * is not counted and of up to eight that are, while they take a fortieth of a second. The lower quartile
+ * counts, since others on the machine only ever add. */
 #include "dispatch/tune.h"
 
 #include <math.h>
@@ -47,46 +47,68 @@ static spmvx_status queue_batch(const void *arg)
     return SPMVX_OK;
 }
 
-enum { LEAST = 5, MOST = 31 };
+enum { ROUNDS = 4, IN_TURN = 8, LEAST_IN_TURN = 2 };
 static const double budget = 1e8;
 
-static spmvx_status time_on_host(const batch *b, double *took, int *n)
+typedef struct contender {
+    batch b;
+    spx_array *work; /* not the context's: this may fail yet */
+    double first, took[ROUNDS * IN_TURN];
+    int n;
+} contender;
+
+static spmvx_status turn_on_host(contender *c)
 {
     double spent = 0;
-    while (*n < MOST && (*n < LEAST || spent < budget)) {
+    SPX_TRY(queue_batch(&c->b));
+    for (int i = 0; i < IN_TURN && (i < LEAST_IN_TURN || spent < budget / ROUNDS); i++) {
         const double begin = spx_now();
-        SPX_TRY(queue_batch(b));
-        took[*n] = spx_now() - begin;
-        spent += took[(*n)++];
+        SPX_TRY(queue_batch(&c->b));
+        c->took[c->n] = spx_now() - begin;
+        spent += c->took[c->n++];
     }
     return SPMVX_OK;
 }
 
 /* Many short ones at once, since what lies between one and the next is not theirs. */
-static spmvx_status time_on_device(batch *b, double first, double *took, int *n)
+static spmvx_status turn_on_device(contender *c)
 {
     static const double brief = 1e6, most_runs = 64.0;
-    b->runs = (int)fmax(1.0, fmin(most_runs, brief / first));
-    *n = (int)fmax(LEAST, fmin(MOST, budget / (first * b->runs)));
-    SPX_TRY(b->one.ctx->backend->replay(b->one.ctx, queue_batch, b, *n, took));
-    for (int i = 0; i < *n; i++) took[i] /= b->runs;
+    spmvx_context *ctx = c->b.one.ctx;
+    batch many = c->b;
+    many.runs = (int)fmax(1.0, fmin(most_runs, brief / c->first));
+    const int n = (int)fmax(LEAST_IN_TURN, fmin(IN_TURN, budget / ROUNDS / (c->first * many.runs)));
+    SPX_TRY(ctx->backend->replay(ctx, queue_batch, &many, n, c->took + c->n));
+    for (int i = 0; i < n; i++) c->took[c->n++] /= many.runs;
     return SPMVX_OK;
 }
 
-static spmvx_status time_runs(batch *b, double *ns)
+/* A first multiplication, which may find cold caches, and code that is not loaded. */
+static spmvx_status begin(contender *c)
 {
-    const spx_backend *backend = b->one.ctx->backend;
-    double took[MOST];
-    int n = 0;
+    const spx_backend *backend = c->b.one.ctx->backend;
     const double start = spx_now();
-    SPX_TRY(queue_batch(b));
-    SPX_TRY(backend->synchronize(b->one.ctx));
-    *ns = spx_now() - start;
-    if (*ns > budget) return SPMVX_OK; /* so slow that the first tells enough */
-    SPX_TRY(backend->replay ? time_on_device(b, *ns, took, &n) : time_on_host(b, took, &n));
-    qsort(took, (size_t)n, sizeof *took, by_value);
-    *ns = took[n / 4];
+    SPX_TRY(queue_batch(&c->b));
+    SPX_TRY(backend->synchronize(c->b.one.ctx));
+    c->first = spx_now() - start;
     return SPMVX_OK;
+}
+
+static spmvx_status time_in_turns(contender *c, int count)
+{
+    const spx_backend *backend = c[0].b.one.ctx->backend;
+    for (int i = 0; i < count; i++) SPX_TRY(begin(&c[i]));
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < count; i++)
+            if (c[i].first <= budget) SPX_TRY(backend->replay ? turn_on_device(&c[i]) : turn_on_host(&c[i]));
+    return SPMVX_OK;
+}
+
+static double lower_quartile(contender *c)
+{
+    if (!c->n) return c->first; /* so slow that the first tells enough */
+    qsort(c->took, (size_t)c->n, sizeof *c->took, by_value);
+    return c->took[c->n / 4];
 }
 
 size_t spx_timing_bytes(int64_t nrows, int64_t ncols, int64_t nvec, spmvx_type type)
@@ -123,31 +145,64 @@ void spx_timing_drop(spx_timing *t)
     *t = (spx_timing){ 0 };
 }
 
-spmvx_status spx_operator_time(spmvx_context *ctx, const spx_operator *op, const spx_timing *t, double *ns)
+static spmvx_status enter(spmvx_context *ctx, const spx_operator *op, const spx_timing *t, contender *c)
 {
     const size_t need = op->multi.kernel ? op->multi_part.work_bytes : op->part.work_bytes;
-    spx_array *work; /* not the context's: this may fail yet */
-    SPX_TRY(spx_array_at_place(ctx, need, "workspace", &work));
+    *c = (contender){ .b = { .op = op, .runs = 1 } };
+    SPX_TRY(spx_array_at_place(ctx, need, "workspace", &c->work));
     const spmvx_type type = op->A.val_type;
-    batch b = { .op = op, .runs = 1 };
-    b.one = (spx_mul){ .ctx = ctx,
-                       .kernel = op->choice.kernel,
-                       .A = &op->A,
-                       .part = &op->part,
-                       .alpha = spx_scalar_of(type, 1.0),
-                       .beta = spx_scalar_of(type, 0.0),
-                       .x = t->x->data,
-                       .y = t->y->data,
-                       .nvec = 1,
-                       .work = work->data,
-                       .threads = spx_threads_for(ctx->threads, op->A.nnz + op->A.nrows) };
-    b.all = b.one;
-    b.all.kernel = op->multi.kernel;
-    b.all.part = &op->multi_part;
-    b.all.nvec = t->nvec;
-    b.all.ldx = t->ldx;
-    b.all.ldy = t->ldy;
-    const spmvx_status s = time_runs(&b, ns);
-    spx_array_drop(work);
+    c->b.one = (spx_mul){ .ctx = ctx,
+                          .kernel = op->choice.kernel,
+                          .A = &op->A,
+                          .part = &op->part,
+                          .alpha = spx_scalar_of(type, 1.0),
+                          .beta = spx_scalar_of(type, 0.0),
+                          .x = t->x->data,
+                          .y = t->y->data,
+                          .nvec = 1,
+                          .work = c->work->data,
+                          .threads = spx_threads_for(ctx->threads, op->A.nnz + op->A.nrows) };
+    c->b.all = c->b.one;
+    c->b.all.kernel = op->multi.kernel;
+    c->b.all.part = &op->multi_part;
+    c->b.all.nvec = t->nvec;
+    c->b.all.ldx = t->ldx;
+    c->b.all.ldy = t->ldy;
+    return SPMVX_OK;
+}
+
+spmvx_status spx_operators_time(spmvx_context *ctx, int count, const spx_operator *const *op,
+                                const spx_timing *t, double *ns)
+{
+    contender c[SPX_TIMED_AT_ONCE] = { 0 };
+    spmvx_status s = SPMVX_OK;
+    for (int i = 0; i < count && s == SPMVX_OK; i++) s = enter(ctx, op[i], t, &c[i]);
+    if (s == SPMVX_OK) s = time_in_turns(c, count);
+    for (int i = 0; i < count && s == SPMVX_OK; i++) ns[i] = lower_quartile(&c[i]);
+    for (int i = 0; i < count; i++) spx_array_drop(c[i].work);
     return s;
+}
+
+spmvx_status spx_operator_time_threads(spmvx_context *ctx, const spx_operator *op, const spx_timing *t,
+                                       double *all, double *one)
+{
+    contender c[2] = { 0 };
+    spmvx_status s = enter(ctx, op, t, &c[0]);
+    if (s == SPMVX_OK) {
+        c[1] = c[0]; /* the same workspace */
+        c[1].b.one.threads = c[1].b.all.threads = 1;
+        s = time_in_turns(c, 2);
+    }
+    if (s == SPMVX_OK) {
+        *all = lower_quartile(&c[0]);
+        *one = lower_quartile(&c[1]);
+    }
+    spx_array_drop(c[0].work);
+    return s;
+}
+
+bool spx_is_disturbed(double all_ns, double one_ns)
+{
+    static const double ratio = 1.5, slice = 1e6; /* below a time slice it is the threads' own cost */
+    return all_ns > slice && all_ns > ratio * one_ns;
 }

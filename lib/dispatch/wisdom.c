@@ -4,19 +4,19 @@
  *     spmvx-wisdom 1
  *     machine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000
  *     far=1000
+ *     kernel sell@avx2 second=1000 last=950 memory=1100 far=1000
  *     host f64 threads=2 rows=1000 cols=1000 nnz=4960 longest=5 empty=0 span=60 muls=1000 nvec=1 -> sell
  *     slice=8 sigma=1
  *
- * The machine's line, which `spmvx tune` measures (of a GPU it begins with 'device'), has MB/s, bytes, and
- * thousandths of the model's own; see spx_machine. The others say what a conversion with these features
- * took: a kernel's name with parameters, what its format leaves open, and "columns=1" where several columns
- * are faster one after the other. A line of that form is taken as
- * it is: whether the kernel is there, and the layout is one of its format's, is asked when it would be
- * used.
+ * The lines of the machine, which `spmvx tune` measures, are told in dispatch/machine.c. The others say what
+ * a conversion with these features took: a kernel's name with parameters, what its format leaves open, and
+ * "columns=1" where several columns are faster one after the other. A line of that form is taken as it is:
+ * whether the kernel is there, and the layout is one of its format's, is asked when it would be used.
  *
  * Source of the idea: FFTW (Frigo & Johnson, Proc. IEEE 93(2), 2005). */
 #include "dispatch/wisdom.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,68 +191,21 @@ static bool read_advice(const spmvx_context *ctx, const char *advice, spx_candid
     return spx_layout_serves(ctx, f->format, &c->choice.layout);
 }
 
-bool spx_wisdom_find(const spmvx_context *ctx, const char *key, spx_candidate *out)
+bool spx_wisdom_find(const spmvx_context *ctx, const spx_wisdom_entry *fresh, const char *key,
+                     spx_candidate *out)
 {
     bool found;
     const int64_t at = find(ctx->wisdom, key, &found);
-    if (!found) return false;
+    const spx_wisdom_entry *e = fresh && !strcmp(fresh->key, key) ? fresh : NULL;
+    if (!e && found) e = ctx->wisdom->entry[at];
+    if (!e) return false;
     spx_error_state before;
     spx_error_save(ctx, &before);
     *out = (spx_candidate){ 0 };
-    const bool ok = read_advice(ctx, ctx->wisdom->entry[at]->advice, out);
+    const bool ok = read_advice(ctx, e->advice, out);
     spx_error_restore(ctx, &before);
-    if (!ok)
-        spx_log(ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: \"%.200s\" does not fit here",
-                ctx->wisdom->entry[at]->advice);
+    if (!ok) spx_log(ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: \"%.200s\" does not fit here", e->advice);
     return ok;
-}
-
-/* ---- the machine's line: whole numbers, which no locale spells otherwise ---- */
-
-#define MACHINE(SPELL)                                                                                  \
-    " memory=%" SPELL " more=%" SPELL " cache=%" SPELL " near=%" SPELL " mid=%" SPELL " cached=%" SPELL \
-    " compute=%" SPELL " far=%" SPELL
-
-/* What begins the line: "machine" of the host, "device" of a GPU. */
-static const char *machine_word(spmvx_place place)
-{
-    return place == SPMVX_CUDA ? "device" : "machine";
-}
-
-static int machine_line(const spmvx_context *ctx, char *out, size_t room)
-{
-    const spx_machine *m = &ctx->machine;
-    return snprintf(out, room, "%s" MACHINE(PRId64) "\n", machine_word(ctx->backend->place),
-                    (int64_t)(1e3 * m->memory_rate + 0.5), (int64_t)(1e3 * m->extra_thread + 0.5),
-                    (int64_t)(1e3 * m->cache_rate + 0.5), (int64_t)m->first_cache, (int64_t)m->second_cache,
-                    (int64_t)m->last_cache, (int64_t)(1e3 * m->compute_scale + 0.5),
-                    (int64_t)(1e3 * m->far_scale + 0.5));
-}
-
-static bool begins(const char *text, size_t length, const char *word)
-{
-    return strlen(word) == length && !strncmp(text, word, length);
-}
-
-static bool read_machine(const char *text, spx_machine *m)
-{
-    int64_t v[8];
-    char rest;
-    if (sscanf(text, MACHINE(SCNd64) "%c", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &rest) !=
-        8)
-        return false;
-    for (int i = 0; i < 8; i++)
-        if (v[i] < (i != 1) || v[i] > INT64_C(1000000000000)) return false;
-    if (v[1] > 1000 || v[3] > v[4] || v[4] > v[5]) return false;
-    m->memory_rate = 1e-3 * (double)v[0];
-    m->extra_thread = 1e-3 * (double)v[1];
-    m->cache_rate = 1e-3 * (double)v[2];
-    m->first_cache = (double)v[3];
-    m->second_cache = (double)v[4];
-    m->last_cache = (double)v[5];
-    m->compute_scale = 1e-3 * (double)v[6];
-    m->far_scale = 1e-3 * (double)v[7];
-    return true;
 }
 
 /* ---- as text ---- */
@@ -262,7 +215,7 @@ spmvx_status spx_wisdom_write(const spmvx_context *ctx, char *buf, size_t *len)
     static const char arrow[] = " -> ";
     const spx_wisdom none = { 0 }, *w = ctx->wisdom ? ctx->wisdom : &none;
     size_t need = sizeof head; /* with the final NUL */
-    if (ctx->machine_known) need += (size_t)machine_line(ctx, NULL, 0);
+    if (ctx->machine_known) need += spx_machine_write(ctx, NULL, 0);
     for (int64_t i = 0; i < w->count; i++)
         need += strlen(w->entry[i]->key) + sizeof arrow - 1 + strlen(w->entry[i]->advice) + 1;
     if (buf && *len < need)
@@ -271,7 +224,7 @@ spmvx_status spx_wisdom_write(const spmvx_context *ctx, char *buf, size_t *len)
     if (!buf) return SPMVX_OK;
     memcpy(buf, head, sizeof head);
     size_t at = sizeof head - 1;
-    if (ctx->machine_known) at += (size_t)machine_line(ctx, buf + at, need - at);
+    if (ctx->machine_known) at += spx_machine_write(ctx, buf + at, need - at);
     for (int64_t i = 0; i < w->count; i++)
         at += (size_t)snprintf(buf + at, need - at, "%s%s%s\n", w->entry[i]->key, arrow, w->entry[i]->advice);
     return SPMVX_OK;
@@ -319,18 +272,12 @@ typedef struct reading {
 
 static spmvx_status read_line(reading *r, const char *text, int64_t line)
 {
-    const size_t word = strcspn(text, " ");
-    const bool ours = begins(text, word, machine_word(r->ctx->backend->place));
-    if (ours || begins(text, word, "machine") || begins(text, word, "device")) {
-        spx_machine other = r->machine;
-        if (!read_machine(text + word, &other))
-            return bad_line(
-                r->ctx, line,
-                "after 'machine' or 'device' come memory, more (up to 1000), cache, near, mid, cached "
-                "(rising), compute and far, as whole numbers");
-        if (ours) r->machine = other; /* of the other place: passed over */
-        r->machine_known |= ours;
-        return SPMVX_OK;
+    const char *wrong;
+    switch (spx_machine_read(r->ctx, text, &r->machine, &wrong)) {
+    case SPX_LINE_TAKEN: r->machine_known = true; return SPMVX_OK;
+    case SPX_LINE_OF_OTHERS: return SPMVX_OK;
+    case SPX_LINE_WRONG: return bad_line(r->ctx, line, wrong);
+    default: break;
     }
     SPX_TRY(read_entry(r->ctx, text, line, &r->fresh.entry[r->fresh.count]));
     r->fresh.count++;
@@ -437,4 +384,53 @@ spmvx_status spx_wisdom_read(spmvx_context *ctx, const char *buf, size_t len)
     drop_entries(ctx, &r.fresh);
     spx_wisdom_drop(ctx, NULL);
     return s;
+}
+
+/* ---- as a file ---- */
+
+/* A whole file; fails with a message that names it. */
+static spmvx_status read_whole(spmvx_context *ctx, FILE *f, const char *path, char **text, size_t *n)
+{
+    enum { FIRST = 4096, MOST = 64 << 20 };
+    size_t room = FIRST, used = 0;
+    char *buf;
+    SPX_TRY(spx_alloc(ctx, room, "wisdom", &buf));
+    for (size_t got; (got = fread(buf + used, 1, room - used, f)) > 0;) {
+        char *more;
+        used += got;
+        if (used < room) continue;
+        spmvx_status s = room < MOST
+                             ? spx_alloc(ctx, 2 * room, "wisdom", &more)
+                             : spx_fail(ctx, SPMVX_ERR_LIMIT, "%s: more than %d MB", path, MOST >> 20);
+        if (s == SPMVX_OK) memcpy(more, buf, used);
+        spx_free(ctx, buf);
+        SPX_TRY(s);
+        buf = more;
+        room *= 2;
+    }
+    if (ferror(f)) {
+        const spmvx_status s = spx_fail(ctx, SPMVX_ERR_IO, "%s: %s", path, strerror(errno));
+        spx_free(ctx, buf);
+        return s;
+    }
+    *text = buf;
+    *n = used;
+    return SPMVX_OK;
+}
+
+void spx_wisdom_read_file(spmvx_context *ctx, const char *path)
+{
+    spx_error_state before;
+    spx_error_save(ctx, &before);
+    char *text = NULL;
+    size_t n = 0;
+    FILE *f = fopen(path, "rb");
+    spmvx_status s = f ? read_whole(ctx, f, path, &text, &n)
+                       : spx_fail(ctx, SPMVX_ERR_IO, "%s: %s", path, strerror(errno));
+    if (f) fclose(f);
+    if (s == SPMVX_OK) s = spx_wisdom_read(ctx, text, n);
+    if (s != SPMVX_OK)
+        spx_log(ctx, SPMVX_LOG_WARNING, "SPMVX_WISDOM is %s, which is passed over: %s", path, ctx->error);
+    spx_free(ctx, text);
+    spx_error_restore(ctx, &before);
 }

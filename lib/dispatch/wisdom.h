@@ -2,6 +2,7 @@
  * It is advice: a line that does not fit is passed over when it would be used. */
 #ifndef SPX_WISDOM_H
 #define SPX_WISDOM_H
+#include "dispatch/machine.h"
 #include "dispatch/select.h"
 
 enum {
@@ -20,8 +21,10 @@ typedef struct spx_wisdom {
 /* The features and what was asked for as text: equal where a choice carries over. */
 void spx_wisdom_key(const spmvx_context *, const spx_features *, int64_t expected_muls,
                     char out[SPX_WISDOM_KEY]);
-/* False when nothing is known, or what is known does not fit here, which the debug log tells. */
-bool spx_wisdom_find(const spmvx_context *, const char *key, spx_candidate *out);
+/* False when nothing is known, or what is known does not fit here, which the debug log tells. `fresh` (or
+ * NULL) is not the context's yet, and counts before what the context knows of the same key. */
+bool spx_wisdom_find(const spmvx_context *, const spx_wisdom_entry *fresh, const char *key,
+                     spx_candidate *out);
 
 /* An entry that is not the context's yet, and room for it there: what follows cannot fail. */
 spmvx_status spx_wisdom_learn(spmvx_context *, const char *key, const spx_candidate *,
@@ -38,4 +41,6 @@ size_t spx_wisdom_bytes(const spmvx_context *);
 /* As the public functions. */
 spmvx_status spx_wisdom_write(const spmvx_context *, char *buf, size_t *len);
 spmvx_status spx_wisdom_read(spmvx_context *, const char *buf, size_t len);
+/* Reads what a file has; what is wrong with it is a line in the log, and nothing of it is taken. */
+void spx_wisdom_read_file(spmvx_context *, const char *path);
 #endif

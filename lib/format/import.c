@@ -9,6 +9,15 @@
 
 enum { STEP = 16384 };
 
+spmvx_status spx_import_hint_base(const spmvx_context *ctx, spmvx_status status)
+{
+    return spx_fail(
+        ctx, status,
+        "%s; this looks like base 1, and arrays are base 0 here: subtract 1 from the pointers and "
+        "indices that begin at 1",
+        spx_thread_error());
+}
+
 spmvx_status spx_import_end(const spmvx_context *ctx, const spmvx_arrays *a, int64_t pointers, int64_t end)
 {
     if (end == a->nnz) return SPMVX_OK;
@@ -21,14 +30,18 @@ typedef struct index_check {
     const void *p;
     spmvx_type type;
     int64_t count, low, limit;
-    bool pointers;         /* look for falling pairs instead */
+    /* What is bad: an index outside low ... limit-1; a pointer above the next one; an index that no array of
+     * base 1 has, which are low ... -1 and 1 ... limit. */
+    enum { OUTSIDE, FALLING, NOT_BASE_1 } bad;
     _Atomic int64_t first; /* the first bad position */
 } index_check;
 
 static bool bad_at(const index_check *c, int64_t i)
 {
     const int64_t v = spx_index_at(c->p, c->type, i);
-    return c->pointers ? v > spx_index_at(c->p, c->type, i + 1) : v < c->low || v >= c->limit;
+    if (c->bad == FALLING) return v > spx_index_at(c->p, c->type, i + 1);
+    if (c->bad == NOT_BASE_1) return v < c->low || v == 0 || v > c->limit;
+    return v < c->low || v >= c->limit;
 }
 
 static void check_body(void *arg, int thread, int64_t begin, int64_t end)
@@ -56,17 +69,21 @@ spmvx_status spx_import_indices(const spmvx_context *ctx, const char *name, cons
     index_check c = { .p = p, .type = type, .count = count, .low = low, .limit = limit };
     const int64_t i = first_bad(ctx, &c);
     if (i == INT64_MAX) return SPMVX_OK;
-    return spx_fail(ctx, SPMVX_ERR_RANGE,
-                    "arrays.%s[%" PRId64 "] is %" PRId64 ", and there are %" PRId64 " %s", name, i,
-                    spx_index_at(p, type, i), limit, limits);
+    const spmvx_status s =
+        spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.%s[%" PRId64 "] is %" PRId64 ", and there are %" PRId64 " %s",
+                 name, i, spx_index_at(p, type, i), limit, limits);
+    c.bad = NOT_BASE_1;
+    return first_bad(ctx, &c) == INT64_MAX ? spx_import_hint_base(ctx, s) : s;
 }
 
 spmvx_status spx_import_pointers(const spmvx_context *ctx, const void *ptr, spmvx_type type, int64_t count)
 {
-    if (spx_index_at(ptr, type, 0) != 0)
-        return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.ptr[0] is %" PRId64 ", not 0",
-                        spx_index_at(ptr, type, 0));
-    index_check c = { .p = ptr, .type = type, .count = count, .pointers = true };
+    const int64_t begin = spx_index_at(ptr, type, 0);
+    if (begin != 0) {
+        const spmvx_status s = spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.ptr[0] is %" PRId64 ", not 0", begin);
+        return begin == 1 ? spx_import_hint_base(ctx, s) : s;
+    }
+    index_check c = { .p = ptr, .type = type, .count = count, .bad = FALLING };
     const int64_t i = first_bad(ctx, &c);
     if (i == INT64_MAX) return SPMVX_OK;
     return spx_fail(ctx, SPMVX_ERR_RANGE, "arrays.ptr falls from %" PRId64 " at %" PRId64 " to %" PRId64,

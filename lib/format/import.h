@@ -3,6 +3,8 @@
 #define SPX_IMPORT_H
 #include "format/format.h"
 
+/* Adds to this thread's last message, which a check has just left, that the arrays look like base 1. */
+spmvx_status spx_import_hint_base(const spmvx_context *, spmvx_status);
 /* Every element in low ... limit-1; `limits` says what that is ("columns"). */
 spmvx_status spx_import_indices(const spmvx_context *, const char *name, const void *, spmvx_type,
                                 int64_t count, int64_t low, int64_t limit, const char *limits);

@@ -41,7 +41,7 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
     (void)thread;
     enum { W = SPX_VNAME(W) };
     const spx_mul *m = arg;
-    const int64_t *bound = m->part->bounds->data;
+    const int64_t *bound = m->part->bounds->data, nnz = m->A->nnz;
     const SPX_P *ptr = spx_data(m->A, SPX_PTR);
     const int32_t *col = spx_data(m->A, SPX_COL);
     const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
@@ -56,7 +56,7 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
             b = SPX_VNAME(add)(b, val + k + W, col + k + W, x);
         }
         for (; k + W <= stop; k += W) a = SPX_VNAME(add)(a, val + k, col + k, x);
-        if (k < stop) b = SPX_VNAME(tail)(b, val + k, col + k, x, stop - k);
+        if (k < stop) b = SPX_VNAME(tail)(b, val + k, col + k, x, stop - k, nnz - k);
         const SPX_V sum = SPX_VNAME(sum)(SPX_VNAME(plus)(a, b));
         y[r] = SPX_VNAME(axpby)(alpha, sum, beta, &y[r]);
     }

@@ -39,9 +39,10 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
     (void)thread;
     /* registers, rows at a time */
     enum { W = SPX_VNAME(W), N = 8 * W < SPX_DIA_ROWS ? 8 : SPX_DIA_ROWS / W, ROWS = N * W };
+    const uint32_t ALL = (1u << W) - 1;
     const uint64_t every = ROWS == 64 ? ~0ull : (1ull << (ROWS & 63)) - 1;
     const spx_mul *m = arg;
-    const int64_t nrows = m->A->nrows, ncols = m->A->ncols, width = m->A->width,
+    const int64_t nrows = m->A->nrows, ncols = m->A->ncols, width = m->A->width, stored = width * nrows,
                   words = spx_ceil_div(nrows, 64);
     const int32_t *offset = spx_data(m->A, SPX_COL);
     const uint64_t *bits = spx_data(m->A, SPX_BITS);
@@ -64,10 +65,18 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
             if (present == every)
                 for (int i = 0; i < N; i++)
                     a[i] = SPX_VNAME(add_run)(a[i], val + at + i * W, x + shift + i * W);
-            else
+            else if (shift >= 0 && shift + ROWS <= ncols && at + ROWS <= stored)
                 for (int i = 0; i < N; i++)
-                    a[i] = SPX_VNAME(add_some_run)(a[i], (uint32_t)(present >> (i * W)) & ((1u << W) - 1),
-                                                   val + at + i * W, x + (shift + i * W));
+                    a[i] = SPX_VNAME(add_some)(a[i], SPX_VNAME(bits)((uint32_t)(present >> (i * W)) & ALL),
+                                               SPX_VNAME(load)(val + at + i * W, W),
+                                               SPX_VNAME(load)(x + shift + i * W, W));
+            else
+                for (int i = 0; i < N; i++) { /* at an end of x or of the values */
+                    const uint32_t some = (uint32_t)(present >> (i * W)) & ALL;
+                    a[i] = SPX_VNAME(add_some)(a[i], SPX_VNAME(bits)(some),
+                                               SPX_VNAME(load_some)(val + at + i * W, some),
+                                               SPX_VNAME(load_some)(x + (shift + i * W), some));
+                }
         }
         const int64_t rows = spx_min(ROWS, nrows - first);
         if (rows == ROWS) {

@@ -57,8 +57,9 @@ static inline const unsigned char *SPX_NAME(step)(SPX_VNAME(vec) * a, int32_t ba
             if (SPX_VNAME(full)(c + i)) {
                 a[i / W] = SPX_VNAME(add)(a[i / W], val + i, c + i, x);
             } else {
-                const SPX_VNAME(idx) some = SPX_VNAME(load_col)(SPX_VNAME(first)(W), c + i);
-                a[i / W] = SPX_VNAME(add_masked)(a[i / W], SPX_VNAME(entries)(some), val + i, some, x);
+                const SPX_VNAME(idx) some = SPX_VNAME(load_col)(c + i, W);
+                a[i / W] = SPX_VNAME(add_masked)(a[i / W], SPX_VNAME(entries)(some),
+                                                 SPX_VNAME(load)(val + i, W), some, x);
             }
         }
         return stream + LANES * sizeof *c;
@@ -75,14 +76,20 @@ static inline const unsigned char *SPX_NAME(step)(SPX_VNAME(vec) * a, int32_t ba
 
 static inline const unsigned char *SPX_NAME(diagonal)(SPX_VNAME(vec) * a, int32_t base,
                                                       const unsigned char *stream, const SPX_V *val,
-                                                      const SPX_V *x)
+                                                      const SPX_V *x, int64_t ncols)
 {
     const uint32_t bits = *(const uint32_t *)(const void *)stream;
     if (bits == UINT32_MAX)
         for (int i = 0; i < LANES; i += W) a[i / W] = SPX_VNAME(add_run)(a[i / W], val + i, x + base + i);
+    else if (base >= 0 && base + LANES <= ncols)
+        for (int i = 0; i < LANES; i += W)
+            a[i / W] = SPX_VNAME(add_some)(a[i / W], SPX_VNAME(bits)(bits >> i & ALL),
+                                           SPX_VNAME(load)(val + i, W), SPX_VNAME(load)(x + base + i, W));
     else
         for (int i = 0; i < LANES; i += W)
-            a[i / W] = SPX_VNAME(add_some_run)(a[i / W], bits >> i & ALL, val + i, x + ((int64_t)base + i));
+            a[i / W] =
+                SPX_VNAME(add_some)(a[i / W], SPX_VNAME(bits)(bits >> i & ALL), SPX_VNAME(load)(val + i, W),
+                                    SPX_VNAME(load_some)(x + ((int64_t)base + i), bits >> i & ALL));
     return stream + sizeof bits;
 }
 
@@ -103,7 +110,7 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
         for (int i = 0; i < LANES / W; i++) a[i] = SPX_VNAME(zero)();
         if (spx_packed_diagonal(tile[s]))
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
-                stream = SPX_NAME(diagonal)(a, base[k], stream, val + k * LANES, x);
+                stream = SPX_NAME(diagonal)(a, base[k], stream, val + k * LANES, x, m->A->ncols);
         else
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
                 stream = SPX_NAME(step)(a, base[k], stream, val + k * LANES, x);

@@ -34,12 +34,14 @@ const spx_kernel SPX_ISA_NAME(spx_mul_sell) = {
 };
 
 #else
-/* The first `lanes` of a register (W if there are more), padding left out. */
-static inline SPX_VNAME(vec)
-    SPX_NAME(part)(SPX_VNAME(vec) a, int64_t lanes, const SPX_V *val, const int32_t *col, const SPX_V *x)
+/* W places from the k-th on of `stored`, padding left out, and of `lanes` < W all behind. */
+static inline SPX_VNAME(vec) SPX_NAME(part)(SPX_VNAME(vec) a, int64_t lanes, const SPX_V *val,
+                                            const int32_t *col, int64_t k, int64_t stored, const SPX_V *x)
 {
-    const SPX_VNAME(idx) c = SPX_VNAME(load_col)(SPX_VNAME(first)(lanes), col);
-    return SPX_VNAME(add_masked)(a, SPX_VNAME(entries)(c), val, c, x);
+    const SPX_VNAME(idx) c = SPX_VNAME(load_col)(col + k, stored - k);
+    SPX_VNAME(msk) entries = SPX_VNAME(entries)(c);
+    if (lanes < SPX_VNAME(W)) entries = SPX_VNAME(both)(entries, SPX_VNAME(first)(lanes));
+    return SPX_VNAME(add_masked)(a, entries, SPX_VNAME(load)(val + k, stored - k), c, x);
 }
 
 static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
@@ -47,7 +49,7 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     (void)thread;
     enum { W = SPX_VNAME(W) };
     const spx_mul *m = arg;
-    const int64_t *bound = m->part->bounds->data, C = m->A->layout.slice;
+    const int64_t *bound = m->part->bounds->data, C = m->A->layout.slice, stored = m->A->stored;
     const SPX_P *ptr = spx_data(m->A, SPX_PTR);
     const int32_t *col = spx_data(m->A, SPX_COL), *row = spx_data(m->A, SPX_ROW);
     const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
@@ -64,14 +66,15 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
                         a = SPX_VNAME(add)(a, val + k, col + k, x);
                         b = SPX_VNAME(add)(b, val + k + W, col + k + W, x);
                     } else {
-                        a = SPX_NAME(part)(a, W, val + k, col + k, x);
-                        b = SPX_NAME(part)(b, W, val + k + W, col + k + W, x);
+                        a = SPX_NAME(part)(a, W, val, col, k, stored, x);
+                        b = SPX_NAME(part)(b, W, val, col, k + W, stored, x);
                     }
             else
                 for (int64_t k = ptr[s] + i; k < ptr[s + 1]; k += C) {
-                    a = left >= W && SPX_VNAME(full)(col + k) ? SPX_VNAME(add)(a, val + k, col + k, x)
-                                                              : SPX_NAME(part)(a, left, val + k, col + k, x);
-                    if (left > W) b = SPX_NAME(part)(b, left - W, val + k + W, col + k + W, x);
+                    a = left >= W && SPX_VNAME(full)(col + k)
+                            ? SPX_VNAME(add)(a, val + k, col + k, x)
+                            : SPX_NAME(part)(a, left, val, col, k, stored, x);
+                    if (left > W) b = SPX_NAME(part)(b, left - W, val, col, k + W, stored, x);
                 }
             SPX_VNAME(store)(sum, a);
             SPX_VNAME(store)(sum + W, b);

@@ -190,7 +190,7 @@ AT(flags, 84);
 
 #define AT(field, offset) \
     _Static_assert(offsetof(spmvx_matrix_info, field) == (offset), "spmvx_matrix_info." #field)
-_Static_assert(sizeof(spmvx_matrix_info) == 96, "spmvx_matrix_info");
+_Static_assert(sizeof(spmvx_matrix_info) == 104, "spmvx_matrix_info");
 AT(size, 0);
 AT(format, 8);
 AT(place, 12);
@@ -206,6 +206,7 @@ AT(bytes_held, 64);
 AT(bytes_streamed, 72);
 AT(kernel, 80);
 AT(reason, 88);
+AT(expected_s, 96);
 #undef AT
 
 #define AT(field, offset) \

@@ -104,6 +104,14 @@ static void test_given_from_anywhere(void **state)
     int32_t wild = 1 << 30;
     assert_cuda(cudaMemcpy(l.col, &wild, 4, cudaMemcpyHostToDevice));
     assert_fails(SPMVX_ERR_RANGE, "arrays.col[0]", spmvx_matrix_create(ctx, &l.arrays, SPMVX_BORROW, &m));
+    /* The first and the last row pointer are enough to tell base 1. */
+    assert_int_equal(l.arrays.ptr_type, SPMVX_I32);
+    const int32_t ends[] = { 1, (int32_t)nnz + 1 };
+    assert_cuda(cudaMemcpy(l.ptr, &ends[0], 4, cudaMemcpyHostToDevice));
+    assert_cuda(cudaMemcpy((int32_t *)l.ptr + rows, &ends[1], 4, cudaMemcpyHostToDevice));
+    for (uint32_t flags = 0; flags < 4; flags++)
+        assert_fails(SPMVX_ERR_SHAPE, "this looks like base 1",
+                     spmvx_matrix_create(ctx, &l.arrays, flags, &m));
     cudaFree(managed);
     cudaFreeHost(pinned);
     borrowed_free(&l);

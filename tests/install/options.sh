@@ -11,22 +11,15 @@ configure()
     meson setup configured "$source" -Dcuda=disabled "$@" >setup.log 2>&1 || return 1
     ninja -C configured -t targets all | sed -n 's/: *[a-z]*_LINKER$//p' | grep -v '\.so' | sort >programs
 }
-# programs_are NAMES: these and no others
-programs_are()
-{
-    # shellcheck disable=SC2086
-    printf '%s\n' $1 | sort | diff -u - programs || fail "other programs than $1"
-}
-examples='examples/example_cg examples/example_custom_arrays examples/example_lanczos examples/example_mul examples/example_pagerank
-    examples/example_threads'
 
 configure || { cat setup.log; fail "meson setup"; }
-programs_are examples/spmvx
+echo examples/spmvx | diff -u - programs || fail "a default build has other programs than the tool"
 [ "$(ninja -C configured -n | tail -n 1 | sed 's/.*\/\([0-9]*\)\].*/\1/')" -lt 200 ] || fail "a default build has 200 steps or more"
 configure -Dtool=false || { cat setup.log; fail "meson setup -Dtool=false"; }
 [ ! -s programs ] || fail "programs without the tool: $(cat programs)"
 configure -Dexamples=true -Dtool=false || { cat setup.log; fail "meson setup -Dexamples=true"; }
-programs_are "$examples"
+grep -q '^examples/example_cg$' programs || fail "-Dexamples=true builds no examples"
+if grep -v '^examples/example_' programs; then fail "-Dexamples=true -Dtool=false builds more than the examples"; fi
 configure -Dtests=true -Dtool=false || { cat setup.log; fail "meson setup -Dtests=true -Dtool=false"; }
 grep -q '^tests/unit/test_create$' programs || fail "-Dtests=true builds no tests"
 if grep -q '^examples/spmvx$' programs; then fail "-Dtool=false builds the tool"; fi

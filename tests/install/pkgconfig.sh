@@ -26,7 +26,7 @@ expected_files()
         echo "$libdir/libspmvx.so.$version"
     fi
     doc=${DATADIR:-$prefix/share}/doc/spmvx
-    (cd "$source" && find LICENSE README.md NEWS.md CONTRIBUTING.md docs examples/*.c examples/cg.h examples/cg_device.cu ! -type d) |
+    (cd "$source" && find LICENSE README.md NEWS.md CONTRIBUTING.md docs examples/*.c examples/*.h examples/*.cu examples/*.f90 ! -type d) |
         grep -v -e '^docs/packaging/' -e '^docs/make-results\.py$' | sed "s|^|$doc/|"
     if [ -e "$build/examples/spmvx" ]; then
         echo "${BINDIR:-$prefix/bin}/spmvx"

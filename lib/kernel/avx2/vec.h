@@ -1,7 +1,7 @@
-/* Four doubles or eight floats at a time, for the templates of this folder. Lanes that a mask leaves out
- * are neither loaded nor added, so that padding and what lies past an array are never touched. A mask is a
- * vector of all-ones or zero lanes of the value's width. x is read by one load a lane, which beats the
- * gather instruction where x lies in a cache (docs/performance-notes.md); avx512/vec.h does the other. */
+/* Four doubles or eight floats at a time, for the templates of this folder, with avx512/vec.h's contract:
+ * what is streamed is loaded whole and masked in the arithmetic. A mask is a vector of all-ones or zero
+ * lanes of the value's width. x is read by one load a lane, which beats the gather instruction where x lies
+ * in a cache (docs/performance-notes.md); avx512/vec.h does the other. */
 #ifndef SPX_AVX2_VEC_H
 #define SPX_AVX2_VEC_H
 #include <immintrin.h>
@@ -36,19 +36,61 @@ static inline spx_vec_f32 spx_zero_f32(void)
     return _mm256_setzero_ps();
 }
 
-/* Columns, and -1 in the lanes left out. */
-static inline spx_idx_f64 spx_load_col_f64(spx_msk_f64 m, const int32_t *p)
+static inline spx_msk_f64 spx_bits_f64(uint32_t bits)
 {
-    const __m256i narrow =
-        _mm256_permutevar8x32_epi32(_mm256_castpd_si256(m), _mm256_setr_epi32(0, 2, 4, 6, 0, 0, 0, 0));
-    const __m128i m32 = _mm256_castsi256_si128(narrow);
-    return _mm_or_si128(_mm_maskload_epi32(p, m32), _mm_andnot_si128(m32, _mm_set1_epi32(-1)));
+    const __m256i each = _mm256_setr_epi64x(1, 2, 4, 8);
+    return _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits), each), each));
 }
 
-static inline spx_idx_f32 spx_load_col_f32(spx_msk_f32 m, const int32_t *p)
+static inline spx_msk_f32 spx_bits_f32(uint32_t bits)
 {
-    const __m256i m32 = _mm256_castps_si256(m);
-    return _mm256_or_si256(_mm256_maskload_epi32(p, m32), _mm256_andnot_si256(m32, _mm256_set1_epi32(-1)));
+    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_castsi256_ps(
+        _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int32_t)bits), each), each));
+}
+
+static inline spx_msk_f64 spx_both_f64(spx_msk_f64 a, spx_msk_f64 b)
+{
+    return _mm256_and_pd(a, b);
+}
+static inline spx_msk_f32 spx_both_f32(spx_msk_f32 a, spx_msk_f32 b)
+{
+    return _mm256_and_ps(a, b);
+}
+
+/* W values, of an array that has `left` more: none behind its end is read. */
+static inline spx_vec_f64 spx_load_f64(const double *p, int64_t left)
+{
+    return left >= 4 ? _mm256_loadu_pd(p) : _mm256_maskload_pd(p, _mm256_castpd_si256(spx_first_f64(left)));
+}
+static inline spx_vec_f32 spx_load_f32(const float *p, int64_t left)
+{
+    return left >= 8 ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, _mm256_castps_si256(spx_first_f32(left)));
+}
+
+/* The same for columns; -1 behind the end. */
+static inline spx_idx_f64 spx_load_col_f64(const int32_t *p, int64_t left)
+{
+    if (left >= 4) return _mm_loadu_si128((const void *)p);
+    const __m128i m = _mm_cmpgt_epi32(_mm_set1_epi32((int32_t)left), _mm_setr_epi32(0, 1, 2, 3));
+    return _mm_or_si128(_mm_maskload_epi32(p, m), _mm_andnot_si128(m, _mm_set1_epi32(-1)));
+}
+
+static inline spx_idx_f32 spx_load_col_f32(const int32_t *p, int64_t left)
+{
+    if (left >= 8) return _mm256_loadu_si256((const void *)p);
+    const __m256i m = _mm256_castps_si256(spx_first_f32(left));
+    return _mm256_or_si256(_mm256_maskload_epi32(p, m), _mm256_andnot_si256(m, _mm256_set1_epi32(-1)));
+}
+
+/* Values whose bit is set, and nothing read for the others. */
+static inline spx_vec_f64 spx_load_some_f64(const double *p, uint32_t bits)
+{
+    return _mm256_maskload_pd(p, _mm256_castpd_si256(spx_bits_f64(bits)));
+}
+static inline spx_vec_f32 spx_load_some_f32(const float *p, uint32_t bits)
+{
+    return _mm256_maskload_ps(p, _mm256_castps_si256(spx_bits_f32(bits)));
 }
 
 /* Lanes with an entry, not padding. */
@@ -85,35 +127,46 @@ static inline spx_vec_f32 spx_add_f32(spx_vec_f32 acc, const float *val, const i
     return _mm256_fmadd_ps(_mm256_loadu_ps(val), g, acc);
 }
 
-/* The same where the mask is set; other lanes add 0 * 0. */
-static inline spx_vec_f64 spx_add_masked_f64(spx_vec_f64 acc, spx_msk_f64 m, const double *val, spx_idx_f64 c,
-                                             const double *x)
+/* acc + val * x of registers, where the mask is set; other lanes add 0 * 0, whatever theirs hold, since to
+ * choose between sums would lengthen the chain of additions. */
+static inline spx_vec_f64 spx_add_some_f64(spx_vec_f64 acc, spx_msk_f64 m, spx_vec_f64 val, spx_vec_f64 x)
 {
-    const spx_vec_f64 v = _mm256_maskload_pd(val, _mm256_castpd_si256(m));
-    const spx_vec_f64 g = _mm256_mask_i32gather_pd(_mm256_setzero_pd(), x, c, m, 8);
-    return _mm256_fmadd_pd(v, g, acc);
+    return _mm256_fmadd_pd(_mm256_and_pd(val, m), _mm256_and_pd(x, m), acc);
+}
+static inline spx_vec_f32 spx_add_some_f32(spx_vec_f32 acc, spx_msk_f32 m, spx_vec_f32 val, spx_vec_f32 x)
+{
+    return _mm256_fmadd_ps(_mm256_and_ps(val, m), _mm256_and_ps(x, m), acc);
 }
 
-static inline spx_vec_f32 spx_add_masked_f32(spx_vec_f32 acc, spx_msk_f32 m, const float *val, spx_idx_f32 c,
+/* The same with values that are loaded, against x[col]. */
+static inline spx_vec_f64 spx_add_masked_f64(spx_vec_f64 acc, spx_msk_f64 m, spx_vec_f64 val, spx_idx_f64 c,
+                                             const double *x)
+{
+    const spx_vec_f64 g = _mm256_mask_i32gather_pd(_mm256_setzero_pd(), x, c, m, 8);
+    return _mm256_fmadd_pd(_mm256_and_pd(val, m), g, acc);
+}
+
+static inline spx_vec_f32 spx_add_masked_f32(spx_vec_f32 acc, spx_msk_f32 m, spx_vec_f32 val, spx_idx_f32 c,
                                              const float *x)
 {
-    const spx_vec_f32 v = _mm256_maskload_ps(val, _mm256_castps_si256(m));
     const spx_vec_f32 g = _mm256_mask_i32gather_ps(_mm256_setzero_ps(), x, c, m, 4);
-    return _mm256_fmadd_ps(v, g, acc);
+    return _mm256_fmadd_ps(_mm256_and_ps(val, m), g, acc);
 }
 
 /* The same for the first n < W entries, one by one into the first lane. */
 static inline spx_vec_f64 spx_tail_f64(spx_vec_f64 acc, const double *val, const int32_t *c, const double *x,
-                                       int64_t n)
+                                       int64_t n, int64_t left)
 {
+    (void)left;
     double sum = 0;
     for (int64_t k = 0; k < n; k++) sum += val[k] * x[c[k]];
     return _mm256_add_pd(acc, _mm256_zextpd128_pd256(_mm_set_sd(sum)));
 }
 
 static inline spx_vec_f32 spx_tail_f32(spx_vec_f32 acc, const float *val, const int32_t *c, const float *x,
-                                       int64_t n)
+                                       int64_t n, int64_t left)
 {
+    (void)left;
     float sum = 0;
     for (int64_t k = 0; k < n; k++) sum += val[k] * x[c[k]];
     return _mm256_add_ps(acc, _mm256_zextps128_ps256(_mm_set_ss(sum)));
@@ -134,30 +187,17 @@ static inline spx_vec_f32 spx_add_u16_f32(spx_vec_f32 acc, const float *val, con
     return _mm256_fmadd_ps(_mm256_loadu_ps(val), g, acc);
 }
 
-static inline spx_msk_f64 spx_lanes_f64(uint32_t bits)
-{
-    const __m256i each = _mm256_setr_epi64x(1, 2, 4, 8);
-    return _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits), each), each));
-}
-
-static inline spx_msk_f32 spx_lanes_f32(uint32_t bits)
-{
-    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    return _mm256_castsi256_ps(
-        _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int32_t)bits), each), each));
-}
-
 static inline spx_vec_f64 spx_add_some_u16_f64(spx_vec_f64 acc, uint32_t bits, const double *val,
                                                const uint16_t *c, const double *x)
 {
-    return spx_add_masked_f64(acc, spx_lanes_f64(bits), val,
+    return spx_add_masked_f64(acc, spx_bits_f64(bits), _mm256_loadu_pd(val),
                               _mm_cvtepu16_epi32(_mm_loadl_epi64((const void *)c)), x);
 }
 
 static inline spx_vec_f32 spx_add_some_u16_f32(spx_vec_f32 acc, uint32_t bits, const float *val,
                                                const uint16_t *c, const float *x)
 {
-    return spx_add_masked_f32(acc, spx_lanes_f32(bits), val,
+    return spx_add_masked_f32(acc, spx_bits_f32(bits), _mm256_loadu_ps(val),
                               _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)), x);
 }
 
@@ -181,20 +221,6 @@ static inline spx_vec_f32 spx_add_run_f32(spx_vec_f32 acc, const float *val, con
 {
     return _mm256_fmadd_ps(_mm256_loadu_ps(val), _mm256_loadu_ps(x), acc);
 }
-static inline spx_vec_f64 spx_add_some_run_f64(spx_vec_f64 acc, uint32_t bits, const double *val,
-                                               const double *x)
-{
-    const __m256i m = _mm256_castpd_si256(spx_lanes_f64(bits));
-    return _mm256_fmadd_pd(_mm256_maskload_pd(val, m), _mm256_maskload_pd(x, m), acc);
-}
-
-static inline spx_vec_f32 spx_add_some_run_f32(spx_vec_f32 acc, uint32_t bits, const float *val,
-                                               const float *x)
-{
-    const __m256i m = _mm256_castps_si256(spx_lanes_f32(bits));
-    return _mm256_fmadd_ps(_mm256_maskload_ps(val, m), _mm256_maskload_ps(x, m), acc);
-}
-
 static inline spx_vec_f64 spx_plus_f64(spx_vec_f64 a, spx_vec_f64 b)
 {
     return _mm256_add_pd(a, b);

@@ -23,25 +23,17 @@ static inline __m512 spx_spread_f32(const __m512 x[2], const int32_t *pattern)
     return _mm512_permutexvar_ps(_mm512_loadu_si512(pattern), x[0]);
 }
 
-static inline void spx_load_x_f64(__m512d x[2], const double *p, int64_t cols)
+/* x has `left` more elements, of which the block's columns are the first. */
+static inline void spx_load_x_f64(__m512d x[2], const double *p, int64_t cols, int64_t left)
 {
-    x[0] = _mm512_maskz_loadu_pd(spx_first_f64(cols), p);
-    x[1] = cols > 8 ? _mm512_maskz_loadu_pd(spx_first_f64(cols - 8), p + 8) : _mm512_setzero_pd();
+    x[0] = spx_load_f64(p, left);
+    x[1] = cols > 8 ? spx_load_f64(p + 8, left - 8) : _mm512_setzero_pd();
 }
 
-static inline void spx_load_x_f32(__m512 x[2], const float *p, int64_t cols)
+static inline void spx_load_x_f32(__m512 x[2], const float *p, int64_t cols, int64_t left)
 {
-    x[0] = _mm512_maskz_loadu_ps(spx_first_f32(cols), p);
-}
-
-static inline __m512d spx_add_slots_f64(__m512d sum, uint32_t mask, const double *v, __m512d x)
-{
-    return _mm512_mask3_fmadd_pd(_mm512_maskz_loadu_pd((__mmask8)mask, v), x, sum, (__mmask8)mask);
-}
-
-static inline __m512 spx_add_slots_f32(__m512 sum, uint32_t mask, const float *v, __m512 x)
-{
-    return _mm512_mask3_fmadd_ps(_mm512_maskz_loadu_ps((__mmask16)mask, v), x, sum, (__mmask16)mask);
+    (void)cols;
+    x[0] = spx_load_f32(p, left);
 }
 
 /* Of `lanes` slots those that lie in the first `cols` columns of their block. */
@@ -82,29 +74,39 @@ const spx_kernel spx_mul_bsr_avx512 = {
 #else
 #define W SPX_VNAME(W)
 
-/* One block row of blocks of n registers; called with constant n for the usual ones, so that the sums stay
- * in registers. */
+/* One block of n registers. NEAR: it sticks out, or a load would pass the end of x or of the values. */
+SPX_INLINE void SPX_NAME(block)(SPX_VNAME(vec) * sum, const spx_sparse *a, int64_t b, const int32_t *pattern,
+                                const SPX_V *x, int n, bool near)
+{
+    const int64_t bc = a->layout.block_cols, size = a->layout.block_rows * bc, words = spx_bsr_words(a);
+    const int64_t first = ((const int32_t *)spx_data(a, SPX_COL))[b] * bc,
+                  cols = spx_min(bc, a->ncols - first);
+    const uint64_t *bits = spx_data(a, SPX_BITS);
+    const SPX_V *val = (const SPX_V *)spx_data(a, SPX_VAL) + b * size;
+    SPX_VNAME(vec) xb[2];
+    SPX_VNAME(load_x)(xb, x + first, bc, near ? a->ncols - first : SPX_BSR_MOST);
+    for (int k = 0; k < n; k++) {
+        const int64_t left = size - k * W;
+        const uint32_t inside = left >= W ? (uint32_t)((1ull << W) - 1) : (uint32_t)((1ull << left) - 1);
+        uint32_t mask = bits ? (uint32_t)(bits[b * words + k * W / 64] >> (k * W % 64)) & inside : inside;
+        if (near && cols < bc) mask &= in_columns(pattern + k * W, W, cols);
+        sum[k] = SPX_VNAME(add_some)(sum[k], SPX_VNAME(bits)(mask),
+                                     SPX_VNAME(load)(val + k * W, near ? a->stored - b * size - k * W : W),
+                                     SPX_VNAME(spread)(xb, pattern + k * W));
+    }
+}
+
+/* One block row; called with constant n for the usual ones, so that the sums stay in registers. */
 SPX_INLINE void SPX_NAME(block_row)(SPX_VNAME(vec) * sum, const spx_sparse *a, int64_t begin, int64_t end,
                                     const int32_t *pattern, const SPX_V *x, int n)
 {
-    const int64_t bc = a->layout.block_cols, size = a->layout.block_rows * bc, words = spx_bsr_words(a);
+    const int64_t bc = a->layout.block_cols, size = a->layout.block_rows * bc;
+    const int64_t near_col = (a->ncols - SPX_BSR_MOST) / bc, near_block = (a->stored - n * W) / size;
     const int32_t *col = spx_data(a, SPX_COL);
-    const uint64_t *bits = spx_data(a, SPX_BITS);
-    const SPX_V *val = spx_data(a, SPX_VAL);
     for (int k = 0; k < n; k++) sum[k] = SPX_VNAME(zero)();
-    for (int64_t b = begin; b < end; b++) {
-        const int64_t first = col[b] * bc, cols = spx_min(bc, a->ncols - first);
-        SPX_VNAME(vec) xb[2];
-        SPX_VNAME(load_x)(xb, x + first, cols);
-        for (int k = 0; k < n; k++) {
-            const int64_t left = size - k * W;
-            const uint32_t inside = left >= W ? (uint32_t)((1ull << W) - 1) : (uint32_t)((1ull << left) - 1);
-            uint32_t mask = bits ? (uint32_t)(bits[b * words + k * W / 64] >> (k * W % 64)) & inside : inside;
-            if (cols < bc) mask &= in_columns(pattern + k * W, W, cols); /* the block sticks out */
-            sum[k] = SPX_VNAME(add_slots)(sum[k], mask, val + b * size + k * W,
-                                          SPX_VNAME(spread)(xb, pattern + k * W));
-        }
-    }
+    for (int64_t b = begin; b < end; b++)
+        if (col[b] < near_col && b < near_block) SPX_NAME(block)(sum, a, b, pattern, x, n, false);
+        else SPX_NAME(block)(sum, a, b, pattern, x, n, true);
 }
 
 static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)

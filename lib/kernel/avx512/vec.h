@@ -1,7 +1,9 @@
-/* Eight doubles or sixteen floats at a time, for the templates of this folder. Lanes that a mask leaves
- * out are neither loaded nor added, so that padding and what lies past an array are never touched. x is
- * read by the gather instruction, which keeps many misses in flight: better than avx2/vec.h's loads where
- * x is far, worse where it lies in a cache. */
+/* Eight doubles or sixteen floats at a time, for the templates of this folder. What is streamed is loaded
+ * whole, padding and neighbours with it, and a mask in the arithmetic leaves them out: masked loads from
+ * memory run at a quarter of the speed on some processors (docs/performance-notes.md). They are left to the
+ * last elements of an array, behind which nothing may be read. x is read by the gather instruction, which
+ * keeps many misses in flight: better than avx2/vec.h's loads where x is far, worse where it lies in a
+ * cache; lanes left out read nothing. */
 #ifndef SPX_AVX512_VEC_H
 #define SPX_AVX512_VEC_H
 #include <immintrin.h>
@@ -33,14 +35,65 @@ static inline spx_vec_f32 spx_zero_f32(void)
     return _mm512_setzero_ps();
 }
 
-/* Columns, and -1 in the lanes left out. */
-static inline spx_idx_f64 spx_load_col_f64(spx_msk_f64 m, const int32_t *p)
+static inline spx_msk_f64 spx_bits_f64(uint32_t bits)
 {
-    return _mm256_mask_loadu_epi32(_mm256_set1_epi32(-1), m, p);
+    return (spx_msk_f64)bits;
 }
-static inline spx_idx_f32 spx_load_col_f32(spx_msk_f32 m, const int32_t *p)
+static inline spx_msk_f32 spx_bits_f32(uint32_t bits)
 {
-    return _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), m, p);
+    return (spx_msk_f32)bits;
+}
+static inline spx_msk_f64 spx_both_f64(spx_msk_f64 a, spx_msk_f64 b)
+{
+    return a & b;
+}
+static inline spx_msk_f32 spx_both_f32(spx_msk_f32 a, spx_msk_f32 b)
+{
+    return a & b;
+}
+
+/* W values in a register of their own: compilers would make one masked load of a load and a masked
+ * operation. */
+static inline spx_vec_f64 spx_load_whole_f64(const double *p)
+{
+    spx_vec_f64 v = _mm512_loadu_pd(p);
+    __asm__("" : "+v"(v));
+    return v;
+}
+static inline spx_vec_f32 spx_load_whole_f32(const float *p)
+{
+    spx_vec_f32 v = _mm512_loadu_ps(p);
+    __asm__("" : "+v"(v));
+    return v;
+}
+/* The same of an array that has `left` more: none behind its end is read. */
+static inline spx_vec_f64 spx_load_f64(const double *p, int64_t left)
+{
+    return left >= 8 ? spx_load_whole_f64(p) : _mm512_maskz_loadu_pd(spx_first_f64(left), p);
+}
+static inline spx_vec_f32 spx_load_f32(const float *p, int64_t left)
+{
+    return left >= 16 ? spx_load_whole_f32(p) : _mm512_maskz_loadu_ps(spx_first_f32(left), p);
+}
+/* The same for columns; -1 behind the end. */
+static inline spx_idx_f64 spx_load_col_f64(const int32_t *p, int64_t left)
+{
+    return left >= 8 ? _mm256_loadu_si256((const void *)p)
+                     : _mm256_mask_loadu_epi32(_mm256_set1_epi32(-1), spx_first_f64(left), p);
+}
+static inline spx_idx_f32 spx_load_col_f32(const int32_t *p, int64_t left)
+{
+    return left >= 16 ? _mm512_loadu_si512(p)
+                      : _mm512_mask_loadu_epi32(_mm512_set1_epi32(-1), spx_first_f32(left), p);
+}
+/* Values whose bit is set, and nothing read for the others. */
+static inline spx_vec_f64 spx_load_some_f64(const double *p, uint32_t bits)
+{
+    return _mm512_maskz_loadu_pd((spx_msk_f64)bits, p);
+}
+static inline spx_vec_f32 spx_load_some_f32(const float *p, uint32_t bits)
+{
+    return _mm512_maskz_loadu_ps((spx_msk_f32)bits, p);
 }
 /* Lanes with an entry, not padding. */
 static inline spx_msk_f64 spx_entries_f64(spx_idx_f64 c)
@@ -74,32 +127,30 @@ static inline spx_vec_f32 spx_add_f32(spx_vec_f32 acc, const float *val, const i
     return _mm512_fmadd_ps(_mm512_loadu_ps(val), _mm512_i32gather_ps(_mm512_loadu_si512(c), x, 4), acc);
 }
 
-/* The same where the mask is set; other lanes keep acc. */
-static inline spx_vec_f64 spx_add_masked_f64(spx_vec_f64 acc, spx_msk_f64 m, const double *val, spx_idx_f64 c,
+/* The same with values that are loaded, where the mask is set; other lanes keep acc. */
+static inline spx_vec_f64 spx_add_masked_f64(spx_vec_f64 acc, spx_msk_f64 m, spx_vec_f64 val, spx_idx_f64 c,
                                              const double *x)
 {
-    return _mm512_mask3_fmadd_pd(_mm512_maskz_loadu_pd(m, val),
-                                 _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, c, x, 8), acc, m);
+    return _mm512_mask3_fmadd_pd(val, _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, c, x, 8), acc, m);
 }
 
-static inline spx_vec_f32 spx_add_masked_f32(spx_vec_f32 acc, spx_msk_f32 m, const float *val, spx_idx_f32 c,
+static inline spx_vec_f32 spx_add_masked_f32(spx_vec_f32 acc, spx_msk_f32 m, spx_vec_f32 val, spx_idx_f32 c,
                                              const float *x)
 {
-    return _mm512_mask3_fmadd_ps(_mm512_maskz_loadu_ps(m, val),
-                                 _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, c, x, 4), acc, m);
+    return _mm512_mask3_fmadd_ps(val, _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, c, x, 4), acc, m);
 }
 
-/* The same for the first n < W entries. */
+/* The same for the first n < W entries, of arrays that have `left` more. */
 static inline spx_vec_f64 spx_tail_f64(spx_vec_f64 acc, const double *val, const int32_t *c, const double *x,
-                                       int64_t n)
+                                       int64_t n, int64_t left)
 {
-    return spx_add_masked_f64(acc, spx_first_f64(n), val, spx_load_col_f64(spx_first_f64(n), c), x);
+    return spx_add_masked_f64(acc, spx_first_f64(n), spx_load_f64(val, left), spx_load_col_f64(c, left), x);
 }
 
 static inline spx_vec_f32 spx_tail_f32(spx_vec_f32 acc, const float *val, const int32_t *c, const float *x,
-                                       int64_t n)
+                                       int64_t n, int64_t left)
 {
-    return spx_add_masked_f32(acc, spx_first_f32(n), val, spx_load_col_f32(spx_first_f32(n), c), x);
+    return spx_add_masked_f32(acc, spx_first_f32(n), spx_load_f32(val, left), spx_load_col_f32(c, left), x);
 }
 
 /* Lanes of 16-bit columns: all of them, or those whose bit is set; others keep acc. */
@@ -122,14 +173,14 @@ static inline spx_vec_f32 spx_add_u16_f32(spx_vec_f32 acc, const float *val, con
 static inline spx_vec_f64 spx_add_some_u16_f64(spx_vec_f64 acc, uint32_t bits, const double *val,
                                                const uint16_t *c, const double *x)
 {
-    return spx_add_masked_f64(acc, (spx_msk_f64)bits, val,
+    return spx_add_masked_f64(acc, (spx_msk_f64)bits, spx_load_whole_f64(val),
                               _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)), x);
 }
 
 static inline spx_vec_f32 spx_add_some_u16_f32(spx_vec_f32 acc, uint32_t bits, const float *val,
                                                const uint16_t *c, const float *x)
 {
-    return spx_add_masked_f32(acc, (spx_msk_f32)bits, val,
+    return spx_add_masked_f32(acc, (spx_msk_f32)bits, spx_load_whole_f32(val),
                               _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)c)), x);
 }
 
@@ -148,18 +199,14 @@ static inline spx_vec_f32 spx_add_run_f32(spx_vec_f32 acc, const float *val, con
 {
     return _mm512_fmadd_ps(_mm512_loadu_ps(val), _mm512_loadu_ps(x), acc);
 }
-static inline spx_vec_f64 spx_add_some_run_f64(spx_vec_f64 acc, uint32_t bits, const double *val,
-                                               const double *x)
+/* The same of registers, where the mask is set; other lanes keep acc, whatever theirs hold. */
+static inline spx_vec_f64 spx_add_some_f64(spx_vec_f64 acc, spx_msk_f64 m, spx_vec_f64 val, spx_vec_f64 x)
 {
-    return _mm512_mask3_fmadd_pd(_mm512_maskz_loadu_pd((spx_msk_f64)bits, val),
-                                 _mm512_maskz_loadu_pd((spx_msk_f64)bits, x), acc, (spx_msk_f64)bits);
+    return _mm512_mask3_fmadd_pd(val, x, acc, m);
 }
-
-static inline spx_vec_f32 spx_add_some_run_f32(spx_vec_f32 acc, uint32_t bits, const float *val,
-                                               const float *x)
+static inline spx_vec_f32 spx_add_some_f32(spx_vec_f32 acc, spx_msk_f32 m, spx_vec_f32 val, spx_vec_f32 x)
 {
-    return _mm512_mask3_fmadd_ps(_mm512_maskz_loadu_ps((spx_msk_f32)bits, val),
-                                 _mm512_maskz_loadu_ps((spx_msk_f32)bits, x), acc, (spx_msk_f32)bits);
+    return _mm512_mask3_fmadd_ps(val, x, acc, m);
 }
 
 static inline spx_vec_f64 spx_plus_f64(spx_vec_f64 a, spx_vec_f64 b)

@@ -1,0 +1,156 @@
+#include "dispatch/contest.h"
+
+#include <string.h>
+
+#include "dispatch/tune.h"
+
+/* With a kernel for several columns both ways are timed, and the faster one stays. */
+static spmvx_status settle_columns(const spx_conversion *c, spx_operator *op, const spx_timing *timing)
+{
+    if (!op->multi.kernel) return SPMVX_OK;
+    spx_operator one = *op;
+    one.multi.kernel = NULL;
+    const spx_operator *const both[] = { op, &one };
+    double ns[2];
+    SPX_TRY(spx_operators_time(c->ctx, 2, both, timing, ns));
+    if (ns[1] >= ns[0]) return SPMVX_OK;
+    spx_partition_drop(&op->multi_part);
+    op->multi = (spx_choice){ 0 };
+    return SPMVX_OK;
+}
+
+/* Is y worth its set-up beside x? What is within 3% is level. */
+static bool beats(const spx_candidate *y, const spx_candidate *x, int64_t muls)
+{
+    static const double level = 0.03;
+    const double a = spx_score(y, muls), b = spx_score(x, muls);
+    if (a < (1.0 - level) * b) return true;
+    return a < (1.0 + level) * b && y->setup_ns < x->setup_ns;
+}
+
+static spmvx_status check_quiet(const spx_conversion *c, const spx_operator *op, const spx_timing *timing)
+{
+    spmvx_context *ctx = c->ctx;
+    double all, one;
+    if (ctx->backend->place != SPMVX_HOST || spx_threads_for(ctx->threads, op->A.nnz + op->A.nrows) == 1)
+        return SPMVX_OK;
+    SPX_TRY(spx_operator_time_threads(ctx, op, timing, &all, &one));
+    if (!spx_is_disturbed(all, one)) return SPMVX_OK;
+    spx_log(ctx, SPMVX_LOG_WARNING,
+            "nothing is timed, and the model chooses: %d threads take %.3g ms where one takes %.3g, so that "
+            "other processes seem to run on these processors; fewer threads or OMP_WAIT_POLICY=passive help",
+            ctx->threads, 1e-6 * all, 1e-6 * one);
+    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "the processors are busy with other processes");
+}
+
+typedef struct contest {
+    const spx_conversion *c;
+    const spx_timing *timing;
+    spx_candidate *best;
+    spx_operator *champion; /* kernel NULL: none yet */
+    int timed;
+    bool disturbed;
+} contest;
+
+/* Builds a candidate and lets it stand against the best so far. */
+static spmvx_status challenge(contest *t, spx_source *source, const spx_candidate *candidate)
+{
+    spx_operator op = { 0 };
+    spx_candidate measured = *candidate;
+    const double begin = spx_now();
+    SPX_TRY(spx_build_candidate(t->c, source, candidate, &op));
+    measured.setup_ns = spx_now() - begin;
+    const bool first = !t->champion->choice.kernel;
+    const spx_operator *const both[] = { &op, t->champion };
+    double ns[2];
+    spmvx_status s = SPMVX_OK;
+    if (first) {
+        s = check_quiet(t->c, &op, t->timing);
+        t->disturbed = s == SPMVX_ERR_UNSUPPORTED;
+    }
+    if (s == SPMVX_OK) s = settle_columns(t->c, &op, t->timing);
+    if (s == SPMVX_OK) s = spx_operators_time(t->c->ctx, first ? 1 : 2, both, t->timing, ns);
+    if (s == SPMVX_OK) {
+        t->timed++;
+        measured.mul_ns = ns[0];
+        if (!first) t->best->mul_ns = ns[1];
+    }
+    if (s != SPMVX_OK || (!first && !beats(&measured, t->best, t->c->request.expected_muls))) {
+        spx_operator_drop(&op);
+        return s;
+    }
+    spx_operator_drop(t->champion);
+    *t->champion = op;
+    *t->best = measured;
+    return SPMVX_OK;
+}
+
+static spmvx_status run_contest(contest *t, spx_source *source, const spx_candidate *candidates, int count)
+{
+    spmvx_status s = SPMVX_ERR_INTERNAL;
+    for (int i = 0; i < count; i++) {
+        s = challenge(t, source, &candidates[i]);
+        if (s == SPMVX_OK) continue;
+        if (!spx_may_go_on(s) || t->disturbed) break;
+        spx_log_dropped(t->c, &candidates[i]);
+    }
+    if (spx_may_go_on(s) && t->champion->choice.kernel) s = SPMVX_OK;
+    if (s != SPMVX_OK) spx_operator_drop(t->champion);
+    return s;
+}
+
+/* ---- which candidates are worth timing ---- */
+
+static void to_front(spx_candidate *c, int *few, int i)
+{
+    const spx_candidate next = c[i];
+    memmove(&c[*few + 1], &c[*few], (size_t)(i - *few) * sizeof *c);
+    c[(*few)++] = next;
+}
+
+static int same_base_among(const spx_candidate *c, int few, const spx_candidate *of)
+{
+    int same = 0;
+    for (int k = 0; k < few; k++) same += spx_kernel_same_base(c[k].choice.kernel, of->choice.kernel);
+    return same;
+}
+
+/* Brings the few that are worth timing to the front, by merit: of one kernel no more than two variants,
+ * since what makes the model err is the format more often than the instruction set. Then CSR's kernels,
+ * one variant of each, which cost nothing to build: what is taken is never slower than they are. */
+static int few_best(spx_candidate *c, int count)
+{
+    enum { FEW = 4, VARIANTS = 2, OF_CSR = 2 };
+    static const double hopeless = 20.0; /* times the best; the model does not err by that much */
+    const double most = hopeless * c[0].mul_ns;
+    int few = 0, of_csr = 0;
+    for (int i = 0; i < count && few < FEW; i++)
+        if (c[i].mul_ns <= most && same_base_among(c, few, &c[i]) < VARIANTS) to_front(c, &few, i);
+    for (int k = 0; k < few; k++) of_csr += c[k].choice.kernel->format == SPMVX_CSR;
+    for (int i = few; i < count && of_csr < OF_CSR; i++) {
+        if (c[i].mul_ns > most || c[i].choice.kernel->format != SPMVX_CSR || same_base_among(c, few, &c[i]))
+            continue;
+        to_front(c, &few, i);
+        of_csr++;
+    }
+    return few;
+}
+
+spmvx_status spx_build_timed(spx_conversion *c, spx_source *source, spx_candidate *candidates, int count,
+                             spx_candidate *best, int *timed, spx_operator *out)
+{
+    spx_timing timing;
+    contest t = { .c = c, .timing = &timing, .best = best, .champion = out };
+    SPX_TRY(spx_timing_new(c->ctx, source->ncols, source->nrows, c->request.nvec, source->val_type, &timing));
+    spmvx_status s;
+    int tried = 0;
+    do { /* the next few, while none of those before can be built */
+        spx_candidate *next = candidates + tried;
+        const int few = c->effort > 1 ? count : few_best(next, count - tried);
+        s = run_contest(&t, source, next, few);
+        tried += few;
+    } while (spx_may_go_on(s) && !t.disturbed && tried < count);
+    spx_timing_drop(&timing);
+    *timed = t.timed;
+    return s;
+}

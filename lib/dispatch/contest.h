@@ -1,0 +1,12 @@
+/* The choice by timing: the few candidates that are worth it, built one after the other, each against the
+ * best so far in turns. */
+#ifndef SPX_CONTEST_H
+#define SPX_CONTEST_H
+#include "dispatch/make.h"
+
+/* Takes the fastest by spx_score, with what was measured in *best and how many were timed in *timed; of two
+ * that are level the one that needs less set-up. With an effort above 1 all are timed. SPMVX_ERR_UNSUPPORTED
+ * where others keep the processors so busy that timing would tell nothing, with a warning in the log. */
+spmvx_status spx_build_timed(spx_conversion *, spx_source *, spx_candidate *candidates, int count,
+                             spx_candidate *best, int *timed, spx_operator *out);
+#endif
