@@ -18,7 +18,7 @@ mkdir -p "$here/build"
 # Meson looks for libraries again when other ones are missing than last time.
 without=$here/build/quickstart.without
 set_up() {
-    if [ ! -f "$here/build/build.ninja" ]; then meson setup "$here/build" "$here" -Dtests=false
+    if [ ! -f "$here/build/build.ninja" ]; then meson setup "$here/build" "$here"
     elif [ "$(cat "$without" 2>/dev/null)" != "$missing_optional" ]; then meson setup --reconfigure "$here/build" "$here"
     fi && echo "$missing_optional" >"$without"
 }

@@ -28,7 +28,7 @@ row() { lines="$lines| $1 | $2 |
 "; }
 
 echo "== building in $build"
-if ! { { [ -f "$build/build.ninja" ] || meson setup "$build" "$here" -Dcuda=enabled -Dpeers=enabled; } && ninja -C "$build"; } >"$build/build.log" 2>&1; then
+if ! { { [ -f "$build/build.ninja" ] || meson setup "$build" "$here" -Dtests=true -Dcuda=enabled -Dpeers=enabled; } && ninja -C "$build"; } >"$build/build.log" 2>&1; then
     tail -n 40 "$build/build.log"
     echo "0 passed, 1 failed, 0 skipped"
     exit 1

@@ -26,7 +26,7 @@ static void *take(void *user, size_t bytes)
     if (!block) return NULL;
     memcpy(block, &bytes, sizeof bytes);
     m->blocks++;
-    raise_to(&m->peak, m->live += bytes);
+    raise_to(&m->peak, atomic_fetch_add(&m->live, bytes) + bytes);
     return block + HEAD;
 }
 

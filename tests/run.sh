@@ -21,7 +21,7 @@ run() {
     shift
     mkdir -p "$dir"
     echo "== $name: building in $dir"
-    if ! { { [ -f "$dir/build.ninja" ] || meson setup "$dir" "$here" -Dwerror=true "$@"; } && ninja -C "$dir"; } >"$log" 2>&1; then
+    if ! { { [ -f "$dir/build.ninja" ] || meson setup "$dir" "$here" -Dtests=true -Dwerror=true "$@"; } && ninja -C "$dir"; } >"$log" 2>&1; then
         tail -n 60 "$log"
         echo "== $name: the build failed"
         failed=$((failed + 1))

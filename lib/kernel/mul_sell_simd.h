@@ -62,7 +62,7 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
             const int64_t left = C - i;
             if (left >= 2 * W)
                 for (int64_t k = ptr[s] + i; k < ptr[s + 1]; k += C)
-                    if (SPX_VNAME(full)(col + k) & SPX_VNAME(full)(col + k + W)) {
+                    if ((int)SPX_VNAME(full)(col + k) & (int)SPX_VNAME(full)(col + k + W)) {
                         a = SPX_VNAME(add)(a, val + k, col + k, x);
                         b = SPX_VNAME(add)(b, val + k + W, col + k + W, x);
                     } else {

@@ -42,3 +42,9 @@ check_mul()
     grep -q '^662 x 662, 2474 nonzeros' mul.out || fail "$1: wrong matrix"
     grep -q '^sum of y = 1408\.66912' mul.out || fail "$1: wrong sum"
 }
+
+# The line that the README gives for pkg-config.
+readme_line()
+{
+    sed -n 's/^\(cc mine\.c .*\)  *# pkg-config.*/\1/p' "$source/README.md" | grep . || fail "the README has no line for pkg-config"
+}

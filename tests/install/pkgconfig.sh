@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the library and uses it as a stranger does who knows pkg-config: are the files there, and no others, and do the
-# examples build and run against them?
+# Installs the library and uses it as a stranger does who knows pkg-config: are the files there, and no others, do the examples build
+# and run against them, and does the tool find the library wherever the tree lies?
 . "$(dirname "$0")/common.sh"
 need meson pkg-config "${CC%% *}" readelf
 install_library
@@ -25,6 +25,9 @@ expected_files()
         echo "$libdir/libspmvx.so.$major"
         echo "$libdir/libspmvx.so.$version"
     fi
+    doc=${DATADIR:-$prefix/share}/doc/spmvx
+    (cd "$source" && find LICENSE README.md NEWS.md CONTRIBUTING.md docs examples/*.c examples/*.h examples/*.cu examples/*.f90 ! -type d) |
+        grep -v -e '^docs/packaging/' -e '^docs/make-results\.py$' | sed "s|^|$doc/|"
     if [ -e "$build/examples/spmvx" ]; then
         echo "${BINDIR:-$prefix/bin}/spmvx"
         echo "${MANDIR:-$prefix/share/man}/man1/spmvx.1"
@@ -66,7 +69,45 @@ if [ -e "$dest$libdir/libspmvx.so" ]; then
     readelf -d mul | grep -q "NEEDED.*\[libspmvx\.so\.$major\]" || fail "mul does not ask for libspmvx.so.$major"
 fi
 
-tool=$dest${BINDIR:-$prefix/bin}/spmvx
-if [ -e "$tool" ]; then
-    "$tool" kernels >/dev/null || fail "the installed spmvx exits $?"
+bindir=${BINDIR:-$prefix/bin}
+unset LD_LIBRARY_PATH
+if [ -e "$dest$bindir/spmvx" ] && [ "$prefix" != /usr ]; then
+    "$dest$bindir/spmvx" kernels >/dev/null || fail "the installed spmvx exits $?"
+    mv "$dest" "$tmp/moved"
+    "$tmp/moved$bindir/spmvx" kernels >/dev/null || fail "the installed spmvx exits $? where it was moved to"
+    mv "$tmp/moved" "$dest"
+fi
+
+# An empty /usr/local: with that of this machine out of sight, in a namespace of its own.
+if [ "$prefix" != /usr/local ]; then echo "not tried in /usr/local: the prefix is $prefix" && exit 0; fi
+cat >inside.sh <<'END'
+set -eu
+mount --bind "$dest/usr/local" /usr/local
+PATH=/usr/bin:/bin:/usr/sbin:/sbin
+command -v cc pkg-config >/dev/null || { echo "not tried in /usr/local: cc and pkg-config are there"; exit 0; }
+[ ! -e "$bindir/spmvx" ] || "$bindir/spmvx" kernels >/dev/null
+PKG_CONFIG_PATH=$(dirname "$pc")
+export PKG_CONFIG_PATH
+echo "$line"
+eval "$line"
+./a.out "$source/tests/data/662_bus.mtx.gz"
+# Without the run path, after ldconfig.
+line=${line%-Wl,-rpath*}
+rm a.out
+eval "$line"
+if ldconfig -p | grep -q "$libdir/libspmvx\.so"; then echo "the loader knows $libdir already" >&2 && exit 1; fi
+{ echo "$libdir"; echo "include /etc/ld.so.conf"; } >ld.so.conf
+ldconfig -X -i -f "$PWD/ld.so.conf" -C "$PWD/ld.so.cache"
+mount --bind ld.so.cache /etc/ld.so.cache
+./a.out "$source/tests/data/662_bus.mtx.gz"
+END
+cp "$source/examples/mul.c" mine.c
+line=$(readme_line)
+pc=${pc#"$dest"}
+export dest bindir pc line source libdir
+if [ "$(id -u)" = 0 ]; then own='unshare -m'; else own='unshare -rm'; fi
+if $own true 2>/dev/null && $own mount --bind "$tmp" /usr/local 2>/dev/null; then
+    $own sh inside.sh || fail "in an empty /usr/local"
+else
+    echo "not tried in /usr/local: no mount namespace is to be had"
 fi

@@ -89,7 +89,7 @@ template <class T> __global__ void load_even(int n, const T *x, T other, T *past
 {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     if (i >= n) return;
-    const T *from = i % 2 ? static_cast<const T *>(nullptr) + i : x + i;
+    const T *from = i % 2 ? reinterpret_cast<const T *>(sizeof(T) * static_cast<size_t>(i)) : x + i;
     past[i] = spx_load_if<SPX_PAST>(i % 2 == 0, from, other);
     passing[i] = spx_load_if<SPX_PASSING>(i % 2 == 0, from, other);
     kept[i] = spx_load_if<SPX_KEPT>(i % 2 == 0, from, other);
