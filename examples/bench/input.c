@@ -194,7 +194,7 @@ static bool adopt(spmvx_context *ctx, input *in)
 
 static bool read_file(spmvx_context *ctx, const char *name, spmvx_type type, input *in)
 {
-    spmvx_matrix *m = read_matrix(ctx, name, type);
+    spmvx_matrix *m = read_matrix(ctx, name, type, NULL);
     const bool ok = m && as_csr(ctx, m, &in->A, &in->csr);
     spmvx_matrix_destroy(m);
     return ok;

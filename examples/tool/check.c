@@ -434,7 +434,7 @@ static bool check_file(spmvx_context *ctx, const char *path, int64_t limit, int6
                 .remember = remember,
                 .rows_rise = true,
                 .columns_rise = true,
-                .bar = progress_begin(path) };
+                .bar = progress_begin(path, "MB") };
     lines *text = lines_open(ctx, path, &c.bar);
     if (!text) {
         fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));

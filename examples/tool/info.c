@@ -227,7 +227,7 @@ static int print_choice(spmvx_context *ctx, const spmvx_matrix *m)
 /* The matrix is read and looked at on the host; formats and choice are those of the context's place. */
 static int show(spmvx_context *host, spmvx_context *ctx, const char *path, spmvx_type type)
 {
-    spmvx_matrix *m = read_matrix(host, path, type), *csr = NULL;
+    spmvx_matrix *m = read_matrix(host, path, type, NULL), *csr = NULL;
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
     int result = EXIT_FAILURE;
     /* more rows than row lengths are worth */

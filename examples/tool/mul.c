@@ -129,7 +129,7 @@ static int run(int argc, char **argv)
     q.type = type_named(type);
     if (!q.type) return usage_error(&command_mul, "--type is '%s', not f64 or f32", type);
     spmvx_context *ctx = open_context_at(&command_mul, place, device, threads);
-    spmvx_matrix *m = ctx ? read_matrix(ctx, files[0], q.type) : NULL, *A = NULL;
+    spmvx_matrix *m = ctx ? read_matrix(ctx, files[0], q.type, NULL) : NULL, *A = NULL;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     o.kernel = q.kernel;
     o.ops = q.transpose ? SPMVX_OPS_N | SPMVX_OPS_T : SPMVX_OPS_N;

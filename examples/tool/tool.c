@@ -127,6 +127,12 @@ int fail(const spmvx_context *ctx, const char *what)
     return EXIT_FAILURE;
 }
 
+int fail_plainly(const spmvx_context *ctx)
+{
+    fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
+    return EXIT_FAILURE;
+}
+
 /* ---- shared ---- */
 
 void *checked_alloc(size_t bytes)
@@ -260,17 +266,18 @@ bool import_wisdom(spmvx_context *ctx, const char *path)
     return ok;
 }
 
-spmvx_matrix *read_matrix(spmvx_context *ctx, const char *path, spmvx_type type)
+spmvx_matrix *read_matrix(spmvx_context *ctx, const char *path, spmvx_type type, spmvx_symmetry *symmetry)
 {
     spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;
     spmvx_matrix *m = NULL;
-    progress p = progress_begin(path);
+    progress p = progress_begin(path, "MB");
     o.val_type = type;
     o.progress = progress_step;
     o.user = &p;
+    o.symmetry = symmetry;
     const spmvx_status s = spmvx_matrix_read(ctx, path, &o, &m);
     progress_end(&p);
-    if (s != SPMVX_OK) fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
+    if (s != SPMVX_OK) fail_plainly(ctx);
     return m;
 }
 

@@ -34,6 +34,9 @@ int usage_error(const command *, const char *format, ...) __attribute__((format(
 /* "spmvx: WHAT: the context's last error" on stderr; answers EXIT_FAILURE. */
 int fail(const spmvx_context *, const char *what);
 
+/* "spmvx: the context's last error", which names the file. */
+int fail_plainly(const spmvx_context *);
+
 /* --quiet was given. */
 bool quiet(void);
 /* On stdout, unless --quiet was given: what is no result. */
@@ -61,8 +64,9 @@ spmvx_context *open_context(int64_t threads);
 spmvx_context *open_context_at(const command *, const char *place, int64_t device, int64_t threads);
 /* Gives a file's wisdom to the context; NULL: none. False after a message. */
 bool import_wisdom(spmvx_context *, const char *path);
-/* The matrix of a file; NULL after a message. Shows its progress. */
-spmvx_matrix *read_matrix(spmvx_context *, const char *path, spmvx_type);
+/* The matrix of a file, and the symmetry that the file tells, where that is not NULL; NULL after a message.
+ * Shows its progress. */
+spmvx_matrix *read_matrix(spmvx_context *, const char *path, spmvx_type, spmvx_symmetry *);
 /* A view in CSR of any matrix, held by *holder (to be destroyed). */
 bool as_csr(spmvx_context *, const spmvx_matrix *, spmvx_matrix **holder, spmvx_arrays *view);
 int64_t index_at(const void *, spmvx_type, int64_t i);

@@ -71,7 +71,7 @@ done
 if "$spmvx" convert "$data/lhr01.mtx.gz" "$tmp/b.npz" 2>"$tmp/err"; then
     expect 0 "$spmvx" convert "$tmp/b.npz" "$tmp/c.mtx"
     cmp -s "$tmp/b.mtx" "$tmp/c.mtx" || { echo 'convert to .npz and back differs'; bad=1; }
-    expect 1 "$spmvx" convert --digits 5 "$tmp/b.npz" "$tmp/d.npz"; has err 'options.digits is 5'
+    expect 2 "$spmvx" convert --digits 5 "$tmp/b.npz" "$tmp/d.npz"; has err 'options.digits is 5'
     expect 1 "$spmvx" convert "$tmp/b.npz" "$tmp/d.npz.gz"; has err 'd.npz.gz'
 else
     has err 'without libzip'
