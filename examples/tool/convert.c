@@ -43,13 +43,13 @@ static int run(int argc, char **argv)
     request q = { .options = SPMVX_WRITE_OPTIONS_INIT };
     const option options[] = {
         { "--output", 'o', TEXT, &q.out, "OUT", "the file to write; or name it behind IN ('-': stdout)" },
-        { "--symmetry", 0, TEXT, &symmetry, "S",
+        { "--symmetry", 0, TEXT, &symmetry, "keep|general",
           "keep (default): a symmetric file is written symmetric; general: all entries" },
         { "--digits", 0, COUNT, &digits, "N",
           "significant digits, 1 to 17 (0: enough to read back the same bits)" },
         { "--level", 0, COUNT, &level, "N", "of the compressor (0: its default)" },
-        { "--type", 0, TEXT, &type, "T", "f64 (default) or f32, which values are rounded to" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--type", 0, TEXT, &type, VALUE_TYPES, "f64 (default) or f32, which values are rounded to" },
+        { "--threads", 0, THREADS, &threads, "N", "threads to use (0: OpenMP's default)" },
         { 0 }
     };
     const int status = parse(&command_convert, options, argc, argv, files, &count);
@@ -61,9 +61,6 @@ static int run(int argc, char **argv)
     if (digits > 17) return usage_error(&command_convert, "--digits is %" PRId64 ", not 0 to 17", digits);
     if (level > INT32_MAX)
         return usage_error(&command_convert, "--level is %" PRId64 ", above %d", level, INT32_MAX);
-    if (!type_named(type)) return usage_error(&command_convert, "--type is '%s', not f64 or f32", type);
-    if (strcmp(symmetry, "keep") && strcmp(symmetry, "general"))
-        return usage_error(&command_convert, "--symmetry is '%s', not keep or general", symmetry);
     q.in = files[0];
     q.type = type_named(type);
     q.keep = !strcmp(symmetry, "keep");

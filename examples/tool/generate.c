@@ -93,7 +93,7 @@ static int run(int argc, char **argv)
         { "--list", 0, FLAG, &listed, NULL, "tell the families of names, their figures and the originals'" },
         { "--digits", 0, COUNT, &digits, "N",
           "significant digits, 1 to 17 (0: enough to read back the same bits)" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--threads", 0, THREADS, &threads, "N", "threads to use (0: OpenMP's default)" },
         { 0 }
     };
     const int status = parse(&command_generate, options, argc, argv, files, &count);

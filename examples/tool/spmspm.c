@@ -28,7 +28,8 @@ static int read_and_multiply(spmvx_context *ctx, const char *const files[2], spm
                              const spmspm_options *o, const char *out)
 {
     spmvx_write_options writing = SPMVX_WRITE_OPTIONS_INIT;
-    const int status = out ? check_output(&command_spmspm, ctx, &out, &writing) : -1;
+    int status = check_kernel(&command_spmspm, ctx, SPMVX_SPMSPM, o->kernel, type);
+    if (status < 0 && out) status = check_output(&command_spmspm, ctx, &out, &writing);
     if (status >= 0) return status;
     spmvx_matrix *A = read_matrix(ctx, files[0], type, NULL),
                  *B = A ? read_matrix(ctx, files[1], type, NULL) : NULL;
@@ -51,14 +52,13 @@ static int run(int argc, char **argv)
           "bytes that the product takes beside C (0: no limit)" },
         { "--max-bytes", 0, COUNT, &bytes, "N",
           "bytes that C may take; a larger one is refused before it is made (0: no limit)" },
-        { "--type", 0, TEXT, &type, "T", "f64 (default) or f32" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--type", 0, TEXT, &type, VALUE_TYPES, "f64 (default) or f32" },
+        { "--threads", 0, THREADS, &threads, "N", "threads to use (0: OpenMP's default)" },
         { 0 }
     };
     const int status = parse(&command_spmspm, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (count != 2) return usage_error(&command_spmspm, "%d files given, two wanted", count);
-    if (!type_named(type)) return usage_error(&command_spmspm, "--type is '%s', not f64 or f32", type);
     o.max_workspace = (size_t)workspace;
     o.max_bytes = (size_t)bytes;
     spmvx_context *ctx = open_context(threads);

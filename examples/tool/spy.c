@@ -126,7 +126,7 @@ static int run(int argc, char **argv)
     const option options[] = {
         { "--output", 'o', TEXT, &out, "OUT", "the picture to write, .svg or .png" },
         { "--size", 0, COUNT, &size, "N", "pixels of its longer side, at most; 32 to 8192 (default 800)" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--threads", 0, THREADS, &threads, "N", "threads to use (0: OpenMP's default)" },
         { 0 }
     };
     const int status = parse(&command_spy, options, argc, argv, files, &count);
