@@ -83,6 +83,8 @@ static spmvx_status multiply(spmvx_context *ctx, const spx_sparse *A, const spx_
 {
     const spx_product_kernel *kernel;
     spx_plan plan = { .products = count_products(A, B) };
+    if (o->max_bytes) /* at least one, since 0 would be any number; check_result() is exact */
+        plan.most = spx_max(1, (int64_t)(o->max_bytes / (sizeof(int32_t) + spx_type_bytes(A->val_type))));
     if (o->format == SPMVX_COO) SPX_TRY(charge_pointers(ctx, A->nrows, plan.products));
     SPX_TRY(choose(ctx, A, B, plan.products, o->kernel, &kernel));
     spmvx_status s = kernel->analyse(ctx, A, B, &plan);
