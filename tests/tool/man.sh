@@ -20,10 +20,10 @@ for command in $commands; do
     while read -r option value; do
         echo "$option" >>"$tmp/known"
         # the paragraph that begins with the option, and tells for which commands it is
-        line=$(grep -E "^ *(-[a-z], ?)?(--[a-z-]+, ?)*$option[ ,]" "$tmp/page")
+        line=$(grep -E "^ *(-[a-z], ?)?(--[a-z-]+, ?)*${option}[ ,]" "$tmp/page")
         [ -n "$line" ] || { wrong "the page has no $option"; continue; }
         case $option in --help | --quiet) continue ;; esac
-        echo "$line" | grep -Eq "[( ]$command[ ,):;]" || wrong "the page does not say that $option is of $command: $line"
+        echo "$line" | grep -Eq "[( ]${command}[ ,):;]" || wrong "the page does not say that $option is of $command: $line"
         for word in $(echo "$value" | tr '|,' '  '); do
             case $word in [a-z]*) echo "$line" | grep -q "$word" || wrong "the page has no $option $word" ;; esac
         done
