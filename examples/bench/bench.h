@@ -129,8 +129,13 @@ typedef struct inputs {
 /* Adds a file, every matrix file of a directory, a suite's matrices, or a generated matrix's name. */
 void inputs_add(inputs *, const char *what);
 void inputs_clear(inputs *);
-void print_suites(FILE *);
-/* The matrix of a file or of a name; false after a message. arrays_only: in->A is not needed. */
+/* The suites and a directory, as an option's value has them. */
+void suite_words(char *out, size_t room);
+/* A file, there or not, and no generated matrix's name. */
+bool input_is_file(const char *name);
+/* The matrix of a file, with the symmetry that it tells, or of a name; NULL after a message. */
+spmvx_matrix *input_matrix(spmvx_context *, const char *name, spmvx_type, spmvx_symmetry *);
+/* The same as CSR's arrays; false after a message. arrays_only: in->A is not needed. */
 bool input_open(spmvx_context *, const char *name, spmvx_type, bool arrays_only, input *in);
 void input_release(input *);
 

@@ -27,10 +27,11 @@ static const struct {
 };
 enum { SUITES = sizeof suites / sizeof *suites };
 
-void print_suites(FILE *out)
+void suite_words(char *out, size_t room)
 {
-    for (int i = 0; i < SUITES; i++)
-        fprintf(out, "  %-8s %s:\n           %s\n", suites[i].name, suites[i].summary, suites[i].members);
+    const char *names[SUITES];
+    for (int i = 0; i < SUITES; i++) names[i] = suites[i].name;
+    join_words(names, SUITES, "|DIR", out, room);
 }
 
 static void add_name(inputs *in, const char *name, size_t length)
@@ -194,18 +195,32 @@ static bool adopt(spmvx_context *ctx, input *in)
 
 static bool read_file(spmvx_context *ctx, const char *name, spmvx_type type, input *in)
 {
-    spmvx_matrix *m = read_matrix(ctx, name, type);
+    spmvx_matrix *m = read_matrix(ctx, name, type, NULL);
     const bool ok = m && as_csr(ctx, m, &in->A, &in->csr);
     spmvx_matrix_destroy(m);
     return ok;
 }
 
-bool input_open(spmvx_context *ctx, const char *name, spmvx_type type, bool arrays_only, input *in)
+bool input_is_file(const char *name)
 {
     struct stat st;
+    return !stat(name, &st) || strpbrk(name, "/.");
+}
+
+spmvx_matrix *input_matrix(spmvx_context *ctx, const char *name, spmvx_type type, spmvx_symmetry *symmetry)
+{
+    input in = { .csr = SPMVX_ARRAYS_INIT };
+    if (input_is_file(name)) return read_matrix(ctx, name, type, symmetry);
+    if (make_arrays(ctx, name, type, &in) && adopt(ctx, &in)) return in.A;
+    input_release(&in);
+    return NULL;
+}
+
+bool input_open(spmvx_context *ctx, const char *name, spmvx_type type, bool arrays_only, input *in)
+{
     *in = (input){ .csr = SPMVX_ARRAYS_INIT };
-    const bool ok = !stat(name, &st) ? read_file(ctx, name, type, in)
-                                     : make_arrays(ctx, name, type, in) && (arrays_only || adopt(ctx, in));
+    const bool ok = input_is_file(name) ? read_file(ctx, name, type, in)
+                                        : make_arrays(ctx, name, type, in) && (arrays_only || adopt(ctx, in));
     if (!ok) input_release(in);
     return ok;
 }

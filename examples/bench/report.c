@@ -140,15 +140,16 @@ static void write_markdown(const bench *b, FILE *f)
             fprintf(f, "| %s | %s | | | | | | | | | |\n", c->name, why_not(b, c));
             continue;
         }
-        char pays[16] = "never", own[16] = "", muls[16];
+        char quartiles[32] = "once", pays[16] = "never", own[16] = "", muls[16];
         setup_text(b, c, muls, sizeof muls);
+        if (c->taken > 1) snprintf(quartiles, sizeof quartiles, "%.1f-%.1f", 1e6 * c->low, 1e6 * c->high);
         if (pays_after(b, c) >= 0) snprintf(pays, sizeof pays, "%.0f", pays_after(b, c));
         if (c->kind != PEER) snprintf(own, sizeof own, "%.2f", 1e-9 * own_rate(b, c));
         const char *bold = i == b->best && b->won ? "**" : "";
-        fprintf(f, "| %s%s%s%s | %.1f | %s | %.1f | %.1f-%.1f | %.2f | %.2f | %s | %.0f | %s | %.1e |\n",
-                bold, label(c), bold, c->level && !*bold ? " *" : "", 1e6 * c->setup, muls, 1e6 * c->median,
-                1e6 * c->low, 1e6 * c->high, 1e-9 * flops(b, c), 1e-9 * csr_rate(b, c), own,
-                of_bandwidth(b, c), pays, c->error);
+        fprintf(f, "| %s%s%s%s | %.1f | %s | %.1f | %s | %.2f | %.2f | %s | %.0f | %s | %.1e |\n", bold,
+                label(c), bold, c->level && !*bold ? " *" : "", 1e6 * c->setup, muls, 1e6 * c->median,
+                quartiles, 1e-9 * flops(b, c), 1e-9 * csr_rate(b, c), own, of_bandwidth(b, c), pays,
+                c->error);
     }
 }
 

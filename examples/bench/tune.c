@@ -268,16 +268,15 @@ static int run(int argc, char **argv)
     const option options[] = {
         { "--output", 'o', TEXT, &output, "FILE",
           "the wisdom, for spmvx_wisdom_import and --wisdom; default: stdout" },
-        { "--place", 0, TEXT, &place, "P", "host (default), cuda or any: what to measure" },
+        { "--place", 0, TEXT, &place, PLACES, "host (default), cuda or any: what to measure" },
         { "--device", 0, COUNT, &device, "N", "number of the GPU (default 0)" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--threads", 0, THREADS, &threads, "N", "threads to use (0: OpenMP's default)" },
         { 0 }
     };
     const int status = parse(&command_tune, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (count) return usage_error(&command_tune, "'%s' given, and no file is wanted", files[0]);
-    spmvx_context *host = open_context(threads),
-                  *ctx = host ? open_context_at(&command_tune, place, device, threads) : NULL;
+    spmvx_context *host = open_context(threads), *ctx = host ? open_context_at(place, device, threads) : NULL;
     spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
     findings f = { 0 };
     if (ctx && spmvx_context_get_info(ctx, &i) == SPMVX_OK) {

@@ -1,9 +1,16 @@
 # bash completion of spmvx(1). Commands and options are those that the tool's own help lists; what is not completed here is a file.
 
-# "-o --output OUT" of each option of a command; letter and value are not always there.
+# "-o --output OUT" of each option of a command; letter and value are not always there. A value in small letters is the words that
+# it may be: "--place host|cuda|any".
 _spmvx_options()
 {
-    "$1" "$2" --help 2>/dev/null | sed -nE 's/^  (-[a-z]|  )[, ] (--[a-z-]+)( [A-Z]+)? .*/\1 \2\3/p'
+    "$1" "$2" --help 2>/dev/null | sed -nE 's/^  (-[a-z]|  )[, ] (--[a-z-]+)( [^ ]+)? .*/\1 \2\3/p'
+}
+
+# Names of generated matrices, as far as they have no numbers, and those that stand for others.
+_spmvx_names()
+{
+    "$1" generate --list 2>/dev/null | sed -nE '/ /!s/^([a-z][a-z0-9_]*).*/\1/p; s/^    ([a-z][a-z0-9_]*)  .*/\1/p'
 }
 
 _spmvx_kernels()
@@ -28,7 +35,7 @@ _spmvx()
     fi
     while read -ra fields; do
         value=
-        if [[ ${fields[-1]} == [A-Z]* ]]; then
+        if [[ ${fields[-1]} != -* ]]; then
             value=${fields[-1]}
             unset 'fields[-1]'
         fi
@@ -38,13 +45,16 @@ _spmvx()
         options+=" ${fields[-1]}"
     done < <(_spmvx_options "$tool" "$command")
     if [[ -z $takes ]]; then
-        [[ $cur == -* ]] && words=$options
+        if [[ $cur == -* ]]; then
+            words=$options
+        elif [[ $command == generate || $command == bench ]]; then
+            words=$(_spmvx_names "$tool")
+        fi
     else
+        case $takes in
+        [a-z]*) words=$(tr '|,' '\n\n' <<<"$takes" | grep '^[a-z]') ;;   # what is not among them may be a file
+        esac
         case $prev in
-        --type | --types) words='f64 f32' ;;
-        --states) words='warm cold rotated' ;;
-        --suite) words='quick host' ;;              # or a directory
-        -x | --x) words='ones random' ;;        # or a file
         --kernel) words=$(_spmvx_kernels "$tool" "$command") ;;
         --kernels) words=$(_spmvx_kernels "$tool" mul) ;;
         esac

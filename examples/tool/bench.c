@@ -152,18 +152,14 @@ static int bench_matrix(const settings *set, spmvx_context *ctx, spmvx_context *
     return result;
 }
 
-/* Sets flags by the words of a comma-separated list; false when a word is none of the names. */
-static bool choose(const char *list, const char *const *names, int count, bool *out)
+/* Sets flags by the words of a list, each of which is one of the names. */
+static void choose(const char *list, const char *const *names, int count, bool *out)
 {
     for (const char *p = list; *p;) {
         const size_t n = strcspn(p, ",");
-        int i = 0;
-        while (i < count && (strlen(names[i]) != n || strncmp(names[i], p, n))) i++;
-        if (i == count) return false;
-        out[i] = true;
+        for (int i = 0; i < count; i++) out[i] |= strlen(names[i]) == n && !strncmp(names[i], p, n);
         p += n + (p[n] == ',');
     }
-    return *list;
 }
 
 static bool parse_number(const char *text, double *out)
@@ -184,10 +180,8 @@ static int check(const wishes *w, settings *set, report *out)
     static const char *const types[] = { "f64", "f32" };
     const command *c = &command_bench;
     double milliseconds;
-    if (!choose(w->types, types, 2, set->type))
-        return usage_error(c, "--types is '%s', not f64, f32 or f64,f32", w->types);
-    if (!choose(w->states, state_names, STATES, set->state))
-        return usage_error(c, "--states is '%s', not a list of warm, cold, rotated, graph", w->states);
+    choose(w->types, types, 2, set->type);
+    choose(w->states, state_names, STATES, set->state);
     if (w->rounds < 1 || w->rounds > 10000)
         return usage_error(c, "--repeat is %" PRId64 ", not 1 to 10000", w->rounds);
     if (w->warmup > 10000) return usage_error(c, "--warmup is %" PRId64 ", above 10000", w->warmup);
@@ -226,34 +220,31 @@ static int bench_all(const settings *set, spmvx_context *ctx, spmvx_context *hos
     return result;
 }
 
-/* The context in which to multiply: the host's own, or a device's, on the benchmark's stream. */
-static bool open_place(const wishes *w, settings *set, spmvx_context *host, spmvx_context **ctx)
+/* The context in which to multiply: the host's own, or a device's, on the benchmark's stream. -1, or an exit
+ * status after a message. */
+static int open_place(const wishes *w, settings *set, spmvx_context *host, spmvx_context **ctx)
 {
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
-    if (!place_named(w->place, &o.place)) {
-        usage_error(&command_bench, "--place is '%s', not host, cuda or any", w->place);
-        return false;
-    }
+    o.place = place_named(w->place);
     *ctx = host;
     o.device = (int32_t)(w->device > INT32_MAX ? INT32_MAX : w->device);
     o.threads = (int32_t)w->threads;
     spmvx_context *tried = NULL;
-    if (o.place != SPMVX_HOST && spmvx_context_create(&o, &tried) != SPMVX_OK)
-        return fail(NULL, "context"), false;
+    if (o.place != SPMVX_HOST && spmvx_context_create(&o, &tried) != SPMVX_OK) return fail(NULL, "context");
     if (tried) spmvx_context_get_info(tried, &i);
     if (!tried || i.place == SPMVX_HOST) {
         spmvx_context_destroy(tried);
-        if (set->state[GRAPH]) usage_error(&command_bench, "--states has graph, which is a device's");
-        return !set->state[GRAPH];
+        if (!set->state[GRAPH]) return -1;
+        return usage_error(&command_bench, "--states has graph, which is a device's");
     }
     set->on_device = true;
     if (!device_open(o.device, set->flush_bytes)) {
         spmvx_context_destroy(tried);
-        return false;
+        return EXIT_FAILURE;
     }
     *ctx = tried;
-    return spmvx_context_set_stream(tried, device_stream()) == SPMVX_OK;
+    return spmvx_context_set_stream(tried, device_stream()) == SPMVX_OK ? -1 : fail(tried, "stream");
 }
 
 static void close_place(const settings *set, spmvx_context *host, spmvx_context *ctx)
@@ -277,16 +268,18 @@ static int run(int argc, char **argv)
                  .flush = -1 };
     settings set = { 0 };
     report out = { .out = stdout };
+    char suites[128], states[64];
+    suite_words(suites, sizeof suites);
+    join_words(state_names, STATES, ",...", states, sizeof states);
     const option options[] = {
-        { "--suite", 0, TEXT, &w.suite, "NAME",
-          "matrices of a suite: quick, host, gpu, small; or a directory's files" },
+        { "--suite", 0, TEXT, &w.suite, suites, "matrices of a suite, or a directory's files" },
         { "--kernels", 0, TEXT, &set.kernels, "LIST",
           "only these, apart by ';' (parameters have commas), 'auto' among them; default: all" },
         { "--peers", 0, TEXT, &w.peers, "LIST", "peers' modules, or directories of them, apart by ','" },
-        { "--types", 0, TEXT, &w.types, "T", "f64 (default), f32, or f64,f32" },
-        { "--states", 0, TEXT, &w.states, "LIST",
+        { "--types", 0, TEXT, &w.types, VALUE_TYPES ",...", "f64 (default), f32, or f64,f32" },
+        { "--states", 0, TEXT, &w.states, states,
           "of warm (default), cold (caches emptied), rotated (other x and y each time), graph" },
-        { "--place", 0, TEXT, &w.place, "P", "host, cuda or any (default): where to multiply" },
+        { "--place", 0, TEXT, &w.place, PLACES, "host, cuda or any (default): where to multiply" },
         { "--device", 0, COUNT, &w.device, "N", "number of the GPU (default 0)" },
         { "--beta", 0, TEXT, &w.beta, "V", "y = A x + V y (default 0)" },
         { "--repeat", 0, COUNT, &w.rounds, "N", "rounds, 1 to 10000 (default 15)" },
@@ -298,7 +291,7 @@ static int run(int argc, char **argv)
         { "--flush", 0, COUNT, &w.flush, "MB",
           "megabytes read to empty the caches and to tell the bandwidth (default: 256, or more where the "
           "last cache is large)" },
-        { "--threads", 0, COUNT, &w.threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--threads", 0, THREADS, &w.threads, "N", "threads to use (0: OpenMP's default)" },
         { "--json", 0, FLAG, &w.json, NULL, "results as JSON" },
         { "--csv", 0, FLAG, &w.csv, NULL, "results as comma-separated values" },
         { "--markdown", 0, FLAG, &w.markdown, NULL, "results as Markdown tables" },
@@ -314,11 +307,12 @@ static int run(int argc, char **argv)
     spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
     spmvx_context *host = open_context(w.threads), *ctx = NULL;
     set.flush_bytes = w.flush < 0 ? enough_to_flush() : (size_t)w.flush << 20;
-    const bool ready = host && open_place(&w, &set, host, &ctx) && import_wisdom(ctx, w.wisdom) &&
-                       load_peers(w.peers, set.on_device);
-    if (!ready) {
+    status = host ? open_place(&w, &set, host, &ctx) : EXIT_FAILURE;
+    if (status < 0 && (!import_wisdom(ctx, w.wisdom) || !load_peers(w.peers, set.on_device)))
+        status = EXIT_FAILURE;
+    if (status >= 0) {
         close_place(&set, host, ctx);
-        return EXIT_FAILURE;
+        return status;
     }
     spmvx_context_get_info(ctx, &i);
     set.threads = i.threads;

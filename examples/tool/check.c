@@ -1,7 +1,7 @@
 /* spmvx check: all that is wrong with a Matrix Market file, line by line, where reading it stops at the
- * first error. What the library refuses is an error here; what it takes and a user may not have meant is a
- * warning. The text streams by; memory is for one line, and for the places of a number of entries, to find
- * repeats.
+ * first error. What no reader could take is an error here; what the library takes and a user may not have
+ * meant, and a complex file, which it does not read, is a warning. The text streams by; memory is for one
+ * line, and for the places of a number of entries, to find repeats. Files of other kinds are read.
  * Source: Boisvert, Pozo, Remington, The Matrix Market exchange formats, NISTIR 5935, 1996. */
 #include <inttypes.h>
 #include <math.h>
@@ -9,16 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "io/kind.h"
 #include "lines.h"
+#include "token.h"
 #include "tool.h"
 
-enum { LIMIT = 20, REMEMBER = 1 << 24, TOKENS = 8, LONG_NUMBER = 300 };
+enum { LIMIT = 20, REMEMBER = 1 << 24, LONG_NUMBER = 300 };
 
-/* ANY: the banner does not tell, or the library reads no such */
-typedef enum field { ANY, REAL, INTEGER, PATTERN } field;
-typedef enum symmetry { GENERAL, SYMMETRIC, SKEW } symmetry;
+/* ANY: the banner does not tell */
+typedef enum field { ANY, REAL, INTEGER, PATTERN, COMPLEX } field;
+typedef enum symmetry { GENERAL, SYMMETRIC, SKEW, HERMITIAN } symmetry;
 
 typedef struct place {
     uint64_t at;
@@ -41,10 +42,6 @@ typedef struct check {
     uint64_t by_rows, by_columns; /* of the last entry, its place in either order */
     bool rows_rise, columns_rise; /* all entries so far are in that order: none repeats */
 } check;
-
-typedef struct token {
-    char *begin, *end;
-} token;
 
 /* ---- what is said ---- */
 
@@ -72,88 +69,6 @@ __attribute__((format(printf, 3, 4))) static void warning(check *c, int64_t line
     va_end(args);
 }
 
-typedef struct excerpt {
-    char text[24];
-} excerpt;
-
-/* The first 20 characters of a token, for a message. */
-static excerpt shown(token t)
-{
-    excerpt e = { { 0 } };
-    for (int n = 0; t.begin < t.end && n < 20; t.begin++)
-        e.text[n++] = *t.begin > 31 && *t.begin < 127 ? *t.begin : '?';
-    return e;
-}
-
-/* ---- tokens and numbers: ASCII, whatever the locale ---- */
-
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static int split(char *p, char *end, token out[TOKENS])
-{
-    int n = 0;
-    while (n < TOKENS) {
-        while (p < end && is_blank(*p)) p++;
-        if (p == end) break;
-        out[n].begin = p;
-        while (p < end && !is_blank(*p)) p++;
-        out[n++].end = p;
-    }
-    return n;
-}
-
-static bool is_word(token t, const char *word)
-{
-    const size_t n = strlen(word);
-    return (size_t)(t.end - t.begin) == n && !strncasecmp(t.begin, word, n);
-}
-
-/* A whole number; one beyond 64 bits is the nearest that fits. */
-static bool whole(token t, int64_t *out)
-{
-    const bool negative = *t.begin == '-';
-    const char *p = t.begin + (*t.begin == '-' || *t.begin == '+');
-    if (p == t.end) return false;
-    int64_t v = 0;
-    for (; p < t.end && is_digit(*p); p++)
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *p - '0', &v)) {
-            while (p < t.end && is_digit(*p)) p++;
-            v = INT64_MAX;
-            break;
-        }
-    *out = negative ? -v : v;
-    return p == t.end;
-}
-
-typedef enum number { NONE, WHOLE, FRACTION, SCALED, NOT_FINITE } number; /* SCALED: with an exponent */
-
-static number number_kind(token t)
-{
-    char *p = t.begin + (*t.begin == '-' || *t.begin == '+');
-    const token word = { p, t.end };
-    bool any = false, point = false;
-    if (is_word(word, "nan") || is_word(word, "inf") || is_word(word, "infinity")) return NOT_FINITE;
-    for (; p < t.end && (is_digit(*p) || (*p == '.' && !point)); p++) {
-        any |= is_digit(*p);
-        point |= *p == '.';
-    }
-    if (!any) return NONE;
-    if (p == t.end) return point ? FRACTION : WHOLE;
-    if (*p != 'e' && *p != 'E' && *p != 'd' && *p != 'D') return NONE;
-    if (++p < t.end && (*p == '-' || *p == '+')) p++;
-    if (p == t.end) return NONE;
-    while (p < t.end && is_digit(*p)) p++;
-    return p == t.end ? SCALED : NONE;
-}
-
 /* ---- header ---- */
 
 static int which(token t, const char *const *words)
@@ -166,7 +81,7 @@ static int which(token t, const char *const *words)
 static void check_banner(check *c, const token *t, int n)
 {
     static const char *const fields[] = { "real", "double", "integer", "pattern", "complex", NULL };
-    static const field known[] = { REAL, REAL, INTEGER, PATTERN, ANY, ANY };
+    static const field known[] = { REAL, REAL, INTEGER, PATTERN, COMPLEX, ANY };
     static const char *const symmetries[] = { "general", "symmetric", "skew-symmetric", "hermitian", NULL };
     static const char *const words[] = { "banner", "object (matrix)", "layout (coordinate or array)",
                                          "field (real, integer or pattern)",
@@ -180,11 +95,13 @@ static void check_banner(check *c, const token *t, int n)
         error(c, c->line, "the layout is '%s', not 'coordinate' or 'array'", shown(t[2]).text);
     const int f = n > 3 ? which(t[3], fields) : 5, s = n > 4 ? which(t[4], symmetries) : 0;
     c->field = known[f];
-    c->symmetry = s < 3 ? (symmetry)s : GENERAL;
-    if (n > 3 && f == 4) error(c, c->line, "the field is 'complex', which is not read");
+    c->symmetry = s < 4 ? (symmetry)s : GENERAL;
+    if (n > 3 && f == 4)
+        warning(c, c->line, "the field is 'complex', which may be right, and is not read by this library");
     if (n > 3 && f == 5)
         error(c, c->line, "the field is '%s', not real, integer or pattern", shown(t[3]).text);
-    if (s == 3) error(c, c->line, "the symmetry is 'hermitian', which is not read");
+    if (s == 3 && c->field != COMPLEX)
+        error(c, c->line, "the symmetry is 'hermitian', which is for complex values");
     if (s == 4)
         error(c, c->line, "the symmetry is '%s', not general, symmetric or skew-symmetric", shown(t[4]).text);
     if (c->field == PATTERN && c->symmetry == SKEW) error(c, c->line, "a pattern cannot be skew-symmetric");
@@ -219,9 +136,8 @@ static void check_sizes(check *c, const token *t, int n)
               c->ncols);
     if (!c->sized) c->nrows = c->ncols = INT32_MAX;
     if (c->array && c->sized)
-        c->announced = c->symmetry == GENERAL
-                           ? c->nrows * c->ncols
-                           : c->nrows * (c->nrows + (c->symmetry == SYMMETRIC ? 1 : -1)) / 2;
+        c->announced = c->symmetry == GENERAL ? c->nrows * c->ncols
+                                              : c->nrows * (c->nrows + (c->symmetry == SKEW ? -1 : 1)) / 2;
 }
 
 /* Without a banner the rest is checked where the lines look like a matrix, as one of unknown field. */
@@ -325,13 +241,18 @@ static void check_place(check *c, const token *t, int n)
 
 static void check_entry(check *c, const token *t, int n)
 {
-    const int at = c->array ? 0 : 2, want = at + (c->field != PATTERN);
+    const int at = c->array ? 0 : 2,
+              values = c->field == PATTERN   ? 0
+                       : c->field == COMPLEX ? 2
+                                             : 1,
+              want = at + values;
     c->count++;
     if (c->sized && c->count == c->announced + 1) c->first_excess = c->line;
     if (!c->array) check_place(c, t, n);
     if (c->field == ANY) return;
-    if (c->field != PATTERN && n > at) check_value(c, t[at]);
-    if (n < want && n >= at) error(c, c->line, "the value is missing");
+    for (int i = at; i < want && i < n; i++) check_value(c, t[i]);
+    if (n < want && n >= at)
+        error(c, c->line, n > at ? "the imaginary part is missing" : "the value is missing");
     if (n > want)
         error(c, c->line, "after the %s comes '%s'", c->array ? "value" : "entry", shown(t[want]).text);
 }
@@ -421,23 +342,58 @@ static void print_summary(const check *c)
         printf("%s: note: repeats were looked for among the first %" PRId64 " entries alone\n", c->path,
                c->kept);
     note("%s: ", c->path);
-    if (!c->errors) note("ok, %" PRId64 " x %" PRId64 ", %" PRId64 " entries", c->nrows, c->ncols, c->count);
+    if (!c->errors)
+        note("%s, %" PRId64 " x %" PRId64 ", %" PRId64 " entries", c->field == COMPLEX ? "complex" : "ok",
+             c->nrows, c->ncols, c->count);
     print_count(c, "", c->errors, "error");
     print_count(c, ", ", c->warnings, "warning");
     note("\n");
 }
 
+/* A .npz or Rutherford-Boeing file, of which reading tells the first error. */
+static bool check_by_reading(spmvx_context *ctx, const char *path, bool strict)
+{
+    spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;
+    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    spmvx_matrix *m = NULL;
+    progress bar = progress_begin(path, "MB");
+    const check c = { .path = path };
+    o.progress = progress_step;
+    o.user = &bar;
+    const spmvx_status s = spmvx_matrix_read(ctx, path, &o, &m);
+    progress_end(&bar);
+    const char *why = reason(&c, ctx);
+    if (s == SPMVX_OK) {
+        spmvx_matrix_get_info(m, &i);
+        note("%s: ok, %" PRId64 " x %" PRId64 ", %" PRId64 " entries\n", path, i.nrows, i.ncols, i.nnz);
+    } else if (s == SPMVX_ERR_UNSUPPORTED && !strstr(why, "built without")) {
+        printf("%s: warning: %s\n", path, why);
+        note("%s: not read by this library, 1 warning\n", path);
+    } else if (s == SPMVX_ERR_FILE || s == SPMVX_ERR_RANGE) {
+        printf("%s: error: %s\n", path, why);
+        note("%s: 1 error\n", path);
+    } else fail_plainly(ctx);
+    spmvx_matrix_destroy(m);
+    return s == SPMVX_OK || (s == SPMVX_ERR_UNSUPPORTED && !strstr(why, "built without") && !strict);
+}
+
 static bool check_file(spmvx_context *ctx, const char *path, int64_t limit, int64_t remember, bool strict)
 {
+    spx_file_kind kind;
+    if (spx_kind_of_file(ctx, path, &kind) != SPMVX_OK) {
+        fail_plainly(ctx);
+        return false;
+    }
+    if (kind != SPX_MARKET) return check_by_reading(ctx, path, strict);
     check c = { .path = path,
                 .limit = limit ? limit : INT64_MAX,
                 .remember = remember,
                 .rows_rise = true,
                 .columns_rise = true,
-                .bar = progress_begin(path) };
+                .bar = progress_begin(path, "MB") };
     lines *text = lines_open(ctx, path, &c.bar);
     if (!text) {
-        fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
+        fail_plainly(ctx);
         return false;
     }
     check_lines(&c, text, ctx);
@@ -472,14 +428,18 @@ static int run(int argc, char **argv)
 }
 
 const command command_check = {
-    "check", "[options] FILE...", "List all that is wrong with a Matrix Market file",
-    "A line for each finding, FILE:LINE: error|warning: WHAT, and one for the file. An error is what the "
-    "library refuses. A warning\n"
-    "is what it takes and may not be meant: entries above the diagonal of a symmetric matrix, repeated "
-    "entries, values that are\n"
-    "not finite or that no double can hold, a last line without its newline. Entries in the order of rows or "
-    "of columns need\n"
-    "not be kept to find repeats; of others, beyond N, some repeats may go unseen, which is told.\n"
+    "check", "[options] FILE...", "List all that is wrong with a matrix file",
+    "Of a Matrix Market file a line for each finding, FILE:LINE: error|warning: WHAT, and one for the file; "
+    "of "
+    "other kinds the first\n"
+    "error that reading meets. A warning is what is read and may not be meant: entries above the diagonal of "
+    "a symmetric matrix,\n"
+    "repeated entries, values that are not finite or that no double can hold, a last line without its "
+    "newline; "
+    "and a complex file,\n"
+    "which may be right and is not read. Entries in the order of rows or of columns need not be kept to find "
+    "repeats; of others,\n"
+    "beyond N, some repeats may go unseen, which is told.\n"
     "Exit status 0 when no error is found, 1 when one is (or a warning, with --strict), 2 for wrong usage.",
     run
 };

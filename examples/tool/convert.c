@@ -2,53 +2,82 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "io/kind.h"
 #include "output.h"
-#include "tool.h"
+
+typedef struct request {
+    const char *in, *out;
+    spmvx_type type;
+    bool keep; /* the symmetry that the file tells */
+    spmvx_write_options options;
+} request;
+
+/* Matrix Market tells a symmetry; .npz holds all entries. */
+static bool tells_symmetry(const char *path)
+{
+    bool compressed;
+    return spx_kind_of_name(path, &compressed) == SPX_MARKET;
+}
+
+static int convert(spmvx_context *ctx, request *q)
+{
+    const int status = check_output(&command_convert, ctx, &q->out, &q->options);
+    if (status >= 0) return status;
+    spmvx_symmetry symmetry = SPMVX_GENERAL;
+    spmvx_matrix *m = read_matrix(ctx, q->in, q->type, &symmetry);
+    if (!m) return EXIT_FAILURE;
+    if (q->keep && tells_symmetry(q->out)) q->options.symmetry = symmetry;
+    const int result =
+        write_matrix(ctx, m, q->out, &q->options) == SPMVX_OK ? EXIT_SUCCESS : fail_plainly(ctx);
+    spmvx_matrix_destroy(m);
+    return result;
+}
 
 static int run(int argc, char **argv)
 {
-    const char *files[MOST_FILES], *out = NULL, *type = "f64";
+    const char *files[MOST_FILES], *type = "f64", *symmetry = "keep";
     int count;
     int64_t threads = 0, digits = 0, level = 0;
+    request q = { .options = SPMVX_WRITE_OPTIONS_INIT };
     const option options[] = {
-        { "--output", 'o', TEXT, &out, "OUT", "the file to write; or name it behind IN" },
+        { "--output", 'o', TEXT, &q.out, "OUT", "the file to write; or name it behind IN ('-': stdout)" },
+        { "--symmetry", 0, TEXT, &symmetry, "keep|general",
+          "keep (default): a symmetric file is written symmetric; general: all entries" },
         { "--digits", 0, COUNT, &digits, "N",
           "significant digits, 1 to 17 (0: enough to read back the same bits)" },
         { "--level", 0, COUNT, &level, "N", "of the compressor (0: its default)" },
-        { "--type", 0, TEXT, &type, "T", "f64 (default) or f32, which values are rounded to" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--type", 0, TEXT, &type, VALUE_TYPES, "f64 (default) or f32, which values are rounded to" },
+        { "--threads", 0, THREADS, &threads, "N", "threads to use (0: OpenMP's default)" },
         { 0 }
     };
     const int status = parse(&command_convert, options, argc, argv, files, &count);
     if (status >= 0) return status;
-    if (count == 2 && !out) out = files[--count];
-    if (count != 1 || !out)
+    if (count == 2 && !q.out) q.out = files[--count];
+    if (count != 1 || !q.out)
         return usage_error(&command_convert, "%d files given, one in and one out wanted",
-                           count + (out != NULL));
+                           count + (q.out != NULL));
     if (digits > 17) return usage_error(&command_convert, "--digits is %" PRId64 ", not 0 to 17", digits);
     if (level > INT32_MAX)
         return usage_error(&command_convert, "--level is %" PRId64 ", above %d", level, INT32_MAX);
-    if (!type_named(type)) return usage_error(&command_convert, "--type is '%s', not f64 or f32", type);
+    q.in = files[0];
+    q.type = type_named(type);
+    q.keep = !strcmp(symmetry, "keep");
+    q.options.digits = (int32_t)digits;
+    q.options.level = (int32_t)level;
     spmvx_context *ctx = open_context(threads);
-    spmvx_matrix *m = ctx ? read_matrix(ctx, files[0], type_named(type)) : NULL;
-    int result = EXIT_FAILURE;
-    spmvx_write_options o = SPMVX_WRITE_OPTIONS_INIT;
-    o.digits = (int32_t)digits;
-    o.level = (int32_t)level;
-    if (m) {
-        if (write_matrix(ctx, m, out, &o) == SPMVX_OK) result = EXIT_SUCCESS;
-        else fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
-    }
-    spmvx_matrix_destroy(m);
+    const int result = ctx ? convert(ctx, &q) : EXIT_FAILURE;
     spmvx_context_destroy(ctx);
     return result;
 }
 
 const command command_convert = {
     "convert", "[options] IN OUT", "Read a matrix file and write another",
-    "The library tells what IN is. OUT is SciPy's .npz where its name ends so, else Matrix Market, "
-    "compressed where it ends in .gz,\n"
-    ".zst or .xz. What it holds is real and general: symmetric input is expanded.",
+    "The library tells what IN is. OUT ends in one of " OUTPUT_ENDINGS ", in letters of either case, or is "
+    "'-' for standard output.\n"
+    "A Matrix Market file holds real values. It is symmetric, or skew-symmetric, where IN is so, which every "
+    "entry is held\n"
+    "against before anything is written; a .npz file holds all entries.",
     run
 };

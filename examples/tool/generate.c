@@ -21,7 +21,7 @@ static int list(void)
 
 /* Lengths of rows, mean distance of an entry from the diagonal (of the rectangle's corners, in columns),
  * bandwidth. */
-static void print_figures(const char *name, const generated *g)
+static void print_figures(FILE *to, const char *name, const generated *g)
 {
     int64_t shortest = g->nrows ? INT64_MAX : 0, longest = 0, empty = 0, bandwidth = 0;
     double spread = 0;
@@ -37,17 +37,17 @@ static void print_figures(const char *name, const generated *g)
             bandwidth = away > bandwidth ? away : bandwidth;
         }
     }
-    printf("%s: %" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, rows of %" PRId64 " to %" PRId64
-           ", mean %.2f, %" PRId64 " empty; from the diagonal mean %.0f, most %" PRId64 "\n",
-           name, g->nrows, g->ncols, g->nnz, shortest, longest, (double)g->nnz / (double)g->nrows, empty,
-           g->nnz ? spread / (double)g->nnz : 0, bandwidth);
+    fprintf(to,
+            "%s: %" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, rows of %" PRId64 " to %" PRId64
+            ", mean %.2f, %" PRId64 " empty; from the diagonal mean %.0f, most %" PRId64 "\n",
+            name, g->nrows, g->ncols, g->nnz, shortest, longest, (double)g->nnz / (double)g->nrows, empty,
+            g->nnz ? spread / (double)g->nnz : 0, bandwidth);
 }
 
-static int write_file(const generated *g, const char *path, int64_t threads, int64_t digits)
+static int write_file(spmvx_context *ctx, const generated *g, const char *path,
+                      const spmvx_write_options *options)
 {
-    spmvx_context *ctx = open_context(threads);
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
-    spmvx_write_options o = SPMVX_WRITE_OPTIONS_INIT;
     spmvx_matrix *m = NULL;
     a.nrows = g->nrows;
     a.ncols = g->ncols;
@@ -56,15 +56,29 @@ static int write_file(const generated *g, const char *path, int64_t threads, int
     a.col = g->col;
     a.val = g->val;
     a.ptr_type = SPMVX_I64;
-    o.digits = (int32_t)digits;
-    int result = EXIT_FAILURE;
-    if (!ctx) return result;
-    if (spmvx_matrix_create(ctx, &a, SPMVX_BORROW, &m) == SPMVX_OK &&
-        write_matrix(ctx, m, path, &o) == SPMVX_OK)
-        result = EXIT_SUCCESS;
-    else fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
+    const bool ok = spmvx_matrix_create(ctx, &a, SPMVX_BORROW, &m) == SPMVX_OK &&
+                    write_matrix(ctx, m, path, options) == SPMVX_OK;
+    if (!ok) fail_plainly(ctx);
     spmvx_matrix_destroy(m);
-    spmvx_context_destroy(ctx);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* Figures, and a file where one is wanted. */
+static int make(spmvx_context *ctx, const char *name, const char *out, spmvx_write_options *options)
+{
+    char error[4096];
+    generated g;
+    spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
+    const int status = out ? check_output(&command_generate, ctx, &out, options) : -1;
+    if (status >= 0) return status;
+    spmvx_context_get_info(ctx, &i);
+    if (!generate(name, i.threads, &g, error, sizeof error)) {
+        fprintf(stderr, "spmvx generate: %s\n", error);
+        return EXIT_USAGE;
+    }
+    if (!out || !quiet()) print_figures(out && is_stdout(out) ? stderr : stdout, name, &g);
+    const int result = out ? write_file(ctx, &g, out, options) : EXIT_SUCCESS;
+    generated_free(&g);
     return result;
 }
 
@@ -75,11 +89,11 @@ static int run(int argc, char **argv)
     int64_t threads = 0, digits = 0;
     bool listed = false;
     const option options[] = {
-        { "--output", 'o', TEXT, &out, "FILE", "write the matrix there (.gz .zst .xz compress)" },
+        { "--output", 'o', TEXT, &out, "FILE", "write the matrix there (" OUTPUT_ENDINGS "; '-': stdout)" },
         { "--list", 0, FLAG, &listed, NULL, "tell the families of names, their figures and the originals'" },
         { "--digits", 0, COUNT, &digits, "N",
           "significant digits, 1 to 17 (0: enough to read back the same bits)" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--threads", 0, THREADS, &threads, "N", "threads to use (0: OpenMP's default)" },
         { 0 }
     };
     const int status = parse(&command_generate, options, argc, argv, files, &count);
@@ -89,15 +103,11 @@ static int run(int argc, char **argv)
         return usage_error(&command_generate, "%d names given%s", count,
                            listed ? " beside --list" : ", one wanted");
     if (digits > 17) return usage_error(&command_generate, "--digits is %" PRId64 ", not 0 to 17", digits);
-    char error[4096];
-    generated g;
-    if (!generate(files[0], threads > INT32_MAX ? INT32_MAX : (int)threads, &g, error, sizeof error)) {
-        fprintf(stderr, "spmvx generate: %s\n", error);
-        return EXIT_USAGE;
-    }
-    if (!out || !quiet()) print_figures(files[0], &g);
-    const int result = out ? write_file(&g, out, threads, digits) : EXIT_SUCCESS;
-    generated_free(&g);
+    spmvx_write_options o = SPMVX_WRITE_OPTIONS_INIT;
+    o.digits = (int32_t)digits;
+    spmvx_context *ctx = open_context(threads);
+    const int result = ctx ? make(ctx, files[0], out, &o) : EXIT_FAILURE;
+    spmvx_context_destroy(ctx);
     return result;
 }
 

@@ -4,15 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool.h"
+#include "bench/bench.h"
 
 enum { BUCKETS = 33 };
 
 typedef struct shape {
     int64_t shortest, longest, empty, histogram[BUCKETS]; /* bucket b: lengths of b bits */
     int64_t below, above;                                 /* bandwidth */
+    int64_t zeros, diagonal, diagonal_zeros; /* entries that are 0; rows with one on the diagonal */
     bool sorted;
 } shape;
+
+static double value_of(const spmvx_arrays *a, int64_t k)
+{
+    return vector_get(a->val, a->val_type, k);
+}
 
 static shape shape_of(const spmvx_arrays *a)
 {
@@ -27,12 +33,19 @@ static shape shape_of(const spmvx_arrays *a)
         s.empty += n == 0;
         s.shortest = n < s.shortest ? n : s.shortest;
         s.longest = n > s.longest ? n : s.longest;
+        bool on_diagonal = false, zero_there = true;
         for (int64_t k = from; k < to; k++) {
             const int64_t d = col[k] - r;
+            const bool zero = value_of(a, k) == 0;
+            s.zeros += zero;
+            on_diagonal |= !d;
+            zero_there &= d || zero;
             s.above = d > s.above ? d : s.above;
             s.below = -d > s.below ? -d : s.below;
             s.sorted = s.sorted && (k == from || col[k - 1] < col[k]);
         }
+        s.diagonal += on_diagonal;
+        s.diagonal_zeros += on_diagonal && zero_there;
     }
     if (!a->nrows) s.shortest = 0;
     return s;
@@ -41,11 +54,15 @@ static shape shape_of(const spmvx_arrays *a)
 static void print_shape(const spmvx_arrays *a, const shape *s)
 {
     const double rows = a->nrows ? (double)a->nrows : 1.0, cols = a->ncols ? (double)a->ncols : 1.0;
+    const int64_t places = a->nrows < a->ncols ? a->nrows : a->ncols;
     printf("  rows x columns    %" PRId64 " x %" PRId64 "\n", a->nrows, a->ncols);
     printf("  nonzeros          %" PRId64 " (%.3g of all places)\n", a->nnz, (double)a->nnz / rows / cols);
+    printf("  explicit zeros    %" PRId64 "\n", s->zeros);
     printf("  row lengths       %" PRId64 " ... %" PRId64 ", mean %.2f, %" PRId64 " rows empty\n",
            s->shortest, s->longest, (double)a->nnz / rows, s->empty);
     printf("  bandwidth         %" PRId64 " below the diagonal, %" PRId64 " above\n", s->below, s->above);
+    printf("  diagonal          %" PRId64 " of %" PRId64 " places have an entry", s->diagonal, places);
+    printf(s->diagonal_zeros ? ", %" PRId64 " of them 0\n" : "\n", s->diagonal_zeros);
     printf("  columns in a row  %s\n", s->sorted ? "sorted, none repeats" : "not sorted, or some repeat");
     printf("  row length histogram\n");
     for (int b = 0; b < BUCKETS; b++) {
@@ -63,11 +80,6 @@ typedef struct symmetry {
     /* entries whose mirror image is there; has the same value, the opposite one */
     int64_t mirrored, equal, opposite;
 } symmetry;
-
-static double value_of(const spmvx_arrays *a, int64_t k)
-{
-    return vector_get(a->val, a->val_type, k);
-}
 
 static symmetry compare_rows(const spmvx_arrays *a, const spmvx_arrays *t)
 {
@@ -111,6 +123,14 @@ static void print_symmetry(spmvx_context *ctx, const spmvx_matrix *m)
     spmvx_matrix_destroy(tt);
 }
 
+/* What a file's header says, which need not be what its entries are: a symmetric matrix may come general. */
+static void print_told(const char *path, spmvx_symmetry told)
+{
+    static const char *const holds[] = { "all entries (general)", "one triangle (symmetric)",
+                                         "one triangle (skew-symmetric)" };
+    if (input_is_file(path)) printf("  the file holds    %s\n", holds[told]);
+}
+
 /* ---- diagonals and blocks ---- */
 
 static void print_diagonals(const spmvx_arrays *a)
@@ -131,8 +151,9 @@ static void print_diagonals(const spmvx_arrays *a)
         places += last - first;
     }
     free(seen);
-    printf("  diagonals         %" PRId64 " with nonzeros, %.1f%% full\n", diagonals,
-           places ? 100.0 * (double)a->nnz / (double)places : 0.0);
+    printf("  diagonals         %" PRId64 " with nonzeros", diagonals);
+    if (places) printf(", %.1f%% full", 100.0 * (double)a->nnz / (double)places);
+    printf("\n");
 }
 
 static int64_t count_blocks(const spmvx_arrays *a, int64_t size, int64_t *last_seen)
@@ -166,7 +187,8 @@ static void print_best_block(const spmvx_arrays *a)
         best_blocks = blocks;
     }
     free(last_seen);
-    if (best == 1)
+    if (!a->nnz) printf("  best block        none: there are no nonzeros\n");
+    else if (best == 1)
         printf(
             "  best block        none: no square block of 2 to 8 takes fewer bytes than single nonzeros\n");
     else
@@ -199,16 +221,32 @@ static void print_formats(spmvx_context *ctx, const spmvx_matrix *m)
         spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
         o.format = formats[f];
         if (spmvx_matrix_convert(ctx, m, &o, &c) != SPMVX_OK) {
-            printf("    %-8s -- %s\n", format_text(formats[f]), spmvx_last_error(ctx));
+            const char *name = format_text(formats[f]), *why = spmvx_last_error(ctx);
+            const size_t n = strlen(name);
+            printf("    %-8s -- %s\n", name, strncmp(why, name, n) ? why : why + n + 1); /* named once */
             continue;
         }
         spmvx_matrix_get_info(c, &i);
-        printf("    %-8s %12.2f", format_text(formats[f]), i.nnz ? (double)i.stored / (double)i.nnz : 0.0);
+        printf("    %-8s ", format_text(formats[f]));
+        if (i.nnz) printf("%12.2f", (double)i.stored / (double)i.nnz);
+        else printf("%12s", "-");
         print_bytes(i.bytes_held);
         print_bytes(i.bytes_streamed);
         printf("\n");
         spmvx_matrix_destroy(c);
     }
+}
+
+/* Whether the context's wisdom has a line about the machine. */
+static bool is_tuned(const spmvx_context *ctx)
+{
+    size_t length = 0;
+    if (spmvx_wisdom_export(ctx, NULL, &length) != SPMVX_OK) return false;
+    char *text = checked_alloc(length);
+    const bool tuned = spmvx_wisdom_export(ctx, text, &length) == SPMVX_OK &&
+                       (strstr(text, "\nmachine ") || strstr(text, "\ndevice "));
+    free(text);
+    return tuned;
 }
 
 static int print_choice(spmvx_context *ctx, const spmvx_matrix *m)
@@ -217,9 +255,12 @@ static int print_choice(spmvx_context *ctx, const spmvx_matrix *m)
     spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
     if (spmvx_matrix_convert(ctx, m, NULL, &best) != SPMVX_OK || spmvx_matrix_get_info(best, &i) != SPMVX_OK)
         return fail(ctx, "conversion");
-    printf("  AUTO takes        %s (%s), %.2f bytes a nonzero\n", i.kernel, format_text(i.format),
-           (double)i.bytes_streamed / (double)(i.nnz ? i.nnz : 1));
-    printf("  because           %s\n", i.reason);
+    printf("  AUTO takes        %s (%s)", i.kernel, format_text(i.format));
+    if (i.nnz) printf(", %.2f bytes a nonzero", (double)i.bytes_streamed / (double)i.nnz);
+    printf("\n  because           %s\n", i.reason);
+    if (!is_tuned(ctx))
+        printf("  predicted times   are a guess: nobody has measured this machine ('spmvx tune' does, for "
+               "--wisdom)\n");
     spmvx_matrix_destroy(best);
     return EXIT_SUCCESS;
 }
@@ -227,18 +268,21 @@ static int print_choice(spmvx_context *ctx, const spmvx_matrix *m)
 /* The matrix is read and looked at on the host; formats and choice are those of the context's place. */
 static int show(spmvx_context *host, spmvx_context *ctx, const char *path, spmvx_type type)
 {
-    spmvx_matrix *m = read_matrix(host, path, type), *csr = NULL;
+    spmvx_symmetry told = SPMVX_GENERAL;
+    spmvx_matrix *m = input_matrix(host, path, type, &told), *csr = NULL;
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
     int result = EXIT_FAILURE;
     /* more rows than row lengths are worth */
     if (m && spmvx_matrix_arrays(m, &a) == SPMVX_OK && a.format == SPMVX_COO) {
         printf("%s\n  rows x columns    %" PRId64 " x %" PRId64 "\n  nonzeros          %" PRId64 "\n", path,
                a.nrows, a.ncols, a.nnz);
+        print_told(path, told);
         result = print_choice(ctx, m);
     } else if (m && as_csr(host, m, &csr, &a)) {
         const shape s = shape_of(&a);
         printf("%s\n", path);
         print_shape(&a, &s);
+        print_told(path, told);
         if (a.nrows == a.ncols) print_symmetry(host, m);
         print_diagonals(&a);
         print_best_block(&a);
@@ -256,26 +300,31 @@ static int run(int argc, char **argv)
     int count, result = EXIT_SUCCESS;
     int64_t threads = 0, device = 0;
     const option options[] = {
-        { "--type", 0, TEXT, &type, "T", "f64 (default) or f32" },
+        { "--type", 0, TEXT, &type, VALUE_TYPES, "f64 (default) or f32" },
         { "--wisdom", 0, TEXT, &wisdom, "FILE", "what 'spmvx tune' found, for AUTO" },
-        { "--place", 0, TEXT, &place, "P", "host, cuda or any (default): whose formats and choice" },
+        { "--place", 0, TEXT, &place, PLACES, "host, cuda or any (default): whose formats and choice" },
         { "--device", 0, COUNT, &device, "N", "number of the GPU (default 0)" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--threads", 0, THREADS, &threads, "N", "threads to use (0: OpenMP's default)" },
         { 0 }
     };
     const int status = parse(&command_info, options, argc, argv, files, &count);
     if (status >= 0) return status;
-    if (!count) return usage_error(&command_info, "no file given");
-    if (!type_named(type)) return usage_error(&command_info, "--type is '%s', not f64 or f32", type);
-    spmvx_context *host = open_context(threads),
-                  *ctx = host ? open_context_at(&command_info, place, device, threads) : NULL;
-    if (!ctx || !import_wisdom(ctx, wisdom)) result = EXIT_FAILURE;
-    for (int i = 0; i < count && ctx && result == EXIT_SUCCESS; i++)
+    if (!count) return usage_error(&command_info, "no file or name given");
+    spmvx_context *host = open_context(threads), *ctx = host ? open_context_at(place, device, threads) : NULL;
+    const bool ready = ctx && import_wisdom(ctx, wisdom);
+    if (!ready) result = EXIT_FAILURE;
+    for (int i = 0; i < count && ready; i++)
         if (show(host, ctx, files[i], type_named(type)) != EXIT_SUCCESS) result = EXIT_FAILURE;
     spmvx_context_destroy(ctx);
     spmvx_context_destroy(host);
     return result;
 }
 
-const command command_info = { "info", "[options] FILE...",
-                               "Show a matrix's size, structure, and what AUTO would choose", NULL, run };
+const command command_info = {
+    "info", "[options] FILE|NAME...", "Show a matrix's size, structure, and what AUTO would choose",
+    "A NAME that is no file is a generated matrix ('spmvx generate --list'). What cannot be "
+    "read is told, and the\n"
+    "others are shown; the exit status is 1 then. Nonzeros are entries, those "
+    "that are 0 included.",
+    run
+};

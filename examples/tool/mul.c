@@ -114,26 +114,27 @@ static int run(int argc, char **argv)
     request q = { .x = "ones" };
     const option options[] = {
         { "--output", 'o', TEXT, &q.y, "FILE", "write y there, as a Matrix Market array ('-': stdout)" },
-        { "--x", 'x', TEXT, &q.x, "X", "a file of numbers, 'ones' (default) or 'random'" },
-        { "--kernel", 0, TEXT, &q.kernel, "NAME", "force a kernel, see 'spmvx kernels'" },
+        { "--x", 'x', TEXT, &q.x, "ones|random|FILE", "a file of numbers, 'ones' (default) or 'random'" },
+        { "--kernel", 0, TEXT, &q.kernel, "NAME",
+          "force a kernel, see 'spmvx kernels'; with parameters: sell:slice=32,sigma=4096" },
         { "--transpose", 0, FLAG, &q.transpose, NULL, "multiply by the transpose" },
-        { "--type", 0, TEXT, &type, "T", "f64 (default) or f32" },
-        { "--place", 0, TEXT, &place, "P", "host, cuda or any (default): where to multiply" },
+        { "--type", 0, TEXT, &type, VALUE_TYPES, "f64 (default) or f32" },
+        { "--place", 0, TEXT, &place, PLACES, "host, cuda or any (default): where to multiply" },
         { "--device", 0, COUNT, &device, "N", "number of the GPU (default 0)" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--threads", 0, THREADS, &threads, "N", "threads to use (0: OpenMP's default)" },
         { 0 }
     };
     const int status = parse(&command_mul, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (count != 1) return usage_error(&command_mul, "%d files given, one wanted", count);
     q.type = type_named(type);
-    if (!q.type) return usage_error(&command_mul, "--type is '%s', not f64 or f32", type);
-    spmvx_context *ctx = open_context_at(&command_mul, place, device, threads);
-    spmvx_matrix *m = ctx ? read_matrix(ctx, files[0], q.type) : NULL, *A = NULL;
+    spmvx_context *ctx = open_context_at(place, device, threads);
+    const int wrong = ctx ? check_kernel(&command_mul, ctx, SPMVX_MUL, q.kernel, q.type) : EXIT_FAILURE;
+    spmvx_matrix *m = wrong < 0 ? read_matrix(ctx, files[0], q.type, NULL) : NULL, *A = NULL;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     o.kernel = q.kernel;
     o.ops = q.transpose ? SPMVX_OPS_N | SPMVX_OPS_T : SPMVX_OPS_N;
-    int result = EXIT_FAILURE;
+    int result = wrong < 0 ? EXIT_FAILURE : wrong;
     if (m && spmvx_matrix_convert(ctx, m, &o, &A) != SPMVX_OK) fail(ctx, files[0]);
     if (A) result = multiply(ctx, A, &q);
     spmvx_matrix_destroy(A);

@@ -1,5 +1,5 @@
-/* A bar on stderr while a file is read: on a terminal only, not before half a second, ten times a second
- * at most, and gone when the work is done. Wiped with spaces, which every terminal knows. */
+/* A bar on stderr while a file is read or written: on a terminal only, not before half a second, ten times a
+ * second at most, and gone when the work is done. Wiped with spaces, which every terminal knows. */
 #include "progress.h"
 
 #include <inttypes.h>
@@ -13,9 +13,11 @@
 enum { COLUMNS = 80, MOST_COLUMNS = 200, MOST_NAME = 40, LEAST_BAR = 10, MOST_BAR = 50 };
 static const double first_after = 0.5, next_after = 0.1;
 
-progress progress_begin(const char *path)
+progress progress_begin(const char *path, const char *unit)
 {
-    return (progress){ .name = base_name(path), .wanted = !quiet() && isatty(STDERR_FILENO), .begin = now() };
+    return (progress){
+        .name = base_name(path), .unit = unit, .wanted = !quiet() && isatty(STDERR_FILENO), .begin = now()
+    };
 }
 
 static int terminal_columns(void)
@@ -46,12 +48,14 @@ static int put_name(const char *name, int most, char *out)
     return n;
 }
 
-void progress_line(const char *name, int64_t done, int64_t total, int columns, char *out, size_t room)
+void progress_line(const char *name, int64_t done, int64_t total, const char *unit, int columns, char *out,
+                   size_t room)
 {
     char amount[40], bar[MOST_BAR + 1], shown[4 * MOST_NAME + 1];
     const double share = total > 0 && done < total ? (double)done / (double)total : 1.0;
-    if (total < 0) snprintf(amount, sizeof amount, "%.1f MB", 1e-6 * (double)done);
-    else snprintf(amount, sizeof amount, "%3d%% of %.1f MB", (int)(100.0 * share), 1e-6 * (double)total);
+    if (total < 0) snprintf(amount, sizeof amount, "%.1f %s", 1e-6 * (double)done, unit);
+    else
+        snprintf(amount, sizeof amount, "%3d%% of %.1f %s", (int)(100.0 * share), 1e-6 * (double)total, unit);
     const int left = columns - 1 - (int)strlen(amount) - 1;
     if (left < 1) {
         snprintf(out, room, "%.*s", columns > 1 ? columns - 1 : 0, amount);
@@ -77,7 +81,7 @@ int32_t progress_step(void *state, int64_t done, int64_t total)
     if (t - p->begin < first_after || (p->width && t - p->drawn < next_after)) return 0;
     char line[4 * MOST_COLUMNS + 1];
     const int columns = terminal_columns();
-    progress_line(p->name, done, total, columns, line, sizeof line);
+    progress_line(p->name, done, total, p->unit, columns, line, sizeof line);
     fprintf(stderr, "\r%s", line);
     fflush(stderr);
     p->drawn = t;

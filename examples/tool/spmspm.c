@@ -4,10 +4,9 @@
 #include <stdlib.h>
 
 #include "output.h"
-#include "tool.h"
 
 static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *o,
-                    const char *out)
+                    const char *out, const spmvx_write_options *writing)
 {
     spmvx_matrix *C = NULL;
     spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
@@ -16,14 +15,27 @@ static int multiply(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matri
     const double took = now() - begin;
     spmvx_matrix_get_info(C, &i);
     if (!out || !quiet())
-        printf("%" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, %.3g ms\n", i.nrows, i.ncols, i.nnz,
-               1e3 * took);
+        fprintf(out && is_stdout(out) ? stderr : stdout,
+                "%" PRId64 " x %" PRId64 ", %" PRId64 " nonzeros, %.3g ms\n", i.nrows, i.ncols, i.nnz,
+                1e3 * took);
     int result = EXIT_SUCCESS;
-    if (out && write_matrix(ctx, C, out, NULL) != SPMVX_OK) {
-        fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
-        result = EXIT_FAILURE;
-    }
+    if (out && write_matrix(ctx, C, out, writing) != SPMVX_OK) result = fail_plainly(ctx);
     spmvx_matrix_destroy(C);
+    return result;
+}
+
+static int read_and_multiply(spmvx_context *ctx, const char *const files[2], spmvx_type type,
+                             const spmspm_options *o, const char *out)
+{
+    spmvx_write_options writing = SPMVX_WRITE_OPTIONS_INIT;
+    int status = check_kernel(&command_spmspm, ctx, SPMVX_SPMSPM, o->kernel, type);
+    if (status < 0 && out) status = check_output(&command_spmspm, ctx, &out, &writing);
+    if (status >= 0) return status;
+    spmvx_matrix *A = read_matrix(ctx, files[0], type, NULL),
+                 *B = A ? read_matrix(ctx, files[1], type, NULL) : NULL;
+    const int result = B ? multiply(ctx, A, B, o, out, &writing) : EXIT_FAILURE;
+    spmvx_matrix_destroy(B);
+    spmvx_matrix_destroy(A);
     return result;
 }
 
@@ -31,27 +43,26 @@ static int run(int argc, char **argv)
 {
     const char *files[MOST_FILES], *out = NULL, *type = "f64";
     int count;
-    int64_t threads = 0, workspace = 0;
+    int64_t threads = 0, workspace = 0, bytes = 0;
     spmspm_options o = SPMSPM_OPTIONS_INIT;
     const option options[] = {
-        { "--output", 'o', TEXT, &out, "C", "write the product there (.npz; .gz .zst .xz compress)" },
+        { "--output", 'o', TEXT, &out, "C", "write C there (" OUTPUT_ENDINGS "; '-': stdout)" },
         { "--kernel", 0, TEXT, &o.kernel, "NAME", "force a kernel: csr-dense-row, coo-hash" },
-        { "--max-workspace", 0, COUNT, &workspace, "N", "bytes beside the product (0: no limit)" },
-        { "--type", 0, TEXT, &type, "T", "f64 (default) or f32" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--max-workspace", 0, COUNT, &workspace, "N",
+          "bytes that the product takes beside C (0: no limit)" },
+        { "--max-bytes", 0, COUNT, &bytes, "N",
+          "bytes that C may take; a larger one is refused before it is made (0: no limit)" },
+        { "--type", 0, TEXT, &type, VALUE_TYPES, "f64 (default) or f32" },
+        { "--threads", 0, THREADS, &threads, "N", "threads to use (0: OpenMP's default)" },
         { 0 }
     };
     const int status = parse(&command_spmspm, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (count != 2) return usage_error(&command_spmspm, "%d files given, two wanted", count);
-    if (!type_named(type)) return usage_error(&command_spmspm, "--type is '%s', not f64 or f32", type);
     o.max_workspace = (size_t)workspace;
+    o.max_bytes = (size_t)bytes;
     spmvx_context *ctx = open_context(threads);
-    spmvx_matrix *A = ctx ? read_matrix(ctx, files[0], type_named(type)) : NULL,
-                 *B = A ? read_matrix(ctx, files[1], type_named(type)) : NULL;
-    const int result = B ? multiply(ctx, A, B, &o, out) : EXIT_FAILURE;
-    spmvx_matrix_destroy(B);
-    spmvx_matrix_destroy(A);
+    const int result = ctx ? read_and_multiply(ctx, files, type_named(type), &o, out) : EXIT_FAILURE;
     spmvx_context_destroy(ctx);
     return result;
 }

@@ -126,7 +126,7 @@ static int run(int argc, char **argv)
     const option options[] = {
         { "--output", 'o', TEXT, &out, "OUT", "the picture to write, .svg or .png" },
         { "--size", 0, COUNT, &size, "N", "pixels of its longer side, at most; 32 to 8192 (default 800)" },
-        { "--threads", 0, COUNT, &threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--threads", 0, THREADS, &threads, "N", "threads to use (0: OpenMP's default)" },
         { 0 }
     };
     const int status = parse(&command_spy, options, argc, argv, files, &count);
@@ -138,7 +138,7 @@ static int run(int argc, char **argv)
     if (size < LEAST_SIZE || size > MOST_SIZE)
         return usage_error(&command_spy, "--size is %" PRId64 ", not %d to %d", size, LEAST_SIZE, MOST_SIZE);
     spmvx_context *ctx = open_context(threads);
-    spmvx_matrix *m = ctx ? read_matrix(ctx, files[0], SPMVX_F32) : NULL;
+    spmvx_matrix *m = ctx ? read_matrix(ctx, files[0], SPMVX_F32, NULL) : NULL;
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
     if (m) result = spmvx_matrix_arrays(m, &a) == SPMVX_OK ? draw(&a, size, out) : fail(ctx, files[0]);
     spmvx_matrix_destroy(m);

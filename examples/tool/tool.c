@@ -20,7 +20,7 @@ void print_help(const command *c, const option *o)
     printf("usage: spmvx %s %s\n\n%s.\n", c->name, c->usage, c->summary);
     printf("\noptions:\n");
     for (; o && o->name; o++) {
-        char left[48];
+        char left[80];
         snprintf(left, sizeof left, "%s%c%s%s%s%s", o->letter ? "-" : "", o->letter ? o->letter : ' ',
                  o->letter ? ", " : "   ", o->name, o->value ? " " : "", o->value ? o->value : "");
         printf("  %-24s %s\n", left, o->help);
@@ -41,18 +41,74 @@ int usage_error(const command *c, const char *format, ...)
     return EXIT_USAGE;
 }
 
-static bool set_option(const option *o, const char *value)
+const char *join_words(const char *const *words, int count, const char *end, char *out, size_t room)
 {
+    size_t n = 0;
+    for (int i = 0; i < count && n < room; i++)
+        n += (size_t)snprintf(out + n, room - n, "%s%s", i ? "|" : "", words[i]);
+    if (n < room) snprintf(out + n, room - n, "%s", end);
+    return out;
+}
+
+/* Whether one of the words is the value, of so many letters, or stands for anything. */
+static bool is_word(const char *words, const char *value, size_t length)
+{
+    for (const char *p = words;; p++) {
+        const size_t n = strcspn(p, "|,");
+        if ((*p >= 'A' && *p <= 'Z') || (n == length && !strncmp(p, value, n))) return true;
+        p += n;
+        if (*p != '|') return false;
+    }
+}
+
+static bool takes(const char *words, const char *value)
+{
+    if (!strstr(words, ",...")) return is_word(words, value, strlen(value));
+    for (const char *p = value;; p++) {
+        const size_t n = strcspn(p, ",");
+        if (!is_word(words, p, n)) return false;
+        p += n;
+        if (!*p) return true;
+    }
+}
+
+/* "--place is 'mars', not host, cuda or any". */
+static int wrong_word(const command *c, const option *o, const char *value)
+{
+    char text[256];
+    const bool list = strstr(o->value, ",...");
+    size_t at = 0;
+    for (const char *p = o->value; *p && *p != ',';) {
+        const size_t n = strcspn(p, "|,");
+        const bool last = p[n] != '|';
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s",
+                               p == o->value   ? ""
+                               : last && !list ? " or "
+                                               : ", ",
+                               (int)n, p);
+        p += n + !last;
+    }
+    return usage_error(c, "%s is '%s', not %s%s", o->name, value, list ? "a list of " : "", text);
+}
+
+static int set_option(const command *c, const option *o, const char *value)
+{
+    enum { MOST_THREADS = 4096 };
     if (o->kind == FLAG) *(bool *)o->out = true;
-    else if (o->kind == TEXT) *(const char **)o->out = value;
-    else {
+    else if (o->kind == TEXT) {
+        if (!takes(o->value, value)) return wrong_word(c, o, value);
+        *(const char **)o->out = value;
+    } else {
         char *end;
         errno = 0;
         const long long v = strtoll(value, &end, 10);
-        if (errno || end == value || *end || v < 0) return false;
+        if (errno || end == value || *end || v < 0)
+            return usage_error(c, "%s is '%s', not a whole number of 0 or more", o->name, value);
+        if (o->kind == THREADS && v > MOST_THREADS)
+            return usage_error(c, "%s is %lld, not 0 to %d", o->name, v, MOST_THREADS);
         *(int64_t *)o->out = v;
     }
-    return true;
+    return -1;
 }
 
 /* The option that arg names, with its value in *value when it stands behind a '='. */
@@ -99,8 +155,8 @@ int parse(const command *c, const option *options, int argc, char **argv, const 
             if (++i == argc) return usage_error(c, "%s needs a value", o->name);
             value = argv[i];
         }
-        if (!set_option(o, value))
-            return usage_error(c, "%s is '%s', not a whole number of 0 or more", o->name, value);
+        const int status = set_option(c, o, value);
+        if (status >= 0) return status;
     }
     return -1;
 }
@@ -124,6 +180,12 @@ void note(const char *format, ...)
 int fail(const spmvx_context *ctx, const char *what)
 {
     fprintf(stderr, "spmvx: %s: %s\n", what, spmvx_last_error(ctx));
+    return EXIT_FAILURE;
+}
+
+int fail_plainly(const spmvx_context *ctx)
+{
+    fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
     return EXIT_FAILURE;
 }
 
@@ -181,7 +243,7 @@ size_t type_bytes(spmvx_type t)
 
 spmvx_type type_named(const char *name)
 {
-    return !strcmp(name, "f64") ? SPMVX_F64 : !strcmp(name, "f32") ? SPMVX_F32 : (spmvx_type)0;
+    return !strcmp(name, "f32") ? SPMVX_F32 : SPMVX_F64;
 }
 
 const char *format_text(spmvx_format f)
@@ -202,15 +264,9 @@ int64_t index_at(const void *p, spmvx_type t, int64_t i)
     return t == SPMVX_I64 ? ((const int64_t *)p)[i] : ((const int32_t *)p)[i];
 }
 
-bool place_named(const char *name, spmvx_place *out)
+spmvx_place place_named(const char *name)
 {
-    static const char *const names[] = { "host", "cuda", "any" };
-    for (int i = 0; i < 3; i++)
-        if (!strcmp(name, names[i])) {
-            *out = (spmvx_place)i;
-            return true;
-        }
-    return false;
+    return !strcmp(name, "host") ? SPMVX_HOST : !strcmp(name, "cuda") ? SPMVX_CUDA : SPMVX_ANY;
 }
 
 spmvx_context *open_context(int64_t threads)
@@ -222,18 +278,39 @@ spmvx_context *open_context(int64_t threads)
     return ctx;
 }
 
-spmvx_context *open_context_at(const command *c, const char *place, int64_t device, int64_t threads)
+spmvx_context *open_context_at(const char *place, int64_t device, int64_t threads)
 {
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     spmvx_context *ctx = NULL;
-    if (!place_named(place, &o.place)) {
-        usage_error(c, "--place is '%s', not host, cuda or any", place);
-        return NULL;
-    }
+    o.place = place_named(place);
     o.device = device > INT32_MAX ? INT32_MAX : (int32_t)device;
     o.threads = threads > INT32_MAX ? INT32_MAX : (int32_t)threads;
     if (spmvx_context_create(&o, &ctx) != SPMVX_OK) fail(NULL, "context");
     return ctx;
+}
+
+/* By a matrix of one place and no entries. */
+int check_kernel(const command *c, spmvx_context *ctx, spmvx_operation operation, const char *kernel,
+                 spmvx_type type)
+{
+    static const int32_t ptr[] = { 0, 0 };
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    spmspm_options p = SPMSPM_OPTIONS_INIT;
+    spmvx_matrix *A = NULL, *B = NULL;
+    a.val_type = type;
+    a.nrows = a.ncols = 1;
+    a.ptr = ptr;
+    o.kernel = p.kernel = kernel;
+    if (!kernel) return -1;
+    spmvx_status s = spmvx_matrix_create(ctx, &a, 0, &A);
+    if (s == SPMVX_OK)
+        s = operation == SPMVX_SPMSPM ? spmspm_mul(ctx, A, A, &p, &B) : spmvx_matrix_convert(ctx, A, &o, &B);
+    spmvx_matrix_destroy(B);
+    spmvx_matrix_destroy(A);
+    if (s == SPMVX_OK) return -1;
+    fprintf(stderr, "spmvx %s: --kernel: %s\n", c->name, spmvx_last_error(ctx));
+    return s == SPMVX_ERR_ARGUMENT || s == SPMVX_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILURE;
 }
 
 bool import_wisdom(spmvx_context *ctx, const char *path)
@@ -260,17 +337,18 @@ bool import_wisdom(spmvx_context *ctx, const char *path)
     return ok;
 }
 
-spmvx_matrix *read_matrix(spmvx_context *ctx, const char *path, spmvx_type type)
+spmvx_matrix *read_matrix(spmvx_context *ctx, const char *path, spmvx_type type, spmvx_symmetry *symmetry)
 {
     spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;
     spmvx_matrix *m = NULL;
-    progress p = progress_begin(path);
+    progress p = progress_begin(path, "MB");
     o.val_type = type;
     o.progress = progress_step;
     o.user = &p;
+    o.symmetry = symmetry;
     const spmvx_status s = spmvx_matrix_read(ctx, path, &o, &m);
     progress_end(&p);
-    if (s != SPMVX_OK) fprintf(stderr, "spmvx: %s\n", spmvx_last_error(ctx));
+    if (s != SPMVX_OK) fail_plainly(ctx);
     return m;
 }
 

@@ -130,6 +130,22 @@ typedef enum spmvx_order {
     SPMVX_COLUMN_MAJOR = 1,
     SPMVX_FORCE32(SPMVX_ORDER)
 } spmvx_order;
+/* How a file tells a matrix. */
+typedef enum spmvx_symmetry {
+    SPMVX_GENERAL = 0,        /* all entries are there */
+    SPMVX_SYMMETRIC = 1,      /* of an entry off the diagonal and its equal mirror image, one is */
+    SPMVX_SKEW_SYMMETRIC = 2, /* the same, where the mirror image has the opposite value; no diagonal */
+    SPMVX_FORCE32(SPMVX_SYMMETRY)
+} spmvx_symmetry;
+/* How a text that is written is compressed. */
+typedef enum spmvx_compression {
+    SPMVX_BY_NAME = 0, /* by gzip, zstd or xz where the name ends in .gz .zst or .xz, in small letters */
+    SPMVX_UNCOMPRESSED = 1,
+    SPMVX_GZIP = 2,
+    SPMVX_ZSTD = 3,
+    SPMVX_XZ = 4,
+    SPMVX_FORCE32(SPMVX_COMPRESSION)
+} spmvx_compression;
 /* Of messages to the log callback. */
 typedef enum spmvx_level {
     SPMVX_LOG_WARNING = 1,
@@ -319,10 +335,13 @@ typedef struct spmvx_read_options {
      * any answer but 0 stops with SPMVX_ERR_CANCELLED. NULL: none. */
     int32_t (*progress)(void *user, int64_t done, int64_t total);
     void *user; /* handed to progress */
+    /* Receives, when the call succeeds, the symmetry that the file's header tells; what is read is expanded
+     * in any case. NULL: not wanted. Not in version 0.1.0. */
+    spmvx_symmetry *symmetry;
 } spmvx_read_options;
-#define SPMVX_READ_OPTIONS_INIT                                 \
-    {                                                           \
-        sizeof(spmvx_read_options), SPMVX_F64, 0, 0, NULL, NULL \
+#define SPMVX_READ_OPTIONS_INIT                                       \
+    {                                                                 \
+        sizeof(spmvx_read_options), SPMVX_F64, 0, 0, NULL, NULL, NULL \
     }
 
 /* Reads a matrix file. Its kind is told so:
@@ -354,23 +373,37 @@ typedef struct spmvx_write_options {
     int32_t level;  /* of the compressor; 0: its default */
     uint32_t flags; /* 0 */
     uint32_t reserved;
+    /* The fields below are not in version 0.1.0. */
+
+    /* Called now and then from the calling thread, with entries written and in total; any answer but 0 stops
+     * with SPMVX_ERR_CANCELLED, and no file appears. NULL: none. */
+    int32_t (*progress)(void *user, int64_t done, int64_t total);
+    void *user; /* handed to progress */
+    /* Of a Matrix Market file: SYMMETRIC and SKEW_SYMMETRIC write the lower triangle alone, of a matrix that
+     * is so. Each entry (i, j) has to have its mirror image (j, i), the k-th of several the k-th, with the
+     * same bits (SKEW_SYMMETRIC: but for the sign; any NaN for a NaN); else ARGUMENT, and nothing is written.
+     * The check takes two copies of the matrix in CSR. */
+    spmvx_symmetry symmetry;
+    spmvx_compression compression; /* of a Matrix Market file; for .npz BY_NAME */
 } spmvx_write_options;
-#define SPMVX_WRITE_OPTIONS_INIT                \
-    {                                           \
-        sizeof(spmvx_write_options), 0, 0, 0, 0 \
+#define SPMVX_WRITE_OPTIONS_INIT                                                          \
+    {                                                                                     \
+        sizeof(spmvx_write_options), 0, 0, 0, 0, NULL, NULL, SPMVX_GENERAL, SPMVX_BY_NAME \
     }
 
 /* Writes a matrix, as the kind of file that its name says. A name that ends in .npz: SciPy's, csr (COO:
- * coo), values and their type as they are, for which digits must be 0; not to a pipe. Any other: Matrix
- * Market, coordinate, real general, row by row (COO: in its own order); compressed when the name ends in
- * .gz .zst or .xz; values that are read back with digits 0 have the same bits, NaN payloads aside. Names
- * of Rutherford-Boeing files are refused. Digits do not depend on the caller's floating-point environment.
+ * coo), values and their type as they are, for which digits must be 0 and symmetry GENERAL; not to a pipe.
+ * Any other: Matrix Market, coordinate, real, row by row (COO: in its own order); compressed when the name
+ * ends in .gz .zst or .xz, or by options.compression; values that are read back with digits 0 have the same
+ * bits, NaN payloads aside. Names of Rutherford-Boeing files are refused. Digits do not depend on the
+ * caller's floating-point environment.
  *
  * The file appears whole or not at all, also over a power failure: it is written in the same folder, without
  * a name where the file system offers that (so that nothing is left when the process ends) or as
  * .spmvx-<process>-<number>.tmp, stored, and renamed. Links are followed, also to a file that is not there
  * yet. What is no regular file is written in place; so is a descriptor (/dev/stdout, /dev/fd/3), from where
- * it stands, and what was written through it before stays. Errors: ARGUMENT, IO, UNSUPPORTED, MEMORY. */
+ * it stands, and what was written through it before stays. Errors: ARGUMENT, IO, UNSUPPORTED, CANCELLED,
+ * MEMORY. */
 spmvx_status spmvx_matrix_write(spmvx_context *, const spmvx_matrix *, const char *path,
                                 const spmvx_write_options *);
 
@@ -526,10 +559,13 @@ typedef struct spmspm_options {
     /* Bytes beside C that the product may take, copies of the factors in CSR included; a product that would
      * take more is SPMVX_ERR_LIMIT. 0: no limit. */
     size_t max_workspace;
+    /* Bytes that C's own arrays may take; a larger C is SPMVX_ERR_LIMIT, once its entries are counted and
+     * before it is taken. 0: no limit. Not in version 0.1.0. */
+    size_t max_bytes;
 } spmspm_options;
-#define SPMSPM_OPTIONS_INIT                            \
-    {                                                  \
-        sizeof(spmspm_options), SPMVX_AUTO, 0, NULL, 0 \
+#define SPMSPM_OPTIONS_INIT                               \
+    {                                                     \
+        sizeof(spmspm_options), SPMVX_AUTO, 0, NULL, 0, 0 \
     }
 /* What a plan is. */
 typedef struct spmspm_info {

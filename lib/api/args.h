@@ -12,6 +12,9 @@ spmvx_status spx_give_struct(const spmvx_context *, const char *name, void *dst,
                              const void *src);
 
 #define SPX_TAKE(ctx, name, src, dst) spx_take_struct(ctx, name, src, sizeof *(dst), sizeof *(dst), dst)
+/* Of a struct that has grown since version 0.1: `grown` is the first field that 0.1 did not have. */
+#define SPX_TAKE_GROWN(ctx, name, src, dst, type, grown) \
+    spx_take_struct(ctx, name, src, offsetof(type, grown), sizeof *(dst), dst)
 #define SPX_GIVE(ctx, name, dst, src) spx_give_struct(ctx, name, dst, sizeof *(src), sizeof *(src), src)
 
 spmvx_status spx_check_flags(const spmvx_context *, const char *name, uint32_t flags, uint32_t known);

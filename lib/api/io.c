@@ -4,6 +4,7 @@
 #include "api/args.h"
 #include "dispatch/matrix.h"
 #include "dispatch/transfer.h"
+#include "format/symmetry.h"
 #include "io/rounding.h"
 
 /* The file's COO becomes CSR, where that is worth its row pointers. */
@@ -26,7 +27,9 @@ spmvx_status spmvx_matrix_read(spmvx_context *ctx, const char *path, const spmvx
     if (!ctx) return spx_fail_null(NULL, "context");
     if (!path) return spx_fail_null(ctx, "path");
     if (!out) return spx_fail_null(ctx, "out");
-    SPX_TRY(SPX_TAKE(ctx, "options", options, &o));
+    SPX_TRY(SPX_TAKE_GROWN(ctx, "options", options, &o, spmvx_read_options, symmetry));
+    spmvx_symmetry symmetry = SPMVX_GENERAL, *const wanted = o.symmetry;
+    o.symmetry = &symmetry;
     if (!o.val_type) o.val_type = SPMVX_F64;
     SPX_TRY(spx_check_value_type(ctx, "options.val_type", o.val_type));
     SPX_TRY(spx_check_flags(ctx, "options.flags", o.flags, 0));
@@ -40,6 +43,7 @@ spmvx_status spmvx_matrix_read(spmvx_context *ctx, const char *path, const spmvx
         spx_rounding_leave(&before);
         spx_budget_close(ctx);
     }
+    if (s == SPMVX_OK && wanted) *wanted = symmetry;
     return s == SPMVX_ERR_LIMIT ? spx_fail(ctx, s, "%s: %s", spx_path_tail(path), ctx->error) : s;
 }
 
@@ -51,6 +55,7 @@ static spmvx_status write_matrix(const spmvx_context *ctx, const spmvx_matrix *m
     SPX_TRY(spx_to_host(ctx, &m->op[SPMVX_N].A, &A));
     const bool coo = A.format == SPMVX_COO;
     spmvx_status s = coo ? SPMVX_OK : spx_format_find(A.format)->to_csr(ctx, &A, &csr);
+    if (s == SPMVX_OK) s = spx_symmetry_check(ctx, coo ? &A : &csr, options->symmetry);
     if (s == SPMVX_OK) s = spx_write(ctx, coo ? &A : &csr, path, options);
     spx_sparse_drop(&A);
     spx_sparse_drop(&csr);
@@ -63,11 +68,13 @@ spmvx_status spmvx_matrix_write(spmvx_context *ctx, const spmvx_matrix *m, const
     spmvx_write_options o = SPMVX_WRITE_OPTIONS_INIT;
     SPX_TRY(spx_check_source(ctx, "matrix", m));
     if (!path) return spx_fail_null(ctx, "path");
-    SPX_TRY(SPX_TAKE(ctx, "options", options, &o));
+    SPX_TRY(SPX_TAKE_GROWN(ctx, "options", options, &o, spmvx_write_options, progress));
     SPX_TRY(spx_check_range(ctx, "options.digits", o.digits, 0, 17));
     SPX_TRY(spx_check_range(ctx, "options.level", o.level, 0, INT32_MAX));
     SPX_TRY(spx_check_flags(ctx, "options.flags", o.flags, 0));
     SPX_TRY(spx_check_range(ctx, "options.reserved", o.reserved, 0, 0));
+    SPX_TRY(spx_check_range(ctx, "options.symmetry", (int64_t)o.symmetry, 0, SPMVX_SKEW_SYMMETRIC));
+    SPX_TRY(spx_check_range(ctx, "options.compression", (int64_t)o.compression, 0, SPMVX_XZ));
     fenv_t before;
     spx_rounding_enter(&before);
     const spmvx_status s = write_matrix(ctx, m, path, &o);

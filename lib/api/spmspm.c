@@ -13,7 +13,7 @@ static spmvx_status not_yet(const spmvx_context *ctx, const char *function)
 static spmvx_status take_options(const spmvx_context *ctx, const spmspm_options *options, spmspm_options *o)
 {
     *o = (spmspm_options)SPMSPM_OPTIONS_INIT;
-    SPX_TRY(SPX_TAKE(ctx, "options", options, o));
+    SPX_TRY(SPX_TAKE_GROWN(ctx, "options", options, o, spmspm_options, max_bytes));
     if (o->format != SPMVX_AUTO && o->format != SPMVX_CSR && o->format != SPMVX_COO)
         return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.format is %d; a product is CSR or COO",
                         (int)o->format);

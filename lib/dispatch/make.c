@@ -120,6 +120,12 @@ void spx_append(char *reason, const char *format, ...)
     va_end(args);
 }
 
+/* Three digits, and never an exponent. */
+static void append_number(char *reason, const char *before, double v, const char *after)
+{
+    spx_append(reason, v < 999.5 ? "%s%.3g%s" : "%s%.0f%s", before, v, after);
+}
+
 static void append_time(char *reason, double ns)
 {
     static const struct {
@@ -151,16 +157,18 @@ static void write_reason(char *reason, const char *how, const spx_features *f, c
         append_candidate(reason, next, " (next ", "");
         spx_append(reason, ")");
     }
-    spx_append(reason, "; rows of %.3g +- %.3g, longest %" PRId64, f->mean, f->deviation, f->longest);
-    for (int i = 0; i < count; i++) {
+    append_number(reason, "; rows of ", f->mean, "");
+    append_number(reason, " +- ", f->deviation, "");
+    spx_append(reason, ", longest %" PRId64, f->longest);
+    for (int i = 0; i < count && f->nnz; i++) {
         const spx_candidate *c = &all[i];
         if (c->choice.kernel->format != SPMVX_SELL || !c->judged) continue;
         const int64_t sigma = spx_min(c->choice.layout.sigma, f->nrows);
         spx_append(reason, "; SELL in slices of %" PRId64 " rows", c->choice.layout.slice);
         if (sigma > 1) spx_append(reason, ", sorted within %" PRId64 ",", sigma);
         else if (!sigma) spx_append(reason, ", sorted,");
-        spx_append(reason, " would store %.3g places an entry",
-                   (double)c->stored / (double)spx_max(f->nnz, 1));
+        append_number(reason, " would store ", (double)c->stored / (double)spx_max(f->nnz, 1),
+                      " places an entry");
         break;
     }
 }
@@ -197,6 +205,21 @@ static spmvx_status prepare_multi(const spx_conversion *c, spx_operator *op)
     return multi.kernel ? spx_operator_prepare_multi(c->ctx, op, &multi) : SPMVX_OK;
 }
 
+/* A bare name takes the best of its variants by the model, also of arrays that are there, of whose rows only
+ * the mean is known. */
+static void take_best_variant(const spx_conversion *c, const spx_sparse *A, spx_choice *choice)
+{
+    const spx_look look = { .layout = A->layout, .stored = A->stored, .width = A->width };
+    const spx_features f = spx_features_of_shape(c->ctx, A, 1);
+    const spx_kernel *named = choice->kernel;
+    for (int32_t i = 0; i < spx_kernel_total(); i++) {
+        const spx_kernel *k = spx_kernel_at(i);
+        if (k->types & SPX_BIT(A->val_type) && spx_kernel_same_base(k, named) && spx_kernel_available(k) &&
+            k->cost(&f, &look) < choice->kernel->cost(&f, &look))
+            choice->kernel = k;
+    }
+}
+
 /* Another kernel over the same arrays. */
 static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_operator *out, char *reason)
 {
@@ -205,6 +228,7 @@ static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_opera
     spx_operator op = { 0 };
     if (!choice.kernel) SPX_TRY(spx_select_any(c->ctx, A->format, A->val_type, &choice));
     choice.layout = A->layout;
+    if (choice.any_variant) take_best_variant(c, A, &choice);
     if (q->forced.kernel) snprintf(reason, SPX_REASON, "kernel asked for by name");
     else if (q->format != SPMVX_AUTO) snprintf(reason, SPX_REASON, "format asked for");
     else

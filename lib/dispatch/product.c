@@ -1,6 +1,6 @@
 /* C = A*B: the factors as CSR, a kernel by name or by what its workspace costs, and C as a matrix ready to
  * multiply. All that is taken beside C, copies of the factors in CSR included, is charged to a budget of
- * options.max_workspace. */
+ * options.max_workspace; C's own arrays are held against options.max_bytes once its entries are counted. */
 #include "dispatch/product.h"
 
 #include <inttypes.h>
@@ -50,11 +50,25 @@ static spmvx_status charge_pointers(const spmvx_context *ctx, int64_t nrows, int
     return spx_budget_charge(ctx, bytes) ? SPMVX_OK : spx_fail_memory(ctx, bytes, "row pointers of C");
 }
 
+/* Refuses a C whose arrays would take more than options.max_bytes. */
+static spmvx_status check_result(const spmvx_context *ctx, const spx_sparse *A, int64_t nnz,
+                                 const spmspm_options *o)
+{
+    const size_t each = spx_type_bytes(A->val_type), bytes = o->format == SPMVX_COO
+                                                                 ? spx_bytes(nnz, 2 * sizeof(int32_t) + each)
+                                                                 : spx_csr_size(A->nrows, nnz, each);
+    if (!o->max_bytes || bytes <= o->max_bytes) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_LIMIT,
+                    "C would have %" PRId64 " entries and take %zu bytes; options.max_bytes is %zu", nnz,
+                    bytes, o->max_bytes);
+}
+
 /* C with its row pointers, charged to nobody. */
 static spmvx_status make_result(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A,
-                                const spx_sparse *B, spx_sparse *C)
+                                const spx_sparse *B, const spmspm_options *o, spx_sparse *C)
 {
     const int64_t *ptr = plan->ptr->data;
+    SPX_TRY(check_result(ctx, A, ptr[A->nrows], o));
     const spx_sparse shape = { .val_type = A->val_type, .nrows = A->nrows, .ncols = B->ncols };
     spx_budget *open = spx_budget_suspend(ctx);
     const spmvx_status s = spx_csr_new(ctx, &shape, ptr[A->nrows], C);
@@ -69,10 +83,12 @@ static spmvx_status multiply(spmvx_context *ctx, const spx_sparse *A, const spx_
 {
     const spx_product_kernel *kernel;
     spx_plan plan = { .products = count_products(A, B) };
+    if (o->max_bytes) /* at least one, since 0 would be any number; check_result() is exact */
+        plan.most = spx_max(1, (int64_t)(o->max_bytes / (sizeof(int32_t) + spx_type_bytes(A->val_type))));
     if (o->format == SPMVX_COO) SPX_TRY(charge_pointers(ctx, A->nrows, plan.products));
     SPX_TRY(choose(ctx, A, B, plan.products, o->kernel, &kernel));
     spmvx_status s = kernel->analyse(ctx, A, B, &plan);
-    if (s == SPMVX_OK) s = make_result(ctx, &plan, A, B, C);
+    if (s == SPMVX_OK) s = make_result(ctx, &plan, A, B, o, C);
     if (s == SPMVX_OK) s = kernel->fill(ctx, &plan, A, B, C);
     spx_log(ctx, SPMVX_LOG_DEBUG,
             "product by %s: %" PRId64 " multiplications, %" PRId64 " entries, %zu bytes of workspace",

@@ -2,6 +2,7 @@
 #include "format/format.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "core/order.h"
 
@@ -55,15 +56,28 @@ size_t spx_csr_size(int64_t nrows, int64_t nnz, size_t val_bytes)
                     spx_bytes(nrows + 1, spx_type_bytes(spx_count_type(nnz))));
 }
 
+enum { MEGABYTE = 1000000 };
+
+/* In bytes, or where they are many in MB. */
+static const char *amount(size_t bytes, char out[32])
+{
+    if (bytes < MEGABYTE) snprintf(out, 32, "%zu bytes", bytes);
+    else snprintf(out, 32, "%.1f MB", 1e-6 * (double)bytes);
+    return out;
+}
+
 spmvx_status spx_build_check(const spmvx_context *ctx, const char *format, size_t bytes,
                              const spx_sparse *csr, const spx_build *b)
 {
     if (bytes <= b->left) return SPMVX_OK;
     const size_t base = spx_sparse_bytes(csr, true);
-    return spx_fail(
-        ctx, SPMVX_ERR_LIMIT,
-        "%s would hold %zu bytes, %.1f times the %zu of CSR; max_bytes is %zu, and %zu of it are left",
-        format, bytes, (double)bytes / (double)(base ? base : 1), base, b->max_bytes, b->left);
+    char would[32], of_csr[32], most[64] = "", left[64] = "";
+    if (b->max_bytes >= MEGABYTE) snprintf(most, sizeof most, " (%s)", amount(b->max_bytes, of_csr));
+    if (b->left < b->max_bytes)
+        snprintf(left, sizeof left, ", of which %s are left", amount(b->left, of_csr));
+    return spx_fail(ctx, SPMVX_ERR_LIMIT, "%s would hold %s, %.1f times the %s of CSR; max_bytes is %zu%s%s",
+                    format, amount(bytes, would), (double)bytes / (double)(base ? base : 1),
+                    amount(base, of_csr), b->max_bytes, most, left);
 }
 
 bool spx_rows_outnumber(int64_t nrows, int64_t nnz)

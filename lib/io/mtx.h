@@ -7,11 +7,10 @@
 #include "core/sparse.h"
 
 typedef enum spx_mtx_field { SPX_MTX_REAL, SPX_MTX_INTEGER, SPX_MTX_PATTERN } spx_mtx_field;
-typedef enum spx_mtx_symmetry { SPX_MTX_GENERAL, SPX_MTX_SYMMETRIC, SPX_MTX_SKEW } spx_mtx_symmetry;
 
 typedef struct spx_mtx_header {
     spx_mtx_field field;
-    spx_mtx_symmetry symmetry;
+    spmvx_symmetry symmetry;
     bool array;                      /* values only, column by column */
     int64_t nrows, ncols, announced; /* rows, columns, and lines with an entry */
 } spx_mtx_header;

@@ -86,20 +86,20 @@ static void next_place(const spx_mtx_header *head, int64_t *row, int64_t *col)
 {
     if (++*row < head->nrows) return;
     ++*col;
-    if (head->symmetry == SPX_MTX_GENERAL) *row = 0;
-    else *row = head->symmetry == SPX_MTX_SYMMETRIC ? *col : *col + 1;
+    if (head->symmetry == SPMVX_GENERAL) *row = 0;
+    else *row = head->symmetry == SPMVX_SYMMETRIC ? *col : *col + 1;
 }
 
 /* Where value k of an array stands. Of column j, a symmetric file has n - j values, and a skew-symmetric one
  * n - j - 1. */
 static void find_place(const spx_mtx_header *head, int64_t k, int64_t *row, int64_t *col)
 {
-    if (head->symmetry == SPX_MTX_GENERAL) {
+    if (head->symmetry == SPMVX_GENERAL) {
         *col = head->nrows ? k / head->nrows : 0;
         *row = head->nrows ? k % head->nrows : 0;
         return;
     }
-    const int64_t skip = head->symmetry == SPX_MTX_SKEW;
+    const int64_t skip = head->symmetry == SPMVX_SKEW_SYMMETRIC;
     int64_t low = 0, high = head->nrows; /* the last column with k or fewer values before it */
     while (low + 1 < high) {
         const int64_t j = low + (high - low) / 2;
@@ -137,7 +137,7 @@ static bool parse_line(const spx_mtx_header *head, const spx_mtx_target *to, con
                  spx_excerpt(p, end, true, what));
         return false;
     }
-    if (head->symmetry == SPX_MTX_SKEW && row == col) {
+    if (head->symmetry == SPMVX_SKEW_SYMMETRIC && row == col) {
         snprintf(why, SPX_MTX_WHY, "row %d, column %d is on the diagonal of a skew-symmetric matrix", row + 1,
                  col + 1);
         return false;
@@ -235,7 +235,7 @@ static const char *parse_plain(const spx_mtx_header *head, const spx_mtx_target 
 
 void spx_mtx_parse(const spx_mtx_header *head, const spx_mtx_target *to, spx_mtx_part *t)
 {
-    const bool plain = !head->array && head->symmetry != SPX_MTX_SKEW;
+    const bool plain = !head->array && head->symmetry != SPMVX_SKEW_SYMMETRIC;
     int64_t line = 0, at = t->place, row = 0, col = 0;
     t->bad_line = -1;
     if (head->array) find_place(head, at, &row, &col);

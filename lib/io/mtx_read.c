@@ -89,8 +89,8 @@ static spmvx_status read_banner(reader *r, const char *p, const char *end)
     if (s == 3)
         return spx_text_fail(&r->text, SPMVX_ERR_UNSUPPORTED, 1,
                              "the symmetry is 'hermitian'; general, symmetric and skew-symmetric are read");
-    r->head.symmetry = (spx_mtx_symmetry)s;
-    if (r->head.symmetry == SPX_MTX_SKEW && r->head.field == SPX_MTX_PATTERN)
+    r->head.symmetry = (spmvx_symmetry)s;
+    if (r->head.symmetry == SPMVX_SKEW_SYMMETRIC && r->head.field == SPX_MTX_PATTERN)
         return bad(r, "a pattern cannot be skew-symmetric");
     if (r->head.array && r->head.field == SPX_MTX_PATTERN) return bad(r, "a pattern cannot be an array");
     p = spx_skip_space(p, end);
@@ -100,8 +100,8 @@ static spmvx_status read_banner(reader *r, const char *p, const char *end)
 /* How many values the file of an array has: of a symmetric one, those of the lower triangle. */
 static int64_t array_values(const spx_mtx_header *h)
 {
-    if (h->symmetry == SPX_MTX_GENERAL) return h->nrows * h->ncols;
-    return h->nrows * (h->nrows + (h->symmetry == SPX_MTX_SYMMETRIC ? 1 : -1)) / 2;
+    if (h->symmetry == SPMVX_GENERAL) return h->nrows * h->ncols;
+    return h->nrows * (h->nrows + (h->symmetry == SPMVX_SYMMETRIC ? 1 : -1)) / 2;
 }
 
 static spmvx_status read_sizes(reader *r, const char *p, const char *end)
@@ -121,7 +121,7 @@ static spmvx_status read_sizes(reader *r, const char *p, const char *end)
         if (*out[i] > INT32_MAX)
             return spx_text_fail(&r->text, SPMVX_ERR_RANGE, r->text.line, "%" PRId64 " %s, above %" PRId32,
                                  *out[i], names[i], INT32_MAX);
-    if (r->head.symmetry != SPX_MTX_GENERAL && r->head.nrows != r->head.ncols)
+    if (r->head.symmetry != SPMVX_GENERAL && r->head.nrows != r->head.ncols)
         return bad(r, "%" PRId64 " rows and %" PRId64 " columns, in a symmetric matrix", r->head.nrows,
                    r->head.ncols);
     if (r->head.array) r->head.announced = array_values(&r->head);
@@ -334,9 +334,11 @@ static spmvx_status read_all(reader *r, const char *path, const spmvx_read_optio
                        .nnz = r->count,
                        .stored = r->count,
                        .slot = { [SPX_ROW] = r->row, [SPX_COL] = r->col, [SPX_VAL] = r->val } };
-    if (r->head.symmetry != SPX_MTX_GENERAL)
-        SPX_TRY(spx_mirror(r->text.ctx, r->head.symmetry == SPX_MTX_SKEW, spx_mirrored_nnz(&coo), &coo));
+    if (r->head.symmetry != SPMVX_GENERAL)
+        SPX_TRY(
+            spx_mirror(r->text.ctx, r->head.symmetry == SPMVX_SKEW_SYMMETRIC, spx_mirrored_nnz(&coo), &coo));
     *out = coo;
+    if (options->symmetry) *options->symmetry = r->head.symmetry;
     return SPMVX_OK;
 }
 

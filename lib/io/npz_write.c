@@ -68,7 +68,18 @@ static zip_int64_t serve_archive(void *user, void *data, zip_uint64_t bytes, zip
 
 /* ---- a member: header and elements ---- */
 
+/* Who is told how much of all members libzip has taken. */
+typedef struct teller {
+    const spmvx_context *ctx;
+    const char *path;
+    const spmvx_write_options *options;
+    output *o;
+    size_t done, total; /* bytes */
+    int64_t nnz;
+} teller;
+
 typedef struct member {
+    teller *teller;
     const char *name;
     char header[SPX_NPY_HEADER];
     size_t header_bytes, bytes, at; /* of the header; of the elements; of both, those that libzip has taken */
@@ -92,13 +103,31 @@ static size_t give(member *m, char *out, size_t room)
     return n + more;
 }
 
+/* In entries, of which each member has its share of bytes. */
+static spmvx_status tell(teller *t, size_t bytes)
+{
+    t->done += bytes;
+    const double share = t->done < t->total ? (double)t->done / (double)t->total : 1.0;
+    return spx_write_step(t->ctx, t->path, t->options, (int64_t)(share * (double)t->nnz), t->nnz);
+}
+
+static zip_int64_t read_member(member *m, char *data, zip_uint64_t bytes)
+{
+    const size_t n = give(m, data, bytes);
+    const spmvx_status s = tell(m->teller, n);
+    if (s == SPMVX_OK) return (zip_int64_t)n;
+    m->teller->o->status = s;
+    zip_error_set(&m->error, ZIP_ER_CANCELLED, 0);
+    return -1;
+}
+
 static zip_int64_t serve_member(void *user, void *data, zip_uint64_t bytes, zip_source_cmd_t command)
 {
     member *m = user;
     switch (command) {
     case ZIP_SOURCE_SUPPORTS: return ZIP_SOURCE_SUPPORTS_READABLE;
     case ZIP_SOURCE_OPEN: m->at = 0; return 0;
-    case ZIP_SOURCE_READ: return (zip_int64_t)give(m, data, bytes);
+    case ZIP_SOURCE_READ: return read_member(m, data, bytes);
     case ZIP_SOURCE_ERROR: return zip_error_to_data(&m->error, data, bytes);
     case ZIP_SOURCE_CLOSE:
     case ZIP_SOURCE_FREE: return 0;
@@ -186,20 +215,16 @@ static spmvx_status write_archive(const spmvx_context *ctx, const char *path, ou
 spmvx_status spx_npz_write(const spmvx_context *ctx, const spx_sparse *a, const char *path,
                            const spmvx_write_options *options)
 {
-    enum { MOST_LEVEL = 9 };
-    if (options->digits)
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
-                        "options.digits is %d; a .npz file holds values as they are, and takes 0",
-                        (int)options->digits);
-    if (options->level > MOST_LEVEL)
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
-                        "options.level is %d; .npz takes 1 to %d, or 0 for its default", (int)options->level,
-                        MOST_LEVEL);
     const int64_t shape[2] = { a->nrows, a->ncols };
     member m[MEMBERS];
     output o = { 0 };
+    teller t = { .ctx = ctx, .path = path, .options = options, .o = &o, .nnz = a->nnz };
     describe(a, shape, m);
-    SPX_TRY(spx_sink_open(ctx, path, 0, &o.sink));
+    for (int i = 0; i < MEMBERS; i++) {
+        m[i].teller = &t;
+        t.total += m[i].header_bytes + m[i].bytes;
+    }
+    SPX_TRY(spx_sink_open(ctx, path, SPMVX_UNCOMPRESSED, 0, &o.sink));
     zip_error_init(&o.error);
     const spmvx_status s = write_archive(ctx, path, &o, m, options->level),
                        closed = spx_sink_close(o.sink, s == SPMVX_OK);

@@ -167,6 +167,20 @@ spmvx_status spx_outfile_open(const spmvx_context *ctx, const char *path, spx_ou
     return SPMVX_OK;
 }
 
+spmvx_status spx_outfile_check(const spmvx_context *ctx, const char *path)
+{
+    spx_outfile f = { .ctx = ctx, .path = path };
+    struct stat st;
+    if (stat(path, &st) || S_ISREG(st.st_mode)) {
+        const spmvx_status s = spx_outfile_open(ctx, path, &f);
+        spx_outfile_close(&f, false);
+        return s;
+    }
+    if (!S_ISDIR(st.st_mode) && !access(path, W_OK)) return SPMVX_OK;
+    if (S_ISDIR(st.st_mode)) errno = EISDIR;
+    return fail(&f, "cannot open");
+}
+
 /* ---- writing ---- */
 
 spmvx_status spx_outfile_write(const spx_outfile *f, const void *data, size_t bytes)

@@ -23,6 +23,9 @@ typedef struct spx_outfile {
 /* Opens it; links are followed, and one whose target is missing leads to where the file will be. Errors:
  * IO. Ends by a call of spx_outfile_close, also where it fails. */
 spmvx_status spx_outfile_open(const spmvx_context *, const char *path, spx_outfile *out);
+/* Refuses what cannot be opened so; nothing is left of the attempt. What is no regular file is not opened:
+ * the reader of a pipe would see its end. */
+spmvx_status spx_outfile_check(const spmvx_context *, const char *path);
 spmvx_status spx_outfile_write(const spx_outfile *, const void *, size_t bytes);
 /* Where the next byte goes, from the beginning of what is written here. Errors: IO (a pipe, or what is only
  * appended to, has no such place). */

@@ -48,9 +48,14 @@ static bool pattern(const reader *r)
     return r->type[0] == 'p';
 }
 
+static spmvx_symmetry symmetry_of(const reader *r)
+{
+    return r->type[1] == 's' ? SPMVX_SYMMETRIC : r->type[1] == 'z' ? SPMVX_SKEW_SYMMETRIC : SPMVX_GENERAL;
+}
+
 static bool mirrored(const reader *r)
 {
-    return r->type[1] == 's' || r->type[1] == 'z';
+    return symmetry_of(r) != SPMVX_GENERAL;
 }
 
 static const char *skip_blanks(const char *p, const char *end)
@@ -391,7 +396,10 @@ static spmvx_status read_all(reader *r, const char *path, const spmvx_read_optio
     r->coo.nrows = r->nrows;
     r->coo.ncols = r->ncols;
     r->coo.nnz = r->coo.stored = r->nnz;
-    return mirrored(r) ? spx_mirror(ctx, r->type[1] == 'z', spx_mirrored_nnz(&r->coo), &r->coo) : SPMVX_OK;
+    const spmvx_symmetry symmetry = symmetry_of(r);
+    if (options->symmetry) *options->symmetry = symmetry;
+    if (symmetry == SPMVX_GENERAL) return SPMVX_OK;
+    return spx_mirror(ctx, symmetry == SPMVX_SKEW_SYMMETRIC, spx_mirrored_nnz(&r->coo), &r->coo);
 }
 
 spmvx_status spx_rb_read(const spmvx_context *ctx, const char *path, const spmvx_read_options *options,

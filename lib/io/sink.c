@@ -16,14 +16,13 @@
 #endif
 
 enum { OUTPUT = 1 << 16 };
-enum kind { PLAIN, GZIP, ZSTD, XZ };
 
 struct spx_sink {
     const spmvx_context *ctx;
     const char *path;
     spx_outfile file;
-    enum kind kind;
-    bool open; /* the compressor has state */
+    spmvx_compression kind; /* not BY_NAME */
+    bool open;              /* the compressor has state */
 #ifdef SPX_ZLIB
     z_stream z;
 #endif
@@ -182,37 +181,63 @@ static const struct {
     spmvx_status (*open)(spx_sink *, int level);
     spmvx_status (*push)(spx_sink *, const char *buf, size_t bytes, bool end);
 } encoders[] = {
-    [GZIP] = { ".gz", "zlib", gzip_open, gzip_push },
-    [ZSTD] = { ".zst", "libzstd", zstd_open, zstd_push },
-    [XZ] = { ".xz", "liblzma", xz_open, xz_push },
+    [SPMVX_GZIP] = { ".gz", "zlib", gzip_open, gzip_push },
+    [SPMVX_ZSTD] = { ".zst", "libzstd", zstd_open, zstd_push },
+    [SPMVX_XZ] = { ".xz", "liblzma", xz_open, xz_push },
 };
 
-static spmvx_status tell_kind(spx_sink *s, int level)
+spmvx_compression spx_sink_compression(const char *path, size_t *ending)
 {
-    const size_t n = strlen(s->path);
-    for (enum kind k = GZIP; k <= XZ; k++) {
-        const size_t e = strlen(encoders[k].ending);
-        if (n < e || strcmp(s->path + n - e, encoders[k].ending)) continue;
-        if (!encoders[k].open)
-            return spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED,
-                            "%s asks for %s, and this libspmvx was built without %s", spx_path_tail(s->path),
-                            encoders[k].ending, encoders[k].library);
-        s->kind = k;
-        s->open = true;
-        return encoders[k].open(s, level);
+    const size_t n = strlen(path);
+    for (spmvx_compression k = SPMVX_GZIP; k <= SPMVX_XZ; k++) {
+        *ending = strlen(encoders[k].ending);
+        if (n >= *ending && !strcmp(path + n - *ending, encoders[k].ending)) return k;
     }
-    return SPMVX_OK;
+    *ending = 0;
+    return SPMVX_UNCOMPRESSED;
 }
 
-spmvx_status spx_sink_open(const spmvx_context *ctx, const char *path, int level, spx_sink **out)
+static spmvx_status open_encoder(spx_sink *s, spmvx_compression kind, int level)
+{
+    size_t ending;
+    s->kind = kind == SPMVX_BY_NAME ? spx_sink_compression(s->path, &ending) : kind;
+    if (s->kind == SPMVX_UNCOMPRESSED) return SPMVX_OK;
+    if (!encoders[s->kind].open)
+        return spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED,
+                        "%s asks for %s, and this libspmvx was built without %s", spx_path_tail(s->path),
+                        encoders[s->kind].ending, encoders[s->kind].library);
+    s->open = true;
+    return encoders[s->kind].open(s, level);
+}
+
+static spmvx_status new_sink(const spmvx_context *ctx, const char *path, spmvx_compression kind, int level,
+                             spx_sink **out)
 {
     spx_sink *s;
     SPX_TRY(spx_calloc(ctx, sizeof *s, "a file's buffer", &s));
     s->ctx = ctx;
     s->path = path;
     s->file.fd = s->file.folder = -1;
-    spmvx_status status = tell_kind(s, level);
-    if (status == SPMVX_OK) status = spx_outfile_open(ctx, path, &s->file);
+    const spmvx_status status = open_encoder(s, kind, level);
+    if (status == SPMVX_OK) *out = s;
+    else spx_sink_close(s, false);
+    return status;
+}
+
+spmvx_status spx_sink_check(const spmvx_context *ctx, const char *path, spmvx_compression kind, int level)
+{
+    spx_sink *s;
+    SPX_TRY(new_sink(ctx, path, kind, level, &s));
+    spx_sink_close(s, false);
+    return spx_outfile_check(ctx, path);
+}
+
+spmvx_status spx_sink_open(const spmvx_context *ctx, const char *path, spmvx_compression kind, int level,
+                           spx_sink **out)
+{
+    spx_sink *s;
+    SPX_TRY(new_sink(ctx, path, kind, level, &s));
+    const spmvx_status status = spx_outfile_open(ctx, path, &s->file);
     if (status == SPMVX_OK) *out = s;
     else spx_sink_close(s, false);
     return status;
@@ -220,7 +245,7 @@ spmvx_status spx_sink_open(const spmvx_context *ctx, const char *path, int level
 
 spmvx_status spx_sink_write(spx_sink *s, const char *buf, size_t bytes)
 {
-    if (s->kind == PLAIN) return spx_outfile_write(&s->file, buf, bytes);
+    if (s->kind == SPMVX_UNCOMPRESSED) return spx_outfile_write(&s->file, buf, bytes);
     return encoders[s->kind].push(s, buf, bytes, false);
 }
 
@@ -232,17 +257,17 @@ spmvx_status spx_sink_seek(spx_sink *s, int64_t to)
 spmvx_status spx_sink_close(spx_sink *s, bool keep)
 {
     spmvx_status status = SPMVX_OK;
-    if (keep && s->kind != PLAIN) status = encoders[s->kind].push(s, "", 0, true);
+    if (keep && s->open) status = encoders[s->kind].push(s, "", 0, true);
     const spmvx_status closed = spx_outfile_close(&s->file, keep && status == SPMVX_OK);
     if (status == SPMVX_OK) status = closed;
 #ifdef SPX_ZLIB
-    if (s->open && s->kind == GZIP) deflateEnd(&s->z);
+    if (s->open && s->kind == SPMVX_GZIP) deflateEnd(&s->z);
 #endif
 #ifdef SPX_ZSTD
     ZSTD_freeCStream(s->zstd);
 #endif
 #ifdef SPX_LZMA
-    if (s->open && s->kind == XZ) lzma_end(&s->xz);
+    if (s->open && s->kind == SPMVX_XZ) lzma_end(&s->xz);
 #endif
     spx_free(s->ctx, s);
     return status;

@@ -10,6 +10,7 @@
 /* What analyse() found, and what fill() needs of it. Ends by spx_plan_drop. */
 typedef struct spx_plan {
     int64_t products; /* multiplications: for every entry of A the length of its row of B; known beforehand */
+    int64_t most;     /* entries that C may have: a kernel may stop above it, with LIMIT; 0: any number */
     spx_array *ptr;   /* int64_t[nrows + 1]: where each row of C begins; the last is nnz */
     spx_array *state; /* the kernel's own; or NULL */
 } spx_plan;

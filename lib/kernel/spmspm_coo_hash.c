@@ -4,6 +4,7 @@
  * many columns.
  * Source: Charaf, Charaf & Abou Hawili report, the sequential COO version, whose table holds the sums
  * themselves. Open addressing, Fibonacci hashing (Knuth 6.4). */
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/sort.h"
@@ -19,7 +20,7 @@ static const uint64_t EMPTY = UINT64_MAX; /* no row is 2^32 - 1 */
 typedef struct table {
     spx_array *slots;
     int log; /* 1 << log slots, at most half of them used */
-    int64_t used;
+    int64_t used, most;
 } table;
 
 static spmvx_status make(const spmvx_context *ctx, int log, spx_array **out)
@@ -54,6 +55,10 @@ static spmvx_status insert(const spmvx_context *ctx, table *t, uint64_t key)
 {
     slot *s = find(t->slots->data, t->log, key);
     if (s->key != EMPTY) return SPMVX_OK;
+    if (t->used == t->most)
+        return spx_fail(ctx, SPMVX_ERR_LIMIT,
+                        "C would have more than the %" PRId64 " entries that options.max_bytes has room for",
+                        t->most);
     if (2 * (t->used + 1) > (int64_t)1 << t->log) {
         SPX_TRY(grow(ctx, t));
         s = find(t->slots->data, t->log, key);
@@ -97,7 +102,7 @@ static spmvx_status order_keys(const spmvx_context *ctx, table *t, int64_t nrows
 static spmvx_status analyse(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                             spx_plan *plan)
 {
-    table t = { .log = 10 };
+    table t = { .log = 10, .most = plan->most ? plan->most : INT64_MAX };
     spmvx_status s = make(ctx, t.log, &t.slots);
     for (int64_t r = 0; r < A->nrows && s == SPMVX_OK; r++) SPX_OVER_PRODUCTS(A, B, r, i, k)
     if (s == SPMVX_OK) s = insert(ctx, &t, key_of(B, r, k));

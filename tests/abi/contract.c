@@ -67,6 +67,20 @@ VALUE(SPMVX_ROW_MAJOR, 0);
 VALUE(SPMVX_COLUMN_MAJOR, 1);
 VALUE(SPMVX_ORDER_FORCE32, 2147483647);
 
+_Static_assert(sizeof(spmvx_symmetry) == 4, "spmvx_symmetry");
+VALUE(SPMVX_GENERAL, 0);
+VALUE(SPMVX_SYMMETRIC, 1);
+VALUE(SPMVX_SKEW_SYMMETRIC, 2);
+VALUE(SPMVX_SYMMETRY_FORCE32, 2147483647);
+
+_Static_assert(sizeof(spmvx_compression) == 4, "spmvx_compression");
+VALUE(SPMVX_BY_NAME, 0);
+VALUE(SPMVX_UNCOMPRESSED, 1);
+VALUE(SPMVX_GZIP, 2);
+VALUE(SPMVX_ZSTD, 3);
+VALUE(SPMVX_XZ, 4);
+VALUE(SPMVX_COMPRESSION_FORCE32, 2147483647);
+
 _Static_assert(sizeof(spmvx_level) == 4, "spmvx_level");
 VALUE(SPMVX_LOG_WARNING, 1);
 VALUE(SPMVX_LOG_INFO, 2);
@@ -151,23 +165,28 @@ AT(val, 120);
 
 #define AT(field, offset) \
     _Static_assert(offsetof(spmvx_read_options, field) == (offset), "spmvx_read_options." #field)
-_Static_assert(sizeof(spmvx_read_options) == 40, "spmvx_read_options");
+_Static_assert(sizeof(spmvx_read_options) == 48, "spmvx_read_options");
 AT(size, 0);
 AT(val_type, 8);
 AT(flags, 12);
 AT(max_bytes, 16);
 AT(progress, 24);
 AT(user, 32);
+AT(symmetry, 40); /* of 40 bytes in 0.1 */
 #undef AT
 
 #define AT(field, offset) \
     _Static_assert(offsetof(spmvx_write_options, field) == (offset), "spmvx_write_options." #field)
-_Static_assert(sizeof(spmvx_write_options) == 24, "spmvx_write_options");
+_Static_assert(sizeof(spmvx_write_options) == 48, "spmvx_write_options");
 AT(size, 0);
 AT(digits, 8);
 AT(level, 12);
 AT(flags, 16);
 AT(reserved, 20);
+AT(progress, 24); /* of 24 bytes in 0.1 */
+AT(user, 32);
+AT(symmetry, 40);
+AT(compression, 44);
 #undef AT
 
 #define AT(field, offset) \
@@ -211,12 +230,13 @@ AT(expected_s, 96);
 
 #define AT(field, offset) \
     _Static_assert(offsetof(spmspm_options, field) == (offset), "spmspm_options." #field)
-_Static_assert(sizeof(spmspm_options) == 32, "spmspm_options");
+_Static_assert(sizeof(spmspm_options) == 40, "spmspm_options");
 AT(size, 0);
 AT(format, 8);
 AT(flags, 12);
 AT(kernel, 16);
 AT(max_workspace, 24);
+AT(max_bytes, 32); /* of 32 bytes in 0.1 */
 #undef AT
 
 #define AT(field, offset) _Static_assert(offsetof(spmspm_info, field) == (offset), "spmspm_info." #field)

@@ -1,5 +1,5 @@
 /* Any bytes as a Matrix Market file, to `spmvx check` and to the library: both must refuse it, or both
- * take it. */
+ * take it; but for what the library does not read, and check may find right. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,10 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     o.max_bytes = 8u << 20;
     if (spmvx_context_create(NULL, &ctx) != SPMVX_OK) give_up("context", spmvx_last_error(NULL));
     const spmvx_status s = spmvx_matrix_read(ctx, path, &o, &A);
-    const bool no_decoder = s == SPMVX_ERR_UNSUPPORTED && strstr(spmvx_last_error(ctx), "built without");
-    if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY && !no_decoder) {
+    if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY) {
         const int status = check(path);
-        if (s != SPMVX_OK && status == EXIT_SUCCESS)
+        if (s != SPMVX_OK && s != SPMVX_ERR_UNSUPPORTED && status == EXIT_SUCCESS)
             give_up("the library refuses what check takes", spmvx_last_error(ctx));
         if (s == SPMVX_OK && status == EXIT_FAILURE) give_up("check refuses what the library takes", path);
     }

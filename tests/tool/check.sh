@@ -40,8 +40,14 @@ told 1 "$banner real\n1 1 1\n1 1 5\n" '1: error: the banner lacks the symmetry (
 told 1 "%%%%MatrixMarket vector coordinat reel generic x\n1 1 1\n1 1 5\n" "1: error: after the symmetry comes 'x'" "1: error: the object is 'vector', not 'matrix'" \
     "1: error: the layout is 'coordinat', not 'coordinate' or 'array'" "1: error: the field is 'reel', not real, integer or pattern" \
     "1: error: the symmetry is 'generic', not general, symmetric or skew-symmetric" ' 5 errors'
-told 1 "$banner complex hermitian\n1 1 1\n1 1 5 0\n" "1: error: the field is 'complex', which is not read" \
-    "1: error: the symmetry is 'hermitian', which is not read" ' 2 errors'
+told 1 "$banner real hermitian\n1 1 1\n1 1 5\n" "1: error: the symmetry is 'hermitian', which is for complex values" ' 1 error'
+# a complex file is named as such, and checked as one
+complex="1: warning: the field is 'complex', which may be right, and is not read by this library"
+told 0 "$banner complex hermitian\n2 2 2\n1 1 5 0\n2 1 -1 2e3\n" "$complex" ' complex, 2 x 2, 2 entries, 1 warning'
+told 0 "$array complex hermitian\n2 2\n1 0\n2 3\n4 0\n" "$complex" ' complex, 2 x 2, 3 entries, 1 warning'
+told 1 "$banner complex general\n2 2 3\n1 1 5\n2 1 -1 x\n1 2 3 4 5\n" "$complex" '3: error: the imaginary part is missing' \
+    "4: error: the value is 'x', not a number" "5: error: after the entry comes '5'" ' 3 errors, 1 warning'
+expect 1 "$spmvx" check --strict "$tmp/a.mtx"
 told 1 "$banner pattern skew-symmetric\n2 2 1\n2 1\n" '1: error: a pattern cannot be skew-symmetric' ' 1 error'
 told 1 "$array pattern general\n1 1\n1\n" '1: error: a pattern cannot be an array' ' 1 error'
 
@@ -102,6 +108,20 @@ expect 1 "$spmvx" check -q "$tmp/many.mtx"; lines 40
 expect 0 "$spmvx" check -q "$tmp/rising.mtx"; silent out; silent err
 expect 1 "$spmvx" check "$tmp/a.mtx" "$tmp/absent.mtx" "$tmp/many.mtx"; has err 'absent.mtx: .*No such file'; has out 'a.mtx: ok'; has out 'many.mtx: 30'
 expect 1 "$spmvx" check "$tmp"; has err 'directory'
+
+# other kinds of files that are read
+expect 0 "$spmvx" check "$data/hand5.rua" "$data/path6.psa"; silent err; lines 2; has out 'hand5.rua: ok, 5 x 5, 11 entries'; has out 'path6.psa: ok, 6 x 6, 16 entries'
+head -n 5 "$data/hand5.rua" >"$tmp/cut.rua"
+expect 1 "$spmvx" check "$tmp/cut.rua"; lines 2; has out 'cut.rua: error: line [0-9]*:'; has out 'cut.rua: 1 error$'
+sed 's/^rua/cua/; s/^RUA/CUA/' "$data/hand5.rua" >"$tmp/c.cua"
+expect 0 "$spmvx" check "$tmp/c.cua"; lines 2; has out 'c.cua: warning: .*complex'; has out 'not read by this library, 1 warning'; hasnot out error
+expect 1 "$spmvx" check --strict "$tmp/c.cua"
+echo nonsense >"$tmp/bad.npz"
+if "$spmvx" convert "$data/hand5.rua" "$tmp/a.npz" 2>"$tmp/err"; then
+    expect 0 "$spmvx" check "$tmp/a.npz"; has out 'a.npz: ok, 5 x 5, 11 entries'
+    expect 1 "$spmvx" check "$tmp/bad.npz" "$tmp/a.npz"; has out 'bad.npz: error: '; has out 'a.npz: ok'
+fi
+expect 1 "$spmvx" check "$tmp/absent.rua" "$tmp/absent.npz"; has err 'absent.rua: .*No such file'; has err 'absent.npz.*No such file\|absent.npz.*without libzip'
 
 # what is no Matrix Market file is told in one line
 told 1 'hello\nworld\n1 2 3\n' '1: error: the file does not begin with %%MatrixMarket' ' 1 error'

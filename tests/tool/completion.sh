@@ -18,6 +18,9 @@ for command in info mul spmspm convert bench compare generate kernels check spy 
     case " $(options $command)" in *' --quiet --help ') ;; *) echo "no options of $command: $(options $command)"; bad=1 ;; esac
 done
 
+# values COMMAND: "--place=host|cuda|any" of each option whose value is words
+values() { "$spmvx" "$1" --help | sed -nE 's/^  (-.,|   ) (--[a-z-]+) ([a-z][^ ]*) .*/\2=\3/p'; }
+
 if command -v bash >/dev/null; then
     cat >"$tmp/complete.bash" <<'BASH'
 source "$1" || exit 1
@@ -51,6 +54,18 @@ BASH
     offers 'csr-dense-row ' spmspm --kernel csr
     offers 'csc-scalar ' bench --kernels csc
     offers '' kernels --type ''                 # not one of its options
+    offers 'warm cold rotated graph ' bench --states ''
+    offers 'quick host gpu small ' bench --suite ''
+    offers 'host cuda any ' mul --place ''
+    offers 'keep general ' convert --symmetry ''
+    offers 'stencil27_ stochlp_ ' generate st
+    # every word of an option's value, and every family and alias of generated matrices
+    for command in $commands; do
+        for option in $(values "$command"); do
+            offers "$(echo "${option#*=}" | tr '|,' '  ' | sed 's/\.\.\.//; s/[A-Z][A-Z]*//; s/ *$//; s/$/ /')" "$command" "${option%%=*}" ''
+        done
+    done
+    offers "$("$spmvx" generate --list | awk '/^[^ ]*$/ { sub(/[A-Z[].*/, ""); if ($0 != "") print } / that stand for/ { names = 1 } names && /^    / { print $1 }' | tr '\n' ' ')" generate ''
 fi
 
 if command -v zsh >/dev/null; then
@@ -74,7 +89,7 @@ ZSH
         same "zsh, $command" "$(options "$command")" "$(zsh_offers "$command" -- | sed -n 's/^\((.*)\)\{0,1\}\(--[a-z-]*\)=\{0,1\}\[.*/\2/p' | tr '\n' ' ')"
     done
     zsh_offers mul -- >"$tmp/mul"
-    for spec in '--type=[f64 (default) or f32]:T:(f64 f32)' '(-x --x)-x[.*]:X:_spmvx_x' '(-o --output)--output=[.*]:FILE:_files' \
+    for spec in '--type=[f64 (default) or f32]:value:(f64 f32)' '--place=[.*]:value:(host cuda any)' '(-x --x)-x[.*]:X:_spmvx_x' '(-o --output)--output=[.*]:FILE:_files' \
         '--kernel=[.*]:NAME:_spmvx_kernels .* mul' '--transpose[multiply by the transpose]' '--threads=[.*]:N: ' '*:file:_files'; do
         grep -qxe "$(printf %s "$spec" | sed 's/\[/\\[/g; s/^\*/\\*/')" "$tmp/mul" || { echo "zsh lacks $spec:"; cat "$tmp/mul"; bad=1; }
     done

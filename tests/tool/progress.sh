@@ -80,5 +80,45 @@ for command in (['info'], ['check']):
     require('no terminal: no bar', status == 0 and seen == b'', (status, seen))
     status, out, seen, took = run(command, True, 0)
     require('no bar within half a second', status == 0 and (took >= 0.5 or seen == b''), (status, seen, took))
+
+
+def write(arguments, terminal, wait):
+    """The same for a matrix that is written to a pipe, which nobody reads for a while."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, fifo, seen = os.path.join(folder, 'm.mtx'), os.path.join(folder, 'out.mtx'), b''
+        with open(source, 'wb') as f:
+            f.write(text)
+        os.mkfifo(fifo)
+
+        def drain():
+            with open(fifo, 'rb') as f:
+                time.sleep(wait)
+                while f.read(1 << 20):
+                    pass
+        drainer = threading.Thread(target=drain, daemon=True)
+        drainer.start()
+        reader, writer = pty.openpty() if terminal else os.pipe()
+        child = subprocess.Popen([spmvx, 'convert', *arguments, source, fifo], stdout=subprocess.PIPE, stderr=writer, stdin=subprocess.DEVNULL)
+        os.close(writer)
+        while True:
+            try:
+                got = os.read(reader, 4096)
+            except OSError:
+                break
+            if not got:
+                break
+            seen += got
+        child.communicate()
+        os.close(reader)
+        drainer.join(60)
+        return child.returncode, seen
+
+
+status, seen = write([], True, 0.7)
+require('a bar shows while writing', status == 0 and b'out.mtx ' in seen and b' M entries' in seen, (status, seen))
+require('the bar is wiped away', screen(seen) == '', seen)
+for arguments, terminal in ((['--quiet'], True), ([], False)):
+    status, seen = write(arguments, terminal, 0.7)
+    require('no bar while writing', status == 0 and seen == b'', (status, seen))
 sys.exit(bad)
 PYTHON

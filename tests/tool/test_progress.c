@@ -14,7 +14,7 @@ static const char *line(const char *name, int64_t done, int64_t total, int colum
 {
     static char out[1000];
     memset(out, 'x', sizeof out);
-    progress_line(name, done, total, columns, out, sizeof out);
+    progress_line(name, done, total, "MB", columns, out, sizeof out);
     return out;
 }
 

@@ -21,13 +21,26 @@ expect 2 "$spmvx" bench --repeat x "$data/662_bus.mtx.gz"; has err "'x'"
 expect 2 "$spmvx" bench --repeat 0 "$data/662_bus.mtx.gz"; has err 'repeat is 0'
 expect 2 "$spmvx" bench --types f16 "$data/662_bus.mtx.gz"; has err 'f16'
 expect 1 "$spmvx" info "$tmp/absent.mtx"; has err 'absent.mtx'; has err 'No such file'
-expect 1 "$spmvx" info "$data/662_bus.mtx.gz" "$tmp/absent.mtx"; has out '662 x 662'
+expect 1 "$spmvx" info "$tmp/absent.mtx" "$data/662_bus.mtx.gz"; has err 'absent.mtx'; has out '662 x 662'   # it goes on
 
 expect 0 "$spmvx" kernels; silent err
 has out '^host/mul/sell '; has out '^host/mul/csr-merge-path '; has out '^host/mul/coo-scalar '
 [ "$(cut -d' ' -f1 "$tmp/out" | sort | uniq -d)" = "" ] || { echo 'an id comes twice'; bad=1; }
 
 expect 0 "$spmvx" info "$data/orani678.mtx.gz"; has out '2529 x 2529'; has out 'nonzeros  *90158'; has out 'longest\|1110'; has out 'AUTO takes'
+
+# info: no rows and no columns, explicit zeros, the diagonal, the file's own symmetry, a name, one refusal a line
+printf '%%%%MatrixMarket matrix coordinate real general\n0 0 0\n' >"$tmp/none.mtx"
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 0\n2 1 0\n3 3 4\n' >"$tmp/zeros.mtx"
+expect 0 "$spmvx" info "$tmp/none.mtx"; has out '0 x 0'; has out 'none: there are no nonzeros'; has out 'diagonal  *0 of 0'; hasnot out 'nan\|inf'
+expect 0 "$spmvx" info "$tmp/zeros.mtx"; has out 'explicit zeros  *3$'; has out 'diagonal  *2 of 3 places have an entry, 1 of them 0'
+has out 'the file holds  *one triangle (symmetric)'; has out 'symmetry  *symmetric'; has out 'predicted times  *are a guess'
+expect 0 "$spmvx" info lap2d_9 random_3000_3000_30000; silent err; has out '^lap2d_9$'; has out '81 x 81'; hasnot out 'the file holds'
+has out ' DIA  *-- would hold [0-9.]* MB, [0-9.]* times the [0-9.]* bytes of CSR; max_bytes is [0-9]* ([0-9.]* MB)$'; hasnot out 'DIA.*DIA'
+has out 'SELL in slices of [0-9]* rows.* would store [0-9.]* places an entry'; hasnot out 'SELL-[0-9]'
+expect 1 "$spmvx" info nonsense lap2d_9; has err "nonsense: no such file, and as a matrix's name"; has out '81 x 81'
+printf 'spmvx-wisdom 1\nmachine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000 far=1000\n' >"$tmp/wisdom"
+expect 0 "$spmvx" info --place host --wisdom "$tmp/wisdom" lap2d_9; hasnot out 'guess'
 
 printf '%%%%MatrixMarket matrix coordinate integer general\n2 3 4\n1 1 1\n1 3 2\n2 2 3\n2 1 -4\n' >"$tmp/a.mtx"
 printf '1 10\n100\n' >"$tmp/x.txt"
@@ -45,8 +58,23 @@ expect 0 "$spmvx" convert "$tmp/a.mtx" "$tmp/link.mtx"
 for kernel in sell csr-scalar coo-scalar csr-merge-path:chunk=64; do
     expect 0 "$spmvx" mul --kernel $kernel --type f32 --threads 2 "$tmp/a.mtx"; has out 'sum of y 2$'
 done
-expect 1 "$spmvx" mul --kernel sel "$tmp/a.mtx"; has err 'not known'
-expect 1 "$spmvx" mul --kernel sell:lanes=3 "$tmp/a.mtx"; has err 'lanes'
+# values that no option takes: exit status 2, with what is allowed, before any file is read
+expect 2 "$spmvx" mul --kernel sel "$tmp/absent.mtx"; has err 'not known; host has .*sell'; hasnot err absent
+expect 2 "$spmvx" mul --kernel sell:lanes=3 "$tmp/absent.mtx"; has err 'lanes.*sell.* knows: slice, sigma'; hasnot err absent
+expect 2 "$spmvx" mul --kernel sell:slice=3 "$tmp/absent.mtx"; has err 'takes slice=4 to 65536'
+expect 2 "$spmvx" spmspm --kernel sell "$tmp/absent.mtx" "$tmp/absent.mtx"; has err 'not known; host has csr-dense-row, coo-hash'
+expect 0 "$spmvx" mul --kernel sell:slice=32,sigma=4096 "$tmp/a.mtx"; has out 'sum of y 2$'
+for command in mul info bench tune; do
+    expect 2 "$spmvx" $command --place mars "$tmp/absent.mtx"; has err "place is 'mars', not host, cuda or any"
+done
+for command in mul info convert spmspm; do
+    expect 2 "$spmvx" $command --type f16 "$tmp/absent.mtx" "$tmp/absent.mtx"; has err "type is 'f16', not f64 or f32"
+done
+for command in mul info convert spmspm bench tune generate spy; do
+    expect 2 "$spmvx" $command --threads 4097 "$tmp/absent.mtx"; has err 'threads is 4097, not 0 to 4096'
+done
+expect 2 "$spmvx" bench --place host --states graph lap2d_4; has err 'graph, which is a device'
+expect 2 "$spmvx" bench --states warm,,cold lap2d_4; has err 'not a list of warm, cold, rotated, graph'
 expect 1 "$spmvx" mul --x "$tmp/a.mtx" "$tmp/a.mtx"; has err 'needs 3'
 expect 1 "$spmvx" mul -o "$tmp/no/such/folder" "$tmp/a.mtx"; has err 'no/such'
 
@@ -71,7 +99,7 @@ done
 if "$spmvx" convert "$data/lhr01.mtx.gz" "$tmp/b.npz" 2>"$tmp/err"; then
     expect 0 "$spmvx" convert "$tmp/b.npz" "$tmp/c.mtx"
     cmp -s "$tmp/b.mtx" "$tmp/c.mtx" || { echo 'convert to .npz and back differs'; bad=1; }
-    expect 1 "$spmvx" convert --digits 5 "$tmp/b.npz" "$tmp/d.npz"; has err 'options.digits is 5'
+    expect 2 "$spmvx" convert --digits 5 "$tmp/b.npz" "$tmp/d.npz"; has err 'options.digits is 5'
     expect 1 "$spmvx" convert "$tmp/b.npz" "$tmp/d.npz.gz"; has err 'd.npz.gz'
 else
     has err 'without libzip'

@@ -93,22 +93,23 @@ static void test_input_structs(void **state)
     static const struct {
         const char *name;
         const void *init;
-        size_t known;
+        size_t known, least; /* bytes, now and in version 0.1 */
         spmvx_status good;
         spmvx_status (*call)(fixture *, const void *);
     } cases[] = {
-        { "options", &context, sizeof context, SPMVX_OK, take_context },
-        { "arrays", &csr, sizeof csr, SPMVX_OK, take_arrays },
-        { "options", &reading, sizeof reading, SPMVX_OK, take_read },
-        { "options", &writing, sizeof writing, SPMVX_OK, take_write },
-        { "options", &convert, sizeof convert, SPMVX_OK, take_convert },
-        { "options", &product, sizeof product, SPMVX_OK, take_product },
-        { "options", &product, sizeof product, SPMVX_ERR_UNSUPPORTED, take_triple },
-        { "options", &product, sizeof product, SPMVX_ERR_UNSUPPORTED, take_plan },
+        { "options", &context, sizeof context, 64, SPMVX_OK, take_context },
+        { "arrays", &csr, sizeof csr, 128, SPMVX_OK, take_arrays },
+        { "options", &reading, sizeof reading, 40, SPMVX_OK, take_read },
+        { "options", &writing, sizeof writing, 24, SPMVX_OK, take_write },
+        { "options", &convert, sizeof convert, 88, SPMVX_OK, take_convert },
+        { "options", &product, sizeof product, 32, SPMVX_OK, take_product },
+        { "options", &product, sizeof product, 32, SPMVX_ERR_UNSUPPORTED, take_triple },
+        { "options", &product, sizeof product, 32, SPMVX_ERR_UNSUPPORTED, take_plan },
     };
     fixture *f = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const size_t known = cases[i].known, sizes[] = { 0, 1, 7, sizeof(size_t), known - 8, known - 1 };
+        const size_t known = cases[i].known, least = cases[i].least,
+                     sizes[] = { 0, 1, 7, sizeof(size_t), least - 8, least - 1 };
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             char text[64];
             unsigned char *s = resized(cases[i].init, known, sizes[k]);
@@ -117,8 +118,10 @@ static void test_input_structs(void **state)
             free(s);
         }
         unsigned char *exact = resized(cases[i].init, known, known),
+                      *old = resized(cases[i].init, known, least),
                       *larger = resized(cases[i].init, known, known + TAIL);
         if (cases[i].call != take_arrays) assert_int_equal(cases[i].call(f, NULL), cases[i].good);
+        assert_int_equal(cases[i].call(f, old), cases[i].good);
         assert_int_equal(cases[i].call(f, exact), cases[i].good);
         assert_int_equal(cases[i].call(f, larger), cases[i].good);
         for (size_t at = known; at < known + TAIL; at += TAIL - 1) {
@@ -126,6 +129,7 @@ static void test_input_structs(void **state)
             refused_alone(SPMVX_ERR_ARGUMENT, cases[i].name, cases[i].call(f, larger));
             larger[at] = 0;
         }
+        free(old);
         free(exact);
         free(larger);
     }

@@ -191,6 +191,82 @@ static void many_rows(void **state)
     free(ptr);
 }
 
+/* max_bytes is of C's own arrays: their exact size is enough; with a byte less C is refused before it is
+ * taken. */
+static void size_of_the_product(void **state)
+{
+    (void)state;
+    triples t = case_make(15);
+    const triples other = turned(&t);
+    meter m = { 0 };
+    spmvx_context *ctx = meter_context(&m, 2);
+    spmvx_matrix *A = case_coo(ctx, &t, SPMVX_F64), *B = case_coo(ctx, &other, SPMVX_F64);
+    for (size_t k = 0; k < COUNT(kernels); k++)
+        for (int f = 0; f < 2; f++) {
+            spmvx_matrix *C = NULL;
+            spmspm_options o = SPMSPM_OPTIONS_INIT;
+            o.kernel = kernels[k];
+            o.format = f ? SPMVX_COO : SPMVX_CSR;
+            assert_ok(ctx, spmspm_mul(ctx, A, B, &o, &C));
+            o.max_bytes = bytes_of(C, o.format);
+            spmvx_matrix_destroy(C);
+            C = NULL;
+            assert_ok(ctx, spmspm_mul(ctx, A, B, &o, &C));
+            spmvx_matrix_destroy(C);
+            C = NULL;
+            o.max_bytes--;
+            const long blocks = m.blocks;
+            assert_fails(SPMVX_ERR_LIMIT, "options.max_bytes is", spmspm_mul(ctx, A, B, &o, &C));
+            assert_true(!C && m.blocks == blocks);
+        }
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(B);
+    spmvx_context_destroy(ctx);
+    triples_free(&t);
+    assert_int_equal(m.blocks, 0);
+}
+
+/* A dense column times a dense row: a C of 7 GB, which is never taken. */
+static void huge_product(void **state)
+{
+    (void)state;
+    enum { N = 24200, LIMIT = 1 << 20 };
+    int32_t *zeros = calloc(N, sizeof *zeros), *count = malloc((N + 1) * sizeof *count);
+    double *val = calloc(N, sizeof *val);
+    assert_true(zeros && count && val);
+    for (int i = 0; i <= N; i++) count[i] = i;
+    spmvx_arrays column = SPMVX_ARRAYS_INIT, row = SPMVX_ARRAYS_INIT;
+    column.nrows = row.ncols = column.nnz = row.nnz = N;
+    column.ncols = row.nrows = 1;
+    column.ptr = count;
+    column.col = zeros;
+    row.ptr = (const int32_t[]){ 0, N };
+    row.col = count;
+    column.val = row.val = val;
+    meter m = { 0 };
+    spmvx_context *ctx = meter_context(&m, 2);
+    spmvx_matrix *A = NULL, *B = NULL, *C = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &column, 0, &A));
+    assert_ok(ctx, spmvx_matrix_create(ctx, &row, 0, &B));
+    static const char *const told[] = { "options.max_bytes is 1048576", "options.max_bytes is 1048576",
+                                        "more than the 87381 entries that options.max_bytes has room for" };
+    for (size_t k = 0; k < COUNT(kernels); k++) {
+        spmspm_options o = SPMSPM_OPTIONS_INIT;
+        o.kernel = kernels[k];
+        o.max_bytes = LIMIT;
+        meter_reset(&m);
+        const size_t before = m.live;
+        assert_fails(SPMVX_ERR_LIMIT, told[k], spmspm_mul(ctx, A, B, &o, &C));
+        assert_true(m.peak - before < (size_t)64 << 20);
+    }
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(B);
+    spmvx_context_destroy(ctx);
+    free(zeros);
+    free(count);
+    free(val);
+}
+
 /* SPMVX_DISABLE of one kernel leaves the products working by the other; of both, it says so. */
 static void disabled(void **state)
 {
@@ -232,7 +308,10 @@ static void disabled(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(limits), cmocka_unit_test(rows_outnumber_entries),
-                                        cmocka_unit_test(many_rows), cmocka_unit_test(disabled) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits),       cmocka_unit_test(rows_outnumber_entries),
+        cmocka_unit_test(many_rows),    cmocka_unit_test(size_of_the_product),
+        cmocka_unit_test(huge_product), cmocka_unit_test(disabled)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
