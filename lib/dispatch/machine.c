@@ -24,7 +24,7 @@ typedef struct kernel_preset {
     uint16_t scale[SPX_ROW_KINDS][SPX_LEVELS];
 } kernel_preset;
 
-/* The geometric means of what `spmvx tune` found on one thread and on all, several times each. */
+/* The geometric means of what `spmvx tune` found on one thread and on two, five times each. */
 static const kernel_preset zen5[] = {
     { "csr-scalar", { { 900, 630, 620, 1400 }, { 660, 1180, 1280, 1660 } } },
     { "csr-vector@c", { { 800, 630, 740, 1450 }, { 800, 1380, 1370, 1840 } } },
@@ -48,6 +48,33 @@ static const kernel_preset zen5[] = {
     { "packed@c", { { 1060, 1110, 910, 1430 }, { 1300, 1040, 1080, 1500 } } },
     { "packed@avx512", { { 610, 420, 980, 1340 }, { 330, 600, 1070, 1080 } } },
     { "packed@avx2", { { 800, 290, 890, 1230 }, { 480, 590, 1020, 1360 } } },
+    { NULL, { { 0 } } },
+};
+
+/* The same on 16 threads, twice. */
+static const kernel_preset emerald_rapids[] = {
+    { "csr-scalar", { { 1290, 1060, 1090, 4300 }, { 1370, 1360, 1440, 2300 } } },
+    { "csr-vector@c", { { 810, 860, 1140, 4920 }, { 1120, 1040, 1300, 3330 } } },
+    { "csr-vector@avx512", { { 590, 840, 1020, 6970 }, { 630, 620, 880, 2160 } } },
+    { "csr-vector@avx2", { { 760, 860, 1140, 6450 }, { 1160, 1130, 1260, 2470 } } },
+    { "csr-nnz-split", { { 890, 840, 1200, 4810 }, { 1180, 1130, 1350, 3110 } } },
+    { "csr-merge-path", { { 870, 820, 1100, 5140 }, { 1310, 1140, 1460, 3060 } } },
+    { "csc-scalar", { { 1760, 1380, 1580, 2340 }, { 1000, 920, 1000, 3000 } } },
+    { "ell", { { 1260, 1200, 1590, 2290 }, { 1250, 1320, 1370, 1870 } } },
+    { "sell@c", { { 860, 830, 940, 4260 }, { 1180, 1230, 1420, 3340 } } },
+    { "sell@avx512", { { 560, 780, 830, 7810 }, { 850, 940, 1180, 4610 } } },
+    { "sell@avx2", { { 720, 860, 860, 6430 }, { 870, 1030, 1240, 3720 } } },
+    { "hyb", { { 940, 920, 1130, 2770 }, { 780, 720, 1020, 3160 } } },
+    { "dia@c", { { 2640, 2220, 1480, 0 }, { 1190, 1090, 1690, 0 } } },
+    { "dia@avx2", { { 1840, 1170, 1140, 0 }, { 750, 1030, 1680, 0 } } },
+    { "dia@avx512", { { 1020, 1120, 560, 0 }, { 680, 1000, 1770, 0 } } },
+    { "bsr@c", { { 960, 1020, 1040, 2310 }, { 1560, 1360, 1760, 2500 } } },
+    { "bsr@avx512", { { 1240, 1340, 1230, 3710 }, { 2410, 2250, 1940, 4020 } } },
+    { "csr5", { { 3960, 1260, 1320, 2750 }, { 2050, 1970, 2030, 3490 } } },
+    { "tiled", { { 690, 690, 870, 8290 }, { 720, 880, 1690, 5150 } } },
+    { "packed@c", { { 1710, 1470, 1560, 3550 }, { 1090, 1160, 1960, 4110 } } },
+    { "packed@avx512", { { 390, 870, 820, 6350 }, { 700, 1080, 1750, 6760 } } },
+    { "packed@avx2", { { 490, 610, 880, 4350 }, { 730, 1080, 1920, 5090 } } },
     { NULL, { { 0 } } },
 };
 
@@ -84,6 +111,20 @@ static const cpu_preset measured[] = {
         .compute_scale = 0.8,
         .far_scale = 0.44 },
       zen5 },
+    /* Intel Xeon (Emerald Rapids), 16 threads of a virtual machine with 300 MB of last cache */
+    { "GenuineIntel",
+      6,
+      207,
+      207,
+      { .memory_rate = 8.8,
+        .extra_thread = 0.85,
+        .cache_rate = 10.7,
+        .first_cache = 48e3,
+        .second_cache = 2e6,
+        .last_cache = 256e6,
+        .compute_scale = 1.3,
+        .far_scale = 0.78 },
+      emerald_rapids },
 };
 
 static bool begins(const char *text, size_t length, const char *word)
