@@ -154,8 +154,11 @@ static double scale_of(const spx_features *f, int32_t kernel)
     else if (bytes > m->second_cache * f->threads) level = SPX_IN_LAST;
     static const double few = 16.0; /* entries of a short row */
     const int kind = f->mean < few ? SPX_SHORT_ROWS : SPX_LONG_ROWS;
+    /* Two matrices do not tell that a kernel is more than twice as fast as expected on all others, too. */
+    static const int least = 500;
     const int thousandths = m->kernel_scale[kernel][kind][level];
-    return thousandths ? 1e-3 * thousandths : 1.0;
+    if (!thousandths) return 1.0;
+    return 1e-3 * (thousandths > least ? thousandths : least);
 }
 
 static spx_candidate candidate_of(const selection *s, int32_t kernel, const view *v)
