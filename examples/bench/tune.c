@@ -224,7 +224,7 @@ static int64_t scale_of(double ratio)
 /* Measures the kernels in a context that knows the machine by `text`, and adds their lines to it. */
 static bool find_out_kernels(int threads, const findings *f, char text[TEXT_ROOM])
 {
-    static const double most = 1.6e8; /* or building all formats would take minutes */
+    const double most = threads > 4 ? 4e8 : 1.6e8; /* or building all formats would take minutes */
     const double told = (double)system_last_cache(), second = (double)f->mid * threads,
                  last = fmax((double)f->cached, second);
     const double bytes[LEVELS] = { 0.6 * second,

@@ -282,8 +282,6 @@ spx_line spx_machine_read(const spmvx_context *ctx, const char *text, spx_machin
     spx_machine other = *m;
     if (!read_rates(text + word, &other)) return SPX_LINE_WRONG;
     if (!ours) return SPX_LINE_OF_OTHERS;
-    /* It was measured with what follows it; of what was known before nothing is left. */
-    memset(other.kernel_scale, 0, sizeof other.kernel_scale);
     *m = other;
     return SPX_LINE_TAKEN;
 }

@@ -1,6 +1,7 @@
 #include "dispatch/make.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -201,7 +202,8 @@ static spmvx_status prepare_multi(const spx_conversion *c, spx_operator *op)
     double ns;
     if (A->format == SPMVX_CSR) SPX_TRY(spx_features_of(c->ctx, A, c->request.nvec, &f));
     spx_select_multi(c->ctx, &f, &look, A->format, A->val_type, c->request.nondeterministic,
-                     op->choice.kernel->cost(&f, &look), &multi, &ns);
+                     spx_kernel_factor(&f, op->choice.kernel) * op->choice.kernel->cost(&f, &look), &multi,
+                     &ns);
     return multi.kernel ? spx_operator_prepare_multi(c->ctx, op, &multi) : SPMVX_OK;
 }
 
@@ -212,11 +214,15 @@ static void take_best_variant(const spx_conversion *c, const spx_sparse *A, spx_
     const spx_look look = { .layout = A->layout, .stored = A->stored, .width = A->width };
     const spx_features f = spx_features_of_shape(c->ctx, A, 1);
     const spx_kernel *named = choice->kernel;
+    double least = INFINITY;
     for (int32_t i = 0; i < spx_kernel_total(); i++) {
         const spx_kernel *k = spx_kernel_at(i);
-        if (k->types & SPX_BIT(A->val_type) && spx_kernel_same_base(k, named) && spx_kernel_available(k) &&
-            k->cost(&f, &look) < choice->kernel->cost(&f, &look))
-            choice->kernel = k;
+        if (!(k->types & SPX_BIT(A->val_type)) || !spx_kernel_same_base(k, named) || !spx_kernel_available(k))
+            continue;
+        const double ns = spx_kernel_factor(&f, k) * k->cost(&f, &look);
+        if (ns >= least) continue;
+        least = ns;
+        choice->kernel = k;
     }
 }
 

@@ -53,6 +53,34 @@ static spmvx_status none_fits(const spmvx_context *ctx, spmvx_format format)
                     spx_format_name(format), disabled ? disabled : "");
 }
 
+/* Kernels for several columns are portable, and have the factor of the portable one for one column. */
+static int32_t place_of(const spx_kernel *k)
+{
+    for (int32_t i = 0; i < spx_kernel_total(); i++) {
+        const spx_kernel *r = spx_kernel_at(i);
+        if (r->operation == SPMVX_MUL && r->place == k->place && !strcmp(r->name, k->name)) return i;
+    }
+    return 0;
+}
+
+double spx_kernel_factor(const spx_features *f, const spx_kernel *k)
+{
+    if (k->place != SPMVX_HOST) return 1.0;
+    const spx_machine *m = f->machine;
+    const double bytes = spx_csr_bytes(f);
+    int level = SPX_IN_SECOND;
+    if (f->span * (double)f->value_bytes > m->second_cache) level = SPX_FAR;
+    else if (bytes > m->last_cache) level = SPX_IN_MEMORY;
+    else if (bytes > m->second_cache * f->threads) level = SPX_IN_LAST;
+    static const double few = 16.0; /* entries of a short row */
+    const int kind = f->mean < few ? SPX_SHORT_ROWS : SPX_LONG_ROWS;
+    /* Two matrices do not tell that a kernel is more than twice as fast as expected on all others, too. */
+    static const int least = 500;
+    const int thousandths = m->kernel_scale[place_of(k)][kind][level];
+    if (!thousandths) return 1.0;
+    return 1e-3 * (thousandths > least ? thousandths : least);
+}
+
 void spx_select_multi(const spmvx_context *ctx, const spx_features *f, const spx_look *look,
                       spmvx_format format, spmvx_type type, bool nondeterministic, double mul_ns,
                       spx_choice *out, double *ns)
@@ -62,7 +90,7 @@ void spx_select_multi(const spmvx_context *ctx, const spx_features *f, const spx
     for (int32_t i = 0; i < spx_kernel_total() && f->nvec > 1; i++) {
         const spx_kernel *k = spx_kernel_at(i);
         if (!fits(ctx, k, SPMVX_MUL_MULTI, format, type, nondeterministic)) continue;
-        const double cost = k->cost(f, look);
+        const double cost = spx_kernel_factor(f, k) * k->cost(f, look);
         if (cost >= *ns) continue;
         *ns = cost;
         *out = spx_kernel_preset(k);
@@ -143,27 +171,8 @@ static spmvx_status view_of(selection *s, spmvx_format format)
     return SPMVX_OK;
 }
 
-/* What the model errs by for this kernel on this machine, as far as that is known. */
-static double scale_of(const spx_features *f, int32_t kernel)
+static spx_candidate candidate_of(const selection *s, const spx_kernel *k, const view *v)
 {
-    const spx_machine *m = f->machine;
-    const double bytes = spx_csr_bytes(f);
-    int level = SPX_IN_SECOND;
-    if (f->span * (double)f->value_bytes > m->second_cache) level = SPX_FAR;
-    else if (bytes > m->last_cache) level = SPX_IN_MEMORY;
-    else if (bytes > m->second_cache * f->threads) level = SPX_IN_LAST;
-    static const double few = 16.0; /* entries of a short row */
-    const int kind = f->mean < few ? SPX_SHORT_ROWS : SPX_LONG_ROWS;
-    /* Two matrices do not tell that a kernel is more than twice as fast as expected on all others, too. */
-    static const int least = 500;
-    const int thousandths = m->kernel_scale[kernel][kind][level];
-    if (!thousandths) return 1.0;
-    return 1e-3 * (thousandths > least ? thousandths : least);
-}
-
-static spx_candidate candidate_of(const selection *s, int32_t kernel, const view *v)
-{
-    const spx_kernel *k = spx_kernel_at(kernel);
     const spx_request *q = s->request;
     spx_candidate c = { .choice = q->forced.kernel ? q->forced : spx_kernel_preset(k),
                         .setup_ns = v->setup_ns };
@@ -171,7 +180,7 @@ static spx_candidate candidate_of(const selection *s, int32_t kernel, const view
     c.choice.layout = v->look.layout;
     c.stored = v->look.stored;
     c.judged = v->look.stored || !s->csr->nnz;
-    const double one = scale_of(&s->features, kernel) * k->cost(&s->features, &v->look);
+    const double one = spx_kernel_factor(&s->features, k) * k->cost(&s->features, &v->look);
     /* Candidates with the same kernel for several columns tie: the faster one for one column comes first. */
     static const double tie = 1e-9;
     spx_select_multi(s->ctx, &s->features, &v->look, k->format, s->csr->val_type, q->nondeterministic, one,
@@ -202,7 +211,7 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
         SPX_TRY(view_of(&s, k->format));
         const view *v = &s.of[k->format];
         if (!v->usable || (any && !v->look.stored && csr->nnz)) continue;
-        const spx_candidate c = candidate_of(&s, i, v);
+        const spx_candidate c = candidate_of(&s, k, v);
         int at = (*count)++;
         for (; at && order_of(&out[at - 1], q->expected_muls) > order_of(&c, q->expected_muls); at--)
             out[at] = out[at - 1];

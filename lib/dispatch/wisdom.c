@@ -17,10 +17,13 @@
 #include "dispatch/wisdom.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char head[] = "spmvx-wisdom 1\n";
 static const char by_column[] = "columns=1";
@@ -284,6 +287,20 @@ static spmvx_status read_line(reading *r, const char *text, int64_t line)
     return SPMVX_OK;
 }
 
+/* Of the factors known before nothing is left where a text has a line about the machine: they were found
+ * with other rates. */
+static void forget_factors(reading *r, const char *buf, size_t n)
+{
+    static const char word[] = "machine ";
+    for (const char *line = buf; line; line = memchr(line, '\n', n - (size_t)(line - buf))) {
+        line += *line == '\n';
+        const size_t left = n - (size_t)(line - buf);
+        if (left < sizeof word || memcmp(line, word, sizeof word - 1)) continue;
+        memset(r->machine.kernel_scale, 0, sizeof r->machine.kernel_scale);
+        return;
+    }
+}
+
 static spmvx_status read_lines(reading *r, const char *buf, size_t n)
 {
     int64_t line = 2;
@@ -377,6 +394,7 @@ spmvx_status spx_wisdom_read(spmvx_context *ctx, const char *buf, size_t len)
     spx_wisdom all = { 0 };
     SPX_TRY(reserve(ctx, 0));
     spmvx_status s = spx_alloc(ctx, spx_bytes(lines, sizeof *r.fresh.entry), "wisdom", &r.fresh.entry);
+    if (r.ctx->backend->place == SPMVX_HOST) forget_factors(&r, buf, n);
     if (s == SPMVX_OK) s = read_lines(&r, buf, n);
     all.room = ctx->wisdom->count + r.fresh.count;
     if (s == SPMVX_OK) s = spx_alloc(ctx, spx_bytes(all.room, sizeof *all.entry), "wisdom", &all.entry);
@@ -418,13 +436,26 @@ static spmvx_status read_whole(spmvx_context *ctx, FILE *f, const char *path, ch
     return SPMVX_OK;
 }
 
+/* Nothing but a file: a pipe or a terminal would be waited for. */
+static FILE *open_regular(const char *path)
+{
+    struct stat is;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return NULL;
+    FILE *f = NULL;
+    if (fstat(fd, &is) == 0 && S_ISREG(is.st_mode)) f = fdopen(fd, "rb");
+    else errno = EINVAL;
+    if (!f) close(fd);
+    return f;
+}
+
 void spx_wisdom_read_file(spmvx_context *ctx, const char *path)
 {
     spx_error_state before;
     spx_error_save(ctx, &before);
     char *text = NULL;
     size_t n = 0;
-    FILE *f = fopen(path, "rb");
+    FILE *f = open_regular(path);
     spmvx_status s = f ? read_whole(ctx, f, path, &text, &n)
                        : spx_fail(ctx, SPMVX_ERR_IO, "%s: %s", path, strerror(errno));
     if (f) fclose(f);

@@ -81,7 +81,7 @@ static inline const unsigned char *SPX_NAME(diagonal)(SPX_VNAME(vec) * a, int32_
     const uint32_t bits = *(const uint32_t *)(const void *)stream;
     if (bits == UINT32_MAX)
         for (int i = 0; i < LANES; i += W) a[i / W] = SPX_VNAME(add_run)(a[i / W], val + i, x + base + i);
-    else if (base >= 0 && base + LANES <= ncols)
+    else if (base >= 0 && (int64_t)base + LANES <= ncols)
         for (int i = 0; i < LANES; i += W)
             a[i / W] = SPX_VNAME(add_some)(a[i / W], SPX_VNAME(bits)(bits >> i & ALL),
                                            SPX_VNAME(load)(val + i, W), SPX_VNAME(load)(x + base + i, W));

@@ -130,6 +130,7 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
         switch (n) {
         case 1: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, 1); break;
         case 2: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, 2); break;
+        case 3: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, 3); break;
         case 4: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, 4); break;
         case 5: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, 5); break;
         case 8: SPX_NAME(block_row)(sum, a, ptr[R], ptr[R + 1], pattern, x, 8); break;

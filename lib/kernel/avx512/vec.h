@@ -20,11 +20,13 @@ typedef __mmask16 spx_msk_f32;
 
 static inline spx_msk_f64 spx_first_f64(int64_t n)
 {
-    return (spx_msk_f64)(n >= 8 ? 0xff : (1u << n) - 1);
+    if (n >= 8) return 0xff;
+    return (spx_msk_f64)(n > 0 ? (1u << n) - 1 : 0);
 }
 static inline spx_msk_f32 spx_first_f32(int64_t n)
 {
-    return (spx_msk_f32)(n >= 16 ? 0xffff : (1u << n) - 1);
+    if (n >= 16) return 0xffff;
+    return (spx_msk_f32)(n > 0 ? (1u << n) - 1 : 0);
 }
 static inline spx_vec_f64 spx_zero_f64(void)
 {
