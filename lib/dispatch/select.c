@@ -60,12 +60,13 @@ static int32_t place_of(const spx_kernel *k)
         const spx_kernel *r = spx_kernel_at(i);
         if (r->operation == SPMVX_MUL && r->place == k->place && !strcmp(r->name, k->name)) return i;
     }
-    return 0;
+    return -1;
 }
 
 double spx_kernel_factor(const spx_features *f, const spx_kernel *k)
 {
-    if (k->place != SPMVX_HOST) return 1.0;
+    const int32_t place = k->place == SPMVX_HOST ? place_of(k) : -1;
+    if (place < 0) return 1.0;
     const spx_machine *m = f->machine;
     const double bytes = spx_csr_bytes(f);
     int level = SPX_IN_SECOND;
@@ -76,7 +77,7 @@ double spx_kernel_factor(const spx_features *f, const spx_kernel *k)
     const int kind = f->mean < few ? SPX_SHORT_ROWS : SPX_LONG_ROWS;
     /* Two matrices do not tell that a kernel is more than twice as fast as expected on all others, too. */
     static const int least = 500;
-    const int thousandths = m->kernel_scale[place_of(k)][kind][level];
+    const int thousandths = m->kernel_scale[place][kind][level];
     if (!thousandths) return 1.0;
     return 1e-3 * (thousandths > least ? thousandths : least);
 }

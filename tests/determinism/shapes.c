@@ -146,27 +146,25 @@ static shape one_dense_row(void)
     return b.s;
 }
 
-static shape long_rows(void)
+static shape spread(const char *name, int64_t rows, int64_t cols, int64_t length)
 {
-    enum { ROWS = 24, COLS = 20000, LENGTH = 9000 };
-    builder b = begin("long rows", ROWS, COLS, (int64_t)ROWS * LENGTH);
-    for (int64_t r = 0; r < ROWS; r++) {
-        put_spread(&b, LENGTH, 0, COLS);
+    builder b = begin(name, rows, cols, rows * length);
+    for (int64_t r = 0; r < rows; r++) {
+        put_spread(&b, length, 0, cols);
         end_row(&b);
     }
     return b.s;
 }
 
+static shape long_rows(void)
+{
+    return spread("long rows", 24, 20000, 9000);
+}
+
 /* Gathers from all over a long x. */
 static shape wide(void)
 {
-    enum { ROWS = 4000, COLS = 400000, LENGTH = 40 };
-    builder b = begin("wide", ROWS, COLS, (int64_t)ROWS * LENGTH);
-    for (int64_t r = 0; r < ROWS; r++) {
-        put_spread(&b, LENGTH, 0, COLS);
-        end_row(&b);
-    }
-    return b.s;
+    return spread("wide", 4000, 400000, 40);
 }
 
 /* So small that one thread does it all. */
