@@ -205,7 +205,7 @@ static int64_t thousandths(double v)
     return v < 0.001 ? 1 : (int64_t)(1e3 * v + 0.5);
 }
 
-enum { TEXT_ROOM = 512 + MOST_TUNED * 256 };
+enum { TEXT_ROOM = 512 + MOST_TUNED * 512 };
 
 static void write_rates(const char *word, const findings *f, char text[TEXT_ROOM])
 {
@@ -224,26 +224,28 @@ static int64_t scale_of(double ratio)
 /* Measures the kernels in a context that knows the machine by `text`, and adds their lines to it. */
 static bool find_out_kernels(int threads, const findings *f, char text[TEXT_ROOM])
 {
-    const double most = threads > 4 ? 4e8 : 1.6e8; /* or building all formats would take minutes */
+    const double most = threads > 4 ? 4e8 : 1e8; /* or building all formats would take minutes */
     const double told = (double)system_last_cache(), second = (double)f->mid * threads,
-                 last = fmax((double)f->cached, second);
-    const double bytes[LEVELS] = { 0.6 * second,
-                                   fmin(sqrt(second * fmax(last, told)), 0.6 * fmax(last, told)),
-                                   fmin(most, 2.0 * fmax(last, told)), 8.0 * (double)f->mid };
+                 last = fmax((double)f->cached, second), largest = fmax(last, told);
+    const double bytes[LEVELS] = { [SECOND] = 0.6 * second,
+                                   [LAST] = fmin(sqrt(second * largest), 0.6 * largest),
+                                   [MEMORY] = most > 1.5 * last ? fmin(most, 2.0 * largest) : 0.0,
+                                   [FAR] = 8.0 * (double)f->mid };
     kernel_finding found[MOST_TUNED];
     spmvx_context *ctx = open_context(threads);
     const bool ok =
         ctx && (spmvx_wisdom_import(ctx, text, strlen(text)) == SPMVX_OK || (fail(ctx, "wisdom"), false));
     const int count = ok ? list_kernels(found) : 0;
-    const bool measured = ok && measure_kernels(ctx, bytes, found, count);
+    const bool measured = ok && measure_kernels(ctx, bytes, (double)f->mid, found, count);
+    static const char *const kinds[ROW_KINDS] = { "long", "middle", "short", "diagonals" };
     for (int i = 0; measured && i < ROW_KINDS * count; i++) {
         const kernel_finding *k = &found[i / ROW_KINDS];
         const double *r = k->ratio[i % ROW_KINDS];
         const size_t at = strlen(text);
-        if (r[0] <= 0 && r[1] <= 0 && r[2] <= 0 && r[FAR] <= 0) continue;
+        if (r[SECOND] <= 0 && r[LAST] <= 0 && r[MEMORY] <= 0 && r[FAR] <= 0) continue;
         snprintf(text + at, TEXT_ROOM - at,
                  "kernel %s %s second=%" PRId64 " last=%" PRId64 " memory=%" PRId64 " far=%" PRId64 "\n",
-                 k->name, i % ROW_KINDS ? "short" : "long", scale_of(r[0]), scale_of(r[1]), scale_of(r[2]),
+                 k->name, kinds[i % ROW_KINDS], scale_of(r[SECOND]), scale_of(r[LAST]), scale_of(r[MEMORY]),
                  scale_of(r[FAR]));
     }
     spmvx_context_destroy(ctx);

@@ -1,7 +1,7 @@
 /* The second part of `spmvx tune`: every kernel of the host on matrices that lie in the second cache, in the
  * last one and in memory, and on ones whose columns are far apart, against what the model expects of it on a
- * machine whose rates are known. Two matrices each: blocks along a band, which every format takes, and short
- * rows; of far ones, long rows and short ones. */
+ * machine whose rates are known. Shapes with long, middle and short rows; on diagonals apart for the formats
+ * that make something of them. */
 #include "tune.h"
 
 #include <inttypes.h>
@@ -11,16 +11,39 @@
 
 #include "bench.h"
 
+enum shape { BLOCKS, STENCIL, RANDOM, GRID, MESH, FAR_LONG, FAR_MIDDLE, FAR_SHORT, SHAPES };
+
+static const struct {
+    int kind;
+    bool diagonals;
+} shapes[SHAPES] = {
+    [BLOCKS] = { LONG_ROWS, false },       [STENCIL] = { MIDDLE_ROWS, true },
+    [RANDOM] = { MIDDLE_ROWS, false },     [GRID] = { SHORT_ROWS, true },
+    [MESH] = { SHORT_ROWS, false },        [FAR_LONG] = { LONG_ROWS, false },
+    [FAR_MIDDLE] = { MIDDLE_ROWS, false }, [FAR_SHORT] = { SHORT_ROWS, false },
+};
+
 /* A matrix whose CSR takes about so many bytes; of far ones, whose x takes them. */
-static void name_matrix(int level, int shape, double bytes, char name[NAME])
+static void name_matrix(enum shape shape, double bytes, char name[NAME])
 {
-    static const double block_row = 2916.0, short_row = 64.0; /* bytes of CSR a point, f64 */
-    const int64_t n = (int64_t)fmax(1000.0, bytes / sizeof(double));
-    if (level == FAR)
-        snprintf(name, NAME, "random_%" PRId64 "_%" PRId64 "_%" PRId64, shape ? n : n / 16, n,
-                 shape ? 4 * n : 2 * n);
-    else if (shape == 0) snprintf(name, NAME, "fem3dof_%d", (int)fmax(3.0, cbrt(bytes / block_row)));
-    else snprintf(name, NAME, "lap2d_%d", (int)fmax(8.0, sqrt(bytes / short_row)));
+    static const double value = 8.0;
+    /* bytes of CSR a point, f64 */
+    static const double point[] = {
+        [BLOCKS] = 2916, [STENCIL] = 328, [RANDOM] = 244, [GRID] = 64, [MESH] = 76
+    };
+    const double points = shape < FAR_LONG ? bytes / point[shape] : bytes / value;
+    const int64_t n = (int64_t)fmax(1000.0, points);
+    switch (shape) {
+    case BLOCKS: snprintf(name, NAME, "fem3dof_%d", (int)fmax(3.0, cbrt(points))); break;
+    case STENCIL: snprintf(name, NAME, "stencil27_%d", (int)fmax(4.0, cbrt(points))); break;
+    case RANDOM: snprintf(name, NAME, "random_%" PRId64 "_%" PRId64 "_%" PRId64, n, n, 20 * n); break;
+    case GRID: snprintf(name, NAME, "lap2d_%d", (int)fmax(8.0, sqrt(points))); break;
+    case MESH: snprintf(name, NAME, "delaunay_n%d", (int)fmax(8.0, log2(points))); break;
+    case FAR_LONG: snprintf(name, NAME, "random_%" PRId64 "_%" PRId64 "_%" PRId64, n / 32, n, 2 * n); break;
+    case FAR_MIDDLE: snprintf(name, NAME, "random_%" PRId64 "_%" PRId64 "_%" PRId64, n / 10, n, 2 * n); break;
+    case FAR_SHORT: snprintf(name, NAME, "random_%" PRId64 "_%" PRId64 "_%" PRId64, n, n, 4 * n); break;
+    case SHAPES: break;
+    }
 }
 
 /* Median seconds of a multiplication; 0 after a failure. */
@@ -46,7 +69,7 @@ static double time_kernel(spmvx_context *ctx, const spmvx_matrix *A, const doubl
 }
 
 /* Measured over expected; 0 where the kernel does not take the matrix, or the model has no figure for it. */
-static double ratio_of(spmvx_context *ctx, const spmvx_matrix *coo, const char *kernel, const double *x,
+static double ratio_of(spmvx_context *ctx, const spmvx_matrix *from, const char *kernel, const double *x,
                        double *y)
 {
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
@@ -54,20 +77,28 @@ static double ratio_of(spmvx_context *ctx, const spmvx_matrix *coo, const char *
     spmvx_matrix *A = NULL;
     o.kernel = kernel;
     double ratio = 0;
-    if (spmvx_matrix_convert(ctx, coo, &o, &A) == SPMVX_OK && spmvx_matrix_get_info(A, &i) == SPMVX_OK &&
+    if (spmvx_matrix_convert(ctx, from, &o, &A) == SPMVX_OK && spmvx_matrix_get_info(A, &i) == SPMVX_OK &&
         i.expected_s > 0)
         ratio = time_kernel(ctx, A, x, y) / i.expected_s;
     spmvx_matrix_destroy(A);
     return ratio;
 }
 
-static bool measure_on(spmvx_context *ctx, const char *matrix, kernel_finding *found, int count, int kind,
+/* Formats that treat slices of diagonals, or nothing else, in their own way. */
+static bool likes_diagonals(const char *kernel)
+{
+    return !strncmp(kernel, "dia", 3) || !strncmp(kernel, "packed", 6);
+}
+
+static bool measure_on(spmvx_context *ctx, enum shape shape, double bytes, kernel_finding *found, int count,
                        int level)
 {
+    char matrix[NAME];
     input in;
+    name_matrix(shape, bytes, matrix);
     if (!input_open(ctx, matrix, SPMVX_F64, false, &in)) return false;
     const int64_t n = in.csr.ncols > in.csr.nrows ? in.csr.ncols : in.csr.nrows;
-    /* From COO, since CSR would be taken as it is, without a look that the model needs. */
+    /* What has the kernel's format is taken as it is, without the look that the model needs. */
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     spmvx_matrix *coo = NULL;
     o.format = SPMVX_COO;
@@ -79,7 +110,12 @@ static bool measure_on(spmvx_context *ctx, const char *matrix, kernel_finding *f
     double *x = checked_alloc((size_t)n * sizeof *x), *y = checked_alloc((size_t)n * sizeof *y);
     for (int64_t k = 0; k < n; k++) x[k] = sample(k);
     for (int i = 0; i < count; i++) {
-        found[i].ratio[kind][level] = ratio_of(ctx, coo, found[i].name, x, y);
+        const char *kernel = found[i].name;
+        const int kind = shapes[shape].diagonals && likes_diagonals(kernel) ? DIAGONALS : shapes[shape].kind;
+        const double ratio = ratio_of(ctx, strncmp(kernel, "coo", 3) ? coo : in.A, kernel, x, y);
+        if (ratio <= 0) continue;
+        found[i].logs[kind][level] += log(ratio);
+        found[i].times[kind][level]++;
     }
     free(x);
     free(y);
@@ -103,13 +139,45 @@ int list_kernels(kernel_finding found[MOST_TUNED])
     return count;
 }
 
-bool measure_kernels(spmvx_context *ctx, const double bytes[LEVELS], kernel_finding *found, int count)
+/* The geometric mean over all kernels that were measured there; 0 for none. */
+static double usual_ratio(const kernel_finding *found, int count, int kind, int level)
 {
-    for (int level = 0; level < LEVELS; level++)
-        for (int shape = 0; shape < ROW_KINDS; shape++) {
-            char name[NAME];
-            name_matrix(level, shape, bytes[level], name);
-            if (!measure_on(ctx, name, found, count, shape, level)) return false;
+    double logs = 0;
+    int times = 0;
+    for (int i = 0; i < count; i++) {
+        logs += found[i].logs[kind][level];
+        times += found[i].times[kind][level];
+    }
+    return times ? exp(logs / times) : 0;
+}
+
+/* What a kernel could not show is expected to be as for the others, else as in the last cache: a kernel that
+ * was left at the model's word would seem the best where all others take several times theirs. */
+static void find_ratios(kernel_finding *found, int count)
+{
+    for (int kind = 0; kind < ROW_KINDS; kind++)
+        for (int level = 0; level < LEVELS; level++) {
+            const double usual = usual_ratio(found, count, kind, level);
+            for (int i = 0; i < count; i++) {
+                kernel_finding *f = &found[i];
+                const int times = f->times[kind][level];
+                if (kind == DIAGONALS && !likes_diagonals(f->name)) continue;
+                f->ratio[kind][level] = times ? exp(f->logs[kind][level] / times) : usual;
+                if (level > LAST && f->ratio[kind][level] <= 0) f->ratio[kind][level] = f->ratio[kind][LAST];
+            }
         }
+}
+
+bool measure_kernels(spmvx_context *ctx, const double bytes[LEVELS], double near_x, kernel_finding *found,
+                     int count)
+{
+    static const double point = 30.5; /* bytes of RANDOM's CSR for one of x */
+    for (int level = 0; level < LEVELS; level++)
+        for (enum shape shape = 0; shape < SHAPES; shape++) {
+            if (bytes[level] <= 0 || (level == FAR) != (shape >= FAR_LONG)) continue;
+            if (shape == RANDOM && bytes[level] > point * near_x) continue;
+            if (!measure_on(ctx, shape, bytes[level], found, count, level)) return false;
+        }
+    find_ratios(found, count);
     return true;
 }

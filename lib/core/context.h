@@ -15,7 +15,9 @@ struct spx_wisdom; /* dispatch/wisdom.h */
 /* Kernels of the registry at most; and where a matrix may lie: in the second cache, the last, in memory, or
  * anywhere with columns of a row that reach beyond the second cache. */
 enum { SPX_KERNELS = 128, SPX_IN_SECOND = 0, SPX_IN_LAST, SPX_IN_MEMORY, SPX_FAR, SPX_LEVELS };
-enum { SPX_LONG_ROWS, SPX_SHORT_ROWS, SPX_ROW_KINDS };
+/* And what its rows are: of 40 entries and more, 12 and more, fewer; or diagonals, for the formats that make
+ * something of them. */
+enum { SPX_LONG_ROWS, SPX_MIDDLE_ROWS, SPX_SHORT_ROWS, SPX_DIAGONALS, SPX_ROW_KINDS };
 
 /* What the model of a multiplication's time knows of the machine that it runs on, a processor or a device.
  * Wisdom may replace what `spmvx tune` measures, which is the first eight. */
@@ -38,7 +40,7 @@ typedef struct spx_machine {
     double gather_memory; /* and from memory */
     double transfer_ns;   /* a byte that is built on the host and brought to the device */
     /* Of the host alone: thousandths of measured over predicted time of each kernel, by its place in the
-     * registry, by the length of rows and by where the matrix lies; 0: not known. */
+     * registry, by what its rows are and by where the matrix lies; 0: not known. */
     uint16_t kernel_scale[SPX_KERNELS][SPX_ROW_KINDS][SPX_LEVELS];
 } spx_machine;
 extern const spx_machine spx_machine_preset;

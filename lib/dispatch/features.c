@@ -1,6 +1,6 @@
 /* The statistics pass of the host: one look at the row pointers and at the first and last column of each
- * row; for a device also a sample of windows of rows, for how many sectors of x their gathers touch. A
- * device's own is cuda/features.cu, which finds the same numbers. */
+ * row, and a sample of windows of rows, for how many sectors of x their gathers touch. A device's own is
+ * cuda/features.cu, which finds the same numbers. */
 #include "dispatch/features.h"
 
 #include <math.h>
@@ -79,6 +79,6 @@ spmvx_status spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, in
     *f = spx_features_of_shape(ctx, csr, nvec);
     if (csr->slot[SPX_PTR]->place == SPMVX_CUDA) return ctx->backend->features(ctx, csr, f);
     look_at_rows(csr, f);
-    if (ctx->backend->place == SPMVX_CUDA) f->sectors_per_entry = sectors_per_entry(csr);
+    f->sectors_per_entry = sectors_per_entry(csr);
     return SPMVX_OK;
 }

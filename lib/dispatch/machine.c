@@ -3,12 +3,13 @@
  *     machine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000
  *     far=1000
  *     kernel sell@avx2 long second=1000 last=950 memory=1100 far=1000
- *     kernel sell@avx2 short second=800 last=850 memory=1000 far=1200
+ *     kernel packed@avx2 diagonals second=480 last=590 memory=1020 far=1020
  *
  * The first (of a GPU it begins with 'device') has MB/s, bytes, and thousandths of the model's own; see
  * spx_machine. The others have thousandths of the time that the model predicts, as a kernel of the host took
- * them with long rows and with short ones, its matrix in the second cache, in the last one, in memory, and
- * with columns far apart; 0 where that is not known. */
+ * them with long rows, middle ones, short ones, and diagonals (of formats that make something of them), its
+ * matrix in the second cache, in the last one, in memory, and with columns far apart; 0 where that is not
+ * known. */
 #include "dispatch/machine.h"
 
 #include <inttypes.h>
@@ -16,116 +17,7 @@
 #include <string.h>
 
 #include "dispatch/cpu.h"
-
-/* ---- presets ---- */
-
-typedef struct kernel_preset {
-    const char *name; /* as spx_kernel_spec has it, without parameters; NULL ends a list */
-    uint16_t scale[SPX_ROW_KINDS][SPX_LEVELS];
-} kernel_preset;
-
-/* The geometric means of what `spmvx tune` found on one thread and on two, five times each. */
-static const kernel_preset zen5[] = {
-    { "csr-scalar", { { 900, 630, 620, 1400 }, { 660, 1180, 1280, 1660 } } },
-    { "csr-vector@c", { { 800, 630, 740, 1450 }, { 800, 1380, 1370, 1840 } } },
-    { "csr-vector@avx512", { { 980, 950, 880, 1050 }, { 470, 580, 620, 730 } } },
-    { "csr-vector@avx2", { { 720, 570, 740, 1530 }, { 530, 880, 980, 1610 } } },
-    { "csr-nnz-split", { { 790, 640, 810, 1490 }, { 790, 1400, 1450, 1860 } } },
-    { "csr-merge-path", { { 780, 630, 770, 1490 }, { 770, 1160, 1520, 1820 } } },
-    { "csc-scalar", { { 480, 590, 380, 900 }, { 250, 340, 380, 910 } } },
-    { "ell", { { 1060, 1880, 1530, 1730 }, { 930, 1570, 1750, 1730 } } },
-    { "sell@c", { { 650, 610, 580, 1330 }, { 920, 1150, 1310, 1410 } } },
-    { "sell@avx512", { { 890, 830, 710, 1120 }, { 850, 1000, 1130, 1310 } } },
-    { "sell@avx2", { { 660, 580, 700, 1460 }, { 790, 1080, 1280, 1400 } } },
-    { "hyb", { { 1100, 1790, 1320, 1740 }, { 820, 1160, 1310, 2390 } } },
-    { "dia@c", { { 1570, 1500, 1480, 0 }, { 1060, 870, 1290, 0 } } },
-    { "dia@avx2", { { 870, 1080, 1310, 0 }, { 690, 2060, 2370, 0 } } },
-    { "dia@avx512", { { 640, 520, 750, 0 }, { 500, 960, 1420, 0 } } },
-    { "bsr@c", { { 1340, 1160, 1010, 1720 }, { 790, 790, 940, 1760 } } },
-    { "bsr@avx512", { { 1320, 990, 850, 1220 }, { 2110, 1510, 1720, 1560 } } },
-    { "csr5", { { 780, 810, 650, 1500 }, { 1520, 1290, 1250, 2420 } } },
-    { "tiled", { { 350, 360, 740, 3790 }, { 390, 630, 820, 3100 } } },
-    { "packed@c", { { 1060, 1110, 910, 1430 }, { 1300, 1040, 1080, 1500 } } },
-    { "packed@avx512", { { 610, 420, 980, 1340 }, { 330, 600, 1070, 1080 } } },
-    { "packed@avx2", { { 800, 290, 890, 1230 }, { 480, 590, 1020, 1360 } } },
-    { NULL, { { 0 } } },
-};
-
-/* The same on 16 threads, twice. */
-static const kernel_preset emerald_rapids[] = {
-    { "csr-scalar", { { 1290, 1060, 1090, 4300 }, { 1370, 1360, 1440, 2300 } } },
-    { "csr-vector@c", { { 810, 860, 1140, 4920 }, { 1120, 1040, 1300, 3330 } } },
-    { "csr-vector@avx512", { { 590, 840, 1020, 6970 }, { 630, 620, 880, 2160 } } },
-    { "csr-vector@avx2", { { 760, 860, 1140, 6450 }, { 1160, 1130, 1260, 2470 } } },
-    { "csr-nnz-split", { { 890, 840, 1200, 4810 }, { 1180, 1130, 1350, 3110 } } },
-    { "csr-merge-path", { { 870, 820, 1100, 5140 }, { 1310, 1140, 1460, 3060 } } },
-    { "csc-scalar", { { 1760, 1380, 1580, 2340 }, { 1000, 920, 1000, 3000 } } },
-    { "ell", { { 1260, 1200, 1590, 2290 }, { 1250, 1320, 1370, 1870 } } },
-    { "sell@c", { { 860, 830, 940, 4260 }, { 1180, 1230, 1420, 3340 } } },
-    { "sell@avx512", { { 560, 780, 830, 7810 }, { 850, 940, 1180, 4610 } } },
-    { "sell@avx2", { { 720, 860, 860, 6430 }, { 870, 1030, 1240, 3720 } } },
-    { "hyb", { { 940, 920, 1130, 2770 }, { 780, 720, 1020, 3160 } } },
-    { "dia@c", { { 2640, 2220, 1480, 0 }, { 1190, 1090, 1690, 0 } } },
-    { "dia@avx2", { { 1840, 1170, 1140, 0 }, { 750, 1030, 1680, 0 } } },
-    { "dia@avx512", { { 1020, 1120, 560, 0 }, { 680, 1000, 1770, 0 } } },
-    { "bsr@c", { { 960, 1020, 1040, 2310 }, { 1560, 1360, 1760, 2500 } } },
-    { "bsr@avx512", { { 1240, 1340, 1230, 3710 }, { 2410, 2250, 1940, 4020 } } },
-    { "csr5", { { 3960, 1260, 1320, 2750 }, { 2050, 1970, 2030, 3490 } } },
-    { "tiled", { { 690, 690, 870, 8290 }, { 720, 880, 1690, 5150 } } },
-    { "packed@c", { { 1710, 1470, 1560, 3550 }, { 1090, 1160, 1960, 4110 } } },
-    { "packed@avx512", { { 390, 870, 820, 6350 }, { 700, 1080, 1750, 6760 } } },
-    { "packed@avx2", { { 490, 610, 880, 4350 }, { 730, 1080, 1920, 5090 } } },
-    { NULL, { { 0 } } },
-};
-
-/* A processor that nobody here has measured: AVX-512's gathers are slower than loads on some by several
- * times, so that its kernels have to promise more than they would where they are known. */
-static const kernel_preset unknown[] = {
-    { "csr-vector@avx512", { { 1300, 1300, 1300, 1100 }, { 1300, 1300, 1300, 1100 } } },
-    { "sell@avx512", { { 1300, 1300, 1300, 1100 }, { 1300, 1300, 1300, 1100 } } },
-    { "packed@avx512", { { 1200, 1200, 1200, 1100 }, { 1200, 1200, 1200, 1100 } } },
-    { "dia@avx512", { { 1100, 1100, 1100, 1100 }, { 1100, 1100, 1100, 1100 } } },
-    { "bsr@avx512", { { 1100, 1100, 1100, 1100 }, { 1100, 1100, 1100, 1100 } } },
-    { NULL, { { 0 } } },
-};
-
-typedef struct cpu_preset {
-    const char *vendor;
-    int family, first_model, last_model;
-    spx_machine machine;
-    const kernel_preset *kernels;
-} cpu_preset;
-
-static const cpu_preset measured[] = {
-    /* AMD EPYC of the fifth generation (Zen 5), 2 threads of a virtual machine */
-    { "AuthenticAMD",
-      26,
-      0,
-      INT32_MAX,
-      { .memory_rate = 27.5,
-        .extra_thread = 0.5,
-        .cache_rate = 33.0,
-        .first_cache = 48e3,
-        .second_cache = 1e6,
-        .last_cache = 24e6,
-        .compute_scale = 0.8,
-        .far_scale = 0.44 },
-      zen5 },
-    /* Intel Xeon (Emerald Rapids), 16 threads of a virtual machine with 300 MB of last cache */
-    { "GenuineIntel",
-      6,
-      207,
-      207,
-      { .memory_rate = 8.8,
-        .extra_thread = 0.85,
-        .cache_rate = 10.7,
-        .first_cache = 48e3,
-        .second_cache = 2e6,
-        .last_cache = 256e6,
-        .compute_scale = 1.3,
-        .far_scale = 0.78 },
-      emerald_rapids },
-};
+#include "dispatch/presets.h"
 
 static bool begins(const char *text, size_t length, const char *word)
 {
@@ -151,7 +43,7 @@ static int32_t find_kernel(const char *name, size_t length)
     return -1;
 }
 
-static void preset_kernels(spx_machine *m, const kernel_preset *list)
+static void preset_kernels(spx_machine *m, const spx_kernel_scales *list)
 {
     for (; list->name; list++) {
         const int32_t i = find_kernel(list->name, strlen(list->name));
@@ -162,17 +54,9 @@ static void preset_kernels(spx_machine *m, const kernel_preset *list)
 void spx_machine_preset_for_cpu(spmvx_context *ctx)
 {
     if (ctx->backend->place != SPMVX_HOST) return;
-    const spx_cpu cpu = spx_cpu_which();
-    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
-        const cpu_preset *p = &measured[i];
-        if (strcmp(cpu.vendor, p->vendor) || cpu.family != p->family || cpu.model < p->first_model ||
-            cpu.model > p->last_model)
-            continue;
-        ctx->machine = p->machine;
-        preset_kernels(&ctx->machine, p->kernels);
-        return;
-    }
-    preset_kernels(&ctx->machine, unknown);
+    const spx_cpu_preset *p = spx_cpu_preset_for(spx_cpu_which());
+    if (p->rates) ctx->machine = *p->rates;
+    preset_kernels(&ctx->machine, p->kernels);
 }
 
 /* ---- lines ---- */
@@ -188,7 +72,7 @@ static const char *machine_word(spmvx_place place)
     return place == SPMVX_CUDA ? "device" : "machine";
 }
 
-static const char *const row_kinds[SPX_ROW_KINDS] = { "long", "short" };
+static const char *const row_kinds[SPX_ROW_KINDS] = { "long", "middle", "short", "diagonals" };
 
 static int64_t thousandths(double v)
 {
@@ -260,7 +144,8 @@ static spx_line read_kernel(const spmvx_context *ctx, const char *text, spx_mach
     const char *kind_word = text + name + (text[name] == ' ');
     const size_t word = strcspn(kind_word, " ");
     int kind = 0;
-    *wrong = "after 'kernel' come its name, 'long' or 'short', and second, last, memory and far as whole "
+    *wrong = "after 'kernel' come its name, 'long', 'middle', 'short' or 'diagonals', and second, last, "
+             "memory and far as whole "
              "numbers up to 65535";
     while (kind < SPX_ROW_KINDS && !begins(kind_word, word, row_kinds[kind])) kind++;
     if (!name || kind == SPX_ROW_KINDS || !read_scale(kind_word + word, scale)) return SPX_LINE_WRONG;

@@ -202,7 +202,7 @@ static spmvx_status prepare_multi(const spx_conversion *c, spx_operator *op)
     double ns;
     if (A->format == SPMVX_CSR) SPX_TRY(spx_features_of(c->ctx, A, c->request.nvec, &f));
     spx_select_multi(c->ctx, &f, &look, A->format, A->val_type, c->request.nondeterministic,
-                     spx_kernel_factor(&f, op->choice.kernel) * op->choice.kernel->cost(&f, &look), &multi,
+                     spx_kernel_factor(&f, op->choice.kernel, &look) * op->choice.kernel->cost(&f, &look), &multi,
                      &ns);
     return multi.kernel ? spx_operator_prepare_multi(c->ctx, op, &multi) : SPMVX_OK;
 }
@@ -219,7 +219,7 @@ static void take_best_variant(const spx_conversion *c, const spx_sparse *A, spx_
         const spx_kernel *k = spx_kernel_at(i);
         if (!(k->types & SPX_BIT(A->val_type)) || !spx_kernel_same_base(k, named) || !spx_kernel_available(k))
             continue;
-        const double ns = spx_kernel_factor(&f, k) * k->cost(&f, &look);
+        const double ns = spx_kernel_factor(&f, k, &look) * k->cost(&f, &look);
         if (ns >= least) continue;
         least = ns;
         choice->kernel = k;

@@ -63,23 +63,31 @@ static int32_t place_of(const spx_kernel *k)
     return -1;
 }
 
-double spx_kernel_factor(const spx_features *f, const spx_kernel *k)
+static int kind_of_rows(const spx_features *f, const spx_kernel *k, const spx_look *look)
+{
+    static const double long_row = 40.0, middle_row = 12.0, most_padding = 1.25;
+    if (k->format == SPMVX_PACKED && look->diagonal_part >= 0.5) return SPX_DIAGONALS;
+    if (k->format == SPMVX_DIA && (double)look->stored <= most_padding * (double)f->nnz) return SPX_DIAGONALS;
+    if (f->mean >= long_row) return SPX_LONG_ROWS;
+    return f->mean >= middle_row ? SPX_MIDDLE_ROWS : SPX_SHORT_ROWS;
+}
+
+static int level_of(const spx_features *f, int kind)
+{
+    const spx_machine *m = f->machine;
+    const double bytes = spx_csr_bytes(f);
+    if (kind != SPX_DIAGONALS && f->span * (double)f->value_bytes > m->second_cache) return SPX_FAR;
+    if (bytes > m->last_cache) return SPX_IN_MEMORY;
+    return bytes > m->second_cache * f->threads ? SPX_IN_LAST : SPX_IN_SECOND;
+}
+
+double spx_kernel_factor(const spx_features *f, const spx_kernel *k, const spx_look *look)
 {
     const int32_t place = k->place == SPMVX_HOST ? place_of(k) : -1;
     if (place < 0) return 1.0;
-    const spx_machine *m = f->machine;
-    const double bytes = spx_csr_bytes(f);
-    int level = SPX_IN_SECOND;
-    if (f->span * (double)f->value_bytes > m->second_cache) level = SPX_FAR;
-    else if (bytes > m->last_cache) level = SPX_IN_MEMORY;
-    else if (bytes > m->second_cache * f->threads) level = SPX_IN_LAST;
-    static const double few = 16.0; /* entries of a short row */
-    const int kind = f->mean < few ? SPX_SHORT_ROWS : SPX_LONG_ROWS;
-    /* Two matrices do not tell that a kernel is more than twice as fast as expected on all others, too. */
-    static const int least = 500;
-    const int thousandths = m->kernel_scale[place][kind][level];
-    if (!thousandths) return 1.0;
-    return 1e-3 * (thousandths > least ? thousandths : least);
+    const int kind = kind_of_rows(f, k, look),
+              thousandths = f->machine->kernel_scale[place][kind][level_of(f, kind)];
+    return thousandths ? 1e-3 * thousandths : 1.0;
 }
 
 void spx_select_multi(const spmvx_context *ctx, const spx_features *f, const spx_look *look,
@@ -91,7 +99,7 @@ void spx_select_multi(const spmvx_context *ctx, const spx_features *f, const spx
     for (int32_t i = 0; i < spx_kernel_total() && f->nvec > 1; i++) {
         const spx_kernel *k = spx_kernel_at(i);
         if (!fits(ctx, k, SPMVX_MUL_MULTI, format, type, nondeterministic)) continue;
-        const double cost = spx_kernel_factor(f, k) * k->cost(f, look);
+        const double cost = spx_kernel_factor(f, k, look) * k->cost(f, look);
         if (cost >= *ns) continue;
         *ns = cost;
         *out = spx_kernel_preset(k);
@@ -181,7 +189,7 @@ static spx_candidate candidate_of(const selection *s, const spx_kernel *k, const
     c.choice.layout = v->look.layout;
     c.stored = v->look.stored;
     c.judged = v->look.stored || !s->csr->nnz;
-    const double one = spx_kernel_factor(&s->features, k) * k->cost(&s->features, &v->look);
+    const double one = spx_kernel_factor(&s->features, k, &v->look) * k->cost(&s->features, &v->look);
     /* Candidates with the same kernel for several columns tie: the faster one for one column comes first. */
     static const double tie = 1e-9;
     spx_select_multi(s->ctx, &s->features, &v->look, k->format, s->csr->val_type, q->nondeterministic, one,

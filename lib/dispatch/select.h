@@ -40,6 +40,6 @@ spmvx_status spx_select_any(const spmvx_context *, spmvx_format, spmvx_type, spx
 void spx_select_multi(const spmvx_context *, const spx_features *, const spx_look *, spmvx_format, spmvx_type,
                       bool nondeterministic, double mul_ns, spx_choice *out, double *ns);
 /* What the model errs by for a kernel on this machine, as far as that is known; else 1. */
-double spx_kernel_factor(const spx_features *, const spx_kernel *);
+double spx_kernel_factor(const spx_features *, const spx_kernel *, const spx_look *);
 double spx_score(const spx_candidate *, int64_t expected_muls);
 #endif

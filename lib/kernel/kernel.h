@@ -37,8 +37,7 @@ typedef struct spx_features {
     int64_t empty;          /* rows */
     double mean, deviation; /* of the row length */
     double span;            /* mean distance between the first and last column of a row */
-    /* Sectors of 32 bytes that 32 consecutive rows touch in x, over their entries; sampled, and for devices
-     * only. */
+    /* Sectors of 32 bytes that 32 consecutive rows touch in x, over their entries; sampled. */
     double sectors_per_entry;
     /* Places that rows padded to the longest of each 32 consecutive ones take; and the same with the rows
      * sorted by length. Counted where the matrix lies on a device; else 0. */
@@ -140,7 +139,7 @@ typedef struct spx_rates {
     double row;   /* a row */
     /* more a row, where lengths vary as much as their mean: branches are mispredicted */
     double irregular;
-    double mid, far; /* more an entry, where the columns of a row reach beyond L1, beyond L2 */
+    double mid, far; /* more a sector of x, where the columns of a row reach beyond L1, beyond L2 */
 } spx_rates;
 
 /* Predicted time of `entries` stored entries and `bytes` of the matrix; one thread has at least `serial`

@@ -3,6 +3,8 @@
  * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.5; FrogByte report 5.2 (a thread a
  * row). */
 #ifndef SPX_V
+#include <math.h>
+
 #include "kernel/dot.h"
 #include "kernel/kernel.h"
 
@@ -24,11 +26,11 @@ static double cost(const spx_features *f, const spx_look *look)
 {
     (void)look;
     static const spx_rates rates = { 0.55, 0.5, 2.9, 0.22, 1.2 };
-    /* Rows are dealt out by number: a thread may get the long ones. */
-    const double share = (double)f->nnz / f->threads,
-                 unlucky = share * (1.0 + 0.2 * f->deviation / (f->mean + 1.0));
-    return spx_cost(f, &rates, (double)f->nnz, spx_csr_bytes(f),
-                    unlucky > (double)f->longest ? unlucky : (double)f->longest);
+    /* Rows are dealt out by number: a thread may get the long ones, but not more than there are. */
+    const double nnz = (double)f->nnz, longest = (double)f->longest, share = nnz / f->threads,
+                 unlucky = share * (1.0 + 0.2 * f->deviation / (f->mean + 1.0)),
+                 most = fmin(nnz, share + longest);
+    return spx_cost(f, &rates, nnz, spx_csr_bytes(f), fmax(fmin(unlucky, most), longest));
 }
 
 const spx_kernel spx_mul_csr_scalar = {

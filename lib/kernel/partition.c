@@ -75,8 +75,8 @@ double spx_cost(const spx_features *f, const spx_rates *rate, double entries, do
     const double part = reach / m->second_cache;
     const double beyond =
         part < 1.0 ? part * part : 1.0; /* the part of x that the second cache does not hold */
-    const double near = (1.0 - beyond) * m->compute_scale * rate->mid,
-                 far = beyond * m->far_scale * rate->far;
+    const double near = f->sectors_per_entry * (1.0 - beyond) * m->compute_scale * rate->mid,
+                 far = f->sectors_per_entry * beyond * m->far_scale * rate->far;
     const double entry = m->compute_scale * rate->entry + (reach < m->first_cache ? 0.0 : near + far);
     const double row = m->compute_scale * (rate->row + rate->irregular * (irregular < 1.0 ? irregular : 1.0));
     const double threads = f->threads;

@@ -214,6 +214,7 @@ static void what_comes_after_the_choice(void **state)
 {
     (void)state;
     static const int cases[] = { 7, 11, 14 };
+    static const size_t context = 5120; /* what one takes, and hardly more */
     for (size_t c = 0; c < COUNT(cases); c++)
         for (uint32_t ops = SPMVX_OPS_N; ops <= (SPMVX_OPS_N | SPMVX_OPS_T); ops += SPMVX_OPS_T)
             for (uint32_t flags = 0; flags <= SPMVX_UPDATABLE; flags += SPMVX_UPDATABLE) {
@@ -227,7 +228,7 @@ static void what_comes_after_the_choice(void **state)
                 plain.format = SPMVX_CSR;
                 assert_ok(maker, spmvx_matrix_create(maker, &csr.arrays, 0, &A));
                 int lived = 0;
-                for (size_t limit = 4096; lived < 12 && limit < (size_t)1 << 30; limit += limit / 24) {
+                for (size_t limit = context; lived < 12 && limit < (size_t)1 << 30; limit += limit / 24) {
                     if (convert_with_limit(A, &t, &plain, limit) != SPMVX_OK) continue;
                     lived++;
                     if (convert_with_limit(A, &t, &o, limit) != SPMVX_OK)

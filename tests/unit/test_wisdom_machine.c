@@ -14,8 +14,9 @@ enum { TEXT = 16384 };
 #define MACHINE                                                                                      \
     "machine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000 " \
     "far=1000\n"
-static const char known[] = HEAD MACHINE "kernel csr-scalar long second=1 last=2 memory=3 far=4\nkernel "
-                                         "csr-scalar short second=1 last=2 memory=3 far=4\n";
+static const char known[] = HEAD MACHINE "kernel csr-scalar long second=1 last=2 memory=3 far=4\n"
+                                         "kernel csr-scalar short second=1 last=2 memory=3 far=4\n"
+                                         "kernel packed@c diagonals second=5 last=6 memory=7 far=8\n";
 
 typedef struct said {
     int warnings;
@@ -57,6 +58,7 @@ static void test_in_and_out(void **state)
     assert_string_equal(text, known);
     /* in any order */
     static const char turned[] = HEAD "kernel csr-scalar short second=1 last=2 memory=3 far=4\n"
+                                      "kernel packed@c diagonals second=5 last=6 memory=7 far=8\n"
                                       "kernel csr-scalar long second=1 last=2 memory=3 far=4\n" MACHINE;
     assert_ok(ctx, spmvx_wisdom_import(ctx, turned, strlen(turned)));
     text_of(ctx, text);
@@ -130,8 +132,10 @@ static void test_decides(void **state)
     if ((end = strchr(first, ':'))) *end = 0;
     snprintf(text, sizeof text,
              HEAD MACHINE "kernel %s long second=65535 last=65535 memory=65535 far=65535\n"
-                          "kernel %s short second=65535 last=65535 memory=65535 far=65535\n",
-             first, first);
+                          "kernel %s middle second=65535 last=65535 memory=65535 far=65535\n"
+                          "kernel %s short second=65535 last=65535 memory=65535 far=65535\n"
+                          "kernel %s diagonals second=65535 last=65535 memory=65535 far=65535\n",
+             first, first, first, first);
     chosen(text, second);
     assert_true(strncmp(first, second, strlen(first)));
 }
