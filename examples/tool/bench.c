@@ -172,7 +172,7 @@ static bool parse_number(const char *text, double *out)
 typedef struct wishes {
     const char *place, *wisdom, *types, *states, *suite, *peers, *beta, *min_time, *output;
     int64_t threads, rounds, warmup, flush, device, max_bytes;
-    bool json, csv, markdown;
+    bool pool, json, csv, markdown;
 } wishes;
 
 static int check(const wishes *w, settings *set, report *out)
@@ -218,6 +218,16 @@ static int bench_all(const settings *set, spmvx_context *ctx, spmvx_context *hos
     if (out->kind == TEXT_TABLE) summary_print(total, out->out);
     summary_free(total);
     return result;
+}
+
+static spmvx_context *open_host(const wishes *w)
+{
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context *ctx = NULL;
+    o.threads = (int32_t)w->threads;
+    o.flags = w->pool ? SPMVX_CONTEXT_POOL : 0;
+    if (spmvx_context_create(&o, &ctx) != SPMVX_OK) fail(NULL, "context");
+    return ctx;
 }
 
 /* The context in which to multiply: the host's own, or a device's, on the benchmark's stream. -1, or an exit
@@ -292,6 +302,8 @@ static int run(int argc, char **argv)
           "megabytes read to empty the caches and to tell the bandwidth (default: 256, or more where the "
           "last cache is large)" },
         { "--threads", 0, THREADS, &w.threads, "N", "threads to use (0: OpenMP's default)" },
+        { "--pool", 0, FLAG, &w.pool, NULL,
+          "multiply by the library's own threads, which wait for none that another process holds up" },
         { "--json", 0, FLAG, &w.json, NULL, "results as JSON" },
         { "--csv", 0, FLAG, &w.csv, NULL, "results as comma-separated values" },
         { "--markdown", 0, FLAG, &w.markdown, NULL, "results as Markdown tables" },
@@ -305,7 +317,7 @@ static int run(int argc, char **argv)
     if (status < 0) status = check(&w, &set, &out);
     if (status >= 0) return status;
     spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
-    spmvx_context *host = open_context(w.threads), *ctx = NULL;
+    spmvx_context *host = open_host(&w), *ctx = NULL;
     set.flush_bytes = w.flush < 0 ? enough_to_flush() : (size_t)w.flush << 20;
     status = host ? open_place(&w, &set, host, &ctx) : EXIT_FAILURE;
     if (status < 0 && (!import_wisdom(ctx, w.wisdom) || !load_peers(w.peers, set.on_device)))

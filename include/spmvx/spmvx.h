@@ -179,6 +179,12 @@ const char *spmvx_last_error(const spmvx_context *);
 /* ---- context ---- */
 
 #define SPMVX_CONTEXT_CHECK 0x100u /* verify place and alignment of x and y on every call; for debugging */
+/* On the host: the context starts threads of its own, one fewer than it uses, and a multiplication does not
+ * wait for one of them that has not begun, since the others do its part. For machines on which other
+ * processes run, too. They look for work for up to a millisecond after a multiplication, and then sleep; no
+ * signal is delivered to them; with the context they end. The results are the same. Conversions and readers
+ * stay with OpenMP. Ignored for a GPU. */
+#define SPMVX_CONTEXT_POOL 0x200u
 
 /* What a context is made of. */
 typedef struct spmvx_context_options {
@@ -189,7 +195,7 @@ typedef struct spmvx_context_options {
      * started when the context is made, with a reserve: info has their number. No kernel's result depends on
      * it; AUTO's choice may. */
     int32_t threads;
-    uint32_t flags; /* SPMVX_CONTEXT_CHECK or 0 */
+    uint32_t flags; /* SPMVX_CONTEXT_... */
     void *stream;   /* cudaStream_t, or NULL; must be NULL on the host */
     /* Host memory: 64-byte aligned, callable from any thread; alloc and release both or none. bytes is a
      * multiple of 64, not 0. NULL: the C library's. They must outlive the context, every matrix made in it,

@@ -57,7 +57,7 @@ spmvx_status spmvx_context_create(const spmvx_context_options *options, spmvx_co
     SPX_TRY(spx_check_range(NULL, "options.place", (int32_t)o.place, SPMVX_HOST, SPMVX_ANY));
     if (o.place != SPMVX_HOST) SPX_TRY(spx_check_range(NULL, "options.device", o.device, 0, INT32_MAX));
     SPX_TRY(spx_check_range(NULL, "options.threads", o.threads, 0, SPX_MAX_THREADS));
-    SPX_TRY(spx_check_flags(NULL, "options.flags", o.flags, SPMVX_CONTEXT_CHECK));
+    SPX_TRY(spx_check_flags(NULL, "options.flags", o.flags, SPMVX_CONTEXT_CHECK | SPMVX_CONTEXT_POOL));
     if (!o.alloc != !o.release)
         return spx_fail(NULL, SPMVX_ERR_ARGUMENT, "options.%s is NULL, and options.%s is not: both or none",
                         o.alloc ? "release" : "alloc", o.alloc ? "alloc" : "release");

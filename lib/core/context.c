@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/pool.h"
 #include "core/threads.h"
 
 /* Of the machine on which the kernels' rates were measured: two threads of a virtual EPYC of the fifth
@@ -39,8 +40,15 @@ spmvx_status spx_context_new(const spmvx_context_options *o, spmvx_context **out
     ctx->log = o->log;
     ctx->log_user = o->user;
     ctx->machine = spx_machine_preset;
+    if (o->flags & SPMVX_CONTEXT_POOL && ctx->threads > 1 && backend->place == SPMVX_HOST &&
+        !(ctx->pool = spx_pool_new(&allocator, ctx->threads))) {
+        const int threads = ctx->threads;
+        spx_raw_free(&allocator, ctx);
+        return spx_fail(NULL, SPMVX_ERR_MEMORY, "no memory for a pool of %d threads", threads);
+    }
     const spmvx_status s = backend->open(ctx, o);
     if (s != SPMVX_OK) {
+        spx_pool_free(&allocator, ctx->pool);
         spx_raw_free(&allocator, ctx);
         return s;
     }
@@ -64,6 +72,7 @@ void spx_context_free(spmvx_context *ctx)
     spx_workspace_trim(ctx);
     ctx->backend->close(ctx);
     const spx_allocator allocator = ctx->allocator;
+    spx_pool_free(&allocator, ctx->pool);
     spx_raw_free(&allocator, ctx);
 }
 

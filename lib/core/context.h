@@ -53,6 +53,7 @@ struct spmvx_context {
     void (*log)(void *user, spmvx_level, const char *message);
     void *log_user;
     void *backend_state;
+    struct spx_pool *pool; /* core/pool.h; NULL: OpenMP's threads */
     char name[96];
     spx_block *blocks;
     size_t block_bytes;

@@ -8,7 +8,6 @@
 #include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,7 +33,7 @@ static void watch_forks(void)
     if (pthread_atfork(NULL, NULL, lose_threads)) lose_threads();
 }
 
-static bool several_threads(void)
+bool spx_threads_are_here(void)
 {
     pthread_once(&watch_forks_once, watch_forks);
     return !atomic_load_explicit(&threads_lost, memory_order_relaxed);
@@ -119,7 +118,7 @@ void spx_parallel(int threads, int64_t chunks, spx_body *body, void *arg)
     if (chunks < 1) return;
 #ifdef SPX_OPENMP
     const int n = (int)spx_min(threads, chunks);
-    if (n > 1 && several_threads()) {
+    if (n > 1 && spx_threads_are_here()) {
 #pragma omp parallel num_threads(n)
         {
             const int parts = omp_get_num_threads(), i = omp_get_thread_num();

@@ -5,6 +5,7 @@
  * touched first it reads again. */
 #ifndef SPX_THREADS_H
 #define SPX_THREADS_H
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { SPX_MAX_THREADS = 4096 };
@@ -16,6 +17,9 @@ typedef void spx_body(void *arg, int thread, int64_t begin, int64_t end);
  * that was forked after a loop had run on several threads everything runs on one: OpenMP's threads are not
  * copied, and a loop of the child would wait for them. */
 void spx_parallel(int threads, int64_t chunks, spx_body *body, void *arg);
+
+/* False in a child of fork, where the parent's threads are not. */
+bool spx_threads_are_here(void);
 
 /* Threads worth starting for `work` items of about a nanosecond each: 1 below a measured size. */
 int spx_threads_for(int threads, int64_t work);

@@ -9,6 +9,7 @@
 #include "shapes.h"
 
 enum { KERNELS = 64, COLUMNS = 8, MOST_BYTES = 48 << 20 };
+enum { POOL = 4, CONTEXTS }; /* the last multiplies by a pool of threads */
 
 static chosen_kernel kernels[KERNELS];
 static int count;
@@ -60,14 +61,15 @@ static void check_product(spmvx_context *ctx, const thing *t, const spmvx_matrix
     free(y_block);
 }
 
-/* Converted for nvec columns by two threads, then multiplied by 1, 2, 3 and 7. Which kernel serves several
+/* Converted for nvec columns by two threads, then multiplied by 1, 2, 3 and 7, and by a pool of 3. Which kernel serves several
  * columns is the model's choice, which depends on the threads of the conversion alone. */
-static void check_multiplying(spmvx_context *ctx[4], const thing *t, const spmvx_matrix *from, int64_t nvec)
+static void check_multiplying(spmvx_context *ctx[CONTEXTS], const thing *t, const spmvx_matrix *from,
+                              int64_t nvec)
 {
     spmvx_matrix *m = convert(ctx[1], t, from, nvec);
     for (int op = 0; m && op < 2; op++) {
         void *first = NULL;
-        for (int c = 0; c < 4; c++) check_product(ctx[c], t, m, (spmvx_op)op, nvec, 0, &first);
+        for (int c = 0; c < CONTEXTS; c++) check_product(ctx[c], t, m, (spmvx_op)op, nvec, 0, &first);
         check_product(ctx[1], t, m, (spmvx_op)op, nvec, 1, &first);
         check_product(ctx[2], t, m, (spmvx_op)op, nvec, 3, &first);
         free(first);
@@ -76,10 +78,10 @@ static void check_multiplying(spmvx_context *ctx[4], const thing *t, const spmvx
 }
 
 /* Converted and multiplied by as many, from arrays of the caller at several places. */
-static void check_building(spmvx_context *ctx[4], const thing *t)
+static void check_building(spmvx_context *ctx[CONTEXTS], const thing *t)
 {
     void *first[2] = { NULL, NULL };
-    for (int c = 0; c < 4; c++) {
+    for (int c = 0; c < POOL; c++) {
         shape_arrays a = shape_arrays_make(t->s, t->type, c);
         spmvx_matrix *given = NULL;
         assert_ok(ctx[c], spmvx_matrix_create(ctx[c], &a.arrays, SPMVX_BORROW, &given));
@@ -93,16 +95,27 @@ static void check_building(spmvx_context *ctx[4], const thing *t)
     free(first[1]);
 }
 
+static spmvx_context *pool_context(int32_t threads)
+{
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context *ctx = NULL;
+    o.place = test_place();
+    o.threads = threads;
+    o.flags = SPMVX_CONTEXT_POOL;
+    assert_ok(NULL, spmvx_context_create(&o, &ctx));
+    return ctx;
+}
+
 static void same_bits_for_any_number_of_threads(void **state)
 {
     (void)state;
     static const spmvx_type types[] = { SPMVX_F64, SPMVX_F32 };
-    static const int32_t threads[] = { 1, 2, 3, 7 };
-    spmvx_context *ctx[4];
+    static const int32_t threads[CONTEXTS] = { 1, 2, 3, 7, 3 };
+    spmvx_context *ctx[CONTEXTS];
     bool started = true;
-    for (int c = 0; c < 4; c++) {
+    for (int c = 0; c < CONTEXTS; c++) {
         spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
-        ctx[c] = test_context(NULL, threads[c]);
+        ctx[c] = c < POOL ? test_context(NULL, threads[c]) : pool_context(threads[c]);
         assert_ok(ctx[c], spmvx_context_get_info(ctx[c], &i));
         started &= i.threads == threads[c]; /* not without OpenMP, nor where no more can be started */
     }
@@ -121,7 +134,7 @@ static void same_bits_for_any_number_of_threads(void **state)
             }
         shape_free(&s);
     }
-    for (int c = 0; c < 4; c++) spmvx_context_destroy(ctx[c]);
+    for (int c = 0; c < CONTEXTS; c++) spmvx_context_destroy(ctx[c]);
     if (!started) skip();
 }
 

@@ -1,0 +1,212 @@
+/* One word tells whether a loop is open and how many threads are in it: a thread enters by raising the number
+ * while the loop is open, and the caller closes it, when no chunk is left, before it waits for the number to
+ * fall to 0. Who comes too late finds the loop closed and never looks at what it was about. */
+#include "core/pool.h"
+
+#ifdef SPX_OPENMP
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/size.h"
+
+enum { LINE = 64, SPINS = 20000, GRABS = 16 };
+
+/* Of the word: threads inside, open, stop, and above them the number of the loop. */
+#define OPEN (UINT64_C(1) << 16)
+#define STOP (UINT64_C(1) << 17)
+#define LOOP (UINT64_C(1) << 18)
+#define INSIDE (OPEN - 1)
+
+/* A thread's own run of chunks, of which each grab takes `step`. */
+typedef struct part {
+    _Alignas(LINE) _Atomic int64_t next;
+    int64_t end, step;
+} part;
+
+typedef struct worker {
+    spx_pool *pool;
+    int number; /* 1 and on; the caller is 0 */
+    pthread_t thread;
+} worker;
+
+struct spx_pool {
+    _Alignas(LINE) _Atomic uint64_t word;
+    _Alignas(LINE) atomic_int sleeping;
+    spx_body *body;
+    void *arg;
+    int parts;
+    int workers;
+    pthread_mutex_t lock; /* of falling asleep and waking */
+    pthread_cond_t woken;
+    worker *worker; /* [workers] */
+    part *part;     /* [workers + 1] */
+};
+
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* All chunks that are left of one part. */
+static void run_part(spx_pool *p, int thread, part *of)
+{
+    for (;;) {
+        const int64_t begin = atomic_fetch_add_explicit(&of->next, of->step, memory_order_relaxed);
+        if (begin >= of->end) return;
+        p->body(p->arg, thread, begin, spx_min(begin + of->step, of->end));
+    }
+}
+
+static void run_parts(spx_pool *p, int thread)
+{
+    const int parts = p->parts;
+    for (int i = 0; i < parts; i++) run_part(p, thread, &p->part[(thread + i) % parts]);
+}
+
+static bool enter(spx_pool *p, uint64_t *word)
+{
+    while (*word & OPEN)
+        if (atomic_compare_exchange_weak_explicit(&p->word, word, *word + 1, memory_order_acquire,
+                                                  memory_order_acquire))
+            return true;
+    return false;
+}
+
+/* Waits for another word than `seen`: awake for a while, then asleep. */
+static uint64_t wait_for_other(spx_pool *p, uint64_t seen)
+{
+    uint64_t word;
+    for (int i = 0; i < SPINS; i++) {
+        word = atomic_load_explicit(&p->word, memory_order_acquire);
+        if (word / LOOP != seen / LOOP || word & STOP) return word;
+        relax();
+    }
+    pthread_mutex_lock(&p->lock);
+    atomic_fetch_add(&p->sleeping, 1);
+    while (word = atomic_load(&p->word), word / LOOP == seen / LOOP && !(word & STOP))
+        pthread_cond_wait(&p->woken, &p->lock);
+    atomic_fetch_sub(&p->sleeping, 1);
+    pthread_mutex_unlock(&p->lock);
+    return word;
+}
+
+static void *work(void *arg)
+{
+    const worker *w = arg;
+    spx_pool *p = w->pool;
+    uint64_t word = 0;
+    for (;;) {
+        word = wait_for_other(p, word);
+        if (word & STOP) return NULL;
+        if (!enter(p, &word)) continue;
+        if (w->number < p->parts) run_parts(p, w->number);
+        atomic_fetch_sub_explicit(&p->word, 1, memory_order_release);
+    }
+}
+
+/* The new word is there for who is awake; who sleeps, or is about to, is woken. */
+static void announce(spx_pool *p, uint64_t word)
+{
+    atomic_store(&p->word, word);
+    if (!atomic_load(&p->sleeping)) return;
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_broadcast(&p->woken);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void spx_pool_run(spx_pool *p, int threads, int64_t chunks, spx_body *body, void *arg)
+{
+    const int parts = (int)spx_min(spx_min(threads, p->workers + 1), chunks);
+    if (parts < 2 || !spx_threads_are_here()) {
+        if (chunks > 0) body(arg, 0, 0, chunks);
+        return;
+    }
+    p->body = body;
+    p->arg = arg;
+    p->parts = parts;
+    for (int i = 0; i < parts; i++) {
+        part *own = &p->part[i];
+        const int64_t begin = spx_part(chunks, parts, i);
+        own->end = spx_part(chunks, parts, i + 1);
+        own->step = spx_max((own->end - begin) / GRABS, 1);
+        atomic_store_explicit(&own->next, begin, memory_order_relaxed);
+    }
+    const uint64_t before = atomic_load_explicit(&p->word, memory_order_relaxed);
+    announce(p, (before / LOOP + 1) * LOOP | OPEN);
+    run_parts(p, 0);
+    uint64_t word = atomic_fetch_and(&p->word, ~OPEN);
+    for (int i = 0; word & INSIDE; i++) {
+        if (i < SPINS) relax();
+        else sched_yield();
+        word = atomic_load_explicit(&p->word, memory_order_acquire);
+    }
+}
+
+spx_pool *spx_pool_new(const spx_allocator *allocator, int threads)
+{
+    const int most = threads - 1; /* far below INSIDE */
+    const bool here = spx_threads_are_here();
+    const size_t parts = sizeof(part) * ((size_t)most + 1), workers = sizeof(worker) * (size_t)most,
+                 bytes = sizeof(spx_pool) + parts + workers;
+    spx_pool *p = spx_raw_alloc(allocator, bytes);
+    if (!p) return NULL;
+    memset(p, 0, bytes);
+    p->part = (part *)(p + 1);
+    p->worker = (worker *)(p->part + most + 1);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->woken, NULL);
+    /* Signals are for the program's own threads. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (int i = 0; here && i < most; i++) {
+        p->worker[i] = (worker){ .pool = p, .number = i + 1 };
+        if (pthread_create(&p->worker[i].thread, NULL, work, &p->worker[i])) break;
+        p->workers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return p;
+}
+
+void spx_pool_free(const spx_allocator *allocator, spx_pool *p)
+{
+    if (!p) return;
+    if (spx_threads_are_here()) {
+        announce(p, STOP);
+        for (int i = 0; i < p->workers; i++) pthread_join(p->worker[i].thread, NULL);
+        pthread_cond_destroy(&p->woken);
+        pthread_mutex_destroy(&p->lock);
+    }
+    spx_raw_free(allocator, p);
+}
+#else
+struct spx_pool {
+    int unused;
+};
+
+spx_pool *spx_pool_new(const spx_allocator *allocator, int threads)
+{
+    (void)threads;
+    return spx_raw_alloc(allocator, sizeof(spx_pool));
+}
+
+void spx_pool_free(const spx_allocator *allocator, spx_pool *p)
+{
+    if (p) spx_raw_free(allocator, p);
+}
+
+void spx_pool_run(spx_pool *p, int threads, int64_t chunks, spx_body *body, void *arg)
+{
+    (void)p;
+    (void)threads;
+    if (chunks > 0) body(arg, 0, 0, chunks);
+}
+#endif

@@ -1,0 +1,128 @@
+/* The pool of threads: every chunk once, whoever runs it; nobody waits for a thread that has not begun. */
+#include "support.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/pool.h"
+
+enum { THREADS = 4, MOST = 3000 };
+
+typedef struct count {
+    _Atomic int times[MOST];
+    _Atomic int outside; /* threads that are not below the number of threads */
+    int threads;
+} count;
+
+static void count_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    count *c = arg;
+    if (thread < 0 || thread >= c->threads) atomic_fetch_add(&c->outside, 1);
+    for (int64_t i = begin; i < end; i++) atomic_fetch_add_explicit(&c->times[i], 1, memory_order_relaxed);
+}
+
+static void assert_each_once(spx_pool *p, int threads, int64_t chunks)
+{
+    static count c;
+    memset(&c, 0, sizeof c);
+    c.threads = threads;
+    spx_pool_run(p, threads, chunks, count_body, &c);
+    for (int64_t i = 0; i < MOST; i++)
+        if (c.times[i] != (i < chunks))
+            fail_msg("chunk %d of %d ran %d times", (int)i, (int)chunks, c.times[i]);
+    assert_int_equal(c.outside, 0);
+}
+
+static void test_every_chunk_once(void **state)
+{
+    (void)state;
+    spx_pool *p = spx_pool_new(&spx_default_allocator, THREADS);
+    static const int64_t chunks[] = { 0, 1, 2, 3, 4, 5, 63, 64, 1000, MOST };
+    assert_non_null(p);
+    for (int round = 0; round < 300; round++) {
+        assert_each_once(p, 1 + round % (THREADS + 2) % THREADS, chunks[round % 10]);
+        if (round % 100 == 99) usleep(20000); /* until they sleep */
+    }
+    spx_pool_free(&spx_default_allocator, p);
+}
+
+static void test_unused(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= THREADS; threads++)
+        spx_pool_free(&spx_default_allocator, spx_pool_new(&spx_default_allocator, threads));
+    spx_pool_free(&spx_default_allocator, NULL);
+}
+
+typedef struct held_up {
+    _Atomic int64_t done;
+    int64_t chunks, held; /* the chunk that waits for all others */
+} held_up;
+
+static void hold_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    held_up *w = arg;
+    (void)thread;
+    for (int64_t i = begin; i < end; i++) {
+        if (i == w->held)
+            while (atomic_load(&w->done) < w->chunks - 1) sched_yield();
+        atomic_fetch_add(&w->done, 1);
+    }
+}
+
+/* A chunk that ends only when all others have: this ends when other threads do what the one that holds it has
+ * in its own part. */
+static void test_others_take_over(void **state)
+{
+    (void)state;
+    static const int64_t chunks = 30;
+    if (spx_threads_to_use(2) < 2) skip(); /* without OpenMP there are no threads */
+    spx_pool *p = spx_pool_new(&spx_default_allocator, 2);
+    alarm(120);
+    static const int64_t held[] = { 0, 15 }; /* the first of the caller's part, and of the other's */
+    for (int h = 0; h < 2; h++)
+        for (int round = 0; round < 20; round++) {
+            held_up w = { .chunks = chunks, .held = held[h] };
+            spx_pool_run(p, 2, chunks, hold_body, &w);
+            assert_int_equal(w.done, chunks);
+        }
+    alarm(0);
+    spx_pool_free(&spx_default_allocator, p);
+}
+
+/* A child of fork has none of the threads, and neither waits for them nor ends them. */
+static void test_fork(void **state)
+{
+    (void)state;
+    spx_pool *p = spx_pool_new(&spx_default_allocator, THREADS);
+    assert_each_once(p, THREADS, 1000);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        alarm(60);
+        assert_each_once(p, THREADS, 1000);
+        spx_pool_free(&spx_default_allocator, p);
+        p = spx_pool_new(&spx_default_allocator, THREADS);
+        assert_each_once(p, THREADS, 1000);
+        spx_pool_free(&spx_default_allocator, p);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_each_once(p, THREADS, 1000);
+    spx_pool_free(&spx_default_allocator, p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_chunk_once),
+                                        cmocka_unit_test(test_unused),
+                                        cmocka_unit_test(test_others_take_over),
+                                        cmocka_unit_test(test_fork) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
