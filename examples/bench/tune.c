@@ -228,7 +228,7 @@ static bool find_out_kernels(int threads, const findings *f, char text[TEXT_ROOM
     const double told = (double)system_last_cache(), second = (double)f->mid * threads,
                  last = fmax((double)f->cached, second), largest = fmax(last, told);
     const double bytes[LEVELS] = { [SECOND] = 0.6 * second,
-                                   [LAST] = fmin(sqrt(second * largest), 0.6 * largest),
+                                   [LAST] = fmin(sqrt(second * last), 0.6 * last),
                                    [MEMORY] = most > 1.5 * last ? fmin(most, 2.0 * largest) : 0.0,
                                    [FAR] = 8.0 * (double)f->mid };
     kernel_finding found[MOST_TUNED];
@@ -303,7 +303,7 @@ static int run(int argc, char **argv)
 }
 
 const command command_tune = { "tune", "[options]", "Measure what AUTO's model has to know of this machine",
-                               "Takes up to a minute. The result is wisdom: a program gives it to "
+                               "Takes a minute or two. The result is wisdom: a program gives it to "
                                "spmvx_wisdom_import, info and bench\n"
                                "take it by --wisdom, and every program whose environment has its name in "
                                "SPMVX_WISDOM.",
