@@ -202,8 +202,8 @@ static spmvx_status prepare_multi(const spx_conversion *c, spx_operator *op)
     double ns;
     if (A->format == SPMVX_CSR) SPX_TRY(spx_features_of(c->ctx, A, c->request.nvec, &f));
     spx_select_multi(c->ctx, &f, &look, A->format, A->val_type, c->request.nondeterministic,
-                     spx_kernel_factor(&f, op->choice.kernel, &look) * op->choice.kernel->cost(&f, &look), &multi,
-                     &ns);
+                     spx_kernel_factor(&f, op->choice.kernel, &look) * op->choice.kernel->cost(&f, &look),
+                     &multi, &ns);
     return multi.kernel ? spx_operator_prepare_multi(c->ctx, op, &multi) : SPMVX_OK;
 }
 

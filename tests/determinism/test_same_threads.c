@@ -61,8 +61,9 @@ static void check_product(spmvx_context *ctx, const thing *t, const spmvx_matrix
     free(y_block);
 }
 
-/* Converted for nvec columns by two threads, then multiplied by 1, 2, 3 and 7, and by a pool of 3. Which kernel serves several
- * columns is the model's choice, which depends on the threads of the conversion alone. */
+/* Converted for nvec columns by two threads, then multiplied by 1, 2, 3 and 7, and by a pool of 3. Which
+ * kernel serves several columns is the model's choice, which depends on the threads of the conversion
+ * alone. */
 static void check_multiplying(spmvx_context *ctx[CONTEXTS], const thing *t, const spmvx_matrix *from,
                               int64_t nvec)
 {

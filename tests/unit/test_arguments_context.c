@@ -141,7 +141,7 @@ static void test_context_create(void **state)
     CONTEXT(SPMVX_ERR_ARGUMENT, "options.device is -1", o.place = SPMVX_CUDA, o.device = -1);
     CONTEXT(SPMVX_ERR_ARGUMENT, "options.threads is -1", o.threads = -1);
     CONTEXT(SPMVX_ERR_ARGUMENT, "options.threads is 4097", o.threads = 4097);
-    CONTEXT(SPMVX_ERR_ARGUMENT, "options.flags is 0x200", o.flags = 0x200);
+    CONTEXT(SPMVX_ERR_ARGUMENT, "options.flags is 0x400", o.flags = 0x400);
     CONTEXT(SPMVX_ERR_ARGUMENT, "options.flags is 0x101", o.flags = SPMVX_CONTEXT_CHECK | SPMVX_BORROW);
     CONTEXT(SPMVX_ERR_ARGUMENT, "options.flags is 0x80000000", o.flags = 0x80000000u);
     CONTEXT(SPMVX_ERR_ARGUMENT, "options.stream is", o.stream = NOT_WRITTEN);
