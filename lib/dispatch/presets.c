@@ -1,8 +1,8 @@
-/* Rates of processors that were measured, and by how much the model errs for each kernel there: the geometric
- * means of measured over predicted time on the matrices of the suites quick, small and host, on one thread and
- * on all, on Zen 5 on 15 matrices of applications, too; for a cell without a matrix that of the other kernels.
- * Of DIA with padded diagonals, which differ by seven times, the largest (docs/performance-notes.md, section
- * 25). */
+/* Rates of processors that were measured, and by how much the model errs for each kernel there: the
+ * geometric means of measured over predicted time on the matrices of the suites quick, small and host, on one
+ * thread and on all, on Zen 5 on 15 matrices of applications, too; for a cell without a matrix that of the
+ * other kernels. Of DIA with padded diagonals, which differ by seven times, the largest
+ * (docs/performance-notes.md, section 25). */
 #include "dispatch/presets.h"
 
 #include <stddef.h>
