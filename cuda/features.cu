@@ -181,7 +181,8 @@ void read_statistics(const statistics &s, spx_features *f)
 spmvx_status look_at(const spmvx_context *ctx, const spx_sparse *csr, spx_features *f, statistics *on_device)
 {
     static const char what[] = "the statistics pass";
-    const int64_t apart = spx_max(csr->nrows / WINDOWS, 1), windows = spx_ceil_div(csr->nrows, apart);
+    const int64_t apart = spx_max(csr->nrows / WINDOWS, WINDOW_ROWS),
+                  windows = spx_ceil_div(csr->nrows, apart);
     const int64_t most = BLOCKS_A_MULTIPROCESSOR * static_cast<int64_t>(spx_cuda_of(ctx)->multiprocessors);
     const int64_t blocks = spx_max(1, spx_min(most, spx_ceil_div(csr->nrows, THREADS)));
     statistics found;

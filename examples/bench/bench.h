@@ -48,8 +48,8 @@ typedef struct settings {
     double beta;
     size_t max_bytes;            /* that a contender may hold; 0: the library's own limit */
     bool state[STATES], type[2]; /* f64, f32 */
-    bool on_device;
-    uint64_t *flush; /* a buffer, read to empty the caches and to measure the bandwidth */
+    bool on_device, pool;        /* pool: SPMVX_CONTEXT_POOL */
+    uint64_t *flush;             /* a buffer, read to empty the caches and to measure the bandwidth */
     size_t flush_bytes;
     const char *kernels; /* names apart by ';', or NULL: all */
 } settings;

@@ -83,11 +83,12 @@ static void heading(const bench *b, FILE *f)
 {
     fprintf(f,
             "%s: %" PRId64 " x %" PRId64 ", %" PRId64
-            " nonzeros, %s, %s, beta %g, %d thread%s; rows of %.1f +- %.1f, %" PRId64 " to %" PRId64
+            " nonzeros, %s, %s, beta %g, %d thread%s%s; rows of %.1f +- %.1f, %" PRId64 " to %" PRId64
             "; memory reads at %.1f GB/s",
             base_name(b->name), b->csr.nrows, b->csr.ncols, b->csr.nnz, type_text(b), state_names[b->state],
-            b->set->beta, b->set->threads, b->set->threads == 1 ? "" : "s", b->mean, b->deviation,
-            b->shortest, b->longest, 1e-9 * b->median_bandwidth);
+            b->set->beta, b->set->threads, b->set->threads == 1 ? "" : "s",
+            b->set->pool ? " of the pool" : "", b->mean, b->deviation, b->shortest, b->longest,
+            1e-9 * b->median_bandwidth);
 }
 
 static void setup_text(const bench *b, const contender *c, char *out, size_t room)
@@ -312,8 +313,8 @@ void report_begin(report *r, const spmvx_context *ctx, const settings *set)
                 set->on_device ? "cuda" : "host");
         json_text(r->out, i.name);
         json_processor(r->out);
-        fprintf(r->out, ", \"threads\": %d, \"rounds\": %d, \"min_time_s\": %g, \"peers\": ", i.threads,
-                set->rounds, set->min_time);
+        fprintf(r->out, ", \"threads\": %d, %s\"rounds\": %d, \"min_time_s\": %g, \"peers\": ", i.threads,
+                set->pool ? "\"pool\": true, " : "", set->rounds, set->min_time);
         json_peers(r->out);
         double stream = 0, graph = 0;
         fprintf(r->out, ", ");

@@ -328,6 +328,7 @@ static int run(int argc, char **argv)
     }
     spmvx_context_get_info(ctx, &i);
     set.threads = i.threads;
+    set.pool = w.pool && !set.on_device;
     if (!set.on_device) set.flush = flush_buffer(set.flush_bytes);
     if (!set.on_device) warn_if_busy(&set);
     out.to_file = w.output != NULL;

@@ -269,10 +269,19 @@ spmvx_place place_named(const char *name)
     return !strcmp(name, "host") ? SPMVX_HOST : !strcmp(name, "cuda") ? SPMVX_CUDA : SPMVX_ANY;
 }
 
+/* Of the library's messages the one that a user cannot see otherwise: his own wisdom is not taken. */
+static void tell(void *user, spmvx_level level, const char *message)
+{
+    (void)user;
+    if (level == SPMVX_LOG_WARNING && !strncmp(message, "SPMVX_WISDOM", 12))
+        fprintf(stderr, "spmvx: %s\n", message);
+}
+
 spmvx_context *open_context(int64_t threads)
 {
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     spmvx_context *ctx = NULL;
+    o.log = tell;
     o.threads = threads > INT32_MAX ? INT32_MAX : (int32_t)threads;
     if (spmvx_context_create(&o, &ctx) != SPMVX_OK) fail(NULL, "context");
     return ctx;

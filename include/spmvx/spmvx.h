@@ -181,9 +181,11 @@ const char *spmvx_last_error(const spmvx_context *);
 #define SPMVX_CONTEXT_CHECK 0x100u /* verify place and alignment of x and y on every call; for debugging */
 /* On the host: the context starts threads of its own, one fewer than it uses, and a multiplication does not
  * wait for one of them that has not begun, since the others do its part. For machines on which other
- * processes run, too. They look for work for up to a millisecond after a multiplication, and then sleep; no
- * signal is delivered to them; with the context they end. The results are the same. Conversions and readers
- * stay with OpenMP. Ignored for a GPU. */
+ * processes run, too. After a multiplication the threads look for work for a while, before they sleep: beside
+ * a program's own OpenMP threads, which do the same, that costs time. They come beside OpenMP's, which
+ * conversions and readers stay with, and are no more than OpenMP's default; where fewer start, info has their
+ * number. No signals but those of faults, and SIGPROF, are delivered to them; they end with the context. They
+ * compute with the caller's rounding mode. Results are the same. Ignored for a GPU, and without OpenMP. */
 #define SPMVX_CONTEXT_POOL 0x200u
 
 /* What a context is made of. */
@@ -642,9 +644,9 @@ spmvx_status spmvx_kernel_get_info(int32_t i, spmvx_kernel_info *);
 
 /* ---- what tuning learned, as text ---- */
 
-/* The choices that conversions with effort >= 1 made in this context, as text: lines, of which the first
- * names format and version, and each other one the place, threads, value type, shape, row lengths,
- * expected_muls and nvec that a choice is for. *len in: room at buf; out: bytes with the final NUL. buf NULL
+/* What this context learned or was given, as text: lines, of which the first names format and version; then
+ * what it was given of the machine, if any; and each other one the place, threads, value type, shape, row
+ * lengths, expected_muls and nvec that a choice of a conversion with effort >= 1 is for. *len in: room at buf; out: bytes with the final NUL. buf NULL
  * asks for the length.
  * Errors: ARGUMENT; LIMIT (too little room: the message has the length; nothing is written). */
 spmvx_status spmvx_wisdom_export(const spmvx_context *, char *buf, size_t *len);

@@ -102,7 +102,7 @@ static spmvx_status scale(spmvx_context *ctx, spmvx_type type, int64_t n, int64_
     const size_t each = spx_type_bytes(type);
     for (int64_t j = 0; j < nvec; j++) {
         scale_job s = { .type = type, .n = n, .beta = beta, .y = (char *)y + (size_t)(j * ldy) * each };
-        spx_parallel(spx_threads_for(ctx->threads, n), spx_ceil_div(n, STEP), scale_body, &s);
+        spx_context_parallel(ctx, spx_threads_for(ctx->threads, n), spx_ceil_div(n, STEP), scale_body, &s);
     }
     return SPMVX_OK;
 }

@@ -21,6 +21,23 @@ const spx_machine spx_machine_preset = {
     .far_scale = 1.0,
 };
 
+/* A pool's threads come beside OpenMP's, which ends the process when it cannot start one: so there are no
+ * more of them than OpenMP's default. */
+static spmvx_status make_pool(spmvx_context *ctx)
+{
+    ctx->threads = (int)spx_min(ctx->threads, spx_threads_to_use(0));
+    if (ctx->threads < 2) return SPMVX_OK;
+    ctx->pool = spx_pool_new(&ctx->allocator, ctx->threads);
+    if (!ctx->pool)
+        return spx_fail(NULL, SPMVX_ERR_MEMORY, "no memory for a pool of %d threads", ctx->threads);
+    const int started = spx_pool_threads(ctx->pool);
+    if (started < ctx->threads)
+        spx_log(ctx, SPMVX_LOG_WARNING, "the pool has %d threads, for the system starts no more of %d",
+                started, ctx->threads);
+    ctx->threads = started;
+    return SPMVX_OK;
+}
+
 spmvx_status spx_context_new(const spmvx_context_options *o, spmvx_context **out)
 {
     const spx_backend *backend;
@@ -40,11 +57,12 @@ spmvx_status spx_context_new(const spmvx_context_options *o, spmvx_context **out
     ctx->log = o->log;
     ctx->log_user = o->user;
     ctx->machine = spx_machine_preset;
-    if (o->flags & SPMVX_CONTEXT_POOL && ctx->threads > 1 && backend->place == SPMVX_HOST &&
-        !(ctx->pool = spx_pool_new(&allocator, ctx->threads))) {
-        const int threads = ctx->threads;
-        spx_raw_free(&allocator, ctx);
-        return spx_fail(NULL, SPMVX_ERR_MEMORY, "no memory for a pool of %d threads", threads);
+    if (o->flags & SPMVX_CONTEXT_POOL && backend->place == SPMVX_HOST) {
+        const spmvx_status s = make_pool(ctx);
+        if (s != SPMVX_OK) {
+            spx_raw_free(&allocator, ctx);
+            return s;
+        }
     }
     const spmvx_status s = backend->open(ctx, o);
     if (s != SPMVX_OK) {
@@ -54,6 +72,12 @@ spmvx_status spx_context_new(const spmvx_context_options *o, spmvx_context **out
     }
     *out = ctx;
     return SPMVX_OK;
+}
+
+void spx_context_parallel(const spmvx_context *ctx, int threads, int64_t chunks, spx_body *body, void *arg)
+{
+    if (ctx->pool) spx_pool_run(ctx->pool, threads, chunks, body, arg);
+    else spx_parallel(threads, chunks, body, arg);
 }
 
 void spx_workspace_trim(spmvx_context *ctx)

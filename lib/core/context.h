@@ -2,6 +2,7 @@
 #ifndef SPX_CONTEXT_H
 #define SPX_CONTEXT_H
 #include "core/backend.h"
+#include "core/threads.h"
 
 /* Blocks of the place's memory for multiplications: they grow by adding, never move, and live until the
  * context is trimmed or ends, since a captured graph may hold their addresses. */
@@ -66,6 +67,9 @@ struct spmvx_context {
 
 spmvx_status spx_context_new(const spmvx_context_options *, spmvx_context **out);
 void spx_context_free(spmvx_context *);
+
+/* A loop of a multiplication: spx_parallel(), or by the context's pool. */
+void spx_context_parallel(const spmvx_context *, int threads, int64_t chunks, spx_body *, void *arg);
 
 /* Memory where the context computes, uninitialised. */
 spmvx_status spx_array_at_place(const spmvx_context *, size_t bytes, const char *what, spx_array **out);

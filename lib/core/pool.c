@@ -1,9 +1,14 @@
 /* One word tells whether a loop is open and how many threads are in it: a thread enters by raising the number
  * while the loop is open, and the caller closes it, when no chunk is left, before it waits for the number to
  * fall to 0. Who comes too late finds the loop closed and never looks at what it was about. */
+#ifdef __linux__
+#define _GNU_SOURCE /* pthread_attr_setaffinity_np */
+#endif
 #include "core/pool.h"
 
 #ifdef SPX_OPENMP
+#include <fenv.h>
+#include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +25,35 @@ enum { LINE = 64, SPINS = 20000, GRABS = 16 };
 #define STOP (UINT64_C(1) << 17)
 #define LOOP (UINT64_C(1) << 18)
 #define INSIDE (OPEN - 1)
+
+/* How the caller's thread computes. */
+#if defined(__x86_64__)
+typedef unsigned environment; /* SSE's alone, since the library computes with nothing else */
+
+static environment environment_of_caller(void)
+{
+    return __builtin_ia32_stmxcsr();
+}
+
+static void take_environment(const environment *e)
+{
+    __builtin_ia32_ldmxcsr(*e);
+}
+#else
+typedef fenv_t environment;
+
+static environment environment_of_caller(void)
+{
+    environment e;
+    fegetenv(&e);
+    return e;
+}
+
+static void take_environment(const environment *e)
+{
+    fesetenv(e);
+}
+#endif
 
 /* A thread's own run of chunks, of which each grab takes `step`. */
 typedef struct part {
@@ -38,6 +72,7 @@ struct spx_pool {
     _Alignas(LINE) atomic_int sleeping;
     spx_body *body;
     void *arg;
+    environment numbers;
     int parts;
     int workers;
     pthread_mutex_t lock; /* of falling asleep and waking */
@@ -107,7 +142,10 @@ static void *work(void *arg)
         word = wait_for_other(p, word);
         if (word & STOP) return NULL;
         if (!enter(p, &word)) continue;
-        if (w->number < p->parts) run_parts(p, w->number);
+        if (w->number < p->parts) {
+            take_environment(&p->numbers);
+            run_parts(p, w->number);
+        }
         atomic_fetch_sub_explicit(&p->word, 1, memory_order_release);
     }
 }
@@ -131,6 +169,7 @@ void spx_pool_run(spx_pool *p, int threads, int64_t chunks, spx_body *body, void
     }
     p->body = body;
     p->arg = arg;
+    p->numbers = environment_of_caller();
     p->parts = parts;
     for (int i = 0; i < parts; i++) {
         part *own = &p->part[i];
@@ -150,10 +189,49 @@ void spx_pool_run(spx_pool *p, int threads, int64_t chunks, spx_body *body, void
     }
 }
 
+/* Every processor of OpenMP's places; what the caller may use where there are none. */
+static void set_processors(pthread_attr_t *how)
+{
+#ifdef __linux__
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (int place = 0; place < omp_get_num_places(); place++) {
+        int ids[CPU_SETSIZE];
+        const int n = omp_get_place_num_procs(place);
+        if (n > CPU_SETSIZE) return;
+        omp_get_place_proc_ids(place, ids);
+        for (int i = 0; i < n; i++)
+            if (ids[i] >= 0 && ids[i] < CPU_SETSIZE) CPU_SET((size_t)ids[i], &all);
+    }
+    if (CPU_COUNT(&all)) pthread_attr_setaffinity_np(how, sizeof all, &all);
+#else
+    (void)how;
+#endif
+}
+
+/* Signals are for the program's own threads, but for faults of this one and a profiler's ticks. */
+static void start_workers(spx_pool *p, int wanted)
+{
+    static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGPROF };
+    sigset_t most, before;
+    pthread_attr_t how;
+    if (pthread_attr_init(&how)) return;
+    set_processors(&how);
+    sigfillset(&most);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&most, own[i]);
+    pthread_sigmask(SIG_SETMASK, &most, &before);
+    for (int i = 0; i < wanted; i++) {
+        p->worker[i] = (worker){ .pool = p, .number = i + 1 };
+        if (pthread_create(&p->worker[i].thread, &how, work, &p->worker[i])) break;
+        p->workers++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&how);
+}
+
 spx_pool *spx_pool_new(const spx_allocator *allocator, int threads)
 {
     const int most = threads - 1; /* far below INSIDE */
-    const bool here = spx_threads_are_here();
     const size_t parts = sizeof(part) * ((size_t)most + 1), workers = sizeof(worker) * (size_t)most,
                  bytes = sizeof(spx_pool) + parts + workers;
     spx_pool *p = spx_raw_alloc(allocator, bytes);
@@ -163,17 +241,13 @@ spx_pool *spx_pool_new(const spx_allocator *allocator, int threads)
     p->worker = (worker *)(p->part + most + 1);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->woken, NULL);
-    /* Signals are for the program's own threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (int i = 0; here && i < most; i++) {
-        p->worker[i] = (worker){ .pool = p, .number = i + 1 };
-        if (pthread_create(&p->worker[i].thread, NULL, work, &p->worker[i])) break;
-        p->workers++;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (spx_threads_are_here()) start_workers(p, most);
     return p;
+}
+
+int spx_pool_threads(const spx_pool *p)
+{
+    return p->workers + 1;
 }
 
 void spx_pool_free(const spx_allocator *allocator, spx_pool *p)
@@ -196,6 +270,12 @@ spx_pool *spx_pool_new(const spx_allocator *allocator, int threads)
 {
     (void)threads;
     return spx_raw_alloc(allocator, sizeof(spx_pool));
+}
+
+int spx_pool_threads(const spx_pool *p)
+{
+    (void)p;
+    return 1;
 }
 
 void spx_pool_free(const spx_allocator *allocator, spx_pool *p)

@@ -12,10 +12,13 @@
 
 typedef struct spx_pool spx_pool;
 
-/* Threads beside the caller's, `threads` - 1 of them or as many as start. NULL when memory is out. */
+/* Threads beside the caller's, `threads` - 1 of them or as many as start, on all processors that OpenMP's
+ * places name: where the caller is bound to one they must not be. NULL when memory is out. */
 spx_pool *spx_pool_new(const spx_allocator *, int threads);
+/* How many threads there are, the caller's among them. */
+int spx_pool_threads(const spx_pool *);
 void spx_pool_free(const spx_allocator *, spx_pool *);
 
-/* spx_parallel() by the pool's threads. */
+/* spx_parallel() by the pool's threads, which compute as the caller does: rounding and denormals are its. */
 void spx_pool_run(spx_pool *, int threads, int64_t chunks, spx_body *, void *arg);
 #endif

@@ -123,8 +123,6 @@ spmvx_status spx_partition_by(const spmvx_context *, const spx_sparse *, int64_t
 /* Rows of CSR by nonzeros (a row counts as two more). */
 spmvx_status spx_partition_rows(const spmvx_context *, const spx_sparse *, spx_partition *);
 
-/* Runs body over so many chunks by the multiplication's threads, of OpenMP or of the context's pool. */
-void spx_mul_parallel(const spx_mul *, int64_t chunks, spx_body *, void *arg);
 /* The run() of a host kernel: its bodies over the partition's chunks. */
 spmvx_status spx_run_chunks(const spx_mul *);
 /* The same over all columns, 8, 4, 2 or 1 at a time: m->nvec tells the body how many. */

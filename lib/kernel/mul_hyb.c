@@ -25,7 +25,7 @@ static spmvx_status run(const spx_mul *m)
     const int64_t count = spx_ceil_div(spx_hyb_tail(m->A), RUN);
     spx_mul job = *m;
     SPX_TRY(spx_run_chunks(m));
-    spx_mul_parallel(m, count, runs[spx_instance(m->A)], &job);
+    spx_context_parallel(m->ctx, m->threads, count, runs[spx_instance(m->A)], &job);
     spx_settle_carries(m, 2 * count);
     return SPMVX_OK;
 }

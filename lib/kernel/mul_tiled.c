@@ -30,7 +30,7 @@ static spmvx_status run(const spx_mul *m)
     static spx_body *const rows[] = SPX_EACH(rows);
     spx_mul job = *m;
     SPX_TRY(spx_run_chunks(m));
-    spx_mul_parallel(m, spx_ceil_div(m->A->nrows, ROWS), rows[spx_instance(m->A)], &job);
+    spx_context_parallel(m->ctx, m->threads, spx_ceil_div(m->A->nrows, ROWS), rows[spx_instance(m->A)], &job);
     return SPMVX_OK;
 }
 

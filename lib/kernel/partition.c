@@ -1,5 +1,4 @@
 /* Chunks of near-equal weight, the run() of host kernels, and what their cost functions share. */
-#include "core/pool.h"
 #include "kernel/kernel.h"
 
 void spx_partition_drop(spx_partition *p)
@@ -42,16 +41,10 @@ spmvx_status spx_partition_rows(const spmvx_context *ctx, const spx_sparse *a, s
     return spx_partition_by(ctx, a, a->nrows, rows_weight, p);
 }
 
-void spx_mul_parallel(const spx_mul *m, int64_t chunks, spx_body *body, void *arg)
-{
-    if (m->ctx->pool) spx_pool_run(m->ctx->pool, m->threads, chunks, body, arg);
-    else spx_parallel(m->threads, chunks, body, arg);
-}
-
 spmvx_status spx_run_chunks(const spx_mul *m)
 {
     spx_mul job = *m;
-    spx_mul_parallel(m, m->part->chunks, m->kernel->bodies[spx_instance(m->A)], &job);
+    spx_context_parallel(m->ctx, m->threads, m->part->chunks, m->kernel->bodies[spx_instance(m->A)], &job);
     return SPMVX_OK;
 }
 

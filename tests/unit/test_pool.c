@@ -1,6 +1,7 @@
 /* The pool of threads: every chunk once, whoever runs it; nobody waits for a thread that has not begun. */
 #include "support.h"
 
+#include <fenv.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -118,11 +119,79 @@ static void test_fork(void **state)
     spx_pool_free(&spx_default_allocator, p);
 }
 
+/* Chunks round as their caller does, on whatever thread. */
+static void round_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    _Atomic int *upward = arg;
+    for (int64_t i = begin; i < end; i++) {
+        volatile double one = 1.0, little = 1e-30;
+        atomic_fetch_add(upward, one + little > 1.0);
+        sched_yield();
+    }
+}
+
+static void test_rounding(void **state)
+{
+    (void)state;
+    spx_pool *p = spx_pool_new(&spx_default_allocator, THREADS);
+    for (int round = 0; round < 200; round++) {
+        _Atomic int upward = 0;
+        fesetround(round % 2 ? FE_UPWARD : FE_TONEAREST);
+        spx_pool_run(p, THREADS, 64, round_body, &upward);
+        fesetround(FE_TONEAREST);
+        assert_int_equal(upward, round % 2 ? 64 : 0);
+    }
+    spx_pool_free(&spx_default_allocator, p);
+}
+
+/* A context with a pool, as a program has it: every allocation failing in turn; threads; a child of fork. */
+static void test_context_of_a_pool(void **state)
+{
+    (void)state;
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
+    spmvx_context *ctx = NULL;
+    counter c = { 0 };
+    o.threads = 2;
+    o.flags = SPMVX_CONTEXT_POOL;
+    o.alloc = counter_alloc;
+    o.release = counter_release;
+    o.user = &c;
+    spmvx_status s = SPMVX_ERR_MEMORY;
+    for (long n = 1; s != SPMVX_OK && n < 100; n++) {
+        c.allocations = 0;
+        c.fail_at = n;
+        s = spmvx_context_create(&o, &ctx);
+        if (s != SPMVX_OK) {
+            assert_int_equal(s, SPMVX_ERR_MEMORY);
+            assert_null(ctx);
+            assert_int_equal(c.live, 0);
+        }
+    }
+    assert_int_equal(s, SPMVX_OK);
+    assert_ok(ctx, spmvx_context_get_info(ctx, &i));
+    assert_int_equal(i.flags, SPMVX_CONTEXT_POOL);
+    assert_true(i.threads >= 1 && i.threads <= 2);
+    const pid_t child = fork();
+    if (!child) {
+        alarm(60);
+        spmvx_context_destroy(ctx);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    spmvx_context_destroy(ctx);
+    assert_int_equal(c.live, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_chunk_once),
-                                        cmocka_unit_test(test_unused),
-                                        cmocka_unit_test(test_others_take_over),
-                                        cmocka_unit_test(test_fork) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_chunk_once), cmocka_unit_test(test_unused),
+        cmocka_unit_test(test_others_take_over), cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_rounding),         cmocka_unit_test(test_context_of_a_pool)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
