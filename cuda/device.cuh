@@ -163,6 +163,15 @@ spmvx_status spx_cuda_launch_early(const spmvx_context *ctx, const char *name, v
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
 }
 
+/* Zeroes so many bytes of the device's memory on the context's stream; `what` as in spx_cuda_fail. */
+inline spmvx_status spx_cuda_clear(const spmvx_context *ctx, void *memory, size_t bytes, const char *what)
+{
+    const spx_on_device on_device(ctx->device);
+    cudaError_t e = on_device.error();
+    if (e == cudaSuccess) e = cudaMemsetAsync(memory, 0, bytes, spx_cuda_of(ctx)->stream);
+    return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, what);
+}
+
 /* y = beta*y, queued before a kernel that adds alpha*A*x to it, piece by piece. beta 0 never reads y. */
 inline spmvx_status spx_cuda_scale_y(const spx_mul *m)
 {

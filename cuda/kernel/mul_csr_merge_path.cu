@@ -296,14 +296,9 @@ spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, spx_tiling g, s
     constexpr int SEARCHING = 128;
     static const char what[] = "the tiles of csr-merge-path";
     int *counter = &starts[g.tiles + 1].row; /* behind the starts */
-    cudaError_t e;
-    {
-        const spx_on_device on_device(ctx->device);
-        e = on_device.error();
-        if (e == cudaSuccess) e = cudaMemsetAsync(counter, 0, sizeof *counter, spx_cuda_of(ctx)->stream);
-    }
-    if (e != cudaSuccess) return spx_cuda_fail(ctx, e, what);
-    const spmvx_status s = spx_by_type(a, [&](auto value, auto pointer) {
+    spmvx_status s = spx_cuda_clear(ctx, counter, sizeof *counter, what);
+    if (s != SPMVX_OK) return s;
+    s = spx_by_type(a, [&](auto value, auto pointer) {
         using V = decltype(value);
         using P = decltype(pointer);
         const spmvx_status loaded = spx_cuda_load(ctx, what, spx_find_tiles<V, P>, 0);

@@ -646,8 +646,8 @@ spmvx_status spmvx_kernel_get_info(int32_t i, spmvx_kernel_info *);
 
 /* What this context learned or was given, as text: lines, of which the first names format and version; then
  * what it was given of the machine, if any; and each other one the place, threads, value type, shape, row
- * lengths, expected_muls and nvec that a choice of a conversion with effort >= 1 is for. *len in: room at buf; out: bytes with the final NUL. buf NULL
- * asks for the length.
+ * lengths, expected_muls and nvec that a choice of a conversion with effort >= 1 is for. *len in: room at
+ * buf; out: bytes with the final NUL. buf NULL asks for the length.
  * Errors: ARGUMENT; LIMIT (too little room: the message has the length; nothing is written). */
 spmvx_status spmvx_wisdom_export(const spmvx_context *, char *buf, size_t *len);
 /* Adds such text to what the context knows; a later conversion with effort 0 or 1 of a matrix with the same

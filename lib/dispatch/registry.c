@@ -22,8 +22,9 @@ extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_
 #endif
 #ifdef SPX_CUDA
 extern const spx_format spx_cuda_format_csr, spx_cuda_format_sell;
-extern const spx_kernel spx_cuda_mul_csr_vector, spx_cuda_mul_csr_merge_path, spx_cuda_mul_sell,
-    spx_cuda_mul_multi_csr_vector, spx_cuda_mul_multi_sell;
+extern const spx_kernel spx_cuda_mul_csr_scalar, spx_cuda_mul_csr_warp_buffer, spx_cuda_mul_csr_aligned,
+    spx_cuda_mul_csr_warp_loop, spx_cuda_mul_csr_nnz_split, spx_cuda_mul_csr_vector,
+    spx_cuda_mul_csr_merge_path, spx_cuda_mul_sell, spx_cuda_mul_multi_csr_vector, spx_cuda_mul_multi_sell;
 #endif
 
 /* Variants stand below their portable kernel, the usually better one last. */
@@ -66,6 +67,11 @@ static const spx_kernel *const kernels[] = {
     &spx_mul_multi_bsr,
 #ifdef SPX_CUDA
     &spx_cuda_mul_csr_vector,
+    &spx_cuda_mul_csr_scalar,
+    &spx_cuda_mul_csr_warp_buffer,
+    &spx_cuda_mul_csr_aligned,
+    &spx_cuda_mul_csr_warp_loop,
+    &spx_cuda_mul_csr_nnz_split,
     &spx_cuda_mul_csr_merge_path,
     &spx_cuda_mul_sell,
     &spx_cuda_mul_multi_csr_vector,

@@ -1,0 +1,110 @@
+/* y = alpha*A*x + beta*y for CSR on a GPU: a warp a row, whose lanes leave their partial sums in a buffer in
+ * memory and add them up there, half of them at each step: what kernels that add by shuffles are compared
+ * with. buffer=shared has it in shared memory.
+ * Differs from the source: as many warps as the device holds take row after row, so that the buffer has a
+ * place a thread and not 32 a row; and the steps of the reduction wait for each other (__syncwarp).
+ * Source: Oniarti report, algorithm 1. */
+#include "device.cuh"
+#include "ptx.cuh"
+
+namespace {
+
+constexpr const char *NAME = "csr-warp-buffer";
+enum { THREADS_PARAM, BUFFER_PARAM };
+enum { GLOBAL, SHARED };
+
+template <class V, class P, int BUFFER>
+__global__ void csr_warp_buffer(spx_csr<V, P> A, spx_vectors<V> vectors, V *in_memory)
+{
+    const unsigned id = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32,
+                   warps = gridDim.x * (blockDim.x / 32);
+    V *const own = BUFFER == SHARED ? spx_dynamic_shared<V>() + threadIdx.x : in_memory + id;
+    for (unsigned row = id / 32; row < static_cast<unsigned>(A.nrows); row += warps) {
+        const spx_position<P> end = static_cast<spx_position<P>>(A.ptr[row + 1]);
+        V sum = 0;
+        for (spx_position<P> k = static_cast<spx_position<P>>(A.ptr[row]) + lane; k < end; k += 32)
+            sum += A.val[k] * vectors.x[A.col[k]];
+        *own = sum;
+        for (unsigned s = 1; s < 32; s *= 2) {
+            __syncwarp();
+            if (lane % (2 * s) == 0) *own += own[s];
+        }
+        if (lane == 0) vectors.put(row, *own);
+        __syncwarp();
+    }
+}
+
+/* ---- the host's side ---- */
+
+/* Blocks that the device holds, or fewer where the rows are few. */
+int64_t blocks_for(const spmvx_context *ctx, const spx_sparse *a, int64_t threads)
+{
+    const int64_t held = spx_cuda_of(ctx)->multiprocessors * spx_max(2048 / threads, 1);
+    return spx_min(held, spx_ceil_div(a->nrows, threads / 32));
+}
+
+template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
+{
+    return spx_by_type(a, [&](auto v, auto pointer) {
+        using V = decltype(v);
+        using P = decltype(pointer);
+        const bool shared = p->param[BUFFER_PARAM] == SHARED;
+        return f(shared ? csr_warp_buffer<V, P, SHARED> : csr_warp_buffer<V, P, GLOBAL>,
+                 shared ? static_cast<size_t>(p->param[THREADS_PARAM]) * sizeof(V) : 0, v, pointer);
+    });
+}
+
+spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    const int64_t threads = p->param[THREADS_PARAM];
+    p->chunks = blocks_for(ctx, a, threads);
+    if (p->param[BUFFER_PARAM] == GLOBAL)
+        p->work_bytes = static_cast<size_t>(p->chunks * threads) * spx_type_bytes(a->val_type);
+    return with_instance(a, p, [=](auto kernel, size_t shared, auto, auto) {
+        return spx_cuda_load(ctx, NAME, kernel, shared);
+    });
+}
+
+spmvx_status run(const spx_mul *m)
+{
+    return with_instance(m->A, m->part, [=](auto kernel, size_t shared, auto v, auto p) {
+        using V = decltype(v);
+        using P = decltype(p);
+        return spx_cuda_launch(m->ctx, NAME, kernel, m->part->chunks,
+                               static_cast<unsigned>(m->part->param[THREADS_PARAM]), shared,
+                               spx_csr_of<V, P>(m->A), spx_vectors_of<V>(m), static_cast<V *>(m->work));
+    });
+}
+
+double cost(const spx_features *f, const spx_look *)
+{
+    constexpr double ROW = 3000.0, STEP = 500.0; /* ns of a row, of 32 entries, on a warp alone */
+    const double warps = spx_cuda_resident(f->machine) / 32.0;
+    return spx_cuda_cost(f, spx_csr_bytes(f), 0.5, STEP * (1.0 + static_cast<double>(f->longest) / 32.0)) +
+           ROW * (1.0 + static_cast<double>(f->nrows) / warps);
+}
+
+const char *const places[] = { "global", "shared", nullptr };
+
+const spx_param params[] = {
+    { .key = "threads", .low = 32, .high = 1024, .preset = 256, .kind = SPX_POWER_OF_TWO },
+    { .key = "buffer", .preset = GLOBAL, .kind = SPX_WORD, .words = places },
+    {},
+};
+
+}
+
+extern "C" const spx_kernel spx_cuda_mul_csr_warp_buffer = {
+    .name = NAME,
+    .operation = SPMVX_MUL,
+    .format = SPMVX_CSR,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "a warp a row, partial sums added in a buffer in memory",
+    .source = "Oniarti report, algorithm 1",
+    .params = params,
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
+};
