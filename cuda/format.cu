@@ -1,6 +1,6 @@
-/* The formats of a device. CSR is its own; SELL has no builder here yet: it is built on the host, in
- * slices that the kernels take, and what it would hold of a CSR on the device is told by the statistics
- * pass. */
+/* The formats of a device. CSR is its own; the others have no builder here yet: they are built on the host,
+ * SELL in slices that the kernels take, and what SELL would hold of a CSR on the device is told by the
+ * statistics pass. */
 #include "device.cuh"
 
 extern "C" {
@@ -28,8 +28,14 @@ spmvx_status look_at_sell(const spmvx_context *ctx, const spx_sparse *csr, const
     return SPMVX_OK;
 }
 
+spmvx_status look_at_ell(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+                         const spx_layout *asked, spx_look *out)
+{
+    return spx_format_ell.look(ctx, csr, f, asked, out); /* from the features alone */
+}
+
 /* By way of the host, which takes some copies and allocations at least. */
-double sell_setup_ns(const spx_features *f, const spx_look *look)
+double setup_by_host(const spx_features *f, const spx_look *look)
 {
     constexpr double LEAST = 1e5;
     const double bytes = static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes));
@@ -52,11 +58,26 @@ extern "C" const spx_format spx_cuda_format_csr = {
     .to_csr = spx_csr_to_csr,
 };
 
+extern "C" const spx_format spx_cuda_format_coo = {
+    .format = SPMVX_COO,
+    .place = SPMVX_CUDA,
+    .opaque_values = true,
+    .setup_ns = setup_by_host,
+};
+
+extern "C" const spx_format spx_cuda_format_ell = {
+    .format = SPMVX_ELL,
+    .place = SPMVX_CUDA,
+    .opaque_values = true,
+    .look = look_at_ell,
+    .setup_ns = setup_by_host,
+};
+
 extern "C" const spx_format spx_cuda_format_sell = {
     .format = SPMVX_SELL,
     .place = SPMVX_CUDA,
     .layout = sell_layout,
     .opaque_values = true,
     .look = look_at_sell,
-    .setup_ns = sell_setup_ns,
+    .setup_ns = setup_by_host,
 };

@@ -49,6 +49,30 @@ template <class V, class P> struct spx_sell {
     }
 };
 
+/* COO: entries in any order. */
+template <class V> struct spx_coo {
+    int64_t nnz;
+    const int *row, *col;
+    const V *val;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(row), f(col), f(val);
+    }
+};
+
+/* ELL: `width` columns of nrows entries, padding marked by a negative column. */
+template <class V> struct spx_ell {
+    int64_t nrows, width;
+    const int *col;
+    const V *val;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(col), f(val);
+    }
+};
+
 template <class V, class P> spx_csr<V, P> spx_csr_of(const spx_sparse *a)
 {
     spx_csr<V, P> view;
@@ -69,6 +93,26 @@ template <class V, class P> spx_sell<V, P> spx_sell_of(const spx_sparse *a)
     view.col = static_cast<const int *>(spx_data(a, SPX_COL));
     view.val = static_cast<const V *>(spx_data(a, SPX_VAL));
     view.row = static_cast<const int *>(spx_data(a, SPX_ROW));
+    return view;
+}
+
+template <class V> spx_coo<V> spx_coo_of(const spx_sparse *a)
+{
+    spx_coo<V> view;
+    view.nnz = a->nnz;
+    view.row = static_cast<const int *>(spx_data(a, SPX_ROW));
+    view.col = static_cast<const int *>(spx_data(a, SPX_COL));
+    view.val = static_cast<const V *>(spx_data(a, SPX_VAL));
+    return view;
+}
+
+template <class V> spx_ell<V> spx_ell_of(const spx_sparse *a)
+{
+    spx_ell<V> view;
+    view.nrows = a->nrows;
+    view.width = a->width;
+    view.col = static_cast<const int *>(spx_data(a, SPX_COL));
+    view.val = static_cast<const V *>(spx_data(a, SPX_VAL));
     return view;
 }
 
@@ -159,6 +203,12 @@ template <int N, int... OTHERS, class F> auto spx_pick(int64_t size, F f)
         if (size == N) return f(std::integral_constant<int, N>());
         return spx_pick<OTHERS...>(size, f);
     }
+}
+
+/* Calls f with the type of a matrix's values: f(V()). */
+template <class F> auto spx_by_value(const spx_sparse *a, F f)
+{
+    return a->val_type == SPMVX_F64 ? f(double()) : f(float());
 }
 
 /* Calls f with the types of a matrix's values and row pointers: f(V(), P()). */

@@ -12,7 +12,7 @@ static spmvx_status choose(spmvx_context *ctx, const spx_sparse *arrays, const s
                            spx_choice *choice, const char **why)
 {
     *choice = (spx_choice){ 0 };
-    if (!spx_layout_serves(ctx, arrays->format, &arrays->layout)) {
+    if (!spx_layout_serves(ctx, arrays->format, &arrays->layout, true)) {
         *why = "no kernel of this place takes the arrays; convert them";
         return SPMVX_OK;
     }

@@ -54,7 +54,7 @@ static spmvx_status check_repeats(const spx_conversion *c, const spx_source *sou
 /* Formats that the host builds for a device may leave it a layout that no kernel there takes. */
 static spmvx_status check_layout(const spx_conversion *c, const spx_sparse *A)
 {
-    if (spx_layout_serves(c->ctx, A->format, &A->layout)) return SPMVX_OK;
+    if (spx_layout_serves(c->ctx, A->format, &A->layout, false)) return SPMVX_OK;
     return spx_fail(c->ctx, SPMVX_ERR_UNSUPPORTED, "no kernel of %s takes this layout of %s",
                     c->ctx->backend->name, spx_format_name(A->format));
 }
@@ -183,12 +183,12 @@ bool spx_is_kept(const spx_conversion *c, const spx_sparse *A)
     const spx_layout asked = spx_request_layout(q);
     if (format == SPMVX_AUTO)
         return A->format == SPMVX_COO && spx_rows_outnumber(A->nrows, A->nnz) &&
-               spx_kernel_serves(c->ctx, SPMVX_COO);
+               spx_kernel_serves(c->ctx, SPMVX_COO, true);
     if (format != A->format) return false;
     if (format == SPMVX_CSR &&
         (!q->forced.kernel || (q->forced.any_variant && spx_kernel_has_variants(q->forced.kernel))))
         return false;
-    return spx_layout_serves(c->ctx, format, &A->layout) &&
+    return spx_layout_serves(c->ctx, format, &A->layout, !q->forced.kernel) &&
            spx_layout_matches(spx_format_find(format), &asked, &A->layout);
 }
 

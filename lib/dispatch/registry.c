@@ -21,8 +21,9 @@ extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_
     spx_mul_bsr_avx512;
 #endif
 #ifdef SPX_CUDA
-extern const spx_format spx_cuda_format_csr, spx_cuda_format_sell;
-extern const spx_kernel spx_cuda_mul_csr_scalar, spx_cuda_mul_csr_warp_buffer, spx_cuda_mul_csr_aligned,
+extern const spx_format spx_cuda_format_coo, spx_cuda_format_csr, spx_cuda_format_ell, spx_cuda_format_sell;
+extern const spx_kernel spx_cuda_mul_coo_scalar, spx_cuda_mul_coo_warp, spx_cuda_mul_ell,
+    spx_cuda_mul_csr_scalar, spx_cuda_mul_csr_warp_buffer, spx_cuda_mul_csr_aligned,
     spx_cuda_mul_csr_warp_loop, spx_cuda_mul_csr_nnz_split, spx_cuda_mul_csr_vector,
     spx_cuda_mul_csr_merge_path, spx_cuda_mul_sell, spx_cuda_mul_multi_csr_vector, spx_cuda_mul_multi_sell;
 #endif
@@ -72,6 +73,9 @@ static const spx_kernel *const kernels[] = {
     &spx_cuda_mul_csr_aligned,
     &spx_cuda_mul_csr_warp_loop,
     &spx_cuda_mul_csr_nnz_split,
+    &spx_cuda_mul_coo_scalar,
+    &spx_cuda_mul_coo_warp,
+    &spx_cuda_mul_ell,
     &spx_cuda_mul_csr_merge_path,
     &spx_cuda_mul_sell,
     &spx_cuda_mul_multi_csr_vector,
@@ -87,11 +91,11 @@ static const spx_product_kernel *const product_kernels[] = {
 };
 
 static const spx_format *const formats[] = {
-    &spx_format_coo,      &spx_format_csr,       &spx_format_csc,    &spx_format_ell,
-    &spx_format_sell,     &spx_format_hyb,       &spx_format_dia,    &spx_format_bsr,
-    &spx_format_csr5,     &spx_format_tiled,     &spx_format_packed,
+    &spx_format_coo,      &spx_format_csr,      &spx_format_csc,      &spx_format_ell,
+    &spx_format_sell,     &spx_format_hyb,      &spx_format_dia,      &spx_format_bsr,
+    &spx_format_csr5,     &spx_format_tiled,    &spx_format_packed,
 #ifdef SPX_CUDA
-    &spx_cuda_format_csr, &spx_cuda_format_sell,
+    &spx_cuda_format_coo, &spx_cuda_format_csr, &spx_cuda_format_ell, &spx_cuda_format_sell,
 #endif
 };
 
@@ -150,19 +154,19 @@ const spx_format *spx_format_of_place(const spmvx_context *ctx, spmvx_format f)
     return format_at(f, ctx->backend->place);
 }
 
-bool spx_kernel_serves(const spmvx_context *ctx, spmvx_format format)
+bool spx_kernel_serves(const spmvx_context *ctx, spmvx_format format, bool unasked)
 {
     for (int32_t i = 0; i < spx_kernel_total(); i++)
         if (kernels[i]->operation == SPMVX_MUL && kernels[i]->place == ctx->backend->place &&
-            kernels[i]->format == format)
+            kernels[i]->format == format && (!unasked || kernels[i]->flags & SPMVX_KERNEL_DETERMINISTIC))
             return true;
     return false;
 }
 
-bool spx_layout_serves(const spmvx_context *ctx, spmvx_format format, const spx_layout *layout)
+bool spx_layout_serves(const spmvx_context *ctx, spmvx_format format, const spx_layout *layout, bool unasked)
 {
     const spx_format *own = spx_format_of_place(ctx, format);
-    if (!spx_kernel_serves(ctx, format)) return false;
+    if (!spx_kernel_serves(ctx, format, unasked)) return false;
     if (!own) return true;
     spx_error_state before;
     spx_error_save(ctx, &before);

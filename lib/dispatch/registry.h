@@ -32,9 +32,9 @@ const spx_format *spx_format_find(spmvx_format);
 const spx_format *spx_format_of_place(const spmvx_context *, spmvx_format);
 
 /* Is there any kernel for one column, in the place where the context computes, that takes the format; and
- * one that takes it in this layout? */
-bool spx_kernel_serves(const spmvx_context *, spmvx_format);
-bool spx_layout_serves(const spmvx_context *, spmvx_format, const spx_layout *);
+ * one that takes it in this layout? unasked: one without atomics, which a caller has to ask for. */
+bool spx_kernel_serves(const spmvx_context *, spmvx_format, bool unasked);
+bool spx_layout_serves(const spmvx_context *, spmvx_format, const spx_layout *, bool unasked);
 
 /* A kernel with its parameters, and what is asked for of its format's layout. */
 typedef struct spx_choice {

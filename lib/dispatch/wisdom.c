@@ -191,7 +191,7 @@ static bool read_advice(const spmvx_context *ctx, const char *advice, spx_candid
         if (!read_field(f, word, n, &c->choice.layout)) return false;
         word += n;
     }
-    return spx_layout_serves(ctx, f->format, &c->choice.layout);
+    return spx_layout_serves(ctx, f->format, &c->choice.layout, false);
 }
 
 bool spx_wisdom_find(const spmvx_context *ctx, const spx_wisdom_entry *fresh, const char *key,

@@ -146,6 +146,7 @@ spmvx_matrix *convert_by(spmvx_context *ctx, const spmvx_matrix *m, const char *
     o.ops = ops;
     o.flags = flags;
     o.nvec = nvec;
+    o.max_bytes = MOST_BYTES;
     assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &A));
     return A;
 }

@@ -43,6 +43,9 @@ typedef struct borrowed_arrays {
 borrowed_arrays borrowed_new(const problem *);
 void borrowed_free(borrowed_arrays *);
 
+/* What a conversion may hold: ELL pads all rows to the longest. */
+enum { MOST_BYTES = 256 << 20 };
+
 spmvx_matrix *convert_by(spmvx_context *, const spmvx_matrix *, const char *kernel, uint32_t ops,
                          uint32_t flags, int64_t nvec);
 

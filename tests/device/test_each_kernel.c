@@ -241,6 +241,7 @@ static void test_workspace(void **state)
         spmvx_matrix *m = NULL;
         assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
         for (int k = 0; k < count; k++) {
+            if (!strcmp(kernels[k].name, "ell") && longest[n] > 10000) continue; /* all rows as long */
             spmvx_matrix *A = convert_by(ctx, m, kernels[k].name, 0, 0, 0);
             poison_workspace(ctx);
             problem_run(ctx, &p, A);
@@ -278,6 +279,13 @@ static void export_to(spmvx_context *ctx, char text[TEXT])
     assert_ok(ctx, spmvx_wisdom_export(ctx, text, &length));
 }
 
+static uint32_t allowed; /* what has to be, for AUTO to take the kernel */
+
+static void allow(int k)
+{
+    allowed = kernels[k].same_bits ? 0 : SPMVX_ALLOW_NONDETERMINISTIC;
+}
+
 /* A conversion by AUTO; *info is the result's, and valid as long. */
 static spmvx_matrix *convert_auto(spmvx_context *ctx, const spmvx_matrix *m, int32_t effort, uint32_t ops,
                                   spmvx_matrix_info *info)
@@ -286,6 +294,8 @@ static spmvx_matrix *convert_auto(spmvx_context *ctx, const spmvx_matrix *m, int
     spmvx_matrix *A = NULL;
     o.effort = effort;
     o.ops = ops;
+    o.flags = allowed;
+    o.max_bytes = MOST_BYTES;
     *info = (spmvx_matrix_info)SPMVX_MATRIX_INFO_INIT;
     assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &A));
     assert_ok(ctx, spmvx_matrix_get_info(A, info));
@@ -346,6 +356,7 @@ static void test_wisdom_learned(void **state)
             spmvx_context *ctx = device_context(0, NULL, 0);
             assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
             leave(kernels[k].name);
+            allow(k);
             spmvx_matrix *A = convert_auto(ctx, m, 1, ops[o], &info);
             unsetenv("SPMVX_DISABLE");
             if (strncmp(info.kernel, kernels[k].name, strlen(kernels[k].name)) != 0 ||
@@ -376,12 +387,14 @@ static void test_wisdom_advised(void **state)
     spmvx_matrix_info info;
     char text[TEXT], line[TEXT], out[TEXT];
     assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    allowed = 0;
     spmvx_matrix_destroy(convert_auto(ctx, m, 1, 0, &info));
     export_to(ctx, text);
     char *arrow = strstr(text, " -> ");
     assert_true(arrow && strchr(arrow, '\n')[1] == 0);
     for (int k = 0; k < count; k++) {
         info = (spmvx_matrix_info)SPMVX_MATRIX_INFO_INIT;
+        allow(k);
         spmvx_matrix *A = convert_by(ctx, m, kernels[k].name, 0, 0, 0);
         assert_ok(ctx, spmvx_matrix_get_info(A, &info));
         const char *layout = info.format == SPMVX_SELL ? " slice=64 sigma=128" : "";
@@ -410,6 +423,7 @@ static void test_wisdom_harms_nothing(void **state)
     spmvx_matrix_info info;
     char text[TEXT], line[TEXT];
     assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    allowed = 0;
     spmvx_matrix_destroy(convert_auto(ctx, m, 1, 0, &info));
     export_to(ctx, text);
     const char *arrow = strstr(text, " -> ");

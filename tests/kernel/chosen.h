@@ -6,6 +6,7 @@
 typedef struct chosen_kernel {
     char name[64]; /* that forces it: "sell@c" where "sell" has variants */
     uint32_t types;
+    bool same_bits; /* in every run: no atomics */
 } chosen_kernel;
 
 /* The kernels for one vector that the test's place has on this machine; or the one with the registry's name

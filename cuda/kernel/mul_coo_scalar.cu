@@ -1,0 +1,67 @@
+/* y = alpha*A*x + beta*y for COO on a GPU: a thread an entry, which it adds to y atomically, after y has
+ * been scaled. Entries may come in any order; the order of the additions, and with it the last bits, are
+ * another one in every run.
+ * Source: FrogByte report, 5.1. */
+#include "device.cuh"
+#include "ptx.cuh"
+
+namespace {
+
+constexpr const char *NAME = "coo-scalar";
+enum { THREADS_PARAM };
+
+template <class V> __global__ void coo_scalar(spx_coo<V> A, spx_vectors<V> vectors)
+{
+    const int64_t k = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (k >= A.nnz) return;
+    const V product = spx_load_stream(A.val + k) * spx_load_cached(vectors.x + spx_load_stream(A.col + k));
+    atomicAdd(vectors.y + spx_load_stream(A.row + k), vectors.alpha * product);
+}
+
+/* ---- the host's side ---- */
+
+spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *)
+{
+    return spx_by_value(a, [=](auto v) { return spx_cuda_load(ctx, NAME, coo_scalar<decltype(v)>, 0); });
+}
+
+spmvx_status run(const spx_mul *m)
+{
+    const int64_t threads = m->part->param[THREADS_PARAM];
+    const spmvx_status s = spx_cuda_scale_y(m);
+    if (s != SPMVX_OK) return s;
+    return spx_by_value(m->A, [=](auto v) {
+        using V = decltype(v);
+        return spx_cuda_launch(m->ctx, NAME, coo_scalar<V>, spx_ceil_div(m->A->nnz, threads),
+                               static_cast<unsigned>(threads), 0, spx_coo_of<V>(m->A), spx_vectors_of<V>(m));
+    });
+}
+
+/* An atomic addition each, which go one after the other where they meet in a row. */
+double cost(const spx_features *f, const spx_look *)
+{
+    constexpr double MEET = 2.0; /* ns */
+    const double bytes = static_cast<double>(f->nnz) * (8.0 + 3.0 * static_cast<double>(f->value_bytes));
+    return f->machine->launch_ns + spx_cuda_cost(f, bytes, 0.4, MEET * static_cast<double>(f->longest));
+}
+
+const spx_param params[] = {
+    { .key = "threads", .low = 32, .high = 1024, .preset = 256, .kind = SPX_POWER_OF_TWO },
+    {},
+};
+
+}
+
+extern "C" const spx_kernel spx_cuda_mul_coo_scalar = {
+    .name = NAME,
+    .operation = SPMVX_MUL,
+    .format = SPMVX_COO,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .summary = "a thread an entry, added atomically",
+    .source = "FrogByte report 5.1",
+    .params = params,
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
+};
