@@ -30,10 +30,10 @@
  *            to that. Values, x and y are all of one type, SPMVX_F32 or SPMVX_F64.
  *   Bits     A kernel with the same parameters gives the same bits for the same input on the same machine,
  *            in every run and for any number of threads, unless the caller allowed otherwise by
- *            SPMVX_ALLOW_NONDETERMINISTIC. Which kernel is taken: a conversion with effort 1 or 2 times, and
- *            may take another kernel in the next run, whose results have other bits. With effort 0 the
- *            kernel depends on the machine, the matrix, the options, and the context's number of threads and
- *            wisdom alone. See docs/determinism.md.
+ *            SPMVX_ALLOW_NONDETERMINISTIC, or asked for a kernel with atomics by name. Which kernel is
+ *            taken: a conversion with effort 1 or 2 times, and may take another kernel in the next run,
+ *            whose results have other bits. With effort 0 the kernel depends on the machine, the matrix,
+ *            the options, and the context's number of threads and wisdom alone. See docs/determinism.md.
  *   Threads  Calls with different contexts may run at the same time, also on the same matrix. Two calls with
  *            the same context may not. A matrix must not be destroyed, nor its values updated, while another
  *            thread uses it. A child of fork() may go on with contexts of the host, on one thread where
@@ -615,7 +615,7 @@ void spmspm_plan_destroy(spmspm_plan *);
 
 /* ---- every kernel the library holds, so that tests, benchmarks and documents walk all of them ---- */
 
-/* The same bits in every run, for any number of threads; all kernels of this version are. */
+/* The same bits in every run, for any number of threads; all kernels of the host are. */
 #define SPMVX_KERNEL_DETERMINISTIC 0x10000u
 #define SPMVX_KERNEL_AVAILABLE 0x20000u /* this machine can run it */
 
