@@ -163,6 +163,13 @@ spmvx_status spx_cuda_launch_early(const spmvx_context *ctx, const char *name, v
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
 }
 
+/* Blocks of so many threads that the device holds at a time, where nothing but threads bounds them. */
+inline int64_t spx_cuda_blocks_held(const spmvx_context *ctx, int64_t threads)
+{
+    constexpr int64_t MOST = 2048; /* threads of a multiprocessor */
+    return spx_cuda_of(ctx)->multiprocessors * spx_max(MOST / threads, 1);
+}
+
 /* Zeroes so many bytes of the device's memory on the context's stream; `what` as in spx_cuda_fail. */
 inline spmvx_status spx_cuda_clear(const spmvx_context *ctx, void *memory, size_t bytes, const char *what)
 {

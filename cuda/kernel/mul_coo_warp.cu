@@ -34,8 +34,7 @@ template <class V> __global__ void coo_warp(spx_coo<V> A, spx_vectors<V> vectors
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    const int64_t threads = p->param[THREADS_PARAM],
-                  held = spx_cuda_of(ctx)->multiprocessors * spx_max(2048 / threads, 1);
+    const int64_t threads = p->param[THREADS_PARAM], held = spx_cuda_blocks_held(ctx, threads);
     p->chunks = spx_min(held, spx_ceil_div(a->nnz, threads));
     return spx_by_value(a, [=](auto v) { return spx_cuda_load(ctx, NAME, coo_warp<decltype(v)>, 0); });
 }

@@ -39,7 +39,7 @@ __global__ void csr_warp_buffer(spx_csr<V, P> A, spx_vectors<V> vectors, V *in_m
 /* Blocks that the device holds, or fewer where the rows are few. */
 int64_t blocks_for(const spmvx_context *ctx, const spx_sparse *a, int64_t threads)
 {
-    const int64_t held = spx_cuda_of(ctx)->multiprocessors * spx_max(2048 / threads, 1);
+    const int64_t held = spx_cuda_blocks_held(ctx, threads);
     return spx_min(held, spx_ceil_div(a->nrows, threads / 32));
 }
 

@@ -37,8 +37,7 @@ __global__ void csr_warp_loop(spx_csr<V, P> A, spx_vectors<V> vectors, unsigned 
 
 int64_t blocks_for(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p)
 {
-    const int64_t threads = p->param[THREADS_PARAM],
-                  held = spx_cuda_of(ctx)->multiprocessors * spx_max(2048 / threads, 1),
+    const int64_t threads = p->param[THREADS_PARAM], held = spx_cuda_blocks_held(ctx, threads),
                   proportional = spx_ceil_div(a->nrows, threads);
     return p->param[GRID_PARAM] == FIXED ? spx_min(held, spx_ceil_div(a->nrows, threads / 32)) : proportional;
 }
