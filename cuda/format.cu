@@ -1,13 +1,22 @@
-/* The formats of a device. CSR is its own; the others have no builder here yet: they are built on the host,
- * SELL in slices that the kernels take, and what SELL would hold of a CSR on the device is told by the
- * statistics pass. */
+/* The formats of a device. CSR is its own, and COO, ELL and SELL are built there from a CSR that lies there;
+ * the others have no builder here yet: they are built on the host, CSR5 in tiles that the kernels take. What
+ * SELL would hold of a CSR on the device is told by the statistics pass; what DIA and BSR would, by nobody
+ * yet, so that there they are taken by name alone. */
+#include "build/build.cuh"
 #include "device.cuh"
 
 extern "C" {
+#include "core/csr5.h"
+#include "core/tiled.h"
 #include "format/format.h"
 }
 
 namespace {
+
+bool on_host(const spx_sparse *csr)
+{
+    return csr->slot[SPX_PTR]->place == SPMVX_HOST;
+}
 
 spmvx_status look_at_sell(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
                           const spx_layout *asked, spx_look *out)
@@ -15,7 +24,7 @@ spmvx_status look_at_sell(const spmvx_context *ctx, const spx_sparse *csr, const
     spx_layout wanted = *asked;
     if (!wanted.slice) wanted.slice = 32;
     if (!f->padded || wanted.slice != 32 || asked->sigma) {
-        if (csr->slot[SPX_PTR]->place == SPMVX_HOST) return spx_format_sell.look(ctx, csr, f, &wanted, out);
+        if (on_host(csr)) return spx_format_sell.look(ctx, csr, f, &wanted, out);
     }
     *out = spx_look{};
     out->layout = wanted;
@@ -34,6 +43,47 @@ spmvx_status look_at_ell(const spmvx_context *ctx, const spx_sparse *csr, const 
     return spx_format_ell.look(ctx, csr, f, asked, out); /* from the features alone */
 }
 
+spmvx_status look_at_dia(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+                         const spx_layout *asked, spx_look *out)
+{
+    *out = spx_look{};
+    return on_host(csr) ? spx_format_dia.look(ctx, csr, f, asked, out) : SPMVX_OK;
+}
+
+spmvx_status look_at_bsr(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+                         const spx_layout *asked, spx_look *out)
+{
+    *out = spx_look{};
+    out->layout = *asked;
+    return on_host(csr) ? spx_format_bsr.look(ctx, csr, f, asked, out) : SPMVX_OK;
+}
+
+spmvx_status look_at_csr5(const spmvx_context *, const spx_sparse *, const spx_features *f,
+                          const spx_layout *asked, spx_look *out)
+{
+    *out = spx_look{};
+    out->layout = *asked;
+    if (!out->layout.lanes) out->layout.lanes = 32;
+    if (!out->layout.lane_entries) /* the paper's rule <r,s,t,u>, with the bounds that an H200 likes */
+        out->layout.lane_entries = spx_max(16, spx_min(f->nnz / spx_max(f->nrows, 1), 32));
+    out->stored = f->nnz;
+    return SPMVX_OK;
+}
+
+/* Tiles of equal width. */
+spmvx_status look_at_tiled(const spmvx_context *, const spx_sparse *, const spx_features *f,
+                           const spx_layout *asked, spx_look *out)
+{
+    constexpr int64_t STEP = 64;
+    *out = spx_look{};
+    out->layout = *asked;
+    out->stored = f->nnz;
+    if (out->layout.tile_width) return SPMVX_OK;
+    const int64_t tiles = spx_max(spx_ceil_div(f->ncols, SPX_TILED_WIDTH), 1);
+    out->layout.tile_width = spx_max(spx_ceil_div(spx_ceil_div(f->ncols, tiles), STEP), 1) * STEP;
+    return SPMVX_OK;
+}
+
 /* By way of the host, which takes some copies and allocations at least. */
 double setup_by_host(const spx_features *f, const spx_look *look)
 {
@@ -42,9 +92,34 @@ double setup_by_host(const spx_features *f, const spx_look *look)
     return LEAST + f->machine->transfer_ns * bytes;
 }
 
+/* Some passes over the rows, one over the places, and allocations. */
+double setup_there(const spx_features *f, const spx_look *look)
+{
+    constexpr double LEAST = 3e5, PASSES = 12.0;
+    const double bytes =
+        2.5 * static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes)) +
+        PASSES * 24.0 * static_cast<double>(f->nrows);
+    return LEAST + bytes / f->machine->memory_rate;
+}
+
 const spx_layout_key sell_layout[] = {
     { "slice", offsetof(spx_layout, slice), 32, 65536, 32, false },
     { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false },
+    {},
+};
+const spx_layout_key bsr_layout[] = {
+    { "block_rows", offsetof(spx_layout, block_rows), 1, SPX_BSR_MOST, 0, false },
+    { "block_cols", offsetof(spx_layout, block_cols), 1, SPX_BSR_MOST, 0, false },
+    {},
+};
+const spx_layout_key csr5_layout[] = {
+    { "omega", offsetof(spx_layout, lanes), 32, 32, 0, false },
+    { "sigma", offsetof(spx_layout, lane_entries), 0, SPX_CSR5_SIGMA, 0, false },
+    {},
+};
+/* A tile's part of x lies in shared memory, of which a block has 227 KB at most. */
+const spx_layout_key tiled_layout[] = {
+    { "width", offsetof(spx_layout, tile_width), 64, 28672, 0, false },
     {},
 };
 
@@ -62,7 +137,8 @@ extern "C" const spx_format spx_cuda_format_coo = {
     .format = SPMVX_COO,
     .place = SPMVX_CUDA,
     .opaque_values = true,
-    .setup_ns = setup_by_host,
+    .setup_ns = setup_there,
+    .from_csr = spx_cuda_build_coo,
 };
 
 extern "C" const spx_format spx_cuda_format_ell = {
@@ -70,7 +146,8 @@ extern "C" const spx_format spx_cuda_format_ell = {
     .place = SPMVX_CUDA,
     .opaque_values = true,
     .look = look_at_ell,
-    .setup_ns = setup_by_host,
+    .setup_ns = setup_there,
+    .from_csr = spx_cuda_build_ell,
 };
 
 extern "C" const spx_format spx_cuda_format_sell = {
@@ -79,5 +156,55 @@ extern "C" const spx_format spx_cuda_format_sell = {
     .layout = sell_layout,
     .opaque_values = true,
     .look = look_at_sell,
+    .setup_ns = setup_there,
+    .from_csr = spx_cuda_build_sell,
+};
+
+extern "C" const spx_format spx_cuda_format_csc = {
+    .format = SPMVX_CSC,
+    .place = SPMVX_CUDA,
+    .opaque_values = true,
+    .setup_ns = setup_by_host,
+};
+
+extern "C" const spx_format spx_cuda_format_hyb = {
+    .format = SPMVX_HYB,
+    .place = SPMVX_CUDA,
+    .opaque_values = true,
+    .setup_ns = setup_by_host,
+};
+
+extern "C" const spx_format spx_cuda_format_dia = {
+    .format = SPMVX_DIA,
+    .place = SPMVX_CUDA,
+    .opaque_values = true,
+    .look = look_at_dia,
+    .setup_ns = setup_by_host,
+};
+
+extern "C" const spx_format spx_cuda_format_bsr = {
+    .format = SPMVX_BSR,
+    .place = SPMVX_CUDA,
+    .layout = bsr_layout,
+    .opaque_values = true,
+    .look = look_at_bsr,
+    .setup_ns = setup_by_host,
+};
+
+extern "C" const spx_format spx_cuda_format_csr5 = {
+    .format = SPMVX_CSR5,
+    .place = SPMVX_CUDA,
+    .layout = csr5_layout,
+    .opaque_values = true,
+    .look = look_at_csr5,
+    .setup_ns = setup_by_host,
+};
+
+extern "C" const spx_format spx_cuda_format_tiled = {
+    .format = SPMVX_TILED,
+    .place = SPMVX_CUDA,
+    .layout = tiled_layout,
+    .opaque_values = true,
+    .look = look_at_tiled,
     .setup_ns = setup_by_host,
 };

@@ -12,6 +12,7 @@
 #include <cuda_runtime.h>
 
 extern "C" {
+#include "core/bsr.h"
 #include "kernel/kernel.h"
 }
 
@@ -31,6 +32,19 @@ template <class V, class P> struct spx_csr {
     template <class F> void each_pointer(F f) const
     {
         f(ptr), f(col), f(val);
+    }
+};
+
+/* CSC: the same by columns. */
+template <class V, class P> struct spx_csc {
+    int ncols;
+    const P *ptr;
+    const int *row;
+    const V *val;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(ptr), f(row), f(val);
     }
 };
 
@@ -73,6 +87,36 @@ template <class V> struct spx_ell {
     }
 };
 
+/* DIA: `width` diagonals of nrows places each, place (d, r) in column r + offset[d]. Which places are entries
+ * tell `bits`, of each diagonal a bit a row in whole words of 64; NULL: all that lie inside the matrix. */
+template <class V> struct spx_dia {
+    int nrows, ncols, width;
+    const int *offset;
+    const unsigned *bits; /* half words */
+    const V *val;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(offset), f(bits), f(val);
+    }
+};
+
+/* BSR: blocks of block_rows x block_cols slots, in row-major or column-major order. Which slots are entries
+ * tell `bits`, of each block so many words; NULL: all that lie inside the matrix. */
+template <class V, class P> struct spx_bsr {
+    int nrows, ncols, block_rows, block_cols, words;
+    bool row_major;
+    const P *ptr;
+    const int *col;
+    const uint64_t *bits;
+    const V *val;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(ptr), f(col), f(bits), f(val);
+    }
+};
+
 template <class V, class P> spx_csr<V, P> spx_csr_of(const spx_sparse *a)
 {
     spx_csr<V, P> view;
@@ -80,6 +124,16 @@ template <class V, class P> spx_csr<V, P> spx_csr_of(const spx_sparse *a)
     view.nnz = a->nnz;
     view.ptr = static_cast<const P *>(spx_data(a, SPX_PTR));
     view.col = static_cast<const int *>(spx_data(a, SPX_COL));
+    view.val = static_cast<const V *>(spx_data(a, SPX_VAL));
+    return view;
+}
+
+template <class V, class P> spx_csc<V, P> spx_csc_of(const spx_sparse *a)
+{
+    spx_csc<V, P> view;
+    view.ncols = static_cast<int>(a->ncols);
+    view.ptr = static_cast<const P *>(spx_data(a, SPX_PTR));
+    view.row = static_cast<const int *>(spx_data(a, SPX_ROW));
     view.val = static_cast<const V *>(spx_data(a, SPX_VAL));
     return view;
 }
@@ -112,6 +166,34 @@ template <class V> spx_ell<V> spx_ell_of(const spx_sparse *a)
     view.nrows = a->nrows;
     view.width = a->width;
     view.col = static_cast<const int *>(spx_data(a, SPX_COL));
+    view.val = static_cast<const V *>(spx_data(a, SPX_VAL));
+    return view;
+}
+
+template <class V> spx_dia<V> spx_dia_of(const spx_sparse *a)
+{
+    spx_dia<V> view;
+    view.nrows = static_cast<int>(a->nrows);
+    view.ncols = static_cast<int>(a->ncols);
+    view.width = static_cast<int>(a->width);
+    view.offset = static_cast<const int *>(spx_data(a, SPX_COL));
+    view.bits = static_cast<const unsigned *>(spx_data(a, SPX_BITS));
+    view.val = static_cast<const V *>(spx_data(a, SPX_VAL));
+    return view;
+}
+
+template <class V, class P> spx_bsr<V, P> spx_bsr_of(const spx_sparse *a)
+{
+    spx_bsr<V, P> view;
+    view.nrows = static_cast<int>(a->nrows);
+    view.ncols = static_cast<int>(a->ncols);
+    view.block_rows = static_cast<int>(a->layout.block_rows);
+    view.block_cols = static_cast<int>(a->layout.block_cols);
+    view.words = static_cast<int>(spx_bsr_words(a));
+    view.row_major = a->block_order == SPMVX_ROW_MAJOR;
+    view.ptr = static_cast<const P *>(spx_data(a, SPX_PTR));
+    view.col = static_cast<const int *>(spx_data(a, SPX_COL));
+    view.bits = static_cast<const uint64_t *>(spx_data(a, SPX_BITS));
     view.val = static_cast<const V *>(spx_data(a, SPX_VAL));
     return view;
 }

@@ -64,7 +64,7 @@ __global__ void csr_nnz_split(spx_csr<V, P> A, spx_vectors<V> vectors, int64_t r
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     const int64_t run = p->param[RUN_PARAM], runs = spx_max(spx_ceil_div(a->nnz, run), 1);
-    if (runs >= INT32_MAX)
+    if (runs >= INT32_MAX - SPX_SETTLE_THREADS)
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld entries in runs of %lld; %s takes 2^31 runs",
                         static_cast<long long>(a->nnz), static_cast<long long>(run), NAME);
     p->chunks = runs;

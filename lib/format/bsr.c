@@ -31,15 +31,6 @@ static int64_t inside_block(const spx_sparse *a, int64_t R, int64_t C)
            spx_min(a->layout.block_cols, a->ncols - C * a->layout.block_cols);
 }
 
-static int64_t inside(const spx_sparse *a)
-{
-    const int32_t *col = spx_data(a, SPX_COL);
-    int64_t n = 0;
-    for (int64_t R = 0; R < block_rows_of(a); R++)
-        for (int64_t b = spx_ptr_at(a, R); b < spx_ptr_at(a, R + 1); b++) n += inside_block(a, R, col[b]);
-    return n;
-}
-
 /* ---- the caller's arrays ---- */
 
 static spmvx_status check_block(const spmvx_context *ctx, const char *name, int64_t v)
@@ -388,9 +379,9 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
     if (a->slot[SPX_BITS])
         return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED,
-                        "matrix is BSR with %" PRId64
-                        " empty slots, which arrays cannot tell; convert it to CSR or COO",
-                        inside(a) - a->nnz);
+                        "matrix is BSR, whose %" PRId64 " slots hold %" PRId64
+                        " entries; arrays cannot tell which are empty slots; convert it to CSR or COO",
+                        a->stored, a->nnz);
     v->block_rows = a->layout.block_rows;
     v->block_cols = a->layout.block_cols;
     v->block_order = a->block_order;

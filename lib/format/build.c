@@ -99,15 +99,12 @@ int64_t spx_slice_places(const spx_sparse *csr, int64_t C, int64_t sigma, int64_
 
 int64_t spx_slice_sigma(const spx_sparse *csr, int64_t C, int64_t piece, int64_t asked, int64_t *places)
 {
-    static const int64_t windows[] = { 1, 64, 512, 4096, 32768, INT32_MAX };
-    const int64_t scale = C < 32 ? 1 : 2; /* so that a window has enough slices */
     int64_t sigma = 1;
     *places = spx_slice_places(csr, C, asked ? asked : 1, piece);
     if (asked) return asked;
-    for (size_t i = 1; i < sizeof windows / sizeof *windows; i++) {
+    for (int i = 1; i < SPX_SLICE_WINDOWS; i++) {
         if ((double)*places <= SPX_PADDING_BOUND * (double)csr->nnz || sigma >= csr->nrows) break;
-        const int64_t next = spx_min(scale * windows[i], INT32_MAX),
-                      now = spx_slice_places(csr, C, next, piece);
+        const int64_t next = spx_slice_window(C, i), now = spx_slice_places(csr, C, next, piece);
         if ((double)now > SPX_PADDING_WORTH * (double)*places) continue;
         *places = now;
         sigma = next;

@@ -330,9 +330,9 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
     if (a->slot[SPX_BITS])
         return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED,
-                        "matrix is DIA with %" PRId64
-                        " empty slots, which arrays cannot tell; convert it to CSR or COO",
-                        inside(a) - a->nnz);
+                        "matrix is DIA, whose %" PRId64 " slots hold %" PRId64
+                        " entries; arrays cannot tell which are empty slots; convert it to CSR or COO",
+                        a->stored, a->nnz);
     v->width = a->width;
     v->col = spx_data(a, SPX_COL);
     v->val = spx_data(a, SPX_VAL);

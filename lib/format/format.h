@@ -109,6 +109,15 @@ spmvx_status spx_build_check(const spmvx_context *, const char *format, size_t b
 #define SPX_PADDING_BOUND 1.05
 #define SPX_PADDING_WORTH 0.97
 
+/* The windows that are tried for slices of C rows, in rising order; the first sorts nothing. Larger slices
+ * have larger ones, so that a window has enough slices. */
+enum { SPX_SLICE_WINDOWS = 6 };
+static inline int64_t spx_slice_window(int64_t C, int i)
+{
+    static const int64_t windows[SPX_SLICE_WINDOWS] = { 1, 64, 512, 4096, 32768, INT32_MAX };
+    return i && C >= 32 ? spx_min(2 * windows[i], INT32_MAX) : windows[i];
+}
+
 /* From CSR to CSR, wherever it lies: the arrays shared. */
 spmvx_status spx_csr_from_csr(const spmvx_context *, const spx_sparse *csr, const spx_build *,
                               spx_sparse *out);

@@ -38,6 +38,7 @@ int choose_kernels(const char *only, chosen_kernel *out, int room)
         const int length =
             snprintf(out[n].name, sizeof out[n].name, "%s%s", k.name, has_variant(k.name) ? "@c" : "");
         assert_true(length < (int)sizeof out[n].name);
+        out[n].format = k.format;
         out[n].same_bits = k.flags & SPMVX_KERNEL_DETERMINISTIC;
         out[n++].types = k.types;
     }

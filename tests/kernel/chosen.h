@@ -5,6 +5,7 @@
 
 typedef struct chosen_kernel {
     char name[64]; /* that forces it: "sell@c" where "sell" has variants */
+    spmvx_format format;
     uint32_t types;
     bool same_bits; /* in every run: no atomics */
 } chosen_kernel;

@@ -76,6 +76,16 @@ has err 'fake-wrong is wrong'; has err 'fake-failing did not run'; hasnot err 'f
 expect 1 "$spmvx" bench --peers "$tmp/none.so" lap2d_9; has err 'none.so'; silent out
 expect 1 "$spmvx" bench --peers "$tmp/empty" lap2d_9; has err 'no peer_\*.so'
 
+# Turns: in every round each contender has one, of two multiplications that bring its data back to the caches and one that counts, on the
+# same vectors; in the cold state of the latter alone.
+turns() {
+    rm -f "$tmp/turns"
+    TURNS=$tmp/turns expect 0 "$spmvx" bench --place host --flush 4 --repeat 5 --min-time 0 --states "$1" --kernels csr-vector --peers "$peers" lap2d_400
+    uniq -c "$tmp/turns" | tail -n 10 | awk -v each="$2" '{ if ($1 != each || $2 != (NR % 2 ? "fake-right" : "fake-too") || (NR > 1 && $3 != x)) bad = 1; x = $3 } END { exit bad || NR != 10 }' ||
+        { echo "turns in state $1:"; uniq -c "$tmp/turns"; bad=1; }
+}
+turns warm 3; turns cold 1
+
 # JSON: on stdout as in a file, which stands whole after every matrix; compare reads it.
 expect 0 "$spmvx" bench --place host --flush 4 --repeat 3 --min-time 0 --kernels 'csr-vector;auto' --json lap2d_9 lap2d_8; silent err
 family=$(sed -n 's/^cpu family[^0-9]*//p' /proc/cpuinfo 2>/dev/null | head -n 1)

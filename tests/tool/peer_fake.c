@@ -1,24 +1,25 @@
 /* Peers for the tests of `spmvx bench`: methods that are right, unsuited, out of memory and failing; and,
- * with PEER_TEST_BAD, one that is wrong. */
+ * with PEER_TEST_BAD, one that is wrong. With TURNS=FILE in the environment each multiplication by one that
+ * is right adds its name and the address of its x there. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "peer.h"
 
 typedef struct handle {
-    const peer_matrix *m;
+    const char *name;
     peer_matrix copy;
     double bias;
 } handle;
 
 static int open_right(const peer_method *method, const peer_matrix *m, void **out, peer_error *error)
 {
-    (void)method;
     handle *h = calloc(1, sizeof *h);
     if (!h) {
         snprintf(error->text, sizeof error->text, "no memory");
         return PEER_FAILED;
     }
+    h->name = method->name;
     h->copy = *m;
     *out = h;
     return PEER_OK;
@@ -45,11 +46,21 @@ static int open_failing(const peer_method *method, const peer_matrix *m, void **
     return PEER_FAILED;
 }
 
+static void note_turn(const handle *h, const void *x)
+{
+    const char *path = getenv("TURNS");
+    FILE *f = path ? fopen(path, "a") : NULL;
+    if (!f) return;
+    fprintf(f, "%s %p\n", h->name, x);
+    fclose(f);
+}
+
 static int mul(void *arg, double alpha, const void *x, double beta, void *y, peer_error *error)
 {
     (void)error;
     const handle *h = arg;
     const peer_matrix *m = &h->copy;
+    note_turn(h, x);
     for (int64_t r = 0; r < m->nrows; r++) {
         const int64_t from = m->ptr_bits == 64 ? ((const int64_t *)m->ptr)[r] : ((const int32_t *)m->ptr)[r];
         const int64_t to =
@@ -82,6 +93,12 @@ static size_t bytes(void *arg)
 static const peer_method methods[] = {
     { .name = "fake-right",
       .summary = "row by row",
+      .open = open_right,
+      .mul = mul,
+      .bytes = bytes,
+      .close = free },
+    { .name = "fake-too",
+      .summary = "the same",
       .open = open_right,
       .mul = mul,
       .bytes = bytes,

@@ -1,0 +1,80 @@
+/* y = alpha*A*x + beta*y for BSR on a GPU: bsr_rows.cuh.
+ * Source: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004; Eberhardt & Hoemmen 2016. */
+#include "bsr_rows.cuh"
+
+namespace {
+
+constexpr const char *NAME = "bsr";
+enum { THREADS_PARAM, BLOCKS_PARAM };
+
+/* Neighbouring block rows that a warp takes: so many that all warps are on the device at once, up to a few.
+ */
+int64_t rows_a_warp(const spmvx_context *ctx, const spx_sparse *a)
+{
+    constexpr int64_t MOST = 8, WARPS = 40; /* of a multiprocessor */
+    const int64_t block_rows = a->nrows / a->layout.block_rows;
+    return spx_max(1, spx_min(MOST, spx_ceil_div(block_rows, WARPS * spx_cuda_of(ctx)->multiprocessors)));
+}
+
+template <class V, class P>
+spmvx_status launch_rows(const spx_mul *m, void (*kernel)(spx_bsr<V, P>, spx_vectors<V>, int))
+{
+    const int64_t each = rows_a_warp(m->ctx, m->A), threads = m->part->param[THREADS_PARAM],
+                  warps = spx_ceil_div(m->A->nrows / m->A->layout.block_rows, each);
+    return spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(warps, threads / 32),
+                           static_cast<unsigned>(threads), static_cast<size_t>(threads) * sizeof(V),
+                           spx_bsr_of<V, P>(m->A), spx_vectors_of<V>(m), static_cast<int>(each));
+}
+
+/* By rows where no name asks for something else. */
+spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    if (!p->param[BLOCKS_PARAM] && spx_bsr_in_rows(a))
+        return spx_with_bsr_rows(ctx, a, [=](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+    p->param[BLOCKS_PARAM] = spx_bsr_at_a_time(a, p->param[BLOCKS_PARAM]);
+    const size_t warps = static_cast<size_t>(p->param[THREADS_PARAM]) / 32;
+    return spx_with_bsr<1>(a, [=](auto kernel, size_t shared) {
+        return spx_cuda_load(ctx, NAME, kernel, warps * shared);
+    });
+}
+
+spmvx_status run(const spx_mul *m)
+{
+    if (!m->part->param[BLOCKS_PARAM])
+        return spx_with_bsr_rows(m->ctx, m->A, [m](auto kernel) { return launch_rows(m, kernel); });
+    return spx_with_bsr<1>(m->A, [m](auto kernel, size_t shared) {
+        return spx_launch_bsr(m, NAME, kernel, shared, 0, 1, m->part->param[BLOCKS_PARAM],
+                              m->part->param[THREADS_PARAM]);
+    });
+}
+
+/* Slots that are no entries wait for their bits. A lane has a sixteenth of a block row or so alone. */
+double cost(const spx_features *f, const spx_look *look)
+{
+    constexpr double STEP = 40.0; /* ns of an entry of the longest row */
+    const bool gaps = static_cast<double>(look->stored) > 1.02 * static_cast<double>(f->nnz);
+    return spx_cuda_cost(f, spx_bsr_bytes(f, look), gaps ? 0.6 : 0.8, STEP * static_cast<double>(f->longest));
+}
+
+const spx_param params[] = {
+    { .key = "threads", .low = 32, .high = 512, .preset = 128, .kind = SPX_POWER_OF_TWO },
+    { .key = "blocks", .low = 0, .high = 32, .preset = 0 }, /* 0: by rows, where that serves */
+    {},
+};
+
+}
+
+extern "C" const spx_kernel spx_cuda_mul_bsr = {
+    .name = NAME,
+    .operation = SPMVX_MUL,
+    .format = SPMVX_BSR,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "a group of lanes a block row, a lane a slot of its blocks",
+    .source = "Im, Yelick & Vuduc 2004; Eberhardt & Hoemmen 2016",
+    .params = params,
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
+};

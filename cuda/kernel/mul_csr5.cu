@@ -1,0 +1,298 @@
+/* y = alpha*A*x + beta*y for CSR5 on a GPU: a warp a tile of 32 lanes by sigma entries. A lane adds up its
+ * entries, and a flag ends one row's segment and begins the next; segments that begin and end within the
+ * lane are added to y there, and what a lane has above its first flag goes to the segment that is open in the
+ * lanes before it, by a segmented sum over the lanes. What tiles have of rows that are cut between them is
+ * stored, and a second launch adds that up in the tiles' order. What fills no tile is taken 32 entries a
+ * warp, by the row pointers, and ended the same way. Where there are empty rows, which no tile has, y is
+ * scaled first, and all is added to it.
+ * Differs from the source: there the first rows are added atomically, and the segmented sum is a prefix sum
+ * less another, which cancels.
+ * Source: Liu & Vinter, CSR5: an efficient storage format for cross-platform SpMV, ICS 2015, algorithms 5 to
+ * 7; FrogByte report. */
+#include "device.cuh"
+#include "ptx.cuh"
+#include "rows.cuh"
+#include "scan.cuh"
+
+extern "C" {
+#include "core/csr5.h"
+}
+
+namespace {
+
+constexpr const char *NAME = "csr5";
+constexpr int OMEGA = 32, WAYS = 4;
+enum { THREADS_PARAM, EMPTY_ROWS }; /* the latter is no parameter of the name, but found: are there any? */
+
+template <class V, class P> struct tiles {
+    spx_csr<V, P> A;           /* columns and values in the order of tiles */
+    int sigma, count, parts;   /* whole tiles; and with what fills none, by 32 entries */
+    const unsigned *first_row; /* of a tile; the top bit: empty rows lie among its rows */
+    const spx_csr5_desc *desc;
+    const int64_t *list_ptr;
+    const int *list;
+
+    __device__ int64_t begin(int part) const
+    {
+        const int64_t whole = static_cast<int64_t>(part < count ? part : count) * OMEGA * sigma;
+        return whole + (part < count ? 0 : static_cast<int64_t>(part - count) * 32);
+    }
+    /* of its first entry; behind the last part, no row */
+    __device__ int row_of(int part) const
+    {
+        if (part < count) return static_cast<int>(spx_load_cached(first_row + part) & ~SPX_CSR5_EMPTY);
+        return part < parts ? spx_rows_ended<WAYS>(A.ptr, A.nrows, begin(part)) : SPX_NO_ROW;
+    }
+    __device__ int part_of(int64_t entry) const
+    {
+        const int64_t tile = entry / (OMEGA * sigma);
+        return static_cast<int>(tile < count ? tile : count + (entry - begin(count)) / 32);
+    }
+    template <class F> void each_pointer(F f) const
+    {
+        A.each_pointer(f), f(first_row), f(desc), f(list_ptr), f(list);
+    }
+};
+
+/* For spx_settle: the rows that are cut between parts. */
+template <class V, class P> struct cut_rows {
+    tiles<V, P> t;
+
+    __device__ spx_cut operator()(int boundary) const
+    {
+        const int row = t.row_of(boundary);
+        const int64_t row_begin = static_cast<int64_t>(t.A.ptr[row]),
+                      row_end = static_cast<int64_t>(t.A.ptr[row + 1]);
+        const int first = t.part_of(row_begin);
+        if (row_begin == t.begin(boundary) || first + 1 != boundary) return { SPX_NO_ROW, 0, 0 };
+        return { row, first, t.part_of(row_end - 1) };
+    }
+    template <class F> void each_pointer(F f) const
+    {
+        t.each_pointer(f);
+    }
+};
+
+/* Where the sums of a part's rows go. */
+template <class V> struct sums_of_part {
+    int part, first_row, next_row; /* the latter: of the next part */
+    bool came;                     /* has the first row begun in an earlier part? */
+    const spx_vectors<V> &vectors;
+    const spx_carries<V> &carries;
+
+    template <class P>
+    __device__ sums_of_part(const tiles<V, P> &t, int p, const spx_vectors<V> &v, const spx_carries<V> &c)
+        : part(p), first_row(t.row_of(p)), next_row(t.row_of(p + 1)),
+          came(static_cast<int64_t>(t.A.ptr[first_row]) < t.begin(p)), vectors(v), carries(c)
+    {}
+    __device__ void end(int row, V total) const
+    {
+        if (came && row == first_row) carries.came[part] = total;
+        else if (row == next_row) carries.begun[part] = total;
+        else vectors.put(row, total);
+    }
+};
+
+/* A whole tile. */
+template <class V, class P>
+__device__ void multiply_tile(const tiles<V, P> &t, int tile, const spx_vectors<V> &vectors,
+                              const sums_of_part<V> &sums)
+{
+    constexpr int AT_ONCE = 4;
+    const int lane = spx_lane();
+    const bool gaps = spx_load_cached(t.first_row + tile) & SPX_CSR5_EMPTY;
+    const int *rows = gaps ? t.list + spx_load_cached(t.list_ptr + tile) : nullptr;
+    const spx_csr5_desc desc = t.desc[static_cast<int64_t>(tile) * OMEGA + lane];
+    const int64_t base = t.begin(tile) + lane;
+    V top = 0, sum = 0;
+    int segment = desc.y_offset - 1; /* which is open */
+    const auto end_segment = [&](V total) {
+        sums.end(sums.first_row + (rows ? rows[segment] : segment), total);
+    };
+    for (int j = 0; j < t.sigma; j += AT_ONCE) {
+        V val[AT_ONCE], from_x[AT_ONCE];
+        int col[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            const int64_t at = base + (j + i) * OMEGA;
+            col[i] = spx_load_if<SPX_PAST>(j + i < t.sigma, t.A.col + at, -1);
+            val[i] = spx_load_if<SPX_PAST>(j + i < t.sigma, t.A.val + at, V(0));
+        }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) from_x[i] = spx_load_at(vectors.x, col[i], V(0));
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            if (j + i < t.sigma && desc.bit_flag >> (j + i) & 1u) {
+                if (segment < desc.y_offset) top = sum;
+                else end_segment(sum);
+                segment++;
+                sum = 0;
+            }
+            sum += val[i] * from_x[i];
+        }
+    }
+    if (!desc.bit_flag) top = sum;
+    /* the tops of the lanes behind this one, as far as none of them has a flag, and of the next that has */
+    const V above = __shfl_down_sync(SPX_ALL_LANES, top, 1u);
+    const V tops = spx_sum_segments(lane == 31 ? V(0) : above, spx_segments(desc.bit_flag != 0));
+    if (desc.bit_flag) end_segment(sum + tops);
+}
+
+/* 32 entries that fill no tile. */
+template <class V, class P>
+__device__ void multiply_rest(const tiles<V, P> &t, int part, const spx_vectors<V> &vectors,
+                              const sums_of_part<V> &sums)
+{
+    const int64_t k = t.begin(part) + spx_lane();
+    const bool in = k < t.A.nnz;
+    int row = SPX_NO_ROW;
+    V product = 0;
+    if (in) {
+        row = spx_rows_ended<WAYS>(t.A.ptr, t.A.nrows, k);
+        product = t.A.val[k] * spx_load_cached(vectors.x + t.A.col[k]);
+    }
+    const int before = __shfl_up_sync(SPX_ALL_LANES, row, 1u);
+    const bool head = spx_lane() == 0 || row != before;
+    const V total = spx_sum_segments(product, spx_segments(head));
+    if (head && in) sums.end(row, total);
+}
+
+template <class V, class P>
+__global__ void csr5(tiles<V, P> t, spx_vectors<V> vectors, spx_carries<V> carries)
+{
+    const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+    if (warp >= t.parts) return;
+    const int part = static_cast<int>(warp);
+    const sums_of_part<V> sums(t, part, vectors, carries);
+    if (part < t.count) multiply_tile(t, part, vectors, sums);
+    else multiply_rest(t, part, vectors, sums);
+}
+
+template <class P> __global__ void find_empty_row(int nrows, const P *ptr, int *found)
+{
+    const unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < static_cast<unsigned>(nrows) && ptr[row] == ptr[row + 1]) *found = 1;
+}
+
+/* ---- the host's side ---- */
+
+spmvx_status has_empty_rows(const spmvx_context *ctx, const spx_sparse *a, int64_t *answer)
+{
+    constexpr unsigned THREADS = 256;
+    spx_array *flag;
+    int found = 0;
+    *answer = 0;
+    if (!a->nrows) return SPMVX_OK;
+    spmvx_status s = ctx->backend->array_new(ctx, sizeof(int), NAME, &flag);
+    if (s != SPMVX_OK) return s;
+    s = ctx->backend->clear(ctx, flag->data, sizeof(int));
+    if (s == SPMVX_OK)
+        s = spx_by_type(a, [=](auto, auto pointer) {
+            using P = decltype(pointer);
+            const spmvx_status loaded = spx_cuda_load(ctx, NAME, find_empty_row<P>, 0);
+            if (loaded != SPMVX_OK) return loaded;
+            return spx_cuda_launch(ctx, NAME, find_empty_row<P>, spx_ceil_div(a->nrows, THREADS), THREADS, 0,
+                                   static_cast<int>(a->nrows), static_cast<const P *>(spx_data(a, SPX_PTR)),
+                                   static_cast<int *>(flag->data));
+        });
+    if (s == SPMVX_OK) s = ctx->backend->download(ctx, &found, flag->data, sizeof found);
+    spx_array_drop(flag);
+    *answer = found;
+    return s;
+}
+
+int64_t parts_of(const spx_sparse *a, int64_t *whole)
+{
+    const int64_t size = OMEGA * a->layout.lane_entries;
+    *whole = a->nnz / size;
+    return *whole + spx_ceil_div(a->nnz - *whole * size, 32);
+}
+
+template <class V, class P> tiles<V, P> tiles_of(const spx_sparse *a)
+{
+    int64_t whole;
+    const int64_t parts = parts_of(a, &whole);
+    tiles<V, P> t;
+    t.A = spx_csr_of<V, P>(a);
+    t.sigma = static_cast<int>(a->layout.lane_entries);
+    t.count = static_cast<int>(whole);
+    t.parts = static_cast<int>(parts);
+    t.first_row = static_cast<const unsigned *>(spx_data(a, SPX_TILE));
+    t.desc = static_cast<const spx_csr5_desc *>(spx_data(a, SPX_DESC));
+    t.list_ptr = static_cast<const int64_t *>(spx_data(a, SPX_LIST_PTR));
+    t.list = static_cast<const int *>(spx_data(a, SPX_LIST));
+    return t;
+}
+
+spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    int64_t whole;
+    p->chunks = parts_of(a, &whole);
+    if (p->chunks >= INT32_MAX - SPX_SETTLE_THREADS)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld tiles; %s takes 2^31 on CUDA",
+                        static_cast<long long>(p->chunks), NAME);
+    p->work_bytes = static_cast<size_t>(p->chunks) * 2 * spx_type_bytes(a->val_type);
+    const spmvx_status looked = has_empty_rows(ctx, a, &p->param[EMPTY_ROWS]);
+    if (looked != SPMVX_OK) return looked;
+    return spx_by_type(a, [=](auto v, auto pointer) {
+        using V = decltype(v);
+        using P = decltype(pointer);
+        const spmvx_status s = spx_cuda_load(ctx, NAME, csr5<V, P>, 0);
+        return s == SPMVX_OK ? spx_cuda_load(ctx, NAME, spx_settle<V, cut_rows<V, P>>, 0) : s;
+    });
+}
+
+template <class V, class P> spmvx_status launch(const spx_mul *m)
+{
+    const int64_t threads = m->part->param[THREADS_PARAM], parts = m->part->chunks;
+    if (!parts) return SPMVX_OK;
+    const tiles<V, P> t = tiles_of<V, P>(m->A);
+    spx_carries<V> carries = {};
+    carries.begun = static_cast<V *>(m->work);
+    carries.came = carries.begun + parts;
+    spx_vectors<V> vectors = spx_vectors_of<V>(m);
+    if (m->part->param[EMPTY_ROWS]) vectors.beta = 1; /* y has been scaled */
+    const spmvx_status s = spx_cuda_launch(m->ctx, NAME, csr5<V, P>, spx_ceil_div(parts, threads / 32),
+                                           static_cast<unsigned>(threads), 0, t, vectors, carries);
+    if (s != SPMVX_OK || parts < 2) return s;
+    return spx_cuda_launch_early(m->ctx, NAME, spx_settle<V, cut_rows<V, P>>,
+                                 spx_ceil_div(parts - 1, SPX_SETTLE_THREADS), SPX_SETTLE_THREADS, 0,
+                                 static_cast<int>(parts), cut_rows<V, P>{ t }, carries, vectors);
+}
+
+spmvx_status run(const spx_mul *m)
+{
+    const spmvx_status s = m->part->param[EMPTY_ROWS] ? spx_cuda_scale_y(m) : SPMVX_OK;
+    if (s != SPMVX_OK) return s;
+    return spx_by_type(m->A, [=](auto v, auto p) { return launch<decltype(v), decltype(p)>(m); });
+}
+
+double cost(const spx_features *f, const spx_look *)
+{
+    const double value = static_cast<double>(f->value_bytes),
+                 bytes = static_cast<double>(f->nnz) * (4.6 + value) +
+                         2.0 * value * static_cast<double>(f->nrows);
+    return 1.6 * f->machine->launch_ns + spx_cuda_cost(f, bytes, 0.75, 0.0);
+}
+
+const spx_param params[] = {
+    { .key = "threads", .low = 32, .high = 1024, .preset = 128, .kind = SPX_POWER_OF_TWO },
+    {},
+};
+
+}
+
+extern "C" const spx_kernel spx_cuda_mul_csr5 = {
+    .name = NAME,
+    .operation = SPMVX_MUL,
+    .format = SPMVX_CSR5,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "tiles of 32 lanes by sigma entries, segmented sum",
+    .source = "Liu & Vinter 2015; FrogByte report",
+    .params = params,
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
+};
