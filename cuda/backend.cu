@@ -113,7 +113,6 @@ spx_machine preset(int multiprocessors, int threads, int l2, double memory_says)
         .gather_first = 220.0 * cores,
         .gather_second = 130.0 * cores,
         .gather_memory = 36.0 * memory,
-        .transfer_ns = 0.3,
     };
 }
 

@@ -235,6 +235,13 @@ spmvx_status spx_launch_bsr(const spx_mul *m, const char *name,
                            spx_bsr_of<V, P>(m->A), spx_columns_of<V>(m, first, count), g.at_a_time);
 }
 
+/* Nanoseconds of the longest row, of which a lane has a sixteenth or so alone; for cost(). */
+inline double spx_bsr_alone(const spx_features *f)
+{
+    constexpr double STEP = 40.0; /* of an entry */
+    return STEP * static_cast<double>(f->longest);
+}
+
 /* Bytes that a multiplication streams beside x and y. */
 inline double spx_bsr_bytes(const spx_features *f, const spx_look *look)
 {

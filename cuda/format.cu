@@ -1,7 +1,5 @@
-/* The formats of a device. CSR is its own, and COO, ELL and SELL are built there from a CSR that lies there;
- * the others have no builder here yet: they are built on the host, CSR5 in tiles that the kernels take. What
- * SELL would hold of a CSR on the device is told by the statistics pass; what DIA and BSR would, by nobody
- * yet, so that there they are taken by name alone. */
+/* The formats of a device: built there (cuda/build/) from a CSR that lies there, and CSR from COO. What SELL
+ * would hold of such a CSR is told by the statistics pass, what DIA and BSR would, by passes of their own. */
 #include "build/build.cuh"
 #include "device.cuh"
 
@@ -13,21 +11,12 @@ extern "C" {
 
 namespace {
 
-bool on_host(const spx_sparse *csr)
-{
-    return csr->slot[SPX_PTR]->place == SPMVX_HOST;
-}
-
-spmvx_status look_at_sell(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+spmvx_status look_at_sell(const spmvx_context *, const spx_sparse *, const spx_features *f,
                           const spx_layout *asked, spx_look *out)
 {
-    spx_layout wanted = *asked;
-    if (!wanted.slice) wanted.slice = 32;
-    if (!f->padded || wanted.slice != 32 || asked->sigma) {
-        if (on_host(csr)) return spx_format_sell.look(ctx, csr, f, &wanted, out);
-    }
     *out = spx_look{};
-    out->layout = wanted;
+    out->layout = *asked;
+    if (!out->layout.slice) out->layout.slice = 32;
     const bool sorted =
         static_cast<double>(f->padded) > SPX_PADDING_BOUND * static_cast<double>(f->nnz) &&
         static_cast<double>(f->padded_sorted) < SPX_PADDING_WORTH * static_cast<double>(f->padded);
@@ -43,19 +32,16 @@ spmvx_status look_at_ell(const spmvx_context *ctx, const spx_sparse *csr, const 
     return spx_format_ell.look(ctx, csr, f, asked, out); /* from the features alone */
 }
 
-spmvx_status look_at_dia(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
-                         const spx_layout *asked, spx_look *out)
+spmvx_status look_at_dia(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *,
+                         const spx_layout *, spx_look *out)
 {
-    *out = spx_look{};
-    return on_host(csr) ? spx_format_dia.look(ctx, csr, f, asked, out) : SPMVX_OK;
+    return spx_cuda_look_at_dia(ctx, csr, out);
 }
 
-spmvx_status look_at_bsr(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+spmvx_status look_at_bsr(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *,
                          const spx_layout *asked, spx_look *out)
 {
-    *out = spx_look{};
-    out->layout = *asked;
-    return on_host(csr) ? spx_format_bsr.look(ctx, csr, f, asked, out) : SPMVX_OK;
+    return spx_cuda_look_at_bsr(ctx, csr, asked, out);
 }
 
 spmvx_status look_at_csr5(const spmvx_context *, const spx_sparse *, const spx_features *f,
@@ -64,8 +50,7 @@ spmvx_status look_at_csr5(const spmvx_context *, const spx_sparse *, const spx_f
     *out = spx_look{};
     out->layout = *asked;
     if (!out->layout.lanes) out->layout.lanes = 32;
-    if (!out->layout.lane_entries) /* the paper's rule <r,s,t,u>, with the bounds that an H200 likes */
-        out->layout.lane_entries = spx_max(16, spx_min(f->nnz / spx_max(f->nrows, 1), 32));
+    if (!out->layout.lane_entries) out->layout.lane_entries = spx_cuda_csr5_sigma(f->nnz, f->nrows);
     out->stored = f->nnz;
     return SPMVX_OK;
 }
@@ -84,14 +69,6 @@ spmvx_status look_at_tiled(const spmvx_context *, const spx_sparse *, const spx_
     return SPMVX_OK;
 }
 
-/* By way of the host, which takes some copies and allocations at least. */
-double setup_by_host(const spx_features *f, const spx_look *look)
-{
-    constexpr double LEAST = 1e5;
-    const double bytes = static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes));
-    return LEAST + f->machine->transfer_ns * bytes;
-}
-
 /* Some passes over the rows, one over the places, and allocations. */
 double setup_there(const spx_features *f, const spx_look *look)
 {
@@ -100,6 +77,13 @@ double setup_there(const spx_features *f, const spx_look *look)
         2.5 * static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes)) +
         PASSES * 24.0 * static_cast<double>(f->nrows);
     return LEAST + bytes / f->machine->memory_rate;
+}
+
+/* The same, and a sort of something for each entry. */
+double setup_by_sort(const spx_features *f, const spx_look *look)
+{
+    constexpr double BYTES = 100.0;
+    return setup_there(f, look) + BYTES * static_cast<double>(f->nnz) / f->machine->memory_rate;
 }
 
 const spx_layout_key sell_layout[] = {
@@ -131,6 +115,7 @@ extern "C" const spx_format spx_cuda_format_csr = {
     .opaque_values = true,
     .from_csr = spx_csr_from_csr,
     .to_csr = spx_csr_to_csr,
+    .transpose = spx_cuda_transpose,
 };
 
 extern "C" const spx_format spx_cuda_format_coo = {
@@ -139,6 +124,7 @@ extern "C" const spx_format spx_cuda_format_coo = {
     .opaque_values = true,
     .setup_ns = setup_there,
     .from_csr = spx_cuda_build_coo,
+    .to_csr = spx_cuda_build_csr,
 };
 
 extern "C" const spx_format spx_cuda_format_ell = {
@@ -164,14 +150,16 @@ extern "C" const spx_format spx_cuda_format_csc = {
     .format = SPMVX_CSC,
     .place = SPMVX_CUDA,
     .opaque_values = true,
-    .setup_ns = setup_by_host,
+    .setup_ns = setup_by_sort,
+    .from_csr = spx_cuda_build_csc,
 };
 
 extern "C" const spx_format spx_cuda_format_hyb = {
     .format = SPMVX_HYB,
     .place = SPMVX_CUDA,
     .opaque_values = true,
-    .setup_ns = setup_by_host,
+    .setup_ns = setup_there,
+    .from_csr = spx_cuda_build_hyb,
 };
 
 extern "C" const spx_format spx_cuda_format_dia = {
@@ -179,7 +167,8 @@ extern "C" const spx_format spx_cuda_format_dia = {
     .place = SPMVX_CUDA,
     .opaque_values = true,
     .look = look_at_dia,
-    .setup_ns = setup_by_host,
+    .setup_ns = setup_there,
+    .from_csr = spx_cuda_build_dia,
 };
 
 extern "C" const spx_format spx_cuda_format_bsr = {
@@ -188,7 +177,8 @@ extern "C" const spx_format spx_cuda_format_bsr = {
     .layout = bsr_layout,
     .opaque_values = true,
     .look = look_at_bsr,
-    .setup_ns = setup_by_host,
+    .setup_ns = setup_by_sort,
+    .from_csr = spx_cuda_build_bsr,
 };
 
 extern "C" const spx_format spx_cuda_format_csr5 = {
@@ -197,7 +187,8 @@ extern "C" const spx_format spx_cuda_format_csr5 = {
     .layout = csr5_layout,
     .opaque_values = true,
     .look = look_at_csr5,
-    .setup_ns = setup_by_host,
+    .setup_ns = setup_there,
+    .from_csr = spx_cuda_build_csr5,
 };
 
 extern "C" const spx_format spx_cuda_format_tiled = {
@@ -206,5 +197,6 @@ extern "C" const spx_format spx_cuda_format_tiled = {
     .layout = tiled_layout,
     .opaque_values = true,
     .look = look_at_tiled,
-    .setup_ns = setup_by_host,
+    .setup_ns = setup_by_sort,
+    .from_csr = spx_cuda_build_tiled,
 };

@@ -1,10 +1,11 @@
-/* The order of keys on a device. */
+/* The order of keys on a device: build/entries.cu. */
 #ifndef SPX_CUDA_ORDER_CUH
 #define SPX_CUDA_ORDER_CUH
 #include "device.cuh"
 
 /* The order that sorts n keys (each in 0 ... limit-1) stably: order[i] (int64_t) is the position of the i-th
- * smallest; or NULL where they ascend already. Complete on return. Takes 40 bytes a key meanwhile. */
+ * smallest; nothing is written
+ * where they ascend already. Complete on return. Takes 24 bytes a key meanwhile. */
 spmvx_status spx_cuda_order_by(const spmvx_context *, const int *keys, int64_t n, int64_t limit,
                                spx_array **order);
 #endif

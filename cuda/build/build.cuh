@@ -1,4 +1,4 @@
-/* What the builders of a device share: arrays for a while, launches over many elements, and sums. */
+/* What the builders of a device share: arrays for a while, launches over many elements, sums and orders. */
 #ifndef SPX_BUILD_CUH
 #define SPX_BUILD_CUH
 #include "cub.cuh"
@@ -35,10 +35,85 @@ public:
         array_ = nullptr;
         return given;
     }
+    void swap(spx_temporary *other)
+    {
+        spx_array *const own = array_;
+        array_ = other->array_;
+        other->array_ = own;
+    }
 
 private:
     spx_array *array_ = nullptr;
 };
+
+/* A matrix that is dropped with this, unless it is given away. */
+class spx_draft {
+public:
+    explicit spx_draft(const spx_sparse &a) : a_(a) {}
+    ~spx_draft()
+    {
+        spx_sparse_drop(&a_);
+    }
+    spx_draft(const spx_draft &) = delete;
+    spx_draft &operator=(const spx_draft &) = delete;
+
+    spx_sparse *operator->()
+    {
+        return &a_;
+    }
+    spx_sparse *get()
+    {
+        return &a_;
+    }
+    /* An array of so many elements in a slot. */
+    spmvx_status make(const spmvx_context *ctx, spx_slot slot, int64_t count, size_t each, const char *what)
+    {
+        return ctx->backend->array_new(ctx, spx_bytes(count, each), what, &a_.slot[slot]);
+    }
+    spmvx_type type() const
+    {
+        return a_.val_type;
+    }
+    template <class T> T *as(spx_slot slot) const
+    {
+        return a_.slot[slot] ? static_cast<T *>(a_.slot[slot]->data) : nullptr;
+    }
+    spx_sparse give()
+    {
+        const spx_sparse given = a_;
+        a_ = spx_sparse{};
+        return given;
+    }
+
+private:
+    spx_sparse a_;
+};
+
+/* The array of a slot of a matrix that is read. */
+template <class T> const T *spx_slot_of(const spx_sparse *a, spx_slot slot)
+{
+    return static_cast<const T *>(spx_data(a, slot));
+}
+
+/* Calls f with a number of the type of row pointers. */
+template <class F> spmvx_status spx_by_pointer(spmvx_type type, F f)
+{
+    return type == SPMVX_I64 ? f(int64_t()) : f(int32_t());
+}
+
+/* Calls f with a number as wide as a value, for builders that move values as they are. */
+template <class F> spmvx_status spx_by_width(spmvx_type type, F f)
+{
+    return spx_type_bytes(type) == 8 ? f(uint64_t()) : f(uint32_t());
+}
+
+/* Bits that tell numbers below n apart. */
+inline int spx_bits_for(int64_t n)
+{
+    int bits = 1;
+    while (bits < 63 && n > int64_t(1) << bits) bits++;
+    return bits;
+}
 
 constexpr int64_t SPX_BUILD_THREADS = 256;
 
@@ -78,11 +153,85 @@ template <class F> spmvx_status spx_with_cub(const spmvx_context *ctx, const cha
     }
 }
 
-/* The builders: from_csr() of the formats' records. */
+/* Turns n counts into the sums of those before each, in place; counts[n] and *total become the sum of all. */
+inline spmvx_status spx_sum_up(const spmvx_context *ctx, const char *what, int64_t n, int64_t *counts,
+                               int64_t *total)
+{
+    SPX_TRY(ctx->backend->clear(ctx, counts + n, sizeof *counts));
+    SPX_TRY(spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+        return spx_cub_sums_before(temp, bytes, n + 1, static_cast<const int64_t *>(counts), counts, stream);
+    }));
+    return ctx->backend->download(ctx, total, counts + n, sizeof *total);
+}
+
+template <class P> __global__ void spx_count_up(int64_t n, P *positions)
+{
+    const int64_t i = spx_element();
+    if (i < n) positions[i] = static_cast<P>(i);
+}
+
+/* The stable order of n keys by their lowest bits: *in tells which of keys[0], keys[1] holds the sorted ones,
+ * and which of positions[0], positions[1] where each was. The keys come in keys[0]. */
+template <class Key, class P>
+spmvx_status spx_order(const spmvx_context *ctx, const char *what, int64_t n, int bits, Key *const keys[2],
+                       P *const positions[2], int *in)
+{
+    SPX_TRY(spx_launch_over(ctx, what, n, spx_count_up<P>, n, positions[0]));
+    return spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+        return spx_cub_sort_pairs(temp, bytes, n, keys, positions, in, 0, bits, stream);
+    });
+}
+
+/* ---- build/entries.cu: entries of CSR, one by one and by another key ---- */
+
+/* The row of each entry. */
+spmvx_status spx_cuda_spell_rows(const spmvx_context *, const char *what, const spx_sparse *csr, int *row);
+
+/* Is any of n keys below the one before it? */
+spmvx_status spx_cuda_descends(const spmvx_context *, const char *what, const int *keys, int64_t n,
+                               bool *descends);
+
+/* Pointers to where the entries of each of `rows` rows begin among n row numbers that ascend; rows + 1. */
+spmvx_status spx_cuda_point_rows(const spmvx_context *, const char *what, const int *row, int64_t n,
+                                 int64_t rows, spmvx_type, void *ptr);
+
+/* The entries of a CSR by column, those of a column in the order of rows: PTR (ncols + 1), COL (their rows)
+ * and VAL of `out`. *order, where asked for, is where each was (I32 or I64, as nnz needs). */
+spmvx_status spx_cuda_by_column(const spmvx_context *, const char *what, const spx_sparse *csr,
+                                spx_sparse *out, spx_array **order);
+
+/* ---- the builders: functions of the formats' records ---- */
+
 spmvx_status spx_cuda_build_coo(const spmvx_context *, const spx_sparse *csr, const spx_build *,
+                                spx_sparse *out);
+spmvx_status spx_cuda_build_csr(const spmvx_context *, const spx_sparse *coo, spx_sparse *csr);
+spmvx_status spx_cuda_build_csc(const spmvx_context *, const spx_sparse *csr, const spx_build *,
                                 spx_sparse *out);
 spmvx_status spx_cuda_build_ell(const spmvx_context *, const spx_sparse *csr, const spx_build *,
                                 spx_sparse *out);
 spmvx_status spx_cuda_build_sell(const spmvx_context *, const spx_sparse *csr, const spx_build *,
                                  spx_sparse *out);
+spmvx_status spx_cuda_build_hyb(const spmvx_context *, const spx_sparse *csr, const spx_build *,
+                                spx_sparse *out);
+spmvx_status spx_cuda_build_dia(const spmvx_context *, const spx_sparse *csr, const spx_build *,
+                                spx_sparse *out);
+spmvx_status spx_cuda_build_bsr(const spmvx_context *, const spx_sparse *csr, const spx_build *,
+                                spx_sparse *out);
+spmvx_status spx_cuda_build_csr5(const spmvx_context *, const spx_sparse *csr, const spx_build *,
+                                 spx_sparse *out);
+spmvx_status spx_cuda_build_tiled(const spmvx_context *, const spx_sparse *csr, const spx_build *,
+                                  spx_sparse *out);
+spmvx_status spx_cuda_transpose(const spmvx_context *, const spx_sparse *csr, spx_sparse *out);
+
+/* CSR5's sigma where none is asked for: the paper's rule <r,s,t,u> of the mean row length, with the
+ * bounds that an H200 likes. */
+inline int64_t spx_cuda_csr5_sigma(int64_t nnz, int64_t nrows)
+{
+    return spx_max(16, spx_min(nnz / spx_max(nrows, 1), 32));
+}
+
+/* What DIA and BSR would hold. */
+spmvx_status spx_cuda_look_at_dia(const spmvx_context *, const spx_sparse *csr, spx_look *);
+spmvx_status spx_cuda_look_at_bsr(const spmvx_context *, const spx_sparse *csr, const spx_layout *asked,
+                                  spx_look *);
 #endif

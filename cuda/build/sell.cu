@@ -9,7 +9,7 @@ namespace {
 constexpr const char *WHAT = "SELL";
 
 /* Sorts by window, then by falling length. */
-template <class P> __global__ void make_keys(int nrows, const P *ptr, int64_t sigma, uint64_t *key, int *row)
+template <class P> __global__ void make_keys(int nrows, const P *ptr, int64_t sigma, uint64_t *key)
 {
     const int64_t r = spx_element();
     if (r >= nrows) return;
@@ -17,25 +17,18 @@ template <class P> __global__ void make_keys(int nrows, const P *ptr, int64_t si
     const uint64_t window = static_cast<uint64_t>(r / sigma),
                    shortness = UINT32_MAX - static_cast<uint64_t>(length < UINT32_MAX ? length : UINT32_MAX);
     key[r] = window << 32 | shortness;
-    row[r] = static_cast<int>(r);
 }
 
-__global__ void find_moved(int nrows, const int *row, int *moved)
-{
-    const int64_t at = spx_element();
-    if (at < nrows && row[at] != at) *moved = 1;
-}
-
-/* A warp a slice; and 0 behind the last. */
+/* A warp a slice. */
 template <class P>
 __global__ void size_slices(int nrows, const P *ptr, const int *row, int slice, int64_t slices,
                             int64_t *places)
 {
     const int64_t s = spx_element() / 32;
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    if (s > slices) return;
+    if (s >= slices) return;
     int64_t width = 0;
-    for (int64_t at = s * slice + lane; s < slices && at < (s + 1) * slice && at < nrows; at += 32) {
+    for (int64_t at = s * slice + lane; at < (s + 1) * slice && at < nrows; at += 32) {
         const int64_t r = row ? row[at] : at,
                       length = static_cast<int64_t>(ptr[r + 1]) - static_cast<int64_t>(ptr[r]);
         width = length > width ? length : width;
@@ -59,27 +52,23 @@ template <class P> __global__ void narrow(const int64_t *from, int64_t n, P *to)
 spmvx_status order_rows(const spmvx_context *ctx, const spx_sparse *csr, int64_t sigma, spx_temporary *row)
 {
     if (sigma < 2 || !csr->nrows) return SPMVX_OK;
-    const int n = static_cast<int>(csr->nrows);
-    int bits = 32, moved = 0;
-    while (bits < 64 && spx_ceil_div(csr->nrows, sigma) > int64_t(1) << (bits - 32)) bits++;
-    spx_temporary key, sorted_key, unsorted, flag;
-    SPX_TRY(key.make(ctx, n, sizeof(uint64_t), "keys of the rows"));
-    SPX_TRY(sorted_key.make(ctx, n, sizeof(uint64_t), "keys of the rows"));
-    SPX_TRY(unsorted.make(ctx, n, sizeof(int), "keys of the rows"));
-    SPX_TRY(row->make(ctx, n, sizeof(int), "row"));
-    SPX_TRY(flag.make(ctx, 1, sizeof(int), "keys of the rows"));
-    SPX_TRY(ctx->backend->clear(ctx, flag.as<int>(), sizeof(int)));
+    spx_temporary key[2], other;
+    bool moved;
+    int in = 0;
+    for (spx_temporary &k : key) SPX_TRY(k.make(ctx, csr->nrows, sizeof(uint64_t), "keys of the rows"));
+    SPX_TRY(other.make(ctx, csr->nrows, sizeof(int), "keys of the rows"));
+    SPX_TRY(row->make(ctx, csr->nrows, sizeof(int), "row"));
     SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, n, make_keys<P>, n, static_cast<const P *>(spx_data(csr, SPX_PTR)),
-                               sigma, key.as<uint64_t>(), unsorted.as<int>());
+        return spx_launch_over(ctx, WHAT, csr->nrows, make_keys<P>, static_cast<int>(csr->nrows),
+                               spx_slot_of<P>(csr, SPX_PTR), sigma, key[0].as<uint64_t>());
     }));
-    SPX_TRY(spx_with_cub(ctx, WHAT, [&](void *temp, size_t &bytes, cudaStream_t stream) {
-        return spx_cub_sort_pairs(temp, bytes, n, key.as<const uint64_t>(), sorted_key.as<uint64_t>(),
-                                  unsorted.as<const int>(), row->as<int>(), 0, bits, stream);
-    }));
-    SPX_TRY(spx_launch_over(ctx, WHAT, n, find_moved, n, row->as<const int>(), flag.as<int>()));
-    SPX_TRY(ctx->backend->download(ctx, &moved, flag.as<int>(), sizeof moved));
+    uint64_t *const keys[] = { key[0].as<uint64_t>(), key[1].as<uint64_t>() };
+    int *const rows[] = { other.as<int>(), row->as<int>() };
+    SPX_TRY(spx_order(ctx, WHAT, csr->nrows, 32 + spx_bits_for(spx_ceil_div(csr->nrows, sigma)), keys, rows,
+                      &in));
+    if (in == 0) row->swap(&other);
+    SPX_TRY(spx_cuda_descends(ctx, WHAT, row->as<const int>(), csr->nrows, &moved));
     if (!moved) spx_array_drop(row->give());
     return SPMVX_OK;
 }
@@ -89,20 +78,14 @@ spmvx_status size_all(const spmvx_context *ctx, const spx_sparse *csr, const int
                       spx_temporary *starts, int64_t *stored)
 {
     const int64_t slices = spx_ceil_div(csr->nrows, slice);
-    spx_temporary places;
-    SPX_TRY(places.make(ctx, slices + 1, sizeof(int64_t), "ptr"));
     SPX_TRY(starts->make(ctx, slices + 1, sizeof(int64_t), "ptr"));
     SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, 32 * (slices + 1), size_slices<P>, static_cast<int>(csr->nrows),
-                               static_cast<const P *>(spx_data(csr, SPX_PTR)), row, static_cast<int>(slice),
-                               slices, places.as<int64_t>());
+        return spx_launch_over(ctx, WHAT, 32 * slices, size_slices<P>, static_cast<int>(csr->nrows),
+                               spx_slot_of<P>(csr, SPX_PTR), row, static_cast<int>(slice), slices,
+                               starts->as<int64_t>());
     }));
-    SPX_TRY(spx_with_cub(ctx, WHAT, [&](void *temp, size_t &bytes, cudaStream_t stream) {
-        return spx_cub_sums_before(temp, bytes, slices + 1, places.as<const int64_t>(), starts->as<int64_t>(),
-                                   stream);
-    }));
-    return ctx->backend->download(ctx, stored, starts->as<int64_t>() + slices, sizeof *stored);
+    return spx_sum_up(ctx, WHAT, slices, starts->as<int64_t>(), stored);
 }
 
 /* As spx_slice_sigma; but that counts lengths above 2047 in buckets, so that near a bound the two may part.
@@ -129,12 +112,11 @@ spmvx_status choose_sigma(const spmvx_context *ctx, const spx_sparse *csr, int64
     return SPMVX_OK;
 }
 
-spmvx_status build_slices(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how,
-                          spx_sparse *a)
+spmvx_status build_slices(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how, spx_draft &a)
 {
     const size_t each = spx_type_bytes(a->val_type);
     const int64_t slices = spx_ceil_div(a->nrows, a->layout.slice);
-    spx_temporary row, starts, ptr, col, val;
+    spx_temporary row, starts;
     SPX_TRY(order_rows(ctx, csr, a->layout.sigma, &row));
     SPX_TRY(size_all(ctx, csr, row.as<const int>(), a->layout.slice, &starts, &a->stored));
     a->ptr_type = spx_count_type(a->stored);
@@ -142,21 +124,18 @@ spmvx_status build_slices(const spmvx_context *ctx, const spx_sparse *csr, const
     const size_t moved = a->slot[SPX_ROW] ? a->slot[SPX_ROW]->bytes : 0,
                  index = spx_plus(spx_bytes(slices + 1, spx_type_bytes(a->ptr_type)), moved);
     SPX_TRY(spx_build_check(ctx, WHAT, spx_plus(index, spx_bytes(a->stored, 4 + each)), csr, how));
-    SPX_TRY(ptr.make(ctx, slices + 1, spx_type_bytes(a->ptr_type), "ptr"));
-    SPX_TRY(col.make(ctx, a->stored, sizeof(int), "col"));
-    SPX_TRY(val.make(ctx, a->stored, each, "val"));
+    SPX_TRY(a.make(ctx, SPX_PTR, slices + 1, spx_type_bytes(a->ptr_type), "ptr"));
+    SPX_TRY(a.make(ctx, SPX_COL, a->stored, sizeof(int), "col"));
+    SPX_TRY(a.make(ctx, SPX_VAL, a->stored, each, "val"));
     SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {
         using Q = decltype(q);
         return spx_launch_over(ctx, WHAT, slices + 1, narrow<Q>, starts.as<const int64_t>(), slices + 1,
-                               ptr.as<Q>());
+                               a.as<Q>(SPX_PTR));
     }));
-    a->slot[SPX_PTR] = ptr.give();
-    a->slot[SPX_COL] = col.give();
-    a->slot[SPX_VAL] = val.give();
     SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {
         using Q = decltype(q);
-        return spx_fill_from_csr(ctx, WHAT, csr, a, a->layout.slice,
-                                 static_cast<const Q *>(spx_data(a, SPX_PTR)));
+        return spx_fill_from_csr(ctx, WHAT, csr, a.get(), a.as<const int>(SPX_ROW), a->layout.slice,
+                                 a.as<const Q>(SPX_PTR));
     }));
     return ctx->backend->synchronize(ctx);
 }
@@ -166,19 +145,19 @@ spmvx_status build_slices(const spmvx_context *ctx, const spx_sparse *csr, const
 spmvx_status spx_cuda_build_sell(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how,
                                  spx_sparse *out)
 {
-    spx_sparse a = {};
-    a.format = SPMVX_SELL;
-    a.val_type = csr->val_type;
-    a.nrows = csr->nrows;
-    a.ncols = csr->ncols;
-    a.nnz = csr->nnz;
-    a.layout.slice = how->layout.slice ? how->layout.slice : 32;
+    spx_sparse shape = {};
+    shape.format = SPMVX_SELL;
+    shape.val_type = csr->val_type;
+    shape.nrows = csr->nrows;
+    shape.ncols = csr->ncols;
+    shape.nnz = csr->nnz;
+    shape.layout.slice = how->layout.slice ? how->layout.slice : 32;
+    spx_draft a(shape);
     int64_t sigma = how->layout.sigma;
-    SPX_TRY(spx_build_check(ctx, WHAT, spx_bytes(csr->nnz, 4 + spx_type_bytes(a.val_type)), csr, how));
-    if (!sigma) SPX_TRY(choose_sigma(ctx, csr, a.layout.slice, &sigma));
-    a.layout.sigma = spx_max(1, spx_min(sigma, csr->nrows));
-    const spmvx_status s = build_slices(ctx, csr, how, &a);
-    if (s == SPMVX_OK) *out = a;
-    else spx_sparse_drop(&a);
-    return s;
+    SPX_TRY(spx_build_check(ctx, WHAT, spx_bytes(csr->nnz, 4 + spx_type_bytes(csr->val_type)), csr, how));
+    if (!sigma) SPX_TRY(choose_sigma(ctx, csr, a->layout.slice, &sigma));
+    a->layout.sigma = spx_max(1, spx_min(sigma, csr->nrows));
+    SPX_TRY(build_slices(ctx, csr, how, a));
+    *out = a.give();
+    return SPMVX_OK;
 }

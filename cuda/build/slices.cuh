@@ -3,6 +3,10 @@
 #define SPX_SLICES_CUH
 #include "build.cuh"
 
+/* ell.cu: how long the longest row is. */
+spmvx_status spx_cuda_longest_row(const spmvx_context *, const char *what, const spx_sparse *csr,
+                                  int64_t *longest);
+
 /* A thread a place in the slices' columns; E is as wide as a value. Slice s begins at starts[s]. */
 template <class E, class P, class Q>
 __global__ void spx_fill_slices(int nrows, const P *ptr, const int *col, const E *val, const int *row,
@@ -24,31 +28,23 @@ __global__ void spx_fill_slices(int nrows, const P *ptr, const int *col, const E
     }
 }
 
-/* Calls f with the type of the row pointers. */
-template <class F> spmvx_status spx_by_pointer(spmvx_type type, F f)
-{
-    return type == SPMVX_I64 ? f(int64_t()) : f(int32_t());
-}
-
-/* Fills a's columns and values: slices of so many rows from `starts` on, which are of type Q. */
+/* Fills a's columns and values: slices of so many rows (in the order `row`; NULL: as they come) from `starts`
+ * on, which are of type Q. */
 template <class Q>
 spmvx_status spx_fill_from_csr(const spmvx_context *ctx, const char *what, const spx_sparse *csr,
-                               const spx_sparse *a, int64_t slice, const Q *starts)
+                               const spx_sparse *a, const int *row, int64_t slice, const Q *starts)
 {
+    const int64_t all = spx_ceil_div(a->nrows, spx_max(slice, 1)) * slice;
     return spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
-        const int64_t all = spx_ceil_div(a->nrows, spx_max(slice, 1)) * slice;
-        const auto fill = [&](auto value) {
+        return spx_by_width(a->val_type, [&](auto value) {
             using E = decltype(value);
             return spx_launch_over(ctx, what, all, spx_fill_slices<E, P, Q>, static_cast<int>(a->nrows),
-                                   static_cast<const P *>(spx_data(csr, SPX_PTR)),
-                                   static_cast<const int *>(spx_data(csr, SPX_COL)),
-                                   static_cast<const E *>(spx_data(csr, SPX_VAL)),
-                                   static_cast<const int *>(spx_data(a, SPX_ROW)), slice, all, starts,
+                                   spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL),
+                                   spx_slot_of<E>(csr, SPX_VAL), row, slice, all, starts,
                                    static_cast<int *>(a->slot[SPX_COL]->data),
                                    static_cast<E *>(a->slot[SPX_VAL]->data));
-        };
-        return spx_type_bytes(a->val_type) == 8 ? fill(uint64_t()) : fill(uint32_t());
+        });
     });
 }
 #endif

@@ -48,12 +48,11 @@ spmvx_status run(const spx_mul *m)
     });
 }
 
-/* Slots that are no entries wait for their bits. A lane has a sixteenth of a block row or so alone. */
+/* Slots that are no entries wait for their bits. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double STEP = 40.0; /* ns of an entry of the longest row */
     const bool gaps = static_cast<double>(look->stored) > 1.02 * static_cast<double>(f->nnz);
-    return spx_cuda_cost(f, spx_bsr_bytes(f, look), gaps ? 0.6 : 0.8, STEP * static_cast<double>(f->longest));
+    return spx_cuda_cost(f, spx_bsr_bytes(f, look), gaps ? 0.6 : 0.8, spx_bsr_alone(f));
 }
 
 const spx_param params[] = {

@@ -29,7 +29,7 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f, const spx_look *look)
 {
     const double passes = static_cast<double>(spx_ceil_div(f->nvec, COLUMNS)),
-                 one = spx_cuda_cost(f, spx_bsr_bytes(f, look), 0.7, 0.0),
+                 one = spx_cuda_cost(f, spx_bsr_bytes(f, look), 0.7, spx_bsr_alone(f)),
                  none = spx_cuda_cost(f, 0.0, 0.7, 0.0);
     return passes * (one - none + f->machine->launch_ns) +
            static_cast<double>(f->nvec) * (none - f->machine->launch_ns);

@@ -39,7 +39,6 @@ typedef struct spx_machine {
     double gather_first;  /* sectors a nanosecond that are gathered from L1, */
     double gather_second; /* from L2, */
     double gather_memory; /* and from memory */
-    double transfer_ns;   /* a byte that is built on the host and brought to the device */
     /* Of the host alone: thousandths of measured over predicted time of each kernel, by its place in the
      * registry, by what its rows are and by where the matrix lies; 0: not known. */
     uint16_t kernel_scale[SPX_KERNELS][SPX_ROW_KINDS][SPX_LEVELS];

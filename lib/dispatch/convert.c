@@ -5,28 +5,25 @@
  * included, is bounded by a budget of its own (scratch() below), also where the result is refused. */
 #include "dispatch/make.h"
 #include "dispatch/ownership.h"
-#include "dispatch/transfer.h"
+#include "dispatch/source.h"
 #include "dispatch/tune.h"
 #include "dispatch/updates.h"
 
 /* ---- the transpose, and update maps ---- */
 
-/* What op T is made from: of a COO that is kept, the same arrays. `A` is in host memory. */
+/* What op T is made from: of a COO that is kept, the same arrays. */
 static spmvx_status transpose_source(const spx_conversion *c, const spx_sparse *A, spx_sparse *out)
 {
-    if (A->format != SPMVX_COO || !spx_is_kept(c, A))
-        return spx_transpose(c->ctx, A, spx_format_find(A->format), out);
+    if (A->format != SPMVX_COO || !spx_is_kept(c, A)) return spx_source_transpose(c->ctx, A, out);
     *out = spx_transpose_coo(A);
     return SPMVX_OK;
 }
 
 static spmvx_status make_transpose(spx_conversion *c, const spmvx_matrix *src, spmvx_matrix *m, char *reason)
 {
-    spx_sparse host = { 0 }, at = { 0 };
-    SPX_TRY(spx_to_host(c->ctx, &src->op[SPMVX_N].A, &host));
-    spmvx_status s = transpose_source(c, &host, &at);
+    spx_sparse at = { 0 };
+    spmvx_status s = transpose_source(c, &src->op[SPMVX_N].A, &at);
     if (s == SPMVX_OK) s = spx_make_operator(c, &at, SPMVX_T, &m->op[SPMVX_T], reason);
-    spx_sparse_drop(&host);
     spx_sparse_drop(&at);
     if (s == SPMVX_OK) m->ops |= SPMVX_OPS_T;
     return s;
@@ -141,7 +138,7 @@ static spmvx_status make_operators(spx_conversion *c, const spmvx_matrix *src, u
 static spmvx_status convert(spx_conversion *c, const spmvx_matrix *src, const spmvx_convert_options *o,
                             size_t of_transpose, spmvx_matrix *m)
 {
-    spx_operator *n = &m->op[SPMVX_N], *t = &m->op[SPMVX_T];
+    spx_operator *n = &m->op[SPMVX_N];
     SPX_TRY(make_operators(c, src, o->ops, of_transpose, m));
     set_order(src, m);
     const bool shares_written = src->updatable && n->A.slot[SPX_VAL] == src->op[SPMVX_N].A.slot[SPX_VAL];
@@ -152,8 +149,6 @@ static spmvx_status convert(spx_conversion *c, const spmvx_matrix *src, const sp
         SPX_TRY(make_maps(c, src, m));
         m->stored_is_input |= !n->map;
     }
-    spx_sparse_drop(&n->host);
-    spx_sparse_drop(&t->host);
     SPX_TRY(check_result(c, m));
     spx_kernel_spec(&n->choice, m->kernel);
     return spx_mul_reserve(c->ctx, m, SPMVX_N, c->request.nvec);

@@ -65,7 +65,7 @@ spmvx_status spx_build_candidate(const spx_conversion *c, spx_source *source, co
     const spx_build how = { candidate->choice.layout, bytes_left(c, candidate->choice.kernel->format),
                             c->max_bytes };
     spx_operator op = { 0 };
-    SPX_TRY(spx_source_build(c->ctx, source, candidate->choice.kernel->format, &how, &op.A, &op.host));
+    SPX_TRY(spx_source_build(c->ctx, source, candidate->choice.kernel->format, &how, &op.A));
     spmvx_status s = check_repeats(c, source, &op.A);
     if (s == SPMVX_OK) s = check_layout(c, &op.A);
     if (s == SPMVX_OK) s = spx_operator_prepare(c->ctx, &op, &candidate->choice);
@@ -240,7 +240,7 @@ static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_opera
     else
         snprintf(reason, SPX_REASON,
                  "rows far outnumber entries, so that CSR's row pointers would cost more than the entries");
-    spmvx_status s = spx_source_share(c->ctx, A, &op.A, &op.host);
+    spmvx_status s = spx_source_share(c->ctx, A, &op.A);
     if (s == SPMVX_OK) s = spx_operator_prepare(c->ctx, &op, &choice);
     if (s == SPMVX_OK && q->nvec > 1) s = prepare_multi(c, &op);
     if (s == SPMVX_OK) *out = op;

@@ -16,7 +16,6 @@ spmvx_status spx_matrix_new(const spmvx_context *ctx, spmvx_matrix **out)
 void spx_operator_drop(spx_operator *op)
 {
     spx_sparse_drop(&op->A);
-    spx_sparse_drop(&op->host);
     spx_partition_drop(&op->part);
     spx_partition_drop(&op->multi_part);
     spx_array_drop(op->map);

@@ -10,7 +10,6 @@ enum { SPX_REASON = 640 };
 /* op(A), ready to multiply. */
 typedef struct spx_operator {
     spx_sparse A;      /* op(A), where the context computes */
-    spx_sparse host;   /* the same in host memory, while the matrix is being converted; else empty */
     spx_choice choice; /* kernel NULL: none of this place takes the format; convert */
     spx_partition part;
     spx_choice multi; /* for several columns; kernel NULL: column by column */

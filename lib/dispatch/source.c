@@ -11,60 +11,82 @@ spx_source spx_source_of(const spx_sparse *A)
 
 void spx_source_drop(spx_source *s)
 {
-    spx_sparse_drop(&s->host);
+    spx_sparse_drop(&s->csr);
 }
 
-static spmvx_status host_csr(const spmvx_context *ctx, spx_source *s)
+static spmvx_status host_csr(const spmvx_context *ctx, const spx_sparse *A, spx_sparse *csr)
 {
-    if (s->host.format) return SPMVX_OK;
     spx_sparse host = { 0 };
-    SPX_TRY(spx_to_host(ctx, s->A, &host));
-    const spmvx_status status = spx_format_find(host.format)->to_csr(ctx, &host, &s->host);
+    SPX_TRY(spx_to_host(ctx, A, &host));
+    const spmvx_status status = spx_format_find(host.format)->to_csr(ctx, &host, csr);
     spx_sparse_drop(&host);
     return status;
 }
 
-/* Is the source CSR where the context computes? */
-static bool is_csr_at_place(const spmvx_context *ctx, const spx_source *s)
+/* By the place's own way to CSR, or by way of the host. */
+static spmvx_status make_csr(const spmvx_context *ctx, const spx_sparse *A, spx_sparse *csr)
 {
-    return s->A->format == SPMVX_CSR && spx_is_at_place(ctx, s->A);
+    const spx_format *own = spx_format_of_place(ctx, A->format);
+    if (own && own->to_csr && spx_is_at_place(ctx, A)) return own->to_csr(ctx, A, csr);
+    SPX_TRY(host_csr(ctx, A, csr));
+    const spmvx_status s = spx_to_place(ctx, csr);
+    if (s != SPMVX_OK) spx_sparse_drop(csr);
+    return s;
 }
 
 spmvx_status spx_source_csr(const spmvx_context *ctx, spx_source *s, const spx_sparse **csr)
 {
-    *csr = is_csr_at_place(ctx, s) ? s->A : &s->host;
-    return is_csr_at_place(ctx, s) ? SPMVX_OK : host_csr(ctx, s);
+    const bool there = s->A->format == SPMVX_CSR && spx_is_at_place(ctx, s->A);
+    if (!there && !s->csr.format) SPX_TRY(make_csr(ctx, s->A, &s->csr));
+    *csr = there ? s->A : &s->csr;
+    return SPMVX_OK;
 }
 
 spmvx_status spx_source_build(const spmvx_context *ctx, spx_source *s, spmvx_format format,
-                              const spx_build *how, spx_sparse *out, spx_sparse *host)
+                              const spx_build *how, spx_sparse *out)
 {
     const spx_format *own = spx_format_of_place(ctx, format);
-    if (own && own->from_csr && is_csr_at_place(ctx, s)) return own->from_csr(ctx, s->A, how, out);
-    SPX_TRY(host_csr(ctx, s));
-    SPX_TRY(spx_format_find(format)->from_csr(ctx, &s->host, how, out));
-    if (spx_is_at_place(ctx, out)) return SPMVX_OK;
-    *host = spx_sparse_share(out);
-    const spmvx_status status = spx_to_place(ctx, out);
-    if (status == SPMVX_OK) return status;
-    spx_sparse_drop(out);
-    spx_sparse_drop(host);
+    const spx_sparse *csr;
+    if (own && own->from_csr) {
+        SPX_TRY(spx_source_csr(ctx, s, &csr));
+        return own->from_csr(ctx, csr, how, out);
+    }
+    spx_sparse host = { 0 };
+    SPX_TRY(host_csr(ctx, s->A, &host));
+    spmvx_status status = spx_format_find(format)->from_csr(ctx, &host, how, out);
+    spx_sparse_drop(&host);
+    if (status != SPMVX_OK) return status;
+    status = spx_to_place(ctx, out);
+    if (status != SPMVX_OK) spx_sparse_drop(out);
     return status;
 }
 
-spmvx_status spx_source_share(const spmvx_context *ctx, const spx_sparse *A, spx_sparse *out,
-                              spx_sparse *host)
+spmvx_status spx_source_transpose(const spmvx_context *ctx, const spx_sparse *A, spx_sparse *out)
+{
+    const spx_format *csr_there = spx_format_of_place(ctx, SPMVX_CSR);
+    const spx_sparse *csr;
+    if (!csr_there->transpose || spx_rows_outnumber(A->ncols, A->nnz)) {
+        spx_sparse host = { 0 };
+        SPX_TRY(spx_to_host(ctx, A, &host));
+        const spmvx_status status = spx_transpose(ctx, &host, spx_format_find(host.format), out);
+        spx_sparse_drop(&host);
+        return status;
+    }
+    spx_source s = spx_source_of(A);
+    spmvx_status status = spx_source_csr(ctx, &s, &csr);
+    if (status == SPMVX_OK) status = csr_there->transpose(ctx, csr, out);
+    spx_source_drop(&s);
+    return status;
+}
+
+spmvx_status spx_source_share(const spmvx_context *ctx, const spx_sparse *A, spx_sparse *out)
 {
     if (spx_is_at_place(ctx, A)) {
         *out = spx_sparse_share(A);
         return SPMVX_OK;
     }
     SPX_TRY(spx_to_host(ctx, A, out));
-    if (ctx->backend->place == SPMVX_HOST) return SPMVX_OK;
-    *host = spx_sparse_share(out);
     const spmvx_status s = spx_to_place(ctx, out);
-    if (s == SPMVX_OK) return s;
-    spx_sparse_drop(out);
-    spx_sparse_drop(host);
+    if (s != SPMVX_OK) spx_sparse_drop(out);
     return s;
 }

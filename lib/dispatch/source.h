@@ -1,6 +1,6 @@
-/* What a conversion is made from: a matrix that may lie anywhere, and its CSR where somebody needs it. CSR
- * in host memory is made when it is first asked for, so that a matrix on a device that stays CSR is never
- * downloaded. */
+/* What a conversion is made from: a matrix that may lie anywhere, and its CSR where the context computes,
+ * made when it is first asked for: there, or, where the place has no way from that format to CSR, on the
+ * host. */
 #ifndef SPX_SOURCE_H
 #define SPX_SOURCE_H
 #include "dispatch/transfer.h"
@@ -10,23 +10,25 @@ typedef struct spx_source {
     const spx_sparse *A; /* the caller keeps it */
     int64_t nrows, ncols, nnz;
     spmvx_type val_type;
-    spx_sparse host; /* CSR in host memory, when it has been made; else empty */
+    spx_sparse csr; /* where the context computes, when it has been made; else empty */
 } spx_source;
 
 /* Ends by spx_source_drop. */
 spx_source spx_source_of(const spx_sparse *A);
 void spx_source_drop(spx_source *);
 
-/* The CSR to look at: where the context computes, if the source is CSR and lies there, else in host
- * memory. Lives as long as the source. */
+/* The CSR where the context computes. Lives as long as the source. */
 spmvx_status spx_source_csr(const spmvx_context *, spx_source *, const spx_sparse **csr);
 
 /* The source in a format, where the context computes: built there, if the place has a builder, else on the
- * host, of which `host` keeps the arrays then. */
-spmvx_status spx_source_build(const spmvx_context *, spx_source *, spmvx_format, const spx_build *,
-                              spx_sparse *out, spx_sparse *host);
-
-/* A's own arrays where the context computes, shared where they lie there; else `host` keeps those on the
  * host. */
-spmvx_status spx_source_share(const spmvx_context *, const spx_sparse *A, spx_sparse *out, spx_sparse *host);
+spmvx_status spx_source_build(const spmvx_context *, spx_source *, spmvx_format, const spx_build *,
+                              spx_sparse *out);
+
+/* The transpose of a matrix that may lie anywhere: CSR where the context computes, if the place makes
+ * transposes, else spx_transpose's, in host memory. */
+spmvx_status spx_source_transpose(const spmvx_context *, const spx_sparse *A, spx_sparse *out);
+
+/* A's own arrays where the context computes, shared where they lie there. */
+spmvx_status spx_source_share(const spmvx_context *, const spx_sparse *A, spx_sparse *out);
 #endif

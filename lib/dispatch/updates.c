@@ -4,7 +4,15 @@
 
 #include <string.h>
 
-#include "dispatch/transfer.h"
+#include "dispatch/source.h"
+
+/* 1 ... n, in host memory. */
+static spmvx_status count_up(const spmvx_context *ctx, int64_t n, spmvx_type type, spx_array **out)
+{
+    SPX_TRY(spx_array_new(ctx, n, spx_type_bytes(type), "an update map", out));
+    for (int64_t i = 0; i < n; i++) spx_index_put((*out)->data, type, i, i + 1);
+    return SPMVX_OK;
+}
 
 spmvx_status spx_positions(const spmvx_context *ctx, const spmvx_matrix *src, spx_sparse *out)
 {
@@ -16,12 +24,13 @@ spmvx_status spx_positions(const spmvx_context *ctx, const spmvx_matrix *src, sp
                         "up; convert from the first "
                         "matrix",
                         spx_format_name(op->A.format));
-    if (op->map || src->stored_is_input) SPX_TRY(spx_to_host(ctx, &op->A, &a));
+    if (op->map || src->stored_is_input) SPX_TRY(spx_source_share(ctx, &op->A, &a));
     else if (src->csr_is_input) {
-        spx_sparse host = { 0 };
-        SPX_TRY(spx_to_host(ctx, &op->A, &host));
-        const spmvx_status s = spx_format_find(op->A.format)->to_csr(ctx, &host, &a);
-        spx_sparse_drop(&host);
+        spx_source source = spx_source_of(&op->A);
+        const spx_sparse *csr;
+        const spmvx_status s = spx_source_csr(ctx, &source, &csr);
+        if (s == SPMVX_OK) a = spx_sparse_share(csr);
+        spx_source_drop(&source);
         if (s != SPMVX_OK) return s;
     } else
         return spx_fail(
@@ -32,17 +41,12 @@ spmvx_status spx_positions(const spmvx_context *ctx, const spmvx_matrix *src, sp
     spx_array_drop(a.slot[SPX_VAL]);
     a.slot[SPX_VAL] = NULL;
     a.val_type = op->map ? op->map_type : spx_count_type(a.stored + 1);
-    const spmvx_status s =
-        op->map ? spx_array_to_host(ctx, op->map, &a.slot[SPX_VAL])
-                : spx_array_new(ctx, a.stored, spx_type_bytes(a.val_type), "an update map", &a.slot[SPX_VAL]);
-    if (s != SPMVX_OK) {
-        spx_sparse_drop(&a);
-        return s;
-    }
-    for (int64_t i = 0; !op->map && i < a.stored; i++)
-        spx_index_put(a.slot[SPX_VAL]->data, a.val_type, i, i + 1);
-    *out = a;
-    return SPMVX_OK;
+    spmvx_status s = op->map ? spx_array_to_host(ctx, op->map, &a.slot[SPX_VAL])
+                             : count_up(ctx, a.stored, a.val_type, &a.slot[SPX_VAL]);
+    if (s == SPMVX_OK) s = spx_array_to_place(ctx, &a.slot[SPX_VAL]);
+    if (s == SPMVX_OK) *out = a;
+    else spx_sparse_drop(&a);
+    return s;
 }
 
 static bool is_identity(const spx_array *map, spmvx_type type, int64_t n)
@@ -52,10 +56,11 @@ static bool is_identity(const spx_array *map, spmvx_type type, int64_t n)
     return true;
 }
 
-/* Where repeats were added up: for every stored place the list of 1 + input position, in input order. */
-static spmvx_status make_lists(const spmvx_context *ctx, const spx_sparse *pos, spx_operator *op)
+/* Where repeats were added up: for every stored place of `a` the list of 1 + input position, in input order.
+ * All in host memory. */
+static spmvx_status make_lists(const spmvx_context *ctx, const spx_sparse *pos, const spx_sparse *a,
+                               spx_operator *op)
 {
-    const spx_sparse *a = op->host.format ? &op->host : &op->A;
     const spx_format *format = spx_format_find(a->format);
     spx_sparse csr = { 0 };
     spx_array *ptr = NULL, *list = NULL;
@@ -86,25 +91,45 @@ static spmvx_status make_lists(const spmvx_context *ctx, const spx_sparse *pos, 
     return s;
 }
 
+static spmvx_status make_lists_on_host(const spmvx_context *ctx, const spx_sparse *positions,
+                                       const spx_sparse *a, spx_operator *op)
+{
+    spx_sparse pos = { 0 }, stored = { 0 };
+    spmvx_status s = spx_to_host(ctx, positions, &pos);
+    if (s == SPMVX_OK) s = spx_to_host(ctx, a, &stored);
+    if (s == SPMVX_OK) s = make_lists(ctx, &pos, &stored, op);
+    spx_sparse_drop(&pos);
+    spx_sparse_drop(&stored);
+    return s;
+}
+
+/* The map of values that were moved, unless they stayed where they were. */
+static spmvx_status keep_map(const spmvx_context *ctx, const spx_sparse *a, spx_operator *op)
+{
+    spx_array *map;
+    SPX_TRY(spx_array_to_host(ctx, a->slot[SPX_VAL], &map));
+    if (!is_identity(map, a->val_type, a->stored)) {
+        op->map = spx_array_share(a->slot[SPX_VAL]);
+        op->map_type = a->val_type;
+    }
+    spx_array_drop(map);
+    return SPMVX_OK;
+}
+
 spmvx_status spx_update_map(const spmvx_context *ctx, const spx_sparse *positions, bool kept,
                             spx_operator *op)
 {
     const spx_build how = { .layout = op->A.layout, .left = SIZE_MAX, .max_bytes = SIZE_MAX };
-    spx_sparse a = { 0 }, csr = { 0 };
+    spx_sparse a = { 0 };
     if (kept) a = spx_sparse_share(positions); /* as the values did */
     else {
-        SPX_TRY(spx_format_find(positions->format)->to_csr(ctx, positions, &csr));
-        const spmvx_status built = spx_format_find(op->A.format)->from_csr(ctx, &csr, &how, &a);
-        spx_sparse_drop(&csr);
+        spx_source source = spx_source_of(positions);
+        const spmvx_status built = spx_source_build(ctx, &source, op->A.format, &how, &a);
+        spx_source_drop(&source);
         if (built != SPMVX_OK) return built;
     }
     const bool added_up = spx_format_find(a.format)->place_of && a.nnz != positions->nnz;
-    spmvx_status s = SPMVX_OK;
-    if (added_up) s = make_lists(ctx, positions, op);
-    else if (!is_identity(a.slot[SPX_VAL], a.val_type, a.stored)) {
-        op->map = spx_array_share(a.slot[SPX_VAL]);
-        op->map_type = a.val_type;
-    }
+    const spmvx_status s = added_up ? make_lists_on_host(ctx, positions, &a, op) : keep_map(ctx, &a, op);
     spx_sparse_drop(&a);
     return s;
 }

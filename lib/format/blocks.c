@@ -76,23 +76,27 @@ spmvx_status spx_count_blocks(const spmvx_context *ctx, const spx_sparse *csr, i
     return SPMVX_OK;
 }
 
-/* Rows of a window: 2, 3, 4, 5, 6 and 8 divide it; entries looked at, about; and of a block row at most. */
-enum { WINDOW = 120, SAMPLE = 1 << 14, MOST_SAMPLED = 4096 };
-
-spmvx_status spx_sample_blocks(const spmvx_context *ctx, const spx_sparse *csr, int64_t br, int64_t bc,
-                               int64_t *blocks, int64_t *entries)
+int64_t spx_sample_step(int64_t nnz)
 {
+    enum { SAMPLE = 1 << 14 }; /* entries looked at, about */
+    return spx_max(1, nnz / SAMPLE);
+}
+
+spmvx_status spx_sample_blocks(const spmvx_context *ctx, const spx_sparse *csr, int64_t step, int64_t br,
+                               int64_t bc, int64_t *blocks, int64_t *entries)
+{
+    enum { WINDOW = SPX_SAMPLE_WINDOW, MOST = SPX_MOST_SAMPLED };
     const int32_t *col = spx_data(csr, SPX_COL);
-    const int64_t windows = spx_ceil_div(csr->nrows, WINDOW), step = spx_max(1, csr->nnz / SAMPLE);
+    const int64_t windows = spx_ceil_div(csr->nrows, WINDOW);
     int32_t stamp = 0;
     spx_marks marks;
-    SPX_TRY(spx_marks_new(ctx, spx_ceil_div(csr->ncols, bc) + 1, MOST_SAMPLED, &marks));
+    SPX_TRY(spx_marks_new(ctx, spx_ceil_div(csr->ncols, bc) + 1, MOST, &marks));
     *blocks = *entries = 0;
     for (int64_t w = 0; w < windows; w += step) {
         const int64_t last = spx_min((w + 1) * WINDOW, csr->nrows);
         for (int64_t r = w * WINDOW; r < last; r += br) {
             const int64_t from = spx_ptr_at(csr, r);
-            const int64_t to = spx_min(spx_ptr_at(csr, spx_min(r + br, last)), from + MOST_SAMPLED);
+            const int64_t to = spx_min(spx_ptr_at(csr, spx_min(r + br, last)), from + MOST);
             stamp++;
             for (int64_t k = from; k < to; k++) {
                 int32_t *mark = spx_mark(&marks, col[k] / bc);

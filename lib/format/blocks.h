@@ -6,6 +6,7 @@
 #define SPX_BLOCKS_H
 #include "core/sparse.h"
 #include "format/marks.h"
+#include "kernel/kernel.h"
 
 /* Where the entries from k on leave the block column of the first: those of one block mostly follow each
  * other. */
@@ -26,7 +27,16 @@ void spx_block_marks_drop(const spmvx_context *, int threads, spx_marks *marks);
 /* Blocks of each block row, in (*count)[0 ...], which the caller frees, and of all. */
 spmvx_status spx_count_blocks(const spmvx_context *, const spx_sparse *csr, int64_t br, int64_t bc,
                               int64_t **count, int64_t *blocks);
-/* Blocks and entries in windows of rows spread evenly over the matrix, all of it when it is small. */
-spmvx_status spx_sample_blocks(const spmvx_context *, const spx_sparse *csr, int64_t br, int64_t bc,
-                               int64_t *blocks, int64_t *entries);
+/* Rows of a sample's window, which 2, 3, 4, 5, 6 and 8 divide; and entries that are looked at in a block
+ * row. */
+enum { SPX_SAMPLE_WINDOW = 120, SPX_MOST_SAMPLED = 4096 };
+/* One window of so many is looked at; all where entries are few. */
+int64_t spx_sample_step(int64_t nnz);
+/* Blocks and entries in every step-th window of rows. */
+spmvx_status spx_sample_blocks(const spmvx_context *, const spx_sparse *csr, int64_t step, int64_t br,
+                               int64_t bc, int64_t *blocks, int64_t *entries);
+
+/* bsr.c: BSR's look() at every step-th window of a CSR, for a matrix of nnz entries. */
+spmvx_status spx_bsr_look(const spmvx_context *, const spx_sparse *csr, int64_t step, int64_t nnz,
+                          const spx_layout *asked, spx_look *);
 #endif

@@ -121,22 +121,21 @@ static void describe(const spmvx_arrays *a, spx_sparse *m)
 /* ---- from CSR ---- */
 
 /* A block size that was not asked for: the other side's, or the square that takes the fewest bytes. */
-static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
-                         const spx_layout *asked, spx_look *out)
+spmvx_status spx_bsr_look(const spmvx_context *ctx, const spx_sparse *csr, int64_t step, int64_t nnz,
+                          const spx_layout *asked, spx_look *out)
 {
     static const int64_t sizes[] = { 2, 3, 4, 5, 6, 8 };
     const size_t each = spx_type_bytes(csr->val_type);
     const bool asked_for = asked->block_rows || asked->block_cols;
     double least = 0;
-    (void)f;
     *out = (spx_look){ 0 };
     for (size_t i = 0; i < (asked_for ? 1 : sizeof sizes / sizeof *sizes); i++) {
         int64_t br = asked_for ? asked->block_rows : sizes[i], bc = asked_for ? asked->block_cols : sizes[i];
         if (!br) br = bc;
         if (!bc) bc = br;
         int64_t blocks, entries;
-        SPX_TRY(spx_sample_blocks(ctx, csr, br, bc, &blocks, &entries));
-        const double scale = entries ? (double)csr->nnz / (double)entries : 0.0;
+        SPX_TRY(spx_sample_blocks(ctx, csr, step, br, bc, &blocks, &entries));
+        const double scale = entries ? (double)nnz / (double)entries : 0.0;
         const double places = scale * (double)blocks * (double)(br * bc);
         const double bytes = scale * (double)blocks * 4.0 + places * (double)each;
         if (i && bytes >= least) continue;
@@ -145,6 +144,13 @@ static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const 
         out->stored = places < (double)(INT64_MAX / 64) ? (int64_t)places : 0;
     }
     return SPMVX_OK;
+}
+
+static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+                         const spx_layout *asked, spx_look *out)
+{
+    (void)f;
+    return spx_bsr_look(ctx, csr, spx_sample_step(csr->nnz), csr->nnz, asked, out);
 }
 
 static double setup_ns(const spx_features *f, const spx_look *l)

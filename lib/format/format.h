@@ -66,8 +66,12 @@ typedef struct spx_format {
     /* Refuses (LIMIT) before it allocates what is not left. Shares what stays the same. */
     spmvx_status (*from_csr)(const spmvx_context *, const spx_sparse *csr, const spx_build *,
                              spx_sparse *out);
-    /* Exact: entries of a row in their order, repeats and zeros kept. Shares what stays the same. */
+    /* Exact: entries of a row in their order, repeats and zeros kept. Shares what stays the same. NULL: the
+     * place has none. */
     spmvx_status (*to_csr)(const spmvx_context *, const spx_sparse *, spx_sparse *csr);
+    /* Of CSR alone: the transpose as CSR, whose rows hold their entries in the order of A's rows. NULL: the
+     * place has none. */
+    spmvx_status (*transpose)(const spmvx_context *, const spx_sparse *csr, spx_sparse *out);
     /* Formats that add repeats up: where the entry (row, col) is stored. NULL: every entry has a place. */
     int64_t (*place_of)(const spx_sparse *, int64_t row, int64_t col);
     /* Bytes that a multiplication does not read. NULL: none but the ORDER slot. */

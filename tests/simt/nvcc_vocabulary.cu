@@ -1,8 +1,5 @@
-/* Not run: the kernels' vocabulary as real CUDA, and CUB behind its header, for nvcc to accept
- * (meson.build). */
+/* Not run: the kernels' vocabulary as real CUDA, for nvcc to accept (meson.build). */
 #include "vocabulary.cuh"
-
-#include "cub.cuh"
 
 template <class... P> static cudaError_t use(void (*kernel)(P...), typename spx_same<P>::type... args)
 {
@@ -15,11 +12,9 @@ cudaError_t use_all(void *p)
     int *i = static_cast<int *>(p);
     unsigned *u = static_cast<unsigned *>(p);
     double *d = static_cast<double *>(p);
-    long long *l = static_cast<long long *>(p);
     unsigned char *c = static_cast<unsigned char *>(p);
     unsigned short *s = static_cast<unsigned short *>(p);
     int4 *q = static_cast<int4 *>(p);
-    size_t bytes = 0;
     const cudaError_t results[] = {
         use(mul_by_views<double, int>, spx_csr<double, int>(), spx_vectors<double>()),
         use(scan_warp<double>, d, i, d),
@@ -37,11 +32,6 @@ cudaError_t use_all(void *p)
         spx_load_code(through_shared, 100 << 10),
         use(write_early, i),
         spx_launch_early(spx_launch_config(1, 32, 0, nullptr), read_late, 1, i, i),
-        spx_cub_sums_before(p, bytes, 1, i, l, nullptr),
-        spx_cub_sums(p, bytes, 1, i, l, nullptr),
-        spx_cub_sort_pairs(p, bytes, 1, u, u, i, i, 0, 32, nullptr),
-        spx_cub_sum(p, bytes, 1, i, l, nullptr),
-        spx_cub_max(p, bytes, 1, i, i, 0, nullptr),
     };
     for (const cudaError_t e : results) {
         if (e != cudaSuccess) return e;

@@ -1,0 +1,334 @@
+/* BSR from a CSR on the device, equal to what the host makes of it (lib/format/bsr.c). Where an entry of
+ * a row begins another block than the entry before it, its block row and block column make a key; sorted,
+ * each once, the keys are the blocks. Then some lanes a row find their blocks among those of the block
+ * row, and put the values in; one lane alone where a row does not rise, so that repeats are added up in
+ * their order.
+ *
+ * The block size that is not asked for is found by the host, of the rows of its sample. */
+#include "places.cuh"
+#include "reduce.cuh"
+#include "rows.cuh"
+
+extern "C" {
+#include "core/bsr.h"
+#include "format/blocks.h"
+}
+
+namespace {
+
+constexpr const char *WHAT = "BSR";
+constexpr int WAYS = 4, ROW_LANES = 16;
+
+/* The lanes of a row. */
+__device__ __forceinline__ int64_t own_row()
+{
+    return spx_element() / ROW_LANES;
+}
+__device__ __forceinline__ int own_lane()
+{
+    return static_cast<int>(threadIdx.x) % ROW_LANES;
+}
+
+/* Does entry k begin another block than the one before it? */
+__device__ __forceinline__ bool begins(const int *col, int64_t first, int64_t k, int bc)
+{
+    return k == first || col[k] / bc != col[k - 1] / bc;
+}
+
+template <class P>
+__global__ void count_heads(int nrows, const P *ptr, const int *col, int bc, int64_t *heads)
+{
+    const int64_t r = own_row(), first = r < nrows ? static_cast<int64_t>(ptr[r]) : 0,
+                  last = r < nrows ? static_cast<int64_t>(ptr[r + 1]) : 0;
+    int64_t own = 0;
+    for (int64_t k = first + own_lane(); k < last; k += ROW_LANES) own += begins(col, first, k, bc);
+    own = spx_sum_lanes<ROW_LANES>(own);
+    if (r < nrows && own_lane() == 0) heads[r] = own;
+}
+
+/* In any order within a row. */
+template <class P>
+__global__ void write_keys(int nrows, const P *ptr, const int *col, int br, int bc, int64_t block_cols,
+                           const int64_t *heads, uint64_t *key)
+{
+    const int64_t r = own_row(), first = r < nrows ? static_cast<int64_t>(ptr[r]) : 0,
+                  last = r < nrows ? static_cast<int64_t>(ptr[r + 1]) : 0;
+    const unsigned shift = threadIdx.x % 32 / ROW_LANES * ROW_LANES, mask = (1u << ROW_LANES) - 1u;
+    int64_t to = r < nrows ? heads[r] : 0;
+    for (int64_t k = first; __any_sync(0xffffffffu, k < last); k += ROW_LANES) {
+        const int64_t own = k + own_lane();
+        const bool head = own < last && begins(col, first, own, bc);
+        const unsigned heads_here = __ballot_sync(0xffffffffu, head) >> shift & mask;
+        if (head)
+            key[to + __popc(heads_here & ((1u << own_lane()) - 1u))] =
+                static_cast<uint64_t>(r / br * block_cols + col[own] / bc);
+        to += __popc(heads_here);
+    }
+}
+
+template <class Q>
+__global__ void point_rows(const uint64_t *key, int64_t blocks, int64_t block_rows, int64_t block_cols,
+                           Q *ptr)
+{
+    const int64_t R = spx_element();
+    if (R > block_rows) return;
+    const uint64_t least = static_cast<uint64_t>(R * block_cols);
+    ptr[R] = static_cast<Q>(spx_first_not<WAYS>(0, blocks, [=](int64_t b) { return key[b] < least; }));
+}
+
+/* The block columns, and how many places of the blocks lie inside the matrix. */
+__global__ void __launch_bounds__(SPX_BUILD_THREADS)
+    write_columns(const uint64_t *key, int64_t blocks, int64_t block_cols, int64_t nrows, int64_t ncols,
+                  int br, int bc, int *col, unsigned long long *inside)
+{
+    const int64_t b = spx_element();
+    unsigned long long own = 0;
+    if (b < blocks) {
+        const int64_t R = static_cast<int64_t>(key[b]) / block_cols,
+                      C = static_cast<int64_t>(key[b]) % block_cols, rows = nrows - R * br,
+                      cols = ncols - C * bc;
+        col[b] = static_cast<int>(C);
+        own = static_cast<unsigned long long>((rows < br ? rows : br) * (cols < bc ? cols : bc));
+    }
+    own = spx_sum_block<SPX_BUILD_THREADS>(own);
+    if (threadIdx.x == 0 && own) atomicAdd(inside, own);
+}
+
+/* Where entries go. */
+template <class Q, class E> struct blocks_of {
+    const Q *ptr;
+    const int *col;
+    int br, bc, words;
+    spx_places<E> places;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(ptr), f(col);
+        places.each_pointer(f);
+    }
+    __device__ bool put(int64_t r, int c, E v) const
+    {
+        const int64_t R = r / br;
+        const int C = c / bc;
+        const int64_t b = spx_first_not<WAYS>(static_cast<int64_t>(ptr[R]), static_cast<int64_t>(ptr[R + 1]),
+                                              [=, this](int64_t i) { return col[i] < C; });
+        const int64_t at = r % br * bc + c % bc;
+        return places.put(b * br * bc + at, b * words + at / 64, at % 64, v);
+    }
+};
+
+template <class P, class Q, class E>
+__global__ void __launch_bounds__(SPX_BUILD_THREADS)
+    fill(int nrows, const P *ptr, const int *col, const E *val, blocks_of<Q, E> to,
+         unsigned long long *distinct)
+{
+    const int64_t r = own_row(), first = r < nrows ? static_cast<int64_t>(ptr[r]) : 0,
+                  last = r < nrows ? static_cast<int64_t>(ptr[r + 1]) : 0;
+    bool falls = false;
+    for (int64_t k = first + 1 + own_lane(); k < last; k += ROW_LANES) falls |= col[k - 1] >= col[k];
+    const unsigned shift = threadIdx.x % 32 / ROW_LANES * ROW_LANES, mask = (1u << ROW_LANES) - 1u;
+    const bool alone = __ballot_sync(0xffffffffu, falls) >> shift & mask;
+    unsigned long long own = 0;
+    const int64_t step = alone ? 1 : ROW_LANES;
+    if (!alone || own_lane() == 0)
+        for (int64_t k = first + own_lane(); k < last; k += step) own += to.put(r, col[k], val[k]);
+    own = spx_sum_block<SPX_BUILD_THREADS>(own);
+    if (threadIdx.x == 0 && own) atomicAdd(distinct, own);
+}
+
+/* ---- the sample ---- */
+
+__device__ __host__ __forceinline__ int64_t sampled_row(int64_t i, int64_t step)
+{
+    return i / SPX_SAMPLE_WINDOW * step * SPX_SAMPLE_WINDOW + i % SPX_SAMPLE_WINDOW;
+}
+
+template <class P> __global__ void measure_sample(int64_t rows, int64_t step, const P *ptr, int64_t *length)
+{
+    const int64_t i = spx_element();
+    if (i >= rows) return;
+    const int64_t r = sampled_row(i, step),
+                  n = static_cast<int64_t>(ptr[r + 1]) - static_cast<int64_t>(ptr[r]);
+    constexpr int64_t MOST = SPX_MOST_SAMPLED;
+    length[i] = n < MOST ? n : MOST;
+}
+
+template <class P>
+__global__ void copy_sample(int64_t rows, int64_t step, const P *ptr, const int *col, const int64_t *begin,
+                            int *col_out)
+{
+    const int64_t i = own_row();
+    if (i >= rows) return;
+    const int64_t from = static_cast<int64_t>(ptr[sampled_row(i, step)]);
+    for (int64_t k = own_lane(); k < begin[i + 1] - begin[i]; k += ROW_LANES)
+        col_out[begin[i] + k] = col[from + k];
+}
+
+/* ---- the host's side ---- */
+
+/* The rows of the sample as a CSR in host memory, without values. */
+spmvx_status fetch_sample(const spmvx_context *ctx, const spx_sparse *csr, int64_t step, spx_sparse *out)
+{
+    const int64_t windows = spx_ceil_div(spx_ceil_div(csr->nrows, SPX_SAMPLE_WINDOW), step),
+                  full = spx_max(windows - 1, 0),
+                  rows = full * SPX_SAMPLE_WINDOW +
+                         spx_min(SPX_SAMPLE_WINDOW, csr->nrows - full * step * SPX_SAMPLE_WINDOW);
+    spx_temporary begin, col;
+    spx_sparse shape = {};
+    int64_t entries = 0;
+    shape.format = SPMVX_CSR;
+    shape.val_type = csr->val_type;
+    shape.ptr_type = SPMVX_I64;
+    shape.nrows = rows;
+    shape.ncols = csr->ncols;
+    spx_draft a(shape);
+    SPX_TRY(begin.make(ctx, rows + 1, sizeof(int64_t), "a sample of the rows"));
+    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
+        using P = decltype(p);
+        return spx_launch_over(ctx, WHAT, rows, measure_sample<P>, rows, step, spx_slot_of<P>(csr, SPX_PTR),
+                               begin.as<int64_t>());
+    }));
+    SPX_TRY(spx_sum_up(ctx, WHAT, rows, begin.as<int64_t>(), &entries));
+    SPX_TRY(col.make(ctx, entries, sizeof(int), "a sample of the rows"));
+    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
+        using P = decltype(p);
+        return spx_launch_over(ctx, WHAT, ROW_LANES * rows, copy_sample<P>, rows, step,
+                               spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL),
+                               begin.as<const int64_t>(), col.as<int>());
+    }));
+    a->nnz = a->stored = entries;
+    SPX_TRY(spx_array_new(ctx, rows + 1, sizeof(int64_t), "a sample of the rows", &a->slot[SPX_PTR]));
+    SPX_TRY(spx_array_new(ctx, entries, sizeof(int), "a sample of the rows", &a->slot[SPX_COL]));
+    SPX_TRY(ctx->backend->download(ctx, a.as<void>(SPX_PTR), begin.as<void>(),
+                                   spx_bytes(rows + 1, sizeof(int64_t))));
+    SPX_TRY(
+        ctx->backend->download(ctx, a.as<void>(SPX_COL), col.as<void>(), spx_bytes(entries, sizeof(int))));
+    *out = a.give();
+    return SPMVX_OK;
+}
+
+/* The distinct blocks as ascending keys, in keys[*in]. */
+spmvx_status find_blocks(const spmvx_context *ctx, const spx_sparse *csr, int br, int bc,
+                         spx_temporary keys[2], int *in, int64_t *blocks)
+{
+    const int64_t block_cols = spx_ceil_div(csr->ncols, bc), block_rows = spx_ceil_div(csr->nrows, br);
+    const int nrows = static_cast<int>(csr->nrows);
+    spx_temporary heads, count;
+    int64_t n = 0;
+    SPX_TRY(heads.make(ctx, csr->nrows + 1, sizeof(int64_t), "blocks of the rows"));
+    SPX_TRY(count.make(ctx, 1, sizeof(int64_t), "blocks of the rows"));
+    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
+        using P = decltype(p);
+        return spx_launch_over(ctx, WHAT, ROW_LANES * csr->nrows, count_heads<P>, nrows,
+                               spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL), bc,
+                               heads.as<int64_t>());
+    }));
+    SPX_TRY(spx_sum_up(ctx, WHAT, csr->nrows, heads.as<int64_t>(), &n));
+    for (int i = 0; i < 2; i++) SPX_TRY(keys[i].make(ctx, n, sizeof(uint64_t), "blocks of the rows"));
+    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
+        using P = decltype(p);
+        return spx_launch_over(ctx, WHAT, ROW_LANES * csr->nrows, write_keys<P>, nrows,
+                               spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL), br, bc,
+                               block_cols, heads.as<const int64_t>(), keys[0].as<uint64_t>());
+    }));
+    uint64_t *const both[] = { keys[0].as<uint64_t>(), keys[1].as<uint64_t>() };
+    int sorted = 0;
+    SPX_TRY(spx_with_cub(ctx, WHAT, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+        return spx_cub_sort(temp, bytes, n, both, &sorted, 0, spx_bits_for(block_rows * block_cols), stream);
+    }));
+    SPX_TRY(spx_with_cub(ctx, WHAT, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+        return spx_cub_unique(temp, bytes, n, static_cast<const uint64_t *>(both[sorted]), both[1 - sorted],
+                              count.as<int64_t>(), stream);
+    }));
+    *in = 1 - sorted;
+    return ctx->backend->download(ctx, blocks, count.as<void>(), sizeof *blocks);
+}
+
+template <class Q>
+spmvx_status fill_blocks(const spmvx_context *ctx, const spx_sparse *csr, spx_draft &a, const uint64_t *key,
+                         int64_t blocks, int64_t *entries, int64_t *inside)
+{
+    const int br = static_cast<int>(a->layout.block_rows), bc = static_cast<int>(a->layout.block_cols);
+    const int64_t block_cols = spx_ceil_div(csr->ncols, bc), block_rows = spx_ceil_div(csr->nrows, br);
+    spx_temporary counts;
+    int64_t found[2];
+    SPX_TRY(counts.make(ctx, 2, sizeof(int64_t), WHAT));
+    SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), sizeof found));
+    unsigned long long *const count = counts.as<unsigned long long>();
+    SPX_TRY(spx_launch_over(ctx, WHAT, block_rows + 1, point_rows<Q>, key, blocks, block_rows, block_cols,
+                            a.as<Q>(SPX_PTR)));
+    SPX_TRY(spx_launch_over(ctx, WHAT, blocks, write_columns, key, blocks, block_cols, csr->nrows, csr->ncols,
+                            br, bc, a.as<int>(SPX_COL), count));
+    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
+        using P = decltype(p);
+        return spx_by_width(csr->val_type, [&](auto value) {
+            using E = decltype(value);
+            const blocks_of<Q, E> to = { a.as<const Q>(SPX_PTR),
+                                         a.as<const int>(SPX_COL),
+                                         br,
+                                         bc,
+                                         static_cast<int>(spx_bsr_words(a.get())),
+                                         spx_places_of<E>(a) };
+            return spx_launch_over(ctx, WHAT, ROW_LANES * csr->nrows, fill<P, Q, E>,
+                                   static_cast<int>(csr->nrows), spx_slot_of<P>(csr, SPX_PTR),
+                                   spx_slot_of<int>(csr, SPX_COL), spx_slot_of<E>(csr, SPX_VAL), to,
+                                   count + 1);
+        });
+    }));
+    SPX_TRY(ctx->backend->download(ctx, found, counts.as<void>(), sizeof found));
+    *inside = found[0];
+    *entries = found[1];
+    return SPMVX_OK;
+}
+
+}
+
+spmvx_status spx_cuda_look_at_bsr(const spmvx_context *ctx, const spx_sparse *csr, const spx_layout *asked,
+                                  spx_look *out)
+{
+    spx_sparse sample = {};
+    SPX_TRY(fetch_sample(ctx, csr, spx_sample_step(csr->nnz), &sample));
+    const spmvx_status s = spx_bsr_look(ctx, &sample, 1, csr->nnz, asked, out);
+    spx_sparse_drop(&sample);
+    return s;
+}
+
+spmvx_status spx_cuda_build_bsr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how,
+                                spx_sparse *out)
+{
+    spx_look chosen = {};
+    spx_sparse shape = {};
+    spx_temporary keys[2];
+    int in = 0;
+    int64_t blocks = 0, entries = 0, inside = 0;
+    chosen.layout = how->layout;
+    if (!chosen.layout.block_rows || !chosen.layout.block_cols)
+        SPX_TRY(spx_cuda_look_at_bsr(ctx, csr, &how->layout, &chosen));
+    const int64_t br = chosen.layout.block_rows, bc = chosen.layout.block_cols,
+                  rows = spx_ceil_div(csr->nrows, br);
+    shape.format = SPMVX_BSR;
+    shape.val_type = csr->val_type;
+    shape.nrows = csr->nrows;
+    shape.ncols = csr->ncols;
+    shape.layout.block_rows = br;
+    shape.layout.block_cols = bc;
+    spx_draft a(shape);
+    SPX_TRY(find_blocks(ctx, csr, static_cast<int>(br), static_cast<int>(bc), keys, &in, &blocks));
+    a->stored = blocks * br * bc;
+    a->ptr_type = spx_count_type(a->stored);
+    /* without the presence bits, as on the host */
+    const size_t index =
+        spx_plus(spx_bytes(rows + 1, spx_type_bytes(a->ptr_type)), spx_bytes(blocks, sizeof(int)));
+    SPX_TRY(spx_build_check(ctx, WHAT, spx_plus(index, spx_bytes(a->stored, spx_type_bytes(a->val_type))),
+                            csr, how));
+    SPX_TRY(a.make(ctx, SPX_PTR, rows + 1, spx_type_bytes(a->ptr_type), "ptr"));
+    SPX_TRY(a.make(ctx, SPX_COL, blocks, sizeof(int), "col"));
+    SPX_TRY(spx_make_places(ctx, a, blocks * spx_bsr_words(a.get())));
+    SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {
+        return fill_blocks<decltype(q)>(ctx, csr, a, keys[in].as<const uint64_t>(), blocks, &entries,
+                                        &inside);
+    }));
+    spx_settle_places(a, entries, inside);
+    *out = a.give();
+    return SPMVX_OK;
+}

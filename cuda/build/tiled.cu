@@ -1,0 +1,388 @@
+/* TILED from a CSR on the device, equal to what the host makes of it (lib/format/tiled.c). A warp a row
+ * cuts the row's entries into segments where their tile changes and every PIECE entries, 32 entries at a
+ * time: so segments are numbered row by row, tile by tile, which is the order of the rows' lists. One
+ * stable sort by tile and falling length deals them to lanes; a warp a slice fills these, and writes to
+ * the lists where they are. */
+#include "build.cuh"
+#include "rows.cuh"
+#include "scan.cuh"
+
+extern "C" {
+#include "core/tiled.h"
+}
+
+namespace {
+
+constexpr const char *WHAT = "TILED";
+constexpr int WAYS = 4, LANES = SPX_TILED_LANES, LENGTH_BITS = 8; /* PIECE - length is below 2^8 */
+static_assert(LANES == 32 && SPX_TILED_PIECE == 1 << LENGTH_BITS, "a lane a segment, lengths 1 ... 256");
+
+/* Entries tile by tile within rows, and the width of a tile. */
+struct tile_order {
+    const int *col;
+    const int64_t *order; /* or NULL: as in CSR */
+    int width;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(col), f(order);
+    }
+    __device__ int64_t entry(int64_t k) const
+    {
+        return order ? order[k] : k;
+    }
+    __device__ int tile(int64_t k) const
+    {
+        return col[entry(k)] / width;
+    }
+};
+
+template <class P>
+__global__ void find_disorder(int nrows, const P *ptr, const int *col, int width, int *found)
+{
+    const int64_t r = spx_element() / LANES;
+    if (r >= nrows) return;
+    const int64_t last = static_cast<int64_t>(ptr[r + 1]);
+    for (int64_t k = static_cast<int64_t>(ptr[r]) + 1 + spx_lane(); k < last; k += LANES)
+        if (col[k - 1] / width > col[k] / width) *found = 1;
+}
+
+template <class P>
+__global__ void write_entry_keys(int nrows, const P *ptr, const int *col, int width, int tile_bits,
+                                 uint64_t *key)
+{
+    const int64_t r = spx_element() / LANES;
+    if (r >= nrows) return;
+    const int64_t last = static_cast<int64_t>(ptr[r + 1]);
+    for (int64_t k = static_cast<int64_t>(ptr[r]) + spx_lane(); k < last; k += LANES)
+        key[k] = static_cast<uint64_t>(r) << tile_bits | static_cast<uint64_t>(col[k] / width);
+}
+
+/* A warp's way over a row: calls each(k, heads) for 32 entries at a time, of which `heads` begin a
+ * segment. */
+template <class P, class F> __device__ void cut_row(const P *ptr, int64_t r, const tile_order &e, F each)
+{
+    const int64_t first = static_cast<int64_t>(ptr[r]), last = static_cast<int64_t>(ptr[r + 1]);
+    int64_t run = first; /* the first entry of the tile that the warp is in */
+    for (int64_t k0 = first; k0 < last; k0 += LANES) {
+        const int64_t k = k0 + spx_lane();
+        const bool begins = k < last && (k == first || e.tile(k) != e.tile(k - 1));
+        const unsigned begun = __ballot_sync(SPX_ALL_LANES, begins),
+                       by_here = begun & (SPX_ALL_LANES >> (31 - spx_lane()));
+        const int64_t own_run = by_here ? k0 + 31 - __clz(static_cast<int>(by_here)) : run;
+        const bool head = k < last && (k - own_run) % SPX_TILED_PIECE == 0;
+        each(k, __ballot_sync(SPX_ALL_LANES, head));
+        if (begun) run = k0 + 31 - __clz(static_cast<int>(begun));
+    }
+}
+
+template <class P> __global__ void count_segments(int nrows, const P *ptr, tile_order e, int64_t *count)
+{
+    const int64_t r = spx_element() / LANES;
+    if (r >= nrows) return;
+    int64_t own = 0;
+    cut_row(ptr, r, e, [&](int64_t, unsigned heads) { own += __popc(heads); });
+    if (spx_lane() == 0) count[r] = own;
+}
+
+template <class P>
+__global__ void write_segments(int nrows, const P *ptr, tile_order e, const int64_t *list_ptr, int64_t *first,
+                               int *row)
+{
+    const int64_t r = spx_element() / LANES;
+    if (r >= nrows) return;
+    int64_t to = list_ptr[r];
+    cut_row(ptr, r, e, [&](int64_t k, unsigned heads) {
+        if (heads >> spx_lane() & 1u) {
+            const int64_t at = to + __popc(heads & ((1u << spx_lane()) - 1u));
+            first[at] = k;
+            row[at] = static_cast<int>(r);
+        }
+        to += __popc(heads);
+    });
+}
+
+/* A segment ends where the next one begins. */
+__global__ void write_segment_keys(int64_t segments, int64_t nnz, const int64_t *first, tile_order e,
+                                   uint64_t *key)
+{
+    const int64_t i = spx_element();
+    if (i >= segments) return;
+    const int64_t length = (i + 1 < segments ? first[i + 1] : nnz) - first[i];
+    key[i] = static_cast<uint64_t>(e.tile(first[i])) << LENGTH_BITS |
+             static_cast<uint64_t>(SPX_TILED_PIECE - length);
+}
+
+__device__ __forceinline__ int64_t length_of(uint64_t key)
+{
+    return SPX_TILED_PIECE - static_cast<int64_t>(key & (SPX_TILED_PIECE - 1));
+}
+
+/* Each tile's first segment, and the number of slices of each. */
+__global__ void begin_tiles(int64_t tiles, int64_t segments, const uint64_t *key, int64_t *begin)
+{
+    const int64_t t = spx_element();
+    if (t > tiles) return;
+    const uint64_t least = static_cast<uint64_t>(t) << LENGTH_BITS;
+    begin[t] = spx_first_not<WAYS>(0, segments, [=](int64_t i) { return key[i] < least; });
+}
+__global__ void count_slices(int64_t tiles, const int64_t *begin, int64_t *slices)
+{
+    const int64_t t = spx_element();
+    if (t < tiles) slices[t] = (begin[t + 1] - begin[t] + LANES - 1) / LANES;
+}
+
+template <class P> __global__ void narrow(int64_t n, const int64_t *from, P *to)
+{
+    const int64_t i = spx_element();
+    if (i < n) to[i] = static_cast<P>(from[i]);
+}
+
+/* The segments in the order of their lanes, and where tiles begin among them and among the slices. */
+struct dealt {
+    const uint64_t *key;
+    const int *segment;
+    const int64_t *tile_begin;
+    const int *tile_ptr;
+    int64_t tiles;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(key), f(segment), f(tile_begin), f(tile_ptr);
+    }
+    __device__ int64_t tile_of(int64_t slice) const
+    {
+        return spx_first_not<WAYS>(0, tiles, [=, this](int64_t t) { return tile_ptr[t + 1] <= slice; });
+    }
+    __device__ int64_t first_of(int64_t slice, int64_t tile) const
+    {
+        return tile_begin[tile] + (slice - tile_ptr[tile]) * LANES;
+    }
+};
+
+/* As wide as its longest segment, which comes first, in whole groups. */
+__global__ void size_slices(int64_t slices, dealt d, int64_t *places)
+{
+    const int64_t s = spx_element();
+    if (s >= slices) return;
+    const int64_t longest = length_of(d.key[d.first_of(s, d.tile_of(s))]);
+    places[s] = (longest + SPX_TILED_GROUP - 1) / SPX_TILED_GROUP * SPX_TILED_GROUP * LANES;
+}
+
+/* Where a segment's entries are, and its row. */
+struct segments_of {
+    const int64_t *first;
+    const int *row;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(first), f(row);
+    }
+};
+
+template <class Q, class E> struct slices_out {
+    const Q *ptr;
+    int *row;
+    uint16_t *col;
+    E *val;
+    int *list;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(ptr), f(row), f(col), f(val), f(list);
+    }
+};
+
+template <class Q, class E>
+__global__ void fill(int64_t slices, dealt d, segments_of from, tile_order e, const E *val,
+                     slices_out<Q, E> out)
+{
+    const int64_t s = spx_element() / LANES;
+    if (s >= slices) return;
+    const int lane = spx_lane();
+    const int64_t tile = d.tile_of(s), at = d.first_of(s, tile) + lane;
+    const bool used = at < d.tile_begin[tile + 1];
+    const int segment = used ? d.segment[at] : -1;
+    const int64_t length = used ? length_of(d.key[at]) : 0, first = used ? from.first[segment] : 0;
+    const int64_t base = static_cast<int64_t>(out.ptr[s]),
+                  width = (static_cast<int64_t>(out.ptr[s + 1]) - base) / LANES;
+    out.row[s * LANES + lane] = used ? from.row[segment] : -1;
+    if (used) out.list[segment] = static_cast<int>(s * LANES + lane);
+    for (int64_t k = 0; k < width; k++) {
+        const int64_t to =
+            base + (k / SPX_TILED_GROUP * LANES + lane) * SPX_TILED_GROUP + k % SPX_TILED_GROUP;
+        const int64_t entry = k < length ? e.entry(first + k) : 0;
+        out.col[to] = k < length ? static_cast<uint16_t>(e.col[entry] - tile * e.width)
+                                 : static_cast<uint16_t>(SPX_TILED_PADDING);
+        out.val[to] = k < length ? val[entry] : E(0);
+    }
+}
+
+/* ---- the host's side ---- */
+
+struct builder {
+    const spmvx_context *ctx;
+    const spx_sparse *csr;
+    spx_draft &a;
+    tile_order entries;
+    int64_t tiles, segments, slices;
+    spx_temporary first, row;          /* of the segments, in the order of rows */
+    spx_temporary key[2], position[2]; /* in the order of lanes */
+    spx_temporary tile_begin;
+    int in;
+};
+
+/* ORDER, where tiles do not ascend in each row. */
+spmvx_status order_entries(builder *b)
+{
+    const spmvx_context *const ctx = b->ctx;
+    const spx_sparse *const csr = b->csr;
+    const int nrows = static_cast<int>(csr->nrows), width = b->entries.width,
+              tile_bits = spx_bits_for(b->tiles);
+    spx_temporary flag, key[2], position[2];
+    int unordered = 0, in = 0;
+    SPX_TRY(flag.make(ctx, 1, sizeof(int), WHAT));
+    SPX_TRY(ctx->backend->clear(ctx, flag.as<int>(), sizeof(int)));
+    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
+        using P = decltype(p);
+        return spx_launch_over(ctx, WHAT, LANES * csr->nrows, find_disorder<P>, nrows,
+                               spx_slot_of<P>(csr, SPX_PTR), b->entries.col, width, flag.as<int>());
+    }));
+    SPX_TRY(ctx->backend->download(ctx, &unordered, flag.as<int>(), sizeof unordered));
+    if (!unordered) return SPMVX_OK;
+    for (int i = 0; i < 2; i++) {
+        SPX_TRY(key[i].make(ctx, csr->nnz, sizeof(uint64_t), "an order of the entries"));
+        SPX_TRY(position[i].make(ctx, csr->nnz, sizeof(int64_t), "an order of the entries"));
+    }
+    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
+        using P = decltype(p);
+        return spx_launch_over(ctx, WHAT, LANES * csr->nrows, write_entry_keys<P>, nrows,
+                               spx_slot_of<P>(csr, SPX_PTR), b->entries.col, width, tile_bits,
+                               key[0].as<uint64_t>());
+    }));
+    uint64_t *const keys[] = { key[0].as<uint64_t>(), key[1].as<uint64_t>() };
+    int64_t *const positions[] = { position[0].as<int64_t>(), position[1].as<int64_t>() };
+    SPX_TRY(spx_order(ctx, WHAT, csr->nnz, tile_bits + spx_bits_for(csr->nrows), keys, positions, &in));
+    b->a->slot[SPX_ORDER] = position[in].give();
+    b->entries.order = b->a.as<const int64_t>(SPX_ORDER);
+    return SPMVX_OK;
+}
+
+template <class P> spmvx_status cut(builder *b)
+{
+    const spmvx_context *const ctx = b->ctx;
+    const int nrows = static_cast<int>(b->csr->nrows);
+    const P *const ptr = spx_slot_of<P>(b->csr, SPX_PTR);
+    SPX_TRY(b->a.make(ctx, SPX_LIST_PTR, nrows + int64_t(2), sizeof(int64_t), "lanes of the rows"));
+    int64_t *const list_ptr = b->a.as<int64_t>(SPX_LIST_PTR);
+    SPX_TRY(spx_launch_over(ctx, WHAT, int64_t(LANES) * nrows, count_segments<P>, nrows, ptr, b->entries,
+                            list_ptr));
+    SPX_TRY(spx_sum_up(ctx, WHAT, nrows, list_ptr, &b->segments));
+    SPX_TRY(ctx->backend->upload(ctx, list_ptr + nrows + 1, &b->segments, sizeof b->segments));
+    SPX_TRY(b->first.make(ctx, b->segments, sizeof(int64_t), "segments"));
+    SPX_TRY(b->row.make(ctx, b->segments, sizeof(int), "segments"));
+    return spx_launch_over(ctx, WHAT, int64_t(LANES) * nrows, write_segments<P>, nrows, ptr, b->entries,
+                           static_cast<const int64_t *>(list_ptr), b->first.as<int64_t>(), b->row.as<int>());
+}
+
+/* Deals the segments to lanes: TILE, and how many slices there are. */
+spmvx_status deal(builder *b)
+{
+    const spmvx_context *const ctx = b->ctx;
+    spx_temporary slices;
+    for (int i = 0; i < 2; i++) {
+        SPX_TRY(b->key[i].make(ctx, b->segments, sizeof(uint64_t), "segments"));
+        SPX_TRY(b->position[i].make(ctx, b->segments, sizeof(int), "segments"));
+    }
+    SPX_TRY(spx_launch_over(ctx, WHAT, b->segments, write_segment_keys, b->segments, b->csr->nnz,
+                            b->first.as<const int64_t>(), b->entries, b->key[0].as<uint64_t>()));
+    uint64_t *const keys[] = { b->key[0].as<uint64_t>(), b->key[1].as<uint64_t>() };
+    int *const positions[] = { b->position[0].as<int>(), b->position[1].as<int>() };
+    SPX_TRY(spx_order(ctx, WHAT, b->segments, LENGTH_BITS + spx_bits_for(b->tiles), keys, positions, &b->in));
+    SPX_TRY(b->tile_begin.make(ctx, b->tiles + 1, sizeof(int64_t), "segments of the tiles"));
+    SPX_TRY(slices.make(ctx, b->tiles + 1, sizeof(int64_t), "segments of the tiles"));
+    SPX_TRY(b->a.make(ctx, SPX_TILE, b->tiles + 1, sizeof(int), "tile pointers"));
+    SPX_TRY(spx_launch_over(ctx, WHAT, b->tiles + 1, begin_tiles, b->tiles, b->segments,
+                            static_cast<const uint64_t *>(keys[b->in]), b->tile_begin.as<int64_t>()));
+    SPX_TRY(spx_launch_over(ctx, WHAT, b->tiles, count_slices, b->tiles, b->tile_begin.as<const int64_t>(),
+                            slices.as<int64_t>()));
+    SPX_TRY(spx_sum_up(ctx, WHAT, b->tiles, slices.as<int64_t>(), &b->slices));
+    if (b->slices * LANES > INT32_MAX)
+        return spx_fail(ctx, SPMVX_ERR_LIMIT, "TILED would have %lld slices, above %d",
+                        static_cast<long long>(b->slices), INT32_MAX / LANES);
+    return spx_launch_over(ctx, WHAT, b->tiles + 1, narrow<int>, b->tiles + 1, slices.as<const int64_t>(),
+                           b->a.as<int>(SPX_TILE));
+}
+
+template <class Q> spmvx_status fill_slices(builder *b, const dealt &d, const int64_t *places)
+{
+    const spmvx_context *const ctx = b->ctx;
+    spx_draft &a = b->a;
+    SPX_TRY(spx_launch_over(ctx, WHAT, b->slices + 1, narrow<Q>, b->slices + 1, places, a.as<Q>(SPX_PTR)));
+    return spx_by_width(a->val_type, [&](auto value) {
+        using E = decltype(value);
+        const segments_of from = { b->first.as<const int64_t>(), b->row.as<const int>() };
+        const slices_out<Q, E> out = { a.as<const Q>(SPX_PTR), a.as<int>(SPX_ROW), a.as<uint16_t>(SPX_COL),
+                                       a.as<E>(SPX_VAL), a.as<int>(SPX_LIST) };
+        return spx_launch_over(ctx, WHAT, LANES * b->slices, fill<Q, E>, b->slices, d, from, b->entries,
+                               spx_slot_of<E>(b->csr, SPX_VAL), out);
+    });
+}
+
+spmvx_status fill_all(builder *b, const spx_build *how)
+{
+    const spmvx_context *const ctx = b->ctx;
+    spx_draft &a = b->a;
+    const size_t each = spx_type_bytes(a->val_type);
+    const dealt d = { b->key[b->in].as<const uint64_t>(), b->position[b->in].as<const int>(),
+                      b->tile_begin.as<const int64_t>(), a.as<const int>(SPX_TILE), b->tiles };
+    spx_temporary places;
+    SPX_TRY(places.make(ctx, b->slices + 1, sizeof(int64_t), "ptr"));
+    SPX_TRY(spx_launch_over(ctx, WHAT, b->slices, size_slices, b->slices, d, places.as<int64_t>()));
+    SPX_TRY(spx_sum_up(ctx, WHAT, b->slices, places.as<int64_t>(), &a->stored));
+    a->ptr_type = spx_count_type(a->stored);
+    size_t bytes = spx_plus(spx_bytes(a->stored, 2 + each),
+                            spx_bytes(b->slices, 4 * LANES + spx_type_bytes(a->ptr_type)));
+    bytes = spx_plus(bytes, spx_plus(spx_bytes(a->nrows + 2, 8), spx_bytes(b->segments, 4)));
+    if (a->slot[SPX_ORDER]) bytes = spx_plus(bytes, spx_bytes(a->nnz, 8));
+    SPX_TRY(spx_build_check(ctx, WHAT, bytes, b->csr, how));
+    SPX_TRY(a.make(ctx, SPX_PTR, b->slices + 1, spx_type_bytes(a->ptr_type), "ptr"));
+    SPX_TRY(a.make(ctx, SPX_ROW, b->slices * LANES, sizeof(int), "row"));
+    SPX_TRY(a.make(ctx, SPX_COL, a->stored, sizeof(uint16_t), "col"));
+    SPX_TRY(a.make(ctx, SPX_VAL, a->stored, each, "val"));
+    SPX_TRY(a.make(ctx, SPX_LIST, b->segments, sizeof(int), "lanes of the rows"));
+    SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {
+        return fill_slices<decltype(q)>(b, d, places.as<const int64_t>());
+    }));
+    return ctx->backend->synchronize(ctx);
+}
+
+}
+
+spmvx_status spx_cuda_build_tiled(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how,
+                                  spx_sparse *out)
+{
+    const int64_t width = how->layout.tile_width ? how->layout.tile_width : int64_t(SPX_TILED_WIDTH);
+    const size_t least = spx_plus(spx_bytes(csr->nnz, sizeof(uint16_t) + spx_type_bytes(csr->val_type)),
+                                  spx_bytes(csr->nrows + 2, sizeof(int64_t)));
+    spx_sparse shape = {};
+    SPX_TRY(spx_build_check(ctx, WHAT, least, csr, how));
+    shape.format = SPMVX_TILED;
+    shape.val_type = csr->val_type;
+    shape.nrows = csr->nrows;
+    shape.ncols = csr->ncols;
+    shape.nnz = csr->nnz;
+    shape.layout.tile_width = width;
+    spx_draft a(shape);
+    builder b = { .ctx = ctx,
+                  .csr = csr,
+                  .a = a,
+                  .entries = { spx_slot_of<int>(csr, SPX_COL), nullptr, static_cast<int>(width) },
+                  .tiles = spx_ceil_div(csr->ncols, width) };
+    SPX_TRY(order_entries(&b));
+    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) { return cut<decltype(p)>(&b); }));
+    SPX_TRY(deal(&b));
+    SPX_TRY(fill_all(&b, how));
+    *out = a.give();
+    return SPMVX_OK;
+}
