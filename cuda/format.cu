@@ -48,9 +48,9 @@ spmvx_status look_at_csr5(const spmvx_context *, const spx_sparse *, const spx_f
                           const spx_layout *asked, spx_look *out)
 {
     *out = spx_look{};
-    out->layout = *asked;
-    if (!out->layout.lanes) out->layout.lanes = 32;
-    if (!out->layout.lane_entries) out->layout.lane_entries = spx_cuda_csr5_sigma(f->nnz, f->nrows);
+    out->layout.lanes = asked->lanes ? asked->lanes : 32;
+    out->layout.lane_entries =
+        asked->lane_entries ? asked->lane_entries : spx_cuda_csr5_sigma(asked, f->nnz, f->nrows);
     out->stored = f->nnz;
     return SPMVX_OK;
 }
@@ -99,6 +99,7 @@ const spx_layout_key bsr_layout[] = {
 const spx_layout_key csr5_layout[] = {
     { "omega", offsetof(spx_layout, lanes), 32, 32, 0, false },
     { "sigma", offsetof(spx_layout, lane_entries), 0, SPX_CSR5_SIGMA, 0, false },
+    SPX_CSR5_RULE_KEYS,
     {},
 };
 /* A tile's part of x lies in shared memory, of which a block has 227 KB at most. */

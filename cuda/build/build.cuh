@@ -223,12 +223,8 @@ spmvx_status spx_cuda_build_tiled(const spmvx_context *, const spx_sparse *csr, 
                                   spx_sparse *out);
 spmvx_status spx_cuda_transpose(const spmvx_context *, const spx_sparse *csr, spx_sparse *out);
 
-/* CSR5's sigma where none is asked for: the paper's rule <r,s,t,u> of the mean row length, with the
- * bounds that an H200 likes. */
-inline int64_t spx_cuda_csr5_sigma(int64_t nnz, int64_t nrows)
-{
-    return spx_max(16, spx_min(nnz / spx_max(nrows, 1), 32));
-}
+/* CSR5's sigma where none is asked for: the format's rule, with the bounds that an H200 likes. */
+int64_t spx_cuda_csr5_sigma(const spx_layout *asked, int64_t nnz, int64_t nrows);
 
 /* What DIA and BSR would hold. */
 spmvx_status spx_cuda_look_at_dia(const spmvx_context *, const spx_sparse *csr, spx_look *);

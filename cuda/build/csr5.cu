@@ -138,12 +138,18 @@ spmvx_status tell_tiles(const spmvx_context *ctx, const spx_sparse *csr, spx_dra
 
 }
 
+int64_t spx_cuda_csr5_sigma(const spx_layout *asked, int64_t nnz, int64_t nrows)
+{
+    static const int64_t rule[] = { 16, 32, INT64_MAX, 32 };
+    return spx_csr5_sigma(asked, rule, nnz / spx_max(nrows, 1));
+}
+
 spmvx_status spx_cuda_build_csr5(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how,
                                  spx_sparse *out)
 {
     const size_t each = spx_type_bytes(csr->val_type);
     const int64_t sigma = how->layout.lane_entries ? how->layout.lane_entries
-                                                   : spx_cuda_csr5_sigma(csr->nnz, csr->nrows),
+                                                   : spx_cuda_csr5_sigma(&how->layout, csr->nnz, csr->nrows),
                   tiles = csr->nnz / (LANES * sigma);
     spx_sparse shape = {};
     shape.format = SPMVX_CSR5;

@@ -1,14 +1,15 @@
-/* y = alpha*A*x + beta*y for CSR5 on a GPU: a warp a tile of 32 lanes by sigma entries. A lane adds up its
- * entries, and a flag ends one row's segment and begins the next; segments that begin and end within the
- * lane are added to y there, and what a lane has above its first flag goes to the segment that is open in the
- * lanes before it, by a segmented sum over the lanes. What tiles have of rows that are cut between them is
- * stored, and a second launch adds that up in the tiles' order. What fills no tile is taken 32 entries a
- * warp, by the row pointers, and ended the same way. Where there are empty rows, which no tile has, y is
- * scaled first, and all is added to it.
- * Differs from the source: there the first rows are added atomically, and the segmented sum is a prefix sum
- * less another, which cancels.
- * Source: Liu & Vinter, CSR5: an efficient storage format for cross-platform SpMV, ICS 2015, algorithms 5 to
- * 7; FrogByte report. */
+/* y = alpha*A*x + beta*y for CSR5 on a GPU: a warp a tile of 32 lanes by sigma entries. A lane adds up
+ * its entries, and a flag ends one row's segment and begins the next; segments that begin and end within
+ * the lane are added to y there, and what a lane has above its first flag goes to the segment that is
+ * open in the lanes before it, by a segmented sum over the lanes. What tiles have of rows that are cut
+ * between them is stored, and a second launch adds that up in the tiles' order. What fills no tile is
+ * taken 32 entries a warp, by the row pointers, and ended the same way. Where there are empty rows, which
+ * no tile has, y is scaled first, and all is added to it. The flags of a lane are 32 bits of the format's
+ * descriptor or, by flags=u8, as many bytes as sigma needs, in a copy of the descriptors that is made for
+ * the kernel: 3 to 6 bytes a lane in place of 8. Differs from the source: there the first rows are added
+ * atomically, and the segmented sum is a prefix sum less another, which cancels.
+ * Source: Liu & Vinter, CSR5: an efficient storage format for cross-platform SpMV, ICS 2015, algorithms 5
+ * to 7; FrogByte report. */
 #include "device.cuh"
 #include "ptx.cuh"
 #include "rows.cuh"
@@ -22,13 +23,25 @@ namespace {
 
 constexpr const char *NAME = "csr5";
 constexpr int OMEGA = 32, WAYS = 4;
-enum { THREADS_PARAM, EMPTY_ROWS }; /* the latter is no parameter of the name, but found: are there any? */
+constexpr const char *const FLAGS[] = { "u32", "u8", nullptr };
+enum {
+    THREADS_PARAM,
+    FLAGS_PARAM,
+    EMPTY_ROWS
+}; /* the last is none of the name's, but found: are there any? */
+
+/* Of a tile with flags in bytes: the lanes' y_offset, then byte j of each lane's flags. */
+__host__ __device__ inline int64_t packed_size(int sigma)
+{
+    return OMEGA * static_cast<int64_t>(sizeof(uint16_t) + (sigma + 7) / 8);
+}
 
 template <class V, class P> struct tiles {
     spx_csr<V, P> A;           /* columns and values in the order of tiles */
     int sigma, count, parts;   /* whole tiles; and with what fills none, by 32 entries */
     const unsigned *first_row; /* of a tile; the top bit: empty rows lie among its rows */
     const spx_csr5_desc *desc;
+    const uint8_t *packed; /* or NULL */
     const int64_t *list_ptr;
     const int *list;
 
@@ -50,7 +63,16 @@ template <class V, class P> struct tiles {
     }
     template <class F> void each_pointer(F f) const
     {
-        A.each_pointer(f), f(first_row), f(desc), f(list_ptr), f(list);
+        A.each_pointer(f), f(first_row), f(desc), f(packed), f(list_ptr), f(list);
+    }
+    __device__ spx_csr5_desc descriptor(int tile, int lane) const
+    {
+        if (!packed) return desc[static_cast<int64_t>(tile) * OMEGA + lane];
+        const uint8_t *own = packed + tile * packed_size(sigma);
+        spx_csr5_desc d = { 0, reinterpret_cast<const uint16_t *>(own)[lane], 0 };
+        own += OMEGA * sizeof(uint16_t) + lane;
+        for (int j = 0; 8 * j < sigma; j++) d.bit_flag |= static_cast<unsigned>(own[j * OMEGA]) << 8 * j;
+        return d;
     }
 };
 
@@ -102,7 +124,7 @@ __device__ void multiply_tile(const tiles<V, P> &t, int tile, const spx_vectors<
     const int lane = spx_lane();
     const bool gaps = spx_load_cached(t.first_row + tile) & SPX_CSR5_EMPTY;
     const int *rows = gaps ? t.list + spx_load_cached(t.list_ptr + tile) : nullptr;
-    const spx_csr5_desc desc = t.desc[static_cast<int64_t>(tile) * OMEGA + lane];
+    const spx_csr5_desc desc = t.descriptor(tile, lane);
     const int64_t base = t.begin(tile) + lane;
     V top = 0, sum = 0;
     int segment = desc.y_offset - 1; /* which is open */
@@ -174,7 +196,37 @@ template <class P> __global__ void find_empty_row(int nrows, const P *ptr, int *
     if (row < static_cast<unsigned>(nrows) && ptr[row] == ptr[row + 1]) *found = 1;
 }
 
+/* A thread a lane. */
+__global__ void pack(int64_t lanes, int sigma, const spx_csr5_desc *desc, uint8_t *packed)
+{
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (i >= lanes) return;
+    uint8_t *own = packed + i / OMEGA * packed_size(sigma);
+    reinterpret_cast<uint16_t *>(own)[i % OMEGA] = desc[i].y_offset;
+    own += OMEGA * sizeof(uint16_t) + i % OMEGA;
+    for (int j = 0; 8 * j < sigma; j++) own[j * OMEGA] = static_cast<uint8_t>(desc[i].bit_flag >> 8 * j);
+}
+
 /* ---- the host's side ---- */
+
+spmvx_status pack_descriptors(const spmvx_context *ctx, const spx_sparse *a, spx_array **out)
+{
+    constexpr unsigned THREADS = 256;
+    const int sigma = static_cast<int>(a->layout.lane_entries);
+    const int64_t tiles = a->nnz / (OMEGA * sigma), lanes = tiles * OMEGA;
+    spx_array *packed;
+    SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(tiles, static_cast<size_t>(packed_size(sigma))),
+                                    "flags of the lanes", &packed));
+    spmvx_status s = spx_cuda_load(ctx, NAME, pack, 0);
+    if (s == SPMVX_OK && lanes)
+        s = spx_cuda_launch(ctx, NAME, pack, spx_ceil_div(lanes, THREADS), THREADS, 0, lanes, sigma,
+                            static_cast<const spx_csr5_desc *>(spx_data(a, SPX_DESC)),
+                            static_cast<uint8_t *>(packed->data));
+    if (s == SPMVX_OK) s = ctx->backend->synchronize(ctx);
+    if (s == SPMVX_OK) *out = packed;
+    else spx_array_drop(packed);
+    return s;
+}
 
 spmvx_status has_empty_rows(const spmvx_context *ctx, const spx_sparse *a, int64_t *answer)
 {
@@ -208,7 +260,7 @@ int64_t parts_of(const spx_sparse *a, int64_t *whole)
     return *whole + spx_ceil_div(a->nnz - *whole * size, 32);
 }
 
-template <class V, class P> tiles<V, P> tiles_of(const spx_sparse *a)
+template <class V, class P> tiles<V, P> tiles_of(const spx_sparse *a, const spx_array *packed)
 {
     int64_t whole;
     const int64_t parts = parts_of(a, &whole);
@@ -219,6 +271,7 @@ template <class V, class P> tiles<V, P> tiles_of(const spx_sparse *a)
     t.parts = static_cast<int>(parts);
     t.first_row = static_cast<const unsigned *>(spx_data(a, SPX_TILE));
     t.desc = static_cast<const spx_csr5_desc *>(spx_data(a, SPX_DESC));
+    t.packed = packed ? static_cast<const uint8_t *>(packed->data) : nullptr;
     t.list_ptr = static_cast<const int64_t *>(spx_data(a, SPX_LIST_PTR));
     t.list = static_cast<const int *>(spx_data(a, SPX_LIST));
     return t;
@@ -232,8 +285,8 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld tiles; %s takes 2^31 on CUDA",
                         static_cast<long long>(p->chunks), NAME);
     p->work_bytes = static_cast<size_t>(p->chunks) * 2 * spx_type_bytes(a->val_type);
-    const spmvx_status looked = has_empty_rows(ctx, a, &p->param[EMPTY_ROWS]);
-    if (looked != SPMVX_OK) return looked;
+    SPX_TRY(has_empty_rows(ctx, a, &p->param[EMPTY_ROWS]));
+    if (p->param[FLAGS_PARAM]) SPX_TRY(pack_descriptors(ctx, a, &p->bounds));
     return spx_by_type(a, [=](auto v, auto pointer) {
         using V = decltype(v);
         using P = decltype(pointer);
@@ -246,7 +299,7 @@ template <class V, class P> spmvx_status launch(const spx_mul *m)
 {
     const int64_t threads = m->part->param[THREADS_PARAM], parts = m->part->chunks;
     if (!parts) return SPMVX_OK;
-    const tiles<V, P> t = tiles_of<V, P>(m->A);
+    const tiles<V, P> t = tiles_of<V, P>(m->A, m->part->bounds);
     spx_carries<V> carries = {};
     carries.begun = static_cast<V *>(m->work);
     carries.came = carries.begun + parts;
@@ -277,6 +330,7 @@ double cost(const spx_features *f, const spx_look *)
 
 const spx_param params[] = {
     { .key = "threads", .low = 32, .high = 1024, .preset = 128, .kind = SPX_POWER_OF_TWO },
+    { .key = "flags", .preset = 0, .kind = SPX_WORD, .words = FLAGS },
     {},
 };
 

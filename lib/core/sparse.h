@@ -26,6 +26,7 @@ typedef struct spx_layout {
     int64_t block_rows, block_cols; /* BSR */
     int64_t lanes;                  /* CSR5: omega, lanes of a tile */
     int64_t lane_entries;           /* CSR5: sigma, entries of a lane */
+    int64_t rule[4];                /* CSR5, in a request: r, s, t, u of the rule for sigma */
     int64_t tile_width;             /* TILED: columns of a tile */
 } spx_layout;
 

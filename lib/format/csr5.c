@@ -15,17 +15,7 @@
 
 #include "format/build.h"
 
-/* sigma is r up to r entries a row, the mean from r to s, s from s to t, u beyond. */
-static const struct {
-    int64_t r, s, t, u;
-} rule = { 4, 32, 256, 4 };
-
-static int64_t sigma_for(const spx_sparse *csr)
-{
-    const int64_t mean = csr->nnz / spx_max(csr->nrows, 1);
-    if (mean <= rule.s) return spx_max(mean, rule.r);
-    return mean <= rule.t ? rule.s : rule.u;
-}
+static const int64_t rule[] = { 4, 32, 256, 4 };
 
 /* The row that holds entry k: the last that begins at k or before. */
 static int64_t row_of(const spx_sparse *csr, int64_t k)
@@ -136,7 +126,9 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
                              spx_sparse *out)
 {
     const int64_t omega = build->layout.lanes ? build->layout.lanes : SPX_CSR5_LANES,
-                  sigma = build->layout.lane_entries ? build->layout.lane_entries : sigma_for(csr);
+                  sigma = build->layout.lane_entries
+                              ? build->layout.lane_entries
+                              : spx_csr5_sigma(&build->layout, rule, csr->nnz / spx_max(csr->nrows, 1));
     const int64_t size = omega * sigma, tiles = csr->nnz / size;
     spx_sparse a = { .format = SPMVX_CSR5,
                      .val_type = csr->val_type,
@@ -223,6 +215,7 @@ static size_t idle_bytes(const spx_sparse *a)
 static const spx_layout_key layout[] = {
     { "omega", offsetof(spx_layout, lanes), 1, SPX_CSR5_OMEGA, 0, true },
     { "sigma", offsetof(spx_layout, lane_entries), 0, SPX_CSR5_SIGMA, 0, true },
+    SPX_CSR5_RULE_KEYS,
     { 0 },
 };
 
