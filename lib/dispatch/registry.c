@@ -28,10 +28,10 @@ extern const spx_kernel spx_cuda_mul_coo_scalar, spx_cuda_mul_coo_warp, spx_cuda
     spx_cuda_mul_coo_balanced_atomic, spx_cuda_mul_csc_scalar, spx_cuda_mul_ell, spx_cuda_mul_hyb,
     spx_cuda_mul_dia, spx_cuda_mul_bsr, spx_cuda_mul_csr5, spx_cuda_mul_tiled, spx_cuda_mul_csr_tile128,
     spx_cuda_mul_csr_tiled, spx_cuda_mul_csr_merge_path3, spx_cuda_mul_csr_segscan_tree,
-    spx_cuda_mul_csr_segscan_matrix, spx_cuda_mul_multi_bsr, spx_cuda_mul_csr_scalar,
-    spx_cuda_mul_csr_warp_buffer, spx_cuda_mul_csr_aligned, spx_cuda_mul_csr_warp_loop,
-    spx_cuda_mul_csr_nnz_split, spx_cuda_mul_csr_vector, spx_cuda_mul_csr_merge_path, spx_cuda_mul_sell,
-    spx_cuda_mul_multi_csr_vector, spx_cuda_mul_multi_sell;
+    spx_cuda_mul_csr_segscan_matrix, spx_cuda_mul_csr_rowblock, spx_cuda_mul_multi_bsr,
+    spx_cuda_mul_csr_scalar, spx_cuda_mul_csr_warp_buffer, spx_cuda_mul_csr_aligned,
+    spx_cuda_mul_csr_warp_loop, spx_cuda_mul_csr_nnz_split, spx_cuda_mul_csr_vector,
+    spx_cuda_mul_csr_merge_path, spx_cuda_mul_sell, spx_cuda_mul_multi_csr_vector, spx_cuda_mul_multi_sell;
 #endif
 
 /* Variants stand below their portable kernel, the usually better one last. */
@@ -84,6 +84,7 @@ static const spx_kernel *const kernels[] = {
     &spx_cuda_mul_csr_merge_path3,
     &spx_cuda_mul_csr_segscan_tree,
     &spx_cuda_mul_csr_segscan_matrix,
+    &spx_cuda_mul_csr_rowblock,
     &spx_cuda_mul_coo_scalar,
     &spx_cuda_mul_coo_warp,
     &spx_cuda_mul_coo_balanced,

@@ -128,7 +128,7 @@ spmvx_status spx_wisdom_learn(spmvx_context *ctx, const char *key, const spx_can
     const spx_format *f = spx_format_find(c->choice.kernel->format);
     for (const spx_layout_key *k = f->layout; k && k->key; k++) {
         const size_t n = strlen(advice);
-        if (!k->in_name)
+        if (!k->in_name && spx_layout_value(&c->choice.layout, k))
             snprintf(advice + n, sizeof advice - n, " %s=%" PRId64, k->key,
                      spx_layout_value(&c->choice.layout, k));
     }
