@@ -1,10 +1,12 @@
-/* The formats of a device: built there (cuda/build/) from a CSR that lies there, and CSR from COO. What SELL
+/* The formats of a device: built there (cuda/build/) from a CSR that lies there, but for PKT, which the host
+ * builds; and CSR from COO. What SELL
  * would hold of such a CSR is told by the statistics pass, what DIA and BSR would, by passes of their own. */
 #include "build/build.cuh"
 #include "device.cuh"
 
 extern "C" {
 #include "core/csr5.h"
+#include "core/pkt.h"
 #include "core/tiled.h"
 #include "format/format.h"
 }
@@ -69,6 +71,14 @@ spmvx_status look_at_tiled(const spmvx_context *, const spx_sparse *, const spx_
     return SPMVX_OK;
 }
 
+/* By way of the host, which takes some copies and allocations at least. */
+double setup_by_host(const spx_features *f, const spx_look *look)
+{
+    constexpr double LEAST = 1e6, BYTE = 0.3; /* ns, of what is built there and copied both ways */
+    const double bytes = static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes));
+    return LEAST + BYTE * bytes;
+}
+
 /* Some passes over the rows, one over the places, and allocations. */
 double setup_there(const spx_features *f, const spx_look *look)
 {
@@ -103,6 +113,10 @@ const spx_layout_key csr5_layout[] = {
     {},
 };
 /* A tile's part of x lies in shared memory, of which a block has 227 KB at most. */
+const spx_layout_key pkt_layout[] = {
+    { "packet", offsetof(spx_layout, packet), 32, SPX_PKT_MOST, 0, false },
+    {},
+};
 const spx_layout_key tiled_layout[] = {
     { "width", offsetof(spx_layout, tile_width), 64, 28672, 0, false },
     {},
@@ -200,4 +214,12 @@ extern "C" const spx_format spx_cuda_format_tiled = {
     .look = look_at_tiled,
     .setup_ns = setup_by_sort,
     .from_csr = spx_cuda_build_tiled,
+};
+
+extern "C" const spx_format spx_cuda_format_pkt = {
+    .format = SPMVX_PKT,
+    .place = SPMVX_CUDA,
+    .layout = pkt_layout,
+    .opaque_values = true,
+    .setup_ns = setup_by_host,
 };

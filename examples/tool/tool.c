@@ -248,8 +248,8 @@ spmvx_type type_named(const char *name)
 
 const char *format_text(spmvx_format f)
 {
-    static const char *const names[] = { "AUTO", "COO", "CSR", "CSC", "ELL",   "SELL",
-                                         "CSR5", "HYB", "DIA", "BSR", "TILED", "PACKED" };
+    static const char *const names[] = { "AUTO", "COO", "CSR", "CSC",   "ELL",    "SELL", "CSR5",
+                                         "HYB",  "DIA", "BSR", "TILED", "PACKED", "PKT" };
     return (unsigned)f < sizeof names / sizeof *names ? names[f] : "?";
 }
 

@@ -110,6 +110,7 @@ typedef enum spmvx_format {
     SPMVX_BSR = 9,
     SPMVX_TILED = 10,
     SPMVX_PACKED = 11,
+    SPMVX_PKT = 12,
     SPMVX_FORCE32(SPMVX_FORMAT)
 } spmvx_format;
 /* Where arrays live and work runs. Zero is the host: a program that passes malloc'ed vectors never changes
@@ -280,9 +281,9 @@ void spmvx_buffer_free(spmvx_context *, void *);
  * Base 0; where refused arrays look like base 1, the message says so. Columns may be unsorted and repeat;
  * repeats stay entries of their own, but for DIA, BSR and sparse products, which add them up in input order.
  * nnz counts entries, padding aside. Row counts and column counts are below 2^31, nnz is not. A NULL array of
- * no elements is fine. CSR5, HYB, TILED and PACKED are made by conversion only. The library finds out where
- * arrays live; a view says it in place and device. A view of a DIA or BSR with empty slots is UNSUPPORTED.
- * Fields that a format does not use are ignored on input and 0 in a view. reserved must be 0. */
+ * no elements is fine. CSR5, HYB, TILED, PACKED and PKT are made by conversion only. The library finds out
+ * where arrays live; a view says it in place and device. A view of a DIA or BSR with empty slots is
+ * UNSUPPORTED. Fields that a format does not use are ignored on input and 0 in a view. reserved must be 0. */
 typedef struct spmvx_arrays {
     size_t size;
     spmvx_format format;

@@ -28,6 +28,7 @@ typedef struct spx_layout {
     int64_t lane_entries;           /* CSR5: sigma, entries of a lane */
     int64_t rule[4];                /* CSR5, in a request: r, s, t, u of the rule for sigma */
     int64_t tile_width;             /* TILED: columns of a tile */
+    int64_t packet;                 /* PKT: rows, and columns, of a packet */
 } spx_layout;
 
 /* A number that a multiplication is scaled by, in the type of the matrix's values. */
@@ -59,7 +60,9 @@ typedef struct spx_sparse {
     int64_t nrows, ncols;
     int64_t nnz;    /* entries, padding aside */
     int64_t stored; /* entries with padding: the length of the VAL slot */
-    int64_t width;  /* ELL, HYB: entries a row of the ELL part; DIA: diagonals; PACKED: entries of a piece */
+    /* ELL, HYB: entries a row of the ELL part; DIA: diagonals; PACKED: entries of a piece; PKT: places in
+     * packets */
+    int64_t width;
     spx_layout layout;
     spmvx_order block_order; /* BSR */
     spx_array *slot[SPX_SLOTS];

@@ -8,6 +8,18 @@
 #include <stddef.h>
 #include <string.h>
 
+/* A kernel that came after the measurements: nothing is expected of it. */
+#define NOT_THERE_YET                                                                           \
+    {                                                                                           \
+        "pkt",                                                                                  \
+        {                                                                                       \
+            { 2000, 2000, 2000, 2000 }, { 2000, 2000, 2000, 2000 }, { 2000, 2000, 2000, 2000 }, \
+            {                                                                                   \
+                0, 0, 0, 0                                                                      \
+            }                                                                                   \
+        }                                                                                       \
+    }
+
 /* Long rows, middle ones, short ones, diagonals; in the second cache, the last one, memory, far apart. */
 static const spx_kernel_scales zen5[] = {
     { "bsr@c",
@@ -67,6 +79,7 @@ static const spx_kernel_scales zen5[] = {
     { "sell@avx512",
       { { 810, 810, 750, 1010 }, { 920, 850, 850, 870 }, { 820, 1060, 1080, 1080 }, { 0, 0, 0, 0 } } },
     { "tiled", { { 310, 410, 860, 1020 }, { 400, 530, 530, 2100 }, { 420, 870, 860, 860 }, { 0, 0, 0, 0 } } },
+    NOT_THERE_YET,
     { NULL, { { 0 } } },
 };
 
@@ -144,6 +157,7 @@ static const spx_kernel_scales emerald_rapids[] = {
       { { 430, 710, 710, 2530 }, { 1220, 890, 890, 890 }, { 1010, 1000, 1000, 1000 }, { 0, 0, 0, 0 } } },
     { "tiled",
       { { 1330, 710, 710, 5930 }, { 1130, 1150, 1150, 1150 }, { 1990, 1230, 1230, 1230 }, { 0, 0, 0, 0 } } },
+    NOT_THERE_YET,
     { NULL, { { 0 } } },
 };
 
@@ -230,6 +244,7 @@ static const spx_kernel_scales unknown[] = {
         { 0, 0, 0, 0 } } },
     { "tiled",
       { { 1330, 710, 860, 5930 }, { 1130, 1150, 1150, 2100 }, { 1990, 1230, 1230, 1230 }, { 0, 0, 0, 0 } } },
+    NOT_THERE_YET,
     { NULL, { { 0 } } },
 };
 

@@ -6,8 +6,8 @@
 #include "kernel/product.h"
 
 enum {
-    SPX_FORMATS = SPMVX_PACKED + 1, /* formats count from 0, AUTO; a test holds all against it */
-    SPX_SPEC = 256, /* room for a kernel's name with parameters; a test holds all against it */
+    SPX_FORMATS = SPMVX_PKT + 1, /* formats count from 0, AUTO; a test holds all against it */
+    SPX_SPEC = 256,              /* room for a kernel's name with parameters; a test holds all against it */
     /* kernels that multiply by a vector, at most; the table says so when it grows past it */
     SPX_CANDIDATES = SPX_KERNELS
 };

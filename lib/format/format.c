@@ -8,8 +8,8 @@
 
 const char *spx_format_name(spmvx_format f)
 {
-    static const char *const names[] = { "AUTO", "COO", "CSR", "CSC", "ELL",   "SELL",
-                                         "CSR5", "HYB", "DIA", "BSR", "TILED", "PACKED" };
+    static const char *const names[] = { "AUTO", "COO", "CSR", "CSC",   "ELL",    "SELL", "CSR5",
+                                         "HYB",  "DIA", "BSR", "TILED", "PACKED", "PKT" };
     return (unsigned)f < sizeof names / sizeof *names ? names[f] : NULL;
 }
 

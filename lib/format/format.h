@@ -101,7 +101,8 @@ bool spx_layout_matches(const spx_format *, const spx_layout *asked, const spx_l
 spx_layout spx_layout_of(const spx_format *, const spx_layout *);
 
 extern const spx_format spx_format_coo, spx_format_csr, spx_format_csc, spx_format_ell, spx_format_sell,
-    spx_format_hyb, spx_format_dia, spx_format_bsr, spx_format_csr5, spx_format_tiled, spx_format_packed;
+    spx_format_hyb, spx_format_dia, spx_format_bsr, spx_format_csr5, spx_format_tiled, spx_format_packed,
+    spx_format_pkt;
 
 /* What CSR of the shape takes. */
 size_t spx_csr_size(int64_t nrows, int64_t nnz, size_t val_bytes);

@@ -30,7 +30,7 @@ static void test_formats_there_and_back(void **state)
     assert_ok(NULL, spmvx_context_create(NULL, &host));
     spmvx_matrix *csr = NULL;
     assert_ok(host, spmvx_matrix_create(host, &p.csr.arrays, 0, &csr));
-    for (spmvx_format f = SPMVX_COO; f <= SPMVX_PACKED; f++) {
+    for (spmvx_format f = SPMVX_COO; f <= SPMVX_PKT; f++) {
         if (adds_repeats(f)) continue;
         spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
         spmvx_matrix *m = NULL;

@@ -33,7 +33,7 @@ static void test_convert_values(void **state)
     assert_ptr_equal(out, NOT_WRITTEN);
     CONVERT(SPMVX_ERR_UNSUPPORTED, "options.slice is 8; PACKED takes 32", o.format = SPMVX_PACKED,
             o.slice = 8);
-    CONVERT(SPMVX_ERR_ARGUMENT, "options.format is 12", o.format = (spmvx_format)12);
+    CONVERT(SPMVX_ERR_ARGUMENT, "options.format is 13", o.format = (spmvx_format)13);
     CONVERT(SPMVX_ERR_ARGUMENT, "options.format is -1", o.format = (spmvx_format)-1);
     CONVERT(SPMVX_ERR_ARGUMENT, "options.effort is -1", o.effort = -1);
     CONVERT(SPMVX_ERR_ARGUMENT, "options.effort is 3", o.effort = 3);

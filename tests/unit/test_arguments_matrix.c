@@ -63,12 +63,10 @@ static void test_create_formats(void **state)
         spmvx_format format;
         const char *name;
     } missing[] = {
-        { SPMVX_CSR5, "CSR5" },
-        { SPMVX_HYB, "HYB" },
-        { SPMVX_TILED, "TILED" },
-        { SPMVX_PACKED, "PACKED" },
+        { SPMVX_CSR5, "CSR5" },     { SPMVX_HYB, "HYB" }, { SPMVX_TILED, "TILED" },
+        { SPMVX_PACKED, "PACKED" }, { SPMVX_PKT, "PKT" },
     };
-    static const int unknown[] = { 12, -1, 99, INT32_MAX };
+    static const int unknown[] = { 13, -1, 99, INT32_MAX };
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
         char text[48];
         snprintf(text, sizeof text, "arrays.format is SPMVX_%s", missing[i].name);

@@ -74,7 +74,7 @@ static void take_away(lent *l)
 
 static const spmvx_format lendable[] = { SPMVX_COO,  SPMVX_CSR, SPMVX_CSC, SPMVX_ELL,
                                          SPMVX_SELL, SPMVX_DIA, SPMVX_BSR };
-enum { FORMATS = SPMVX_PACKED + 1 };
+enum { FORMATS = SPMVX_PKT + 1 };
 
 /* The matrix of the triples as somebody's arrays in the format. */
 static lent arrays_in(const triples *t, spmvx_format format, spmvx_type type)

@@ -8,7 +8,7 @@
 #include "meter.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-enum { FORMATS = SPMVX_PACKED + 1 };
+enum { FORMATS = SPMVX_PKT + 1 };
 
 typedef struct request {
     const char *name;
@@ -138,8 +138,8 @@ static void sweep(const triples *t, spmvx_type type, const request *q, spmvx_for
     assert_int_equal(m.blocks, 0);
 }
 
-static const char *const names[] = { "AUTO", "COO", "CSR", "CSC", "ELL",   "SELL",
-                                     "CSR5", "HYB", "DIA", "BSR", "TILED", "PACKED" };
+static const char *const names[] = { "AUTO", "COO", "CSR", "CSC",   "ELL",    "SELL", "CSR5",
+                                     "HYB",  "DIA", "BSR", "TILED", "PACKED", "PKT" };
 
 static void sweep_all(const int *cases, size_t count, int32_t effort)
 {

@@ -23,6 +23,7 @@ static const shape shapes[] = {
     { SPMVX_CSR5, 0, 0 },          { SPMVX_CSR5, 3, 5 },    { SPMVX_CSR5, 64, 32 },
     { SPMVX_TILED, 0, 0 },         { SPMVX_TILED, 64, 0 },  { SPMVX_PACKED, 0, 0 },
     { SPMVX_PACKED, 0, 1 },        { SPMVX_PACKED, 0, 64 }, { SPMVX_PACKED, 0, 100000 },
+    { SPMVX_PKT, 0, 0 },           { SPMVX_PKT, 32, 0 },    { SPMVX_PKT, 100, 0 },
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -46,6 +47,8 @@ static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *m, shape s)
             o.kernel = kernel;
     if (s.first && s.format == SPMVX_TILED)
         snprintf(kernel, sizeof kernel, "tiled:width=%d", (int)s.first), o.kernel = kernel;
+    if (s.first && s.format == SPMVX_PKT)
+        snprintf(kernel, sizeof kernel, "pkt:packet=%d", (int)s.first), o.kernel = kernel;
     o.max_bytes = 32 << 20;
     const spmvx_status status = spmvx_matrix_convert(ctx, m, &o, &out);
     if (status != SPMVX_ERR_LIMIT) assert_ok(ctx, status);
@@ -176,6 +179,7 @@ static void views_are_input(void **state)
             spmvx_arrays v = SPMVX_ARRAYS_INIT;
             if (!m || shapes[i].format == SPMVX_HYB || shapes[i].format == SPMVX_CSR5 ||
                 shapes[i].format == SPMVX_TILED || shapes[i].format == SPMVX_PACKED ||
+                shapes[i].format == SPMVX_PKT ||
                 (adds_up(shapes[i].format) && spmvx_matrix_arrays(m, &v) == SPMVX_ERR_UNSUPPORTED)) {
                 spmvx_matrix_destroy(m); /* too large, without a view, or with empty slots */
                 continue;

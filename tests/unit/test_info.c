@@ -7,7 +7,7 @@
 #include "cases.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-enum { FORMATS = SPMVX_PACKED + 1 };
+enum { FORMATS = SPMVX_PKT + 1 };
 
 /* ---- the reason ---- */
 

@@ -91,7 +91,7 @@ static void test_records(void **state)
         const spmvx_kernel_info k = kernel_at(i);
         assert_int_equal(k.size, sizeof k);
         assert_true(k.operation >= SPMVX_MUL && k.operation <= SPMVX_SPMSPM);
-        assert_true(k.format > SPMVX_AUTO && k.format <= SPMVX_PACKED);
+        assert_true(k.format > SPMVX_AUTO && k.format <= SPMVX_PKT);
         assert_true(k.place == SPMVX_HOST || k.place == SPMVX_CUDA);
         assert_true(k.types && !(k.types & ~(1u << SPMVX_F32 | 1u << SPMVX_F64)));
         assert_true(k.ops && !(k.ops & ~(SPMVX_OPS_N | SPMVX_OPS_T)));

@@ -128,7 +128,7 @@ static void limits(void **state)
                 const spmvx_format format = f ? SPMVX_COO : SPMVX_CSR;
                 sweep(&t, &other, SPMVX_CSR, SPMVX_CSR, SPMVX_F64, kernels[k], format);
                 sweep(&t, &other, SPMVX_ELL, SPMVX_BSR, SPMVX_F32, kernels[k], format);
-                sweep(&other, &t, SPMVX_COO, SPMVX_PACKED, SPMVX_F64, kernels[k], format);
+                sweep(&other, &t, SPMVX_COO, SPMVX_PKT, SPMVX_F64, kernels[k], format);
             }
         triples_free(&t);
     }

@@ -33,7 +33,7 @@ static void test_reasons(void **state)
         triples t = case_make(c);
         if (t.nnz < 0) break;
         spmvx_matrix *A = case_coo(ctx, &t, SPMVX_F64), *B = NULL;
-        for (spmvx_format f = SPMVX_AUTO; f <= SPMVX_PACKED; f++)
+        for (spmvx_format f = SPMVX_AUTO; f <= SPMVX_PKT; f++)
             if (convert(ctx, A, f, NULL, &B) == SPMVX_OK) {
                 check_reason(B, t.name);
                 spmvx_matrix_destroy(B);

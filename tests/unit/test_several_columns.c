@@ -8,7 +8,7 @@
 #include "meter.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-enum { FORMATS = SPMVX_PACKED + 1 };
+enum { FORMATS = SPMVX_PKT + 1 };
 
 /* ---- the choice ---- */
 

@@ -72,8 +72,8 @@ static void transposes(void **state)
 {
     (void)state;
     static const int cases[] = { 4, 5, 6, 7, 8, 15, 13 };
-    static const spmvx_format formats[] = { SPMVX_COO,  SPMVX_CSR, SPMVX_CSC,   SPMVX_ELL,   SPMVX_SELL,
-                                            SPMVX_CSR5, SPMVX_HYB, SPMVX_TILED, SPMVX_PACKED };
+    static const spmvx_format formats[] = { SPMVX_COO,  SPMVX_CSR, SPMVX_CSC,   SPMVX_ELL,    SPMVX_SELL,
+                                            SPMVX_CSR5, SPMVX_HYB, SPMVX_TILED, SPMVX_PACKED, SPMVX_PKT };
     for (size_t c = 0; c < COUNT(cases) + 2; c++)
         for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++)
             for (size_t f = 0; f < COUNT(formats); f++) {

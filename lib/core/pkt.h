@@ -1,0 +1,54 @@
+/* What PKT's builder and kernel agree on: where packets lie, and how a place tells its row and column. The
+ * format is told in format/pkt.c. */
+#ifndef SPX_PKT_H
+#define SPX_PKT_H
+#include "core/sparse.h"
+
+#ifdef __CUDACC__
+#define SPX_PKT_BOTH __host__ __device__
+#else
+#define SPX_PKT_BOTH
+#endif
+
+enum {
+    SPX_PKT_SIDE = 1024, /* rows, and columns, of a packet where nothing else is asked for */
+    SPX_PKT_MOST = 8192, /* at most, so that x and y of a packet fit in a block's shared memory */
+    SPX_PKT_LANES = 256, /* threads of a packet */
+    SPX_PKT_PADDING = -1 /* of the slot COL: no entry */
+};
+
+static inline int64_t spx_pkt_packets(const spx_sparse *a)
+{
+    return spx_ceil_div(a->nrows, a->layout.packet);
+}
+
+/* The first column of a packet: of a square matrix that of its rows' diagonal. */
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    static inline int64_t
+    spx_pkt_first_column(int64_t nrows, int64_t ncols, int64_t side, int64_t packet)
+{
+    return nrows == ncols ? packet * side : packet * side * ncols / nrows;
+}
+
+/* A place's row and column in its packet, and the place of both. */
+SPX_PKT_BOTH static inline int32_t spx_pkt_row(int32_t place)
+{
+    return place >> 16;
+}
+SPX_PKT_BOTH static inline int32_t spx_pkt_column(int32_t place)
+{
+    return place & 0xffff;
+}
+SPX_PKT_BOTH static inline int32_t spx_pkt_place(int64_t row, int64_t column)
+{
+    return (int32_t)(row << 16 | column);
+}
+
+/* Entries behind the packets, whose rows are in ROW. */
+static inline int64_t spx_pkt_rest(const spx_sparse *a)
+{
+    return a->stored - a->width;
+}
+#endif
