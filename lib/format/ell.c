@@ -241,9 +241,6 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
 
 static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
-    if (a->format == SPMVX_HYB)
-        return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED,
-                        "matrix is HYB, which has no view; convert it to CSR or COO");
     v->width = a->width;
     v->col = spx_data(a, SPX_COL);
     v->val = spx_data(a, SPX_VAL);
@@ -268,7 +265,7 @@ const spx_format spx_format_hyb = {
     .format = SPMVX_HYB,
     .place = SPMVX_HOST,
     .opaque_values = true,
-    .view = view,
+    .view = spx_no_view,
     .setup_ns = hyb_setup_ns,
     .from_csr = hyb_from_csr,
     .to_csr = to_csr,

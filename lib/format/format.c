@@ -13,6 +13,13 @@ const char *spx_format_name(spmvx_format f)
     return (unsigned)f < sizeof names / sizeof *names ? names[f] : NULL;
 }
 
+spmvx_status spx_no_view(const spx_sparse *a, spmvx_arrays *v)
+{
+    (void)v;
+    return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED, "matrix is %s, which has no view; convert it to CSR or COO",
+                    spx_format_name(a->format));
+}
+
 spmvx_status spx_layout_check(const spmvx_context *ctx, const spx_format *f, const spx_layout *asked,
                               const char *what)
 {

@@ -78,6 +78,9 @@ typedef struct spx_format {
     size_t (*idle_bytes)(const spx_sparse *);
 } spx_format;
 
+/* The view() of formats that have none: refuses. */
+spmvx_status spx_no_view(const spx_sparse *, spmvx_arrays *);
+
 /* The name of any format of the contract ("CSR5"); NULL for an unknown value. */
 const char *spx_format_name(spmvx_format);
 

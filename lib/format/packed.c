@@ -447,13 +447,6 @@ static double setup_ns(const spx_features *f, const spx_look *l)
     return (5.0 * (double)l->stored + 20.0 * (double)f->nrows) / f->threads;
 }
 
-static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
-{
-    (void)a, (void)v;
-    return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED,
-                    "matrix is PACKED, which has no view; convert it to CSR or COO");
-}
-
 static const spx_layout_key layout[] = {
     { "slice", offsetof(spx_layout, slice), LANES, LANES, 0, false },
     { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false },
@@ -465,7 +458,7 @@ const spx_format spx_format_packed = {
     .place = SPMVX_HOST,
     .layout = layout,
     .opaque_values = true,
-    .view = view,
+    .view = spx_no_view,
     .look = look,
     .setup_ns = setup_ns,
     .from_csr = from_csr,

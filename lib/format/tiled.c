@@ -415,13 +415,6 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
     return SPMVX_OK;
 }
 
-static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
-{
-    (void)a, (void)v;
-    return spx_fail(NULL, SPMVX_ERR_UNSUPPORTED,
-                    "matrix is TILED, which has no view; convert it to CSR or COO");
-}
-
 static double setup_ns(const spx_features *f, const spx_look *l)
 {
     (void)l;
@@ -438,7 +431,7 @@ const spx_format spx_format_tiled = {
     .place = SPMVX_HOST,
     .layout = layout,
     .opaque_values = true,
-    .view = view,
+    .view = spx_no_view,
     .setup_ns = setup_ns,
     .from_csr = from_csr,
     .to_csr = to_csr,
