@@ -72,8 +72,7 @@ __global__ void list_offsets(offset_set set, int *list, unsigned long long *next
 /* Where entries go. */
 template <class E> struct diagonals {
     const int *offset;
-    int width;
-    int64_t nrows, words; /* of bits, a diagonal */
+    int64_t width, nrows, words; /* of bits, a diagonal */
     spx_places<E> places;
 
     template <class F> void each_pointer(F f) const
@@ -108,7 +107,7 @@ spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr, int64
 {
     const int64_t possible = spx_min(most, spx_min(csr->nnz, csr->nrows + csr->ncols)),
                   /* a block may go on adding while others learn that the set is full */
-        size = spx_min(2 * possible + 2 * spx_cuda_blocks_held(ctx, 1) + 64, 2 * csr->nnz + 64);
+        size = spx_min(spx_min(2 * possible + spx_cuda_blocks_held(ctx, 1), 2 * csr->nnz) + 64, UINT32_MAX);
     SPX_TRY(slots->make(ctx, size, sizeof(int), "the set of diagonals"));
     SPX_TRY(count->make(ctx, 1, sizeof(unsigned long long), "the set of diagonals"));
     *set = { slots->as<int>(), static_cast<uint32_t>(size), count->as<unsigned long long>() };
@@ -137,7 +136,7 @@ spmvx_status sort_offsets(const spmvx_context *ctx, const offset_set &set, spx_d
         s = ctx->backend->upload(ctx, a.as<int>(SPX_COL), list, spx_bytes(a->width, sizeof *list));
     }
     /* slots of the diagonals that lie inside the matrix */
-    for (int64_t d = 0; d < a->width; d++) {
+    for (int64_t d = 0; s == SPMVX_OK && d < a->width; d++) {
         const int64_t first = spx_max(0, -static_cast<int64_t>(list[d]));
         a->nnz += spx_max(first, spx_min(a->nrows, a->ncols - list[d])) - first;
     }
@@ -191,7 +190,7 @@ spmvx_status spx_cuda_build_dia(const spmvx_context *ctx, const spx_sparse *csr,
         using P = decltype(p);
         return spx_by_width(csr->val_type, [&](auto value) {
             using E = decltype(value);
-            const diagonals<E> to = { a.as<const int>(SPX_COL), static_cast<int>(a->width), csr->nrows, words,
+            const diagonals<E> to = { a.as<const int>(SPX_COL), a->width, csr->nrows, words,
                                       spx_places_of<E>(a) };
             return spx_launch_over(ctx, WHAT, csr->nrows, fill<P, E>, static_cast<int>(csr->nrows),
                                    spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL),

@@ -4,16 +4,26 @@
 #define SPX_PLACES_CUH
 #include "build.cuh"
 
-/* The sum of two values, which come as their bits; the first one where they are positions. */
+/* The sum of two values, which come as their bits; the first one where they are positions. NaN as x86 has
+ * it: the first operand that is one, made quiet; of Inf - Inf, the negative one. */
 __device__ inline uint64_t spx_added(spmvx_type type, uint64_t a, uint64_t b)
 {
+    constexpr uint64_t QUIET = 1ull << 51, INDEFINITE = 0xfff8ull << 48;
     if (type != SPMVX_F64) return a;
-    return static_cast<uint64_t>(__double_as_longlong(__longlong_as_double(static_cast<long long>(a)) +
-                                                      __longlong_as_double(static_cast<long long>(b))));
+    const double x = __longlong_as_double(static_cast<long long>(a)),
+                 y = __longlong_as_double(static_cast<long long>(b)), sum = x + y;
+    if (x != x) return a | QUIET;
+    if (y != y) return b | QUIET;
+    return sum != sum ? INDEFINITE : static_cast<uint64_t>(__double_as_longlong(sum));
 }
 __device__ inline uint32_t spx_added(spmvx_type type, uint32_t a, uint32_t b)
 {
-    return type == SPMVX_F32 ? __float_as_uint(__uint_as_float(a) + __uint_as_float(b)) : a;
+    constexpr uint32_t QUIET = 1u << 22, INDEFINITE = 0xffc00000u;
+    if (type != SPMVX_F32) return a;
+    const float x = __uint_as_float(a), y = __uint_as_float(b), sum = x + y;
+    if (x != x) return a | QUIET;
+    if (y != y) return b | QUIET;
+    return sum != sum ? INDEFINITE : __float_as_uint(sum);
 }
 
 /* Values and bits, zero before they are filled. */

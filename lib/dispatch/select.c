@@ -121,10 +121,11 @@ typedef struct selection {
     view of[SPX_FORMATS];
 } selection;
 
-/* Memory that looking may take, whatever the matrix's shape. */
+/* Memory that looking may take, whatever the matrix's shape: a constant, which holds what the threads of
+ * a device have in flight, and a part of CSR's. */
 static size_t scratch(const spx_sparse *csr)
 {
-    return spx_csr_size(csr->nrows, csr->nnz, spx_type_bytes(csr->val_type)) / 4 + ((size_t)1 << 20);
+    return spx_csr_size(csr->nrows, csr->nnz, spx_type_bytes(csr->val_type)) / 4 + ((size_t)4 << 20);
 }
 
 /* Fields that a format has not are no request of it: AUTO with a slice asked for still weighs CSR. */

@@ -7,11 +7,14 @@
 #include "device.h"
 #include "simt.h"
 
+enum { SMALL_CASE = 15 }; /* 63 x 65, 500 entries in no order */
+
 typedef struct scene {
     problem p;
     borrowed_arrays borrowed;
     spmvx_context *ctx;
-    spmvx_matrix *csr, *sell, *merge, *made;
+    spmvx_matrix *csr, *coo, *sell, *merge, *made;
+    const char *kernel; /* that build() asks for */
     void *x, *y, *val;
 } scene;
 
@@ -22,6 +25,9 @@ static scene scene_new(void)
     s.ctx = device_context(0, NULL, SPMVX_CONTEXT_CHECK);
     assert_ok(s.ctx, spmvx_matrix_create(s.ctx, &s.p.csr.arrays, 0, &s.csr));
     s.sell = convert_by(s.ctx, s.csr, "sell", SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE, 3);
+    triples few = case_make(SMALL_CASE);
+    s.coo = case_coo(s.ctx, &few, SPMVX_F64);
+    triples_free(&few);
     s.merge = convert_by(s.ctx, s.csr, "csr-merge-path", 0, 0, 0);
     s.x = test_up(s.ctx, s.p.x, 800 * 8);
     s.y = test_up(s.ctx, s.p.y, 700 * 8);
@@ -35,6 +41,7 @@ static void scene_free(scene *s)
     spmvx_buffer_free(s->ctx, s->y);
     spmvx_buffer_free(s->ctx, s->val);
     spmvx_matrix_destroy(s->csr);
+    spmvx_matrix_destroy(s->coo);
     spmvx_matrix_destroy(s->sell);
     spmvx_matrix_destroy(s->merge);
     spmvx_context_destroy(s->ctx);
@@ -99,6 +106,23 @@ static spmvx_status by_model(scene *s)
 static spmvx_status by_timing(scene *s)
 {
     return convert_with(s, NULL, 1, 0, 0);
+}
+/* From an unsorted COO, so that CSR has to be built as well. */
+static spmvx_status build(scene *s)
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.kernel = s->kernel;
+    o.max_bytes = MOST_BYTES;
+    return spmvx_matrix_convert(s->ctx, s->coo, &o, &s->made);
+}
+/* With the transpose and maps. */
+static spmvx_status build_all(scene *s)
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.format = SPMVX_HYB;
+    o.ops = SPMVX_OPS_N | SPMVX_OPS_T;
+    o.flags = SPMVX_UPDATABLE;
+    return spmvx_matrix_convert(s->ctx, s->coo, &o, &s->made);
 }
 static spmvx_status turn(scene *s)
 {
@@ -179,6 +203,7 @@ static spmvx_status to_host(scene *s)
 static void sweep(const char *name, spmvx_status (*call)(scene *), cudaError_t error)
 {
     scene s = scene_new();
+    s.kernel = name;
     spmvx_context_trim(s.ctx);
     if (call != multiply_elsewhere && call != trim)
         assert_ok(s.ctx, spmvx_mul_prepare(s.ctx, s.merge, SPMVX_N, 1));
@@ -201,6 +226,8 @@ static void sweep(const char *name, spmvx_status (*call)(scene *), cudaError_t e
             fail_msg("%s, call %ld: left %s pending", name, n, cudaGetErrorName(cudaPeekAtLastError()));
         spmvx_matrix_destroy(s.made);
         s.made = NULL;
+        if (call == build || call == build_all)
+            spmvx_context_trim(s.ctx); /* what is reserved for multiplications */
         const simt_live after = simt_live_now();
         if (after.allocations > before.allocations + (status == SPMVX_OK && call == multiply_elsewhere) ||
             after.streams != before.streams || after.pools != before.pools)
@@ -240,6 +267,9 @@ static void test_sweep(void **state)
     SWEEP(allocate);
     SWEEP(write_file);
     SWEEP(to_host);
+    static const char *const built[] = { "dia", "bsr", "tiled" };
+    for (size_t i = 0; i < sizeof built / sizeof *built; i++) sweep(built[i], build, cudaErrorUnknown);
+    SWEEP(build_all);
     sweep("to_sell without memory", to_sell, cudaErrorMemoryAllocation);
     const simt_live after = simt_live_now();
     assert_int_equal(after.allocations, before.allocations);
