@@ -1,6 +1,6 @@
-/* On the emulator: the N-th call of the runtime fails, for every N up to 60 and some beyond, in every public
- * function that reaches it. Each time there is a status with a message, nothing leaks, handles work on or can be destroyed, and
- * no error stays pending. */
+/* On the emulator: the N-th call of the runtime fails, for every N up to 60 and some beyond, in every
+ * public function that reaches it. Each time there is a status with a message, nothing leaks, handles
+ * work on or can be destroyed, and no error stays pending. */
 #include <stdlib.h>
 #include <string.h>
 
