@@ -164,6 +164,13 @@ inline spmvx_status spx_sum_up(const spmvx_context *ctx, const char *what, int64
     return ctx->backend->download(ctx, total, counts + n, sizeof *total);
 }
 
+/* Numbers that are known to fit in a narrower type. */
+template <class P> __global__ void spx_narrow(int64_t n, const int64_t *from, P *to)
+{
+    const int64_t i = spx_element();
+    if (i < n) to[i] = static_cast<P>(from[i]);
+}
+
 template <class P> __global__ void spx_count_up(int64_t n, P *positions)
 {
     const int64_t i = spx_element();

@@ -40,12 +40,6 @@ __global__ void size_slices(int nrows, const P *ptr, const int *row, int slice, 
     if (lane == 0) places[s] = width * slice;
 }
 
-template <class P> __global__ void narrow(const int64_t *from, int64_t n, P *to)
-{
-    const int64_t i = spx_element();
-    if (i < n) to[i] = static_cast<P>(from[i]);
-}
-
 /* ---- the host's side ---- */
 
 /* The rows in the order of their positions; none where sigma is 1 or no row moves. */
@@ -129,7 +123,7 @@ spmvx_status build_slices(const spmvx_context *ctx, const spx_sparse *csr, const
     SPX_TRY(a.make(ctx, SPX_VAL, a->stored, each, "val"));
     SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {
         using Q = decltype(q);
-        return spx_launch_over(ctx, WHAT, slices + 1, narrow<Q>, starts.as<const int64_t>(), slices + 1,
+        return spx_launch_over(ctx, WHAT, slices + 1, spx_narrow<Q>, slices + 1, starts.as<const int64_t>(),
                                a.as<Q>(SPX_PTR));
     }));
     SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {

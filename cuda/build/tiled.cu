@@ -132,12 +132,6 @@ __global__ void count_slices(int64_t tiles, const int64_t *begin, int64_t *slice
     if (t < tiles) slices[t] = (begin[t + 1] - begin[t] + LANES - 1) / LANES;
 }
 
-template <class P> __global__ void narrow(int64_t n, const int64_t *from, P *to)
-{
-    const int64_t i = spx_element();
-    if (i < n) to[i] = static_cast<P>(from[i]);
-}
-
 /* The segments in the order of their lanes, and where tiles begin among them and among the slices. */
 struct dealt {
     const uint64_t *key;
@@ -310,7 +304,7 @@ spmvx_status deal(builder *b)
     if (b->slices * LANES > INT32_MAX)
         return spx_fail(ctx, SPMVX_ERR_LIMIT, "TILED would have %lld slices, above %d",
                         static_cast<long long>(b->slices), INT32_MAX / LANES);
-    return spx_launch_over(ctx, WHAT, b->tiles + 1, narrow<int>, b->tiles + 1, slices.as<const int64_t>(),
+    return spx_launch_over(ctx, WHAT, b->tiles + 1, spx_narrow<int>, b->tiles + 1, slices.as<const int64_t>(),
                            b->a.as<int>(SPX_TILE));
 }
 
@@ -318,7 +312,8 @@ template <class Q> spmvx_status fill_slices(builder *b, const dealt &d, const in
 {
     const spmvx_context *const ctx = b->ctx;
     spx_draft &a = b->a;
-    SPX_TRY(spx_launch_over(ctx, WHAT, b->slices + 1, narrow<Q>, b->slices + 1, places, a.as<Q>(SPX_PTR)));
+    SPX_TRY(
+        spx_launch_over(ctx, WHAT, b->slices + 1, spx_narrow<Q>, b->slices + 1, places, a.as<Q>(SPX_PTR)));
     return spx_by_width(a->val_type, [&](auto value) {
         using E = decltype(value);
         const segments_of from = { b->first.as<const int64_t>(), b->row.as<const int>() };
