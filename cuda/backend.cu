@@ -12,10 +12,16 @@
 
 namespace {
 
-/* A pool that holds more than KEEP bytes gives back at once what is freed, and maps memory for the next
- * piece, which takes 40 us. So small pieces, such as a partition, have a pool of their own beside that of
- * large matrices. */
-constexpr uint64_t KEEP = 64u << 20;
+/* A pool that holds more than it may keep gives back at once what is freed, and maps memory for the next
+ * piece, which takes 40 us and more, 0.6 for each MB: as long as a builder takes to fill it. So small pieces,
+ * such as a partition, have a pool of their own beside that of large matrices, and a pool may keep
+ * some bytes, or that part of the device's memory where it is more. */
+constexpr uint64_t LEAST_KEPT = 64u << 20, PART_KEPT = 64;
+
+uint64_t most_kept(uint64_t memory)
+{
+    return memory / PART_KEPT > LEAST_KEPT ? memory / PART_KEPT : LEAST_KEPT;
+}
 constexpr size_t SMALL = 4u << 20;
 
 spx_cuda *state(const spmvx_context *ctx)
@@ -54,7 +60,7 @@ bool probe(int32_t device, char *why, size_t room)
     return e == cudaSuccess;
 }
 
-cudaError_t make_pool(int device, cudaMemPool_t *pool)
+cudaError_t make_pool(int device, uint64_t keep, cudaMemPool_t *pool)
 {
     cudaMemPoolProps p;
     memset(&p, 0, sizeof p);
@@ -62,7 +68,6 @@ cudaError_t make_pool(int device, cudaMemPool_t *pool)
     p.location.type = cudaMemLocationTypeDevice;
     p.location.id = device;
     cudaError_t e = cudaMemPoolCreate(pool, &p);
-    uint64_t keep = KEEP;
     if (e == cudaSuccess) e = cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep);
     return e;
 }
@@ -135,8 +140,9 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         const spx_beside_captures on_device(ctx->device);
         e = on_device.error();
         if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->own, cudaStreamNonBlocking);
-        if (e == cudaSuccess) e = make_pool(ctx->device, &c->large);
-        if (e == cudaSuccess) e = make_pool(ctx->device, &c->small);
+        if (e == cudaSuccess) e = cudaGetDeviceProperties(&properties, ctx->device);
+        if (e == cudaSuccess) e = make_pool(ctx->device, most_kept(properties.totalGlobalMem), &c->large);
+        if (e == cudaSuccess) e = make_pool(ctx->device, LEAST_KEPT, &c->small);
         if (e == cudaSuccess) e = warm_pool(c);
         if (e == cudaSuccess) e = spx_cuda_memory_reserve(c->memory);
         if (e == cudaSuccess) e = load_own_kernels();
@@ -146,7 +152,6 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         if (e == cudaSuccess) e = cudaDeviceGetAttribute(&clock, cudaDevAttrMemoryClockRate, ctx->device);
         if (e == cudaSuccess)
             e = cudaDeviceGetAttribute(&width, cudaDevAttrGlobalMemoryBusWidth, ctx->device);
-        if (e == cudaSuccess) e = cudaGetDeviceProperties(&properties, ctx->device);
         if (e != cudaSuccess) drop_state(c);
     }
     if (e != cudaSuccess) {

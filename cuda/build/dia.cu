@@ -1,11 +1,13 @@
 /* DIA from a CSR on the device, equal to what the host makes of it (lib/format/dia.c). The diagonals are
- * met in a hash table: a lane an entry, which mostly finds its own there and writes nothing. Sorted, they
- * are the offsets. Then a thread a row puts its entries where they belong, adds up repeats in their
- * order, and sets their presence bits.
- * Source of the table: open addressing, Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4). */
+ * met in a hash table, by way of a small one of each warp, where a lane mostly finds its own. Sorted, they are
+ * the offsets. Then a warp takes 32 rows, a lane each, reads their entries some at a time side by side, puts
+ * them where they belong, adds up repeats in their order, and sets the presence bits: the word of 32 rows of
+ * a diagonal is one warp's.
+ * Source of the tables: open addressing, Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4). */
 #include "places.cuh"
 #include "reduce.cuh"
 #include "rows.cuh"
+#include "turned.cuh"
 
 extern "C" {
 #include "core/sort.h"
@@ -35,32 +37,56 @@ __global__ void empty_slots(int64_t n, int *slots)
     if (i < n) slots[i] = FREE;
 }
 
-/* Adds an offset unless more than `most` are there. */
-__device__ void add(const offset_set &set, int offset, unsigned long long most)
+__device__ __forceinline__ uint32_t hash_of(int offset)
 {
-    const uint32_t hash = static_cast<uint32_t>(offset) * 0x9e3779b9u;
-    uint32_t at = __umulhi(hash, set.size);
+    return static_cast<uint32_t>(offset) * 0x9e3779b9u;
+}
+
+/* Adds an offset unless more than `most` are there; false if they are. */
+__device__ bool add(const offset_set &set, int offset, unsigned long long most)
+{
+    uint32_t at = __umulhi(hash_of(offset), set.size);
     for (;; at = at + 1 < set.size ? at + 1 : 0) {
         int there = *const_cast<volatile int *>(set.slots + at);
-        if (there == offset) return;
+        if (there == offset) return true;
         if (there != FREE) continue;
-        if (*const_cast<volatile unsigned long long *>(set.count) > most) return;
+        if (*const_cast<volatile unsigned long long *>(set.count) > most) return false;
         there = atomicCAS(set.slots + at, FREE, offset);
         if (there == FREE) atomicAdd(set.count, 1ull);
-        if (there == FREE || there == offset) return;
+        if (there == FREE || there == offset) return true;
     }
 }
 
-/* Sixteen lanes a row. */
-constexpr int ROW_LANES = 16;
+/* Sixteen lanes a row, so many rows one after the other. */
+constexpr int ROW_LANES = 16, ROWS_OF_LANES = 16;
 template <class P>
-__global__ void collect(int nrows, const P *ptr, const int *col, offset_set set, unsigned long long most)
+__global__ void __launch_bounds__(SPX_BUILD_THREADS)
+    collect(int nrows, const P *ptr, const int *col, offset_set set, unsigned long long most)
 {
-    const int64_t r = spx_element() / ROW_LANES;
-    if (r >= nrows) return;
-    const int64_t last = static_cast<int64_t>(ptr[r + 1]);
-    for (int64_t k = static_cast<int64_t>(ptr[r]) + threadIdx.x % ROW_LANES; k < last; k += ROW_LANES)
-        add(set, col[k] - static_cast<int>(r), most);
+    constexpr int LEAST_BITS = 24, SIZE = 1 << (32 - LEAST_BITS), WARPS = SPX_BUILD_THREADS / 32;
+    __shared__ int met_by_warp[WARPS][SIZE]; /* the last offset of each hash */
+    int *const met = met_by_warp[threadIdx.x / 32];
+    for (int i = static_cast<int>(threadIdx.x) % 32; i < SIZE; i += 32) met[i] = FREE;
+    __syncwarp();
+    const int64_t first = spx_element() / ROW_LANES * ROWS_OF_LANES,
+                  end = first + ROWS_OF_LANES < nrows ? first + ROWS_OF_LANES : nrows;
+    bool room = true;
+    for (int64_t r = first; __any_sync(0xffffffffu, room && r < end); r++) {
+        const int64_t last = room && r < end ? static_cast<int64_t>(ptr[r + 1]) : 0;
+        for (int64_t k = last ? static_cast<int64_t>(ptr[r]) + threadIdx.x % ROW_LANES : 0;
+             __any_sync(0xffffffffu, room && k < last); k += ROW_LANES) {
+            const bool in = room && k < last;
+            const int offset = in ? col[k] - static_cast<int>(r) : FREE;
+            int *const place = met + (hash_of(offset) >> LEAST_BITS);
+            const bool is_new = in && *place != offset;
+            __syncwarp();
+            if (is_new) {
+                room = add(set, offset, most);
+                atomicExch(place, offset); /* of lanes that meet here any one */
+            }
+            __syncwarp();
+        }
+    }
 }
 
 __global__ void list_offsets(offset_set set, int *list, unsigned long long *next)
@@ -72,13 +98,40 @@ __global__ void list_offsets(offset_set set, int *list, unsigned long long *next
 /* Where entries go. */
 template <class E> struct diagonals {
     const int *offset;
-    int64_t width, nrows, words; /* of bits, a diagonal */
-    spx_places<E> places;
+    int64_t width, nrows, words; /* of 32 bits, a diagonal */
+    spmvx_type type;
+    E *val;
+    unsigned *bits;
 
     template <class F> void each_pointer(F f) const
     {
-        f(offset);
-        places.each_pointer(f);
+        f(offset), f(val), f(bits);
+    }
+    /* Mostly behind that of the row's entry before. */
+    __device__ int64_t find(int wanted, int64_t guess) const
+    {
+        if (guess < width && offset[guess] == wanted) return guess;
+        return spx_first_not<WAYS>(0, width, [=, this](int64_t i) { return offset[i] < wanted; });
+    }
+    /* Each lane that has an entry puts it at diagonal d of its row, or adds it to what is there; true if
+     * nothing was. All lanes of a warp together, whose rows are 32 neighbours from a multiple on. */
+    __device__ bool put(bool in, int64_t d, int64_t row, E v) const
+    {
+        constexpr unsigned ALL = 0xffffffffu;
+        const int lane = static_cast<int>(threadIdx.x) % 32;
+        const unsigned same = __match_any_sync(ALL, in ? static_cast<unsigned long long>(d) : ~0ull);
+        const int leader = __ffs(static_cast<int>(same)) - 1;
+        unsigned before = 0;
+        if (in && lane == leader) {
+            unsigned *const word = bits + d * words + row / 32;
+            before = *word;
+            *word = before | same;
+        }
+        before = __shfl_sync(ALL, before, leader);
+        const bool was = before >> lane & 1u;
+        if (in) val[d * nrows + row] = was ? spx_added(type, val[d * nrows + row], v) : v;
+        __syncwarp();
+        return in && !was;
     }
 };
 
@@ -86,13 +139,22 @@ template <class P, class E>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
     fill(int nrows, const P *ptr, const int *col, const E *val, diagonals<E> to, unsigned long long *distinct)
 {
+    constexpr unsigned ALL = 0xffffffffu;
     const int64_t r = spx_element();
+    const int64_t from = r < nrows ? static_cast<int64_t>(ptr[r]) : 0,
+                  length = r < nrows ? static_cast<int64_t>(ptr[r + 1]) - from : 0;
     unsigned long long own = 0;
-    const int64_t last = r < nrows ? static_cast<int64_t>(ptr[r + 1]) : 0;
-    for (int64_t k = r < nrows ? static_cast<int64_t>(ptr[r]) : 0; k < last; k++) {
-        const int offset = col[k] - static_cast<int>(r);
-        const int64_t d = spx_first_not<WAYS>(0, to.width, [=](int64_t i) { return to.offset[i] < offset; });
-        own += to.places.put(d * to.nrows + r, d * to.words + r / 64, r % 64, val[k]);
+    int64_t guess = 0;
+    spx_turned<E> turned;
+    for (int64_t k0 = 0; __any_sync(ALL, k0 < length); k0 += turned.AT_ONCE) {
+        turned.read(col, val, from, length, k0);
+        for (int j = 0; j < turned.AT_ONCE && __any_sync(ALL, k0 + j < length); j++) {
+            const bool in = k0 + j < length;
+            const int64_t d = in ? to.find(turned.col(j) - static_cast<int>(r), guess) : 0;
+            own += to.put(in, d, r, turned.val(j));
+            guess = d + 1;
+        }
+        __syncwarp();
     }
     own = spx_sum_block<SPX_BUILD_THREADS>(own);
     if (threadIdx.x == 0 && own) atomicAdd(distinct, own);
@@ -115,9 +177,9 @@ spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr, int64
     SPX_TRY(spx_launch_over(ctx, WHAT, size, empty_slots, size, set->slots));
     SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, ROW_LANES * csr->nrows, collect<P>, static_cast<int>(csr->nrows),
-                               spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL), *set,
-                               static_cast<unsigned long long>(most));
+        return spx_launch_over(ctx, WHAT, spx_ceil_div(csr->nrows, ROWS_OF_LANES) * ROW_LANES, collect<P>,
+                               static_cast<int>(csr->nrows), spx_slot_of<P>(csr, SPX_PTR),
+                               spx_slot_of<int>(csr, SPX_COL), *set, static_cast<unsigned long long>(most));
     }));
     return ctx->backend->download(ctx, found, set->count, sizeof *found);
 }
@@ -190,8 +252,10 @@ spmvx_status spx_cuda_build_dia(const spmvx_context *ctx, const spx_sparse *csr,
         using P = decltype(p);
         return spx_by_width(csr->val_type, [&](auto value) {
             using E = decltype(value);
-            const diagonals<E> to = { a.as<const int>(SPX_COL), a->width, csr->nrows, words,
-                                      spx_places_of<E>(a) };
+            const diagonals<E> to = {
+                a.as<const int>(SPX_COL), a->width, csr->nrows, 2 * words, a.type(), a.as<E>(SPX_VAL),
+                a.as<unsigned>(SPX_BITS)
+            };
             return spx_launch_over(ctx, WHAT, csr->nrows, fill<P, E>, static_cast<int>(csr->nrows),
                                    spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL),
                                    spx_slot_of<E>(csr, SPX_VAL), to, set.count);

@@ -11,14 +11,17 @@ namespace {
 
 constexpr int WAYS = 4;
 
+/* A block's run of entries, long enough that to find its first and last row counts for little. */
+constexpr int64_t RUN = 16 * SPX_BUILD_THREADS;
+
 template <class P> __global__ void find_rows(int nrows, int64_t nnz, const P *ptr, int *row)
 {
     __shared__ int ends[2]; /* rows of the block's first and last entry */
-    const int64_t k = spx_element(), first = k - threadIdx.x,
-                  last = first + SPX_BUILD_THREADS < nnz ? first + SPX_BUILD_THREADS - 1 : nnz - 1;
+    const int64_t first = static_cast<int64_t>(blockIdx.x) * RUN,
+                  last = first + RUN < nnz ? first + RUN - 1 : nnz - 1;
     if (threadIdx.x < 2) ends[threadIdx.x] = spx_rows_ended<WAYS>(ptr, nrows, threadIdx.x ? last : first);
     __syncthreads();
-    if (k < nnz)
+    for (int64_t k = first + threadIdx.x; k <= last; k += SPX_BUILD_THREADS)
         row[k] = static_cast<int>(spx_first_not<WAYS>(ends[0], ends[1], [=](int64_t r) {
             return static_cast<int64_t>(ptr[r + 1]) <= k;
         }));
@@ -100,8 +103,8 @@ spmvx_status spx_cuda_spell_rows(const spmvx_context *ctx, const char *what, con
 {
     return spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
-        return spx_launch_over(ctx, what, csr->nnz, find_rows<P>, static_cast<int>(csr->nrows), csr->nnz,
-                               spx_slot_of<P>(csr, SPX_PTR), row);
+        return spx_launch_over(ctx, what, spx_ceil_div(csr->nnz, RUN) * SPX_BUILD_THREADS, find_rows<P>,
+                               static_cast<int>(csr->nrows), csr->nnz, spx_slot_of<P>(csr, SPX_PTR), row);
     });
 }
 

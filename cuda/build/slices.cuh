@@ -2,29 +2,38 @@
 #ifndef SPX_SLICES_CUH
 #define SPX_SLICES_CUH
 #include "build.cuh"
+#include "turned.cuh"
 
 /* ell.cu: how long the longest row is. */
 spmvx_status spx_cuda_longest_row(const spmvx_context *, const char *what, const spx_sparse *csr,
                                   int64_t *longest);
 
-/* A thread a place in the slices' columns; E is as wide as a value. Slice s begins at starts[s]. */
+/* A lane a place in the slices' columns; E is as wide as a value. Slice s begins at starts[s]. */
 template <class E, class P, class Q>
-__global__ void spx_fill_slices(int nrows, const P *ptr, const int *col, const E *val, const int *row,
-                                int64_t slice, int64_t all, const Q *starts, int *col_out, E *val_out)
+__global__ void __launch_bounds__(SPX_BUILD_THREADS)
+    spx_fill_slices(int nrows, const P *ptr, const int *col, const E *val, const int *row, int64_t slice,
+                    int64_t all, const Q *starts, int *col_out, E *val_out)
 {
     const int64_t at = spx_element();
-    if (at >= all) return;
-    const int64_t s = at / slice, first = static_cast<int64_t>(starts[s]),
-                  end = static_cast<int64_t>(starts[s + 1]);
-    int64_t from = 0, length = 0;
+    int64_t from = 0, length = 0, to = 0, width = 0;
+    if (at < all) {
+        const int64_t s = at / slice, first = static_cast<int64_t>(starts[s]);
+        to = first + at % slice;
+        width = (static_cast<int64_t>(starts[s + 1]) - first) / slice;
+    }
     if (at < nrows) {
         const int64_t r = row ? row[at] : at;
         from = static_cast<int64_t>(ptr[r]);
         length = static_cast<int64_t>(ptr[r + 1]) - from;
     }
-    for (int64_t to = first + at % slice, k = 0; to < end; to += slice, k++) {
-        col_out[to] = k < length ? col[from + k] : -1;
-        val_out[to] = k < length ? val[from + k] : E(0);
+    spx_turned<E> turned;
+    for (int64_t k0 = 0; __any_sync(0xffffffffu, k0 < width); k0 += turned.AT_ONCE) {
+        turned.read(col, val, from, length, k0);
+        for (int j = 0; j < turned.AT_ONCE && k0 + j < width; j++) {
+            col_out[to + (k0 + j) * slice] = turned.col(j);
+            val_out[to + (k0 + j) * slice] = turned.val(j);
+        }
+        __syncwarp();
     }
 }
 

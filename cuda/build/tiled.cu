@@ -187,28 +187,35 @@ template <class Q, class E> struct slices_out {
     }
 };
 
+/* A warp a slice: GROUP lanes read as many neighbouring entries of a segment, and all write side by side. */
 template <class Q, class E>
 __global__ void fill(int64_t slices, dealt d, segments_of from, tile_order e, const E *val,
                      slices_out<Q, E> out)
 {
+    constexpr int GROUP = SPX_TILED_GROUP, SEGMENTS = LANES / GROUP;
     const int64_t s = spx_element() / LANES;
     if (s >= slices) return;
-    const int lane = spx_lane();
+    const int lane = spx_lane(), in_group = lane % GROUP;
     const int64_t tile = d.tile_of(s), at = d.first_of(s, tile) + lane;
     const bool used = at < d.tile_begin[tile + 1];
-    const int segment = used ? d.segment[at] : -1;
-    const int64_t length = used ? length_of(d.key[at]) : 0, first = used ? from.first[segment] : 0;
-    const int64_t base = static_cast<int64_t>(out.ptr[s]),
-                  width = (static_cast<int64_t>(out.ptr[s + 1]) - base) / LANES;
+    const int segment = used ? d.segment[at] : -1, length = used ? static_cast<int>(length_of(d.key[at])) : 0;
+    const int64_t first = used ? from.first[segment] : 0;
+    const int64_t base = static_cast<int64_t>(out.ptr[s]);
+    const int width = static_cast<int>((static_cast<int64_t>(out.ptr[s + 1]) - base) / LANES);
     out.row[s * LANES + lane] = used ? from.row[segment] : -1;
     if (used) out.list[segment] = static_cast<int>(s * LANES + lane);
-    for (int64_t k = 0; k < width; k++) {
-        const int64_t to =
-            base + (k / SPX_TILED_GROUP * LANES + lane) * SPX_TILED_GROUP + k % SPX_TILED_GROUP;
-        const int64_t entry = k < length ? e.entry(first + k) : 0;
-        out.col[to] = k < length ? static_cast<uint16_t>(e.col[entry] - tile * e.width)
-                                 : static_cast<uint16_t>(SPX_TILED_PADDING);
-        out.val[to] = k < length ? val[entry] : E(0);
+    for (int k0 = 0; k0 < width; k0 += GROUP) {
+#pragma unroll
+        for (int i = 0; i < LANES; i += SEGMENTS) {
+            const int of = i + lane / GROUP, k = k0 + in_group;
+            const int64_t begin = __shfl_sync(SPX_ALL_LANES, first, of),
+                          to = base + (k0 * LANES + i * GROUP + lane);
+            const bool in = k < __shfl_sync(SPX_ALL_LANES, length, of);
+            const int64_t entry = in ? e.entry(begin + k) : 0;
+            out.col[to] = in ? static_cast<uint16_t>(e.col[entry] - tile * e.width)
+                             : static_cast<uint16_t>(SPX_TILED_PADDING);
+            out.val[to] = in ? val[entry] : E(0);
+        }
     }
 }
 

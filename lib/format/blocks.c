@@ -90,21 +90,22 @@ spmvx_status spx_sample_blocks(const spmvx_context *ctx, const spx_sparse *csr, 
     const int64_t windows = spx_ceil_div(csr->nrows, WINDOW);
     int32_t stamp = 0;
     spx_marks marks;
-    SPX_TRY(spx_marks_new(ctx, spx_ceil_div(csr->ncols, bc) + 1, MOST, &marks));
+    SPX_TRY(spx_marks_new(ctx, spx_ceil_div(csr->ncols, bc) + 1, MOST * br, &marks));
     *blocks = *entries = 0;
     for (int64_t w = 0; w < windows; w += step) {
         const int64_t last = spx_min((w + 1) * WINDOW, csr->nrows);
         for (int64_t r = w * WINDOW; r < last; r += br) {
-            const int64_t from = spx_ptr_at(csr, r);
-            const int64_t to = spx_min(spx_ptr_at(csr, spx_min(r + br, last)), from + MOST);
             stamp++;
-            for (int64_t k = from; k < to; k++) {
-                int32_t *mark = spx_mark(&marks, col[k] / bc);
-                *blocks += *mark != stamp;
-                *mark = stamp;
+            for (int64_t i = r; i < spx_min(r + br, last); i++) {
+                const int64_t from = spx_ptr_at(csr, i), to = spx_min(spx_ptr_at(csr, i + 1), from + MOST);
+                for (int64_t k = from; k < to; k++) {
+                    int32_t *mark = spx_mark(&marks, col[k] / bc);
+                    *blocks += *mark != stamp;
+                    *mark = stamp;
+                }
+                *entries += to - from;
             }
             spx_marks_empty_table(&marks);
-            *entries += to - from;
         }
     }
     spx_marks_drop(ctx, &marks);

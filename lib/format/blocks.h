@@ -27,9 +27,9 @@ void spx_block_marks_drop(const spmvx_context *, int threads, spx_marks *marks);
 /* Blocks of each block row, in (*count)[0 ...], which the caller frees, and of all. */
 spmvx_status spx_count_blocks(const spmvx_context *, const spx_sparse *csr, int64_t br, int64_t bc,
                               int64_t **count, int64_t *blocks);
-/* Rows of a sample's window, which 2, 3, 4, 5, 6 and 8 divide; and entries that are looked at in a block
- * row. */
-enum { SPX_SAMPLE_WINDOW = 120, SPX_MOST_SAMPLED = 4096 };
+/* Rows of a sample's window, which 2, 3, 4, 5, 6 and 8 divide; and how many of a row's first entries are
+ * looked at: of all rows of a block as many, so that long rows show their blocks, too. */
+enum { SPX_SAMPLE_WINDOW = 120, SPX_MOST_SAMPLED = 256 };
 /* One window of so many is looked at; all where entries are few. */
 int64_t spx_sample_step(int64_t nnz);
 /* Blocks and entries in every step-th window of rows. */
