@@ -57,13 +57,14 @@ __device__ bool add(const offset_set &set, int offset, unsigned long long most)
     }
 }
 
-/* Sixteen lanes a row, so many rows one after the other. */
+/* Sixteen lanes a row, so many rows one after the other, several entries of a lane at a time. */
 constexpr int ROW_LANES = 16, ROWS_OF_LANES = 16;
 template <class P>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
     collect(int nrows, const P *ptr, const int *col, offset_set set, unsigned long long most)
 {
-    constexpr int LEAST_BITS = 24, SIZE = 1 << (32 - LEAST_BITS), WARPS = SPX_BUILD_THREADS / 32;
+    constexpr unsigned ALL = 0xffffffffu;
+    constexpr int LEAST_BITS = 24, SIZE = 1 << (32 - LEAST_BITS), WARPS = SPX_BUILD_THREADS / 32, AT_ONCE = 4;
     __shared__ int met_by_warp[WARPS][SIZE]; /* the last offset of each hash */
     int *const met = met_by_warp[threadIdx.x / 32];
     for (int i = static_cast<int>(threadIdx.x) % 32; i < SIZE; i += 32) met[i] = FREE;
@@ -71,18 +72,26 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
     const int64_t first = spx_element() / ROW_LANES * ROWS_OF_LANES,
                   end = first + ROWS_OF_LANES < nrows ? first + ROWS_OF_LANES : nrows;
     bool room = true;
-    for (int64_t r = first; __any_sync(0xffffffffu, room && r < end); r++) {
+    for (int64_t r = first; __any_sync(ALL, room && r < end); r++) {
         const int64_t last = room && r < end ? static_cast<int64_t>(ptr[r + 1]) : 0;
         for (int64_t k = last ? static_cast<int64_t>(ptr[r]) + threadIdx.x % ROW_LANES : 0;
-             __any_sync(0xffffffffu, room && k < last); k += ROW_LANES) {
-            const bool in = room && k < last;
-            const int offset = in ? col[k] - static_cast<int>(r) : FREE;
-            int *const place = met + (hash_of(offset) >> LEAST_BITS);
-            const bool is_new = in && *place != offset;
+             __any_sync(ALL, room && k < last); k += AT_ONCE * ROW_LANES) {
+            int offset[AT_ONCE];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+                offset[i] =
+                    room && k + i * ROW_LANES < last ? col[k + i * ROW_LANES] - static_cast<int>(r) : FREE;
+            bool is_new = false;
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++)
+                is_new |= offset[i] != FREE && met[hash_of(offset[i]) >> LEAST_BITS] != offset[i];
+            if (!__any_sync(ALL, is_new)) continue;
             __syncwarp();
-            if (is_new) {
-                room = add(set, offset, most);
-                atomicExch(place, offset); /* of lanes that meet here any one */
+            for (int i = 0; i < AT_ONCE && is_new && room; i++) {
+                if (offset[i] == FREE) break;
+                room = add(set, offset[i], most);
+                atomicExch(met + (hash_of(offset[i]) >> LEAST_BITS),
+                           offset[i]); /* of lanes that meet here any one */
             }
             __syncwarp();
         }
@@ -95,41 +104,63 @@ __global__ void list_offsets(offset_set set, int *list, unsigned long long *next
     if (i < set.size && set.slots[i] != FREE) list[atomicAdd(next, 1ull)] = set.slots[i];
 }
 
+/* Which diagonal has an offset: a table of those that there are. */
+struct offset_map {
+    int *slots, *place;
+    uint32_t size;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(slots), f(place);
+    }
+    __device__ int operator()(int offset) const
+    {
+        uint32_t at = __umulhi(hash_of(offset), size);
+        while (slots[at] != offset) at = at + 1 < size ? at + 1 : 0;
+        return place[at];
+    }
+};
+
+__global__ void fill_map(int64_t width, const int *offset, offset_map map)
+{
+    const int64_t d = spx_element();
+    if (d >= width) return;
+    uint32_t at = __umulhi(hash_of(offset[d]), map.size);
+    while (atomicCAS(map.slots + at, FREE, offset[d]) != FREE) at = at + 1 < map.size ? at + 1 : 0;
+    map.place[at] = static_cast<int>(d);
+}
+
 /* Where entries go. */
 template <class E> struct diagonals {
-    const int *offset;
-    int64_t width, nrows, words; /* of 32 bits, a diagonal */
+    offset_map find;
+    int64_t nrows, words; /* of 32 bits, a diagonal */
     spmvx_type type;
     E *val;
     unsigned *bits;
 
     template <class F> void each_pointer(F f) const
     {
-        f(offset), f(val), f(bits);
+        find.each_pointer(f);
+        f(val), f(bits);
     }
-    /* Mostly behind that of the row's entry before. */
-    __device__ int64_t find(int wanted, int64_t guess) const
-    {
-        if (guess < width && offset[guess] == wanted) return guess;
-        return spx_first_not<WAYS>(0, width, [=, this](int64_t i) { return offset[i] < wanted; });
-    }
-    /* Each lane that has an entry puts it at diagonal d of its row, or adds it to what is there; true if
-     * nothing was. All lanes of a warp together, whose rows are 32 neighbours from a multiple on. */
-    __device__ bool put(bool in, int64_t d, int64_t row, E v) const
+    /* Each lane that has an entry (else d is -1) puts it at diagonal d of its row, or adds it to what is there;
+     * true if nothing was. All lanes of a warp together, whose rows are 32 neighbours from a multiple on. */
+    __device__ bool put(bool in, int d, int64_t row, E v) const
     {
         constexpr unsigned ALL = 0xffffffffu;
         const int lane = static_cast<int>(threadIdx.x) % 32;
-        const unsigned same = __match_any_sync(ALL, in ? static_cast<unsigned long long>(d) : ~0ull);
+        const unsigned same = __match_any_sync(ALL, d);
         const int leader = __ffs(static_cast<int>(same)) - 1;
         unsigned before = 0;
         if (in && lane == leader) {
-            unsigned *const word = bits + d * words + row / 32;
+            unsigned *const word = bits + static_cast<int64_t>(d) * words + row / 32;
             before = *word;
             *word = before | same;
         }
         before = __shfl_sync(ALL, before, leader);
         const bool was = before >> lane & 1u;
-        if (in) val[d * nrows + row] = was ? spx_added(type, val[d * nrows + row], v) : v;
+        E *const place = val + static_cast<int64_t>(d) * nrows + row;
+        if (in) *place = was ? spx_added(type, *place, v) : v;
         __syncwarp();
         return in && !was;
     }
@@ -144,15 +175,12 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
     const int64_t from = r < nrows ? static_cast<int64_t>(ptr[r]) : 0,
                   length = r < nrows ? static_cast<int64_t>(ptr[r + 1]) - from : 0;
     unsigned long long own = 0;
-    int64_t guess = 0;
     spx_turned<E> turned;
     for (int64_t k0 = 0; __any_sync(ALL, k0 < length); k0 += turned.AT_ONCE) {
         turned.read(col, val, from, length, k0);
         for (int j = 0; j < turned.AT_ONCE && __any_sync(ALL, k0 + j < length); j++) {
             const bool in = k0 + j < length;
-            const int64_t d = in ? to.find(turned.col(j) - static_cast<int>(r), guess) : 0;
-            own += to.put(in, d, r, turned.val(j));
-            guess = d + 1;
+            own += to.put(in, in ? to.find(turned.col(j) - static_cast<int>(r)) : -1, r, turned.val(j));
         }
         __syncwarp();
     }
@@ -182,6 +210,16 @@ spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr, int64
                                spx_slot_of<int>(csr, SPX_COL), *set, static_cast<unsigned long long>(most));
     }));
     return ctx->backend->download(ctx, found, set->count, sizeof *found);
+}
+
+/* Where each diagonal is in the slot COL. */
+spmvx_status map_offsets(const spmvx_context *ctx, spx_draft &a, spx_temporary table[2], offset_map *map)
+{
+    const int64_t size = 2 * a->width + 1;
+    for (int i = 0; i < 2; i++) SPX_TRY(table[i].make(ctx, size, sizeof(int), "the places of diagonals"));
+    *map = { table[0].as<int>(), table[1].as<int>(), static_cast<uint32_t>(size) };
+    SPX_TRY(spx_launch_over(ctx, WHAT, size, empty_slots, size, map->slots));
+    return spx_launch_over(ctx, WHAT, a->width, fill_map, a->width, a.as<const int>(SPX_COL), *map);
 }
 
 /* The offsets in rising order, as the slot COL. */
@@ -229,8 +267,9 @@ spmvx_status spx_cuda_build_dia(const spmvx_context *ctx, const spx_sparse *csr,
     const size_t each = spx_type_bytes(csr->val_type);
     const int64_t words = spx_ceil_div(csr->nrows, 64);
     spx_sparse shape = {};
-    spx_temporary slots, count;
+    spx_temporary slots, count, table[2];
     offset_set set;
+    offset_map map;
     int64_t distinct = 0;
     shape.format = SPMVX_DIA;
     shape.val_type = csr->val_type;
@@ -245,6 +284,7 @@ spmvx_status spx_cuda_build_dia(const spmvx_context *ctx, const spx_sparse *csr,
     SPX_TRY(
         spx_build_check(ctx, WHAT, spx_plus(spx_bytes(a->stored, each), spx_bytes(a->width, 4)), csr, how));
     SPX_TRY(sort_offsets(ctx, set, a));
+    SPX_TRY(map_offsets(ctx, a, table, &map));
     const int64_t inside = a->nnz;
     SPX_TRY(spx_make_places(ctx, a, a->width * words));
     SPX_TRY(ctx->backend->clear(ctx, set.count, sizeof *set.count));
@@ -252,10 +292,8 @@ spmvx_status spx_cuda_build_dia(const spmvx_context *ctx, const spx_sparse *csr,
         using P = decltype(p);
         return spx_by_width(csr->val_type, [&](auto value) {
             using E = decltype(value);
-            const diagonals<E> to = {
-                a.as<const int>(SPX_COL), a->width, csr->nrows, 2 * words, a.type(), a.as<E>(SPX_VAL),
-                a.as<unsigned>(SPX_BITS)
-            };
+            const diagonals<E> to = { map,      csr->nrows,       2 * words,
+                                      a.type(), a.as<E>(SPX_VAL), a.as<unsigned>(SPX_BITS) };
             return spx_launch_over(ctx, WHAT, csr->nrows, fill<P, E>, static_cast<int>(csr->nrows),
                                    spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL),
                                    spx_slot_of<E>(csr, SPX_VAL), to, set.count);

@@ -1,5 +1,5 @@
-/* Entries of CSR one by one, and by another key. Rows are spelled out by a search that a block narrows to the
- * rows of its own entries. Entries in any order become CSR by a stable sort of their keys with the positions,
+/* Entries of CSR one by one, and by another key. Rows are spelled out by blocks of equal runs
+ * of entries, which search for their first and last row. Entries in any order become CSR by a stable sort of their keys with the positions,
  * which then fetch the rest. The sort's buffers are the target's arrays where these are large enough, so that
  * beside it there are two numbers an entry.
  * Source of the sort: CUB. */
@@ -11,20 +11,27 @@ namespace {
 
 constexpr int WAYS = 4;
 
-/* A block's run of entries, long enough that to find its first and last row counts for little. */
+/* A block's run of entries, long enough that to find its first and last row counts for little. A few lanes
+ * spell a row of it. */
 constexpr int64_t RUN = 16 * SPX_BUILD_THREADS;
 
-template <class P> __global__ void find_rows(int nrows, int64_t nnz, const P *ptr, int *row)
+template <class P> __global__ void spell_rows(int nrows, int64_t nnz, const P *ptr, int *row)
 {
+    constexpr int ROW_LANES = 8;
     __shared__ int ends[2]; /* rows of the block's first and last entry */
     const int64_t first = static_cast<int64_t>(blockIdx.x) * RUN,
                   last = first + RUN < nnz ? first + RUN - 1 : nnz - 1;
     if (threadIdx.x < 2) ends[threadIdx.x] = spx_rows_ended<WAYS>(ptr, nrows, threadIdx.x ? last : first);
     __syncthreads();
-    for (int64_t k = first + threadIdx.x; k <= last; k += SPX_BUILD_THREADS)
-        row[k] = static_cast<int>(spx_first_not<WAYS>(ends[0], ends[1], [=](int64_t r) {
-            return static_cast<int64_t>(ptr[r + 1]) <= k;
-        }));
+    for (int64_t r = ends[0] + static_cast<int>(threadIdx.x) / ROW_LANES; r <= ends[1];
+         r += SPX_BUILD_THREADS / ROW_LANES) {
+        const int64_t begin = static_cast<int64_t>(ptr[r]), end = static_cast<int64_t>(ptr[r + 1]);
+        int *const to = row + first;
+        const int behind = static_cast<int>(end <= last ? end - first : last + 1 - first);
+        for (int k = static_cast<int>(begin > first ? begin - first : 0) + threadIdx.x % ROW_LANES;
+             k < behind; k += ROW_LANES)
+            to[k] = static_cast<int>(r);
+    }
 }
 
 __global__ void find_descent(const int *keys, int64_t n, int *found)
@@ -103,7 +110,7 @@ spmvx_status spx_cuda_spell_rows(const spmvx_context *ctx, const char *what, con
 {
     return spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
-        return spx_launch_over(ctx, what, spx_ceil_div(csr->nnz, RUN) * SPX_BUILD_THREADS, find_rows<P>,
+        return spx_launch_over(ctx, what, spx_ceil_div(csr->nnz, RUN) * SPX_BUILD_THREADS, spell_rows<P>,
                                static_cast<int>(csr->nrows), csr->nnz, spx_slot_of<P>(csr, SPX_PTR), row);
     });
 }

@@ -1,5 +1,5 @@
 /* HYB from a CSR on the device, equal to what the host makes of it (lib/format/ell.c): the width by
- * bisection, counting the rows that reach it; the ELL part as one slice of all rows; the rest by a thread
+ * counting the rows that reach some, and then some in between; the ELL part as one slice of all rows; the rest by a thread
  * an entry, which finds its row among the sums of what the rows before leave over. */
 #include "rows.cuh"
 #include "slices.cuh"
@@ -14,15 +14,22 @@ template <class P> __device__ int64_t length_of(const P *ptr, int64_t r)
     return static_cast<int64_t>(ptr[r + 1]) - static_cast<int64_t>(ptr[r]);
 }
 
-/* Counts the rows of so many entries or more; integers, so that the order of the additions is free. */
+constexpr int ASKED = 16; /* widths at a time */
+
+/* count[i] += the rows of `least` + i * step entries and more, up to the next i; integers, so that the order
+ * of the additions is free. */
 template <class P>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    count_rows(int nrows, const P *ptr, int64_t least, unsigned long long *count)
+    count_rows(int nrows, const P *ptr, int64_t least, int64_t step, unsigned long long *count)
 {
-    const int64_t r = spx_element();
-    const unsigned long long here =
-        spx_sum_block<SPX_BUILD_THREADS>(r < nrows && length_of(ptr, r) >= least ? 1ull : 0ull);
-    if (threadIdx.x == 0 && here) atomicAdd(count, here);
+    __shared__ unsigned here[ASKED];
+    if (threadIdx.x < ASKED) here[threadIdx.x] = 0;
+    __syncthreads();
+    const int64_t r = spx_element(), beyond = r < nrows ? length_of(ptr, r) - least : -1;
+    if (beyond >= 0) atomicAdd(here + (beyond / step < ASKED ? beyond / step : ASKED - 1), 1u);
+    __syncthreads();
+    if (threadIdx.x < ASKED && here[threadIdx.x])
+        atomicAdd(count + threadIdx.x, static_cast<unsigned long long>(here[threadIdx.x]));
 }
 
 template <class P> __global__ void measure_tails(int nrows, const P *ptr, int64_t width, int64_t *tail)
@@ -47,22 +54,28 @@ __global__ void fill_tails(int nrows, const P *ptr, const int *col, const E *val
 /* The largest width that a third of the rows reach. */
 spmvx_status choose_width(const spmvx_context *ctx, const spx_sparse *csr, int64_t *width)
 {
-    spx_temporary count;
-    int64_t low = 0, high;
+    spx_temporary counts;
+    int64_t low = 0, high; /* a third of the rows reach low, and none is longer than high */
     SPX_TRY(spx_cuda_longest_row(ctx, WHAT, csr, &high));
-    SPX_TRY(count.make(ctx, 1, sizeof(int64_t), WHAT));
+    SPX_TRY(counts.make(ctx, ASKED, sizeof(int64_t), WHAT));
     while (low < high) {
-        const int64_t middle = high - (high - low) / 2;
-        int64_t rows = 0;
-        SPX_TRY(ctx->backend->clear(ctx, count.as<void>(), sizeof rows));
+        const int64_t step = spx_ceil_div(high - low, ASKED);
+        int64_t rows[ASKED];
+        SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), sizeof rows));
         SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
             using P = decltype(p);
             return spx_launch_over(ctx, WHAT, csr->nrows, count_rows<P>, static_cast<int>(csr->nrows),
-                                   spx_slot_of<P>(csr, SPX_PTR), middle, count.as<unsigned long long>());
+                                   spx_slot_of<P>(csr, SPX_PTR), low + 1, step,
+                                   counts.as<unsigned long long>());
         }));
-        SPX_TRY(ctx->backend->download(ctx, &rows, count.as<void>(), sizeof rows));
-        if (3 * rows < csr->nrows) high = middle - 1;
-        else low = middle;
+        SPX_TRY(ctx->backend->download(ctx, rows, counts.as<void>(), sizeof rows));
+        int last = ASKED - 1; /* the last width that enough rows reach; -1: none */
+        for (int64_t reach = 0; last >= 0; last--) {
+            reach += rows[last];
+            if (3 * reach >= csr->nrows) break;
+        }
+        high = spx_min(high, low + (last + 1) * step);
+        if (last >= 0) low += 1 + last * step;
     }
     *width = low;
     return SPMVX_OK;

@@ -59,20 +59,34 @@ __global__ void write_entry_keys(int nrows, const P *ptr, const int *col, int wi
 }
 
 /* A warp's way over a row: calls each(k, heads) for 32 entries at a time, of which `heads` begin a
- * segment. */
+ * segment. Some times as many are loaded together. */
 template <class P, class F> __device__ void cut_row(const P *ptr, int64_t r, const tile_order &e, F each)
 {
+    constexpr int AT_ONCE = 4;
     const int64_t first = static_cast<int64_t>(ptr[r]), last = static_cast<int64_t>(ptr[r + 1]);
     int64_t run = first; /* the first entry of the tile that the warp is in */
-    for (int64_t k0 = first; k0 < last; k0 += LANES) {
-        const int64_t k = k0 + spx_lane();
-        const bool begins = k < last && (k == first || e.tile(k) != e.tile(k - 1));
-        const unsigned begun = __ballot_sync(SPX_ALL_LANES, begins),
-                       by_here = begun & (SPX_ALL_LANES >> (31 - spx_lane()));
-        const int64_t own_run = by_here ? k0 + 31 - __clz(static_cast<int>(by_here)) : run;
-        const bool head = k < last && (k - own_run) % SPX_TILED_PIECE == 0;
-        each(k, __ballot_sync(SPX_ALL_LANES, head));
-        if (begun) run = k0 + 31 - __clz(static_cast<int>(begun));
+    int before = -1;     /* the tile of the entry before those at hand */
+    for (int64_t k0 = first; k0 < last;) {
+        int tile[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            const int64_t k = k0 + i * LANES + spx_lane();
+            tile[i] = k < last ? e.tile(k) : -1;
+        }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++, k0 += LANES) {
+            if (k0 >= last) return;
+            const int64_t k = k0 + spx_lane();
+            const int of_left = __shfl_up_sync(SPX_ALL_LANES, tile[i], 1),
+                      left = spx_lane() ? of_left : before;
+            before = __shfl_sync(SPX_ALL_LANES, tile[i], 31);
+            const unsigned begun = __ballot_sync(SPX_ALL_LANES, k < last && tile[i] != left),
+                           by_here = begun & (SPX_ALL_LANES >> (31 - spx_lane()));
+            const int64_t own_run = by_here ? k0 + 31 - __clz(static_cast<int>(by_here)) : run;
+            const bool head = k < last && (k - own_run) % SPX_TILED_PIECE == 0;
+            each(k, __ballot_sync(SPX_ALL_LANES, head));
+            if (begun) run = k0 + 31 - __clz(static_cast<int>(begun));
+        }
     }
 }
 

@@ -88,6 +88,7 @@ spmvx_status spx_sample_blocks(const spmvx_context *ctx, const spx_sparse *csr, 
     enum { WINDOW = SPX_SAMPLE_WINDOW, MOST = SPX_MOST_SAMPLED };
     const int32_t *col = spx_data(csr, SPX_COL);
     const int64_t windows = spx_ceil_div(csr->nrows, WINDOW);
+    const spx_divisor by = spx_divisor_of(bc);
     int32_t stamp = 0;
     spx_marks marks;
     SPX_TRY(spx_marks_new(ctx, spx_ceil_div(csr->ncols, bc) + 1, MOST * br, &marks));
@@ -98,8 +99,8 @@ spmvx_status spx_sample_blocks(const spmvx_context *ctx, const spx_sparse *csr, 
             stamp++;
             for (int64_t i = r; i < spx_min(r + br, last); i++) {
                 const int64_t from = spx_ptr_at(csr, i), to = spx_min(spx_ptr_at(csr, i + 1), from + MOST);
-                for (int64_t k = from; k < to; k++) {
-                    int32_t *mark = spx_mark(&marks, col[k] / bc);
+                for (int64_t k = from; k < to; k = spx_block_end(col, k, to, by)) {
+                    int32_t *mark = spx_mark(&marks, spx_divide(col[k], by));
                     *blocks += *mark != stamp;
                     *mark = stamp;
                 }
