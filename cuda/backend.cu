@@ -133,7 +133,7 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         return spx_fail_memory(nullptr, sizeof(spx_cuda), "a context of a device");
     }
     c->stream = static_cast<cudaStream_t>(o->stream);
-    int l2 = 0, clock = 0, width = 0;
+    int l2 = 0, clock = 0, width = 0, shared = 0;
     cudaDeviceProp properties;
     cudaError_t e;
     {
@@ -152,6 +152,8 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         if (e == cudaSuccess) e = cudaDeviceGetAttribute(&clock, cudaDevAttrMemoryClockRate, ctx->device);
         if (e == cudaSuccess)
             e = cudaDeviceGetAttribute(&width, cudaDevAttrGlobalMemoryBusWidth, ctx->device);
+        if (e == cudaSuccess)
+            e = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, ctx->device);
         if (e != cudaSuccess) drop_state(c);
     }
     if (e != cudaSuccess) {
@@ -159,6 +161,8 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         return spx_cuda_fail(nullptr, e, "opening the device");
     }
     c->l2_bytes = static_cast<size_t>(l2);
+    c->shared_bytes = static_cast<size_t>(shared);
+    c->since_90 = 100 * properties.major + 10 * properties.minor >= spx_least_since_90();
     snprintf(ctx->name, sizeof ctx->name, "%.95s", properties.name);
     ctx->machine = preset(c->multiprocessors, properties.maxThreadsPerMultiProcessor, l2,
                           static_cast<double>(clock) * width);

@@ -32,7 +32,8 @@ struct spx_cuda {
     cudaMemPool_t large, small; /* by the size of pieces */
     spx_cuda_memory *memory;
     int multiprocessors;
-    size_t l2_bytes;
+    size_t l2_bytes, shared_bytes; /* shared memory of a multiprocessor */
+    bool since_90; /* device and code are of compute capability 9.0 or later: early launches, bulk copies */
 };
 
 inline const spx_cuda *spx_cuda_of(const spmvx_context *ctx)
@@ -138,8 +139,8 @@ spmvx_status spx_cuda_launch(const spmvx_context *ctx, const char *name, void (*
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
 }
 
-/* The least architecture of this build, as __CUDA_ARCH__ counts, whose code knows spx_wait_for_previous. */
-constexpr int spx_least_early()
+/* The least architecture of this build from 9.0 on, as __CUDA_ARCH__ counts. */
+constexpr int spx_least_since_90()
 {
 #ifdef SPX_SIMT
     return 900;
@@ -162,13 +163,10 @@ spmvx_status spx_cuda_launch_early(const spmvx_context *ctx, const char *name, v
     const spx_on_device on_device(ctx->device);
     const cudaLaunchConfig_t config =
         spx_launch_config(static_cast<unsigned>(blocks), threads, shared, spx_cuda_of(ctx)->stream);
-    int major = 0, minor = 0;
     cudaError_t e = on_device.error();
-    if (e == cudaSuccess) e = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ctx->device);
-    if (e == cudaSuccess) e = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ctx->device);
-    const bool early = 100 * major + 10 * minor >= spx_least_early();
     if (e == cudaSuccess)
-        e = early ? spx_launch_early(config, kernel, args...) : spx_launch(config, kernel, args...);
+        e = spx_cuda_of(ctx)->since_90 ? spx_launch_early(config, kernel, args...)
+                                       : spx_launch(config, kernel, args...);
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
 }
 

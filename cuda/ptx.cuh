@@ -191,6 +191,81 @@ __device__ __forceinline__ void spx_wait_for_previous()
 #endif
 }
 
+/* ---- copies that run beside the computation: devices of compute capability 9.0 and later ---- */
+
+/* Tells when copies to shared memory have arrived, again and again: a word of shared memory. */
+using spx_arrival = unsigned long long;
+
+#if defined(SPX_SIMT) || !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define SPX_BULK_COPIES 1
+#else
+#define SPX_BULK_COPIES 0
+#endif
+
+/* By one thread; the others of the warp, or of the block, use it after they have waited for that. */
+__device__ __forceinline__ void spx_arrival_new(spx_arrival *a)
+{
+#if defined(SPX_SIMT) || !SPX_BULK_COPIES
+    *a = 0;
+#else
+    const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(a));
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+/* One thread, before it starts copies of so many bytes in all. */
+__device__ __forceinline__ void spx_arrival_expect(spx_arrival *a, unsigned bytes)
+{
+#if defined(SPX_SIMT) || !SPX_BULK_COPIES
+    static_cast<void>(bytes);
+    *a ^= 1;
+#else
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                     static_cast<unsigned>(__cvta_generic_to_shared(a))),
+                 "r"(bytes)
+                 : "memory");
+#endif
+}
+
+/* Starts a copy from global to shared memory: both ends and the number of bytes are multiples of 16. What was
+ * there has been read, and the reader was waited for. */
+__device__ __forceinline__ void spx_copy_bulk(void *to, const void *from, unsigned bytes, spx_arrival *a)
+{
+#if defined(SPX_SIMT)
+    static_cast<void>(a);
+    memcpy(to, from, bytes);
+#elif SPX_BULK_COPIES
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+            static_cast<unsigned>(__cvta_generic_to_shared(to))),
+        "l"(__cvta_generic_to_global(from)), "r"(bytes),
+        "r"(static_cast<unsigned>(__cvta_generic_to_shared(a)))
+        : "memory");
+#endif
+}
+
+/* Waits for all copies of a round; rounds are of phase 0, 1, 0, ... What they brought is visible then. */
+__device__ __forceinline__ void spx_arrival_wait(spx_arrival *a, unsigned phase)
+{
+#if defined(SPX_SIMT) || !SPX_BULK_COPIES
+    while (*const_cast<volatile spx_arrival *>(a) == phase) {
+#ifdef SPX_SIMT
+        simt::interleave(false);
+#endif
+    }
+#else
+    const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(a));
+    unsigned done = 0;
+    while (!done)
+        asm volatile(
+            "{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+            : "=r"(done)
+            : "r"(at), "r"(phase)
+            : "memory");
+#endif
+}
+
 /* The dynamic shared memory of the launch, aligned to 16 bytes. */
 template <class T> __device__ __forceinline__ T *spx_dynamic_shared()
 {

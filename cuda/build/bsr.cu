@@ -4,7 +4,7 @@
  * row, and put the values in; one lane alone where a row does not rise, so that repeats are added up in
  * their order.
  *
- * The block size that is not asked for is found by the host, of the rows of its sample. */
+ * The block size that is not asked for is found by counting in the sample of the host. */
 #include "places.cuh"
 #include "reduce.cuh"
 #include "rows.cuh"
@@ -138,72 +138,78 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
 
 /* ---- the sample ---- */
 
-__device__ __host__ __forceinline__ int64_t sampled_row(int64_t i, int64_t step)
-{
-    return i / SPX_SAMPLE_WINDOW * step * SPX_SAMPLE_WINDOW + i % SPX_SAMPLE_WINDOW;
-}
+/* Every step-th window of rows. */
+struct sample {
+    int64_t rows, step; /* of the sample; windows from one to the next */
 
-template <class P> __global__ void measure_sample(int64_t rows, int64_t step, const P *ptr, int64_t *length)
-{
-    const int64_t i = spx_element();
-    if (i >= rows) return;
-    const int64_t r = sampled_row(i, step),
-                  n = static_cast<int64_t>(ptr[r + 1]) - static_cast<int64_t>(ptr[r]);
-    constexpr int64_t MOST = SPX_MOST_SAMPLED;
-    length[i] = n < MOST ? n : MOST;
-}
+    __device__ int64_t row(int64_t i) const
+    {
+        return i / SPX_SAMPLE_WINDOW * step * SPX_SAMPLE_WINDOW + i % SPX_SAMPLE_WINDOW;
+    }
+};
 
+/* The blocks and the entries of a sample. An entry stands for its block if neither its row before it nor a
+ * row of the block row before its own has that block. */
 template <class P>
-__global__ void copy_sample(int64_t rows, int64_t step, const P *ptr, const int *col, const int64_t *begin,
-                            int *col_out)
+__global__ void __launch_bounds__(SPX_BUILD_THREADS)
+    count_sampled(sample s, const P *ptr, const int *col, int br, int bc, unsigned long long *count)
 {
+    constexpr int64_t MOST = SPX_MOST_SAMPLED;
+    const auto row_of = [=](int64_t i, int *length) {
+        const int64_t r = s.row(i), from = static_cast<int64_t>(ptr[r]),
+                      n = static_cast<int64_t>(ptr[r + 1]) - from;
+        *length = static_cast<int>(n < MOST ? n : MOST);
+        return col + from;
+    };
     const int64_t i = own_row();
-    if (i >= rows) return;
-    const int64_t from = static_cast<int64_t>(ptr[sampled_row(i, step)]);
-    for (int64_t k = own_lane(); k < begin[i + 1] - begin[i]; k += ROW_LANES)
-        col_out[begin[i] + k] = col[from + k];
+    int length = 0, blocks = 0;
+    if (i < s.rows) {
+        const int *const own = row_of(i, &length);
+        for (int k = own_lane(); k < length; k += ROW_LANES) {
+            const int begin = own[k] / bc * bc;
+            int before = 0; /* entries of the block that come before */
+            for (int64_t above = i - i % SPX_SAMPLE_WINDOW % br; above <= i && !before; above++) {
+                int n;
+                const int *const row = row_of(above, &n);
+                n = above < i ? n : k;
+                for (int j = 0; j < n; j++)
+                    before += static_cast<unsigned>(row[j] - begin) < static_cast<unsigned>(bc);
+            }
+            blocks += !before;
+        }
+    }
+    const int all_blocks = spx_sum_block<SPX_BUILD_THREADS>(blocks),
+              all_entries = spx_sum_block<SPX_BUILD_THREADS>(own_lane() ? 0 : length);
+    if (threadIdx.x) return;
+    atomicAdd(count, static_cast<unsigned long long>(all_blocks));
+    atomicAdd(count + 1, static_cast<unsigned long long>(all_entries));
 }
 
 /* ---- the host's side ---- */
 
-/* The rows of the sample as a CSR in host memory, without values. */
-spmvx_status fetch_sample(const spmvx_context *ctx, const spx_sparse *csr, int64_t step, spx_sparse *out)
+struct sampled {
+    const spmvx_context *ctx;
+    const spx_sparse *csr;
+    sample of;
+    unsigned long long *counts; /* two */
+};
+
+spmvx_status count_sample(const void *which, int64_t br, int64_t bc, int64_t *blocks, int64_t *entries)
 {
-    const int64_t windows = spx_ceil_div(spx_ceil_div(csr->nrows, SPX_SAMPLE_WINDOW), step),
-                  full = spx_max(windows - 1, 0),
-                  rows = full * SPX_SAMPLE_WINDOW +
-                         spx_min(SPX_SAMPLE_WINDOW, csr->nrows - full * step * SPX_SAMPLE_WINDOW);
-    spx_temporary begin, col;
-    spx_sparse shape = {};
-    int64_t entries = 0;
-    shape.format = SPMVX_CSR;
-    shape.val_type = csr->val_type;
-    shape.ptr_type = SPMVX_I64;
-    shape.nrows = rows;
-    shape.ncols = csr->ncols;
-    spx_draft a(shape);
-    SPX_TRY(begin.make(ctx, rows + 1, sizeof(int64_t), "a sample of the rows"));
-    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
-        using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, rows, measure_sample<P>, rows, step, spx_slot_of<P>(csr, SPX_PTR),
-                               begin.as<int64_t>());
-    }));
-    SPX_TRY(spx_sum_up(ctx, WHAT, rows, begin.as<int64_t>(), &entries));
-    SPX_TRY(col.make(ctx, entries, sizeof(int), "a sample of the rows"));
-    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
-        using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, ROW_LANES * rows, copy_sample<P>, rows, step,
-                               spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL),
-                               begin.as<const int64_t>(), col.as<int>());
-    }));
-    a->nnz = a->stored = entries;
-    SPX_TRY(spx_array_new(ctx, rows + 1, sizeof(int64_t), "a sample of the rows", &a->slot[SPX_PTR]));
-    SPX_TRY(spx_array_new(ctx, entries, sizeof(int), "a sample of the rows", &a->slot[SPX_COL]));
-    SPX_TRY(ctx->backend->download(ctx, a.as<void>(SPX_PTR), begin.as<void>(),
-                                   spx_bytes(rows + 1, sizeof(int64_t))));
-    SPX_TRY(
-        ctx->backend->download(ctx, a.as<void>(SPX_COL), col.as<void>(), spx_bytes(entries, sizeof(int))));
-    *out = a.give();
+    const sampled *const s = static_cast<const sampled *>(which);
+    int64_t counts[2] = {};
+    if (s->of.rows) {
+        SPX_TRY(s->ctx->backend->clear(s->ctx, s->counts, sizeof counts));
+        SPX_TRY(spx_by_pointer(s->csr->ptr_type, [&](auto p) {
+            using P = decltype(p);
+            return spx_launch_over(s->ctx, WHAT, ROW_LANES * s->of.rows, count_sampled<P>, s->of,
+                                   spx_slot_of<P>(s->csr, SPX_PTR), spx_slot_of<int>(s->csr, SPX_COL),
+                                   static_cast<int>(br), static_cast<int>(bc), s->counts);
+        }));
+        SPX_TRY(s->ctx->backend->download(s->ctx, counts, s->counts, sizeof counts));
+    }
+    *blocks = counts[0];
+    *entries = counts[1];
     return SPMVX_OK;
 }
 
@@ -286,11 +292,14 @@ spmvx_status fill_blocks(const spmvx_context *ctx, const spx_sparse *csr, spx_dr
 spmvx_status spx_cuda_look_at_bsr(const spmvx_context *ctx, const spx_sparse *csr, const spx_layout *asked,
                                   spx_look *out)
 {
-    spx_sparse sample = {};
-    SPX_TRY(fetch_sample(ctx, csr, spx_sample_step(csr->nnz), &sample));
-    const spmvx_status s = spx_bsr_look(ctx, &sample, 1, csr->nnz, asked, out);
-    spx_sparse_drop(&sample);
-    return s;
+    const int64_t step = spx_sample_step(csr->nnz),
+                  windows = spx_ceil_div(spx_ceil_div(csr->nrows, SPX_SAMPLE_WINDOW), step),
+                  full = spx_max(windows - 1, 0) * SPX_SAMPLE_WINDOW,
+                  last = spx_min(SPX_SAMPLE_WINDOW, csr->nrows - full * step);
+    spx_temporary counts;
+    SPX_TRY(counts.make(ctx, 2, sizeof(int64_t), "a sample of the rows"));
+    const sampled s = { ctx, csr, { full + last, step }, counts.as<unsigned long long>() };
+    return spx_bsr_look(count_sample, &s, csr->nnz, spx_type_bytes(csr->val_type), asked, out);
 }
 
 spmvx_status spx_cuda_build_bsr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how,

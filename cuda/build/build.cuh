@@ -74,6 +74,10 @@ public:
     {
         return a_.val_type;
     }
+    int64_t stored() const
+    {
+        return a_.stored;
+    }
     template <class T> T *as(spx_slot slot) const
     {
         return a_.slot[slot] ? static_cast<T *>(a_.slot[slot]->data) : nullptr;

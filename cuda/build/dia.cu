@@ -1,8 +1,8 @@
 /* DIA from a CSR on the device, equal to what the host makes of it (lib/format/dia.c). The diagonals are
- * met in a hash table, by way of a small one of each warp, where a lane mostly finds its own. Sorted, they are
- * the offsets. Then a warp takes 32 rows, a lane each, reads their entries some at a time side by side, puts
- * them where they belong, adds up repeats in their order, and sets the presence bits: the word of 32 rows of
- * a diagonal is one warp's.
+ * met in a hash table, by way of a small one of each warp, where a lane mostly finds its own. Sorted, they
+ * are the offsets. Then a warp takes 32 rows, a lane each, and goes over the diagonals and the entries
+ * together, so that every place is written once, side by side. Rows that do not rise are found out by what
+ * is left of them; then each entry is put where it belongs, and repeats are added up in their order.
  * Source of the tables: open addressing, Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4). */
 #include "places.cuh"
 #include "reduce.cuh"
@@ -58,13 +58,13 @@ __device__ bool add(const offset_set &set, int offset, unsigned long long most)
 }
 
 /* Sixteen lanes a row, so many rows one after the other, several entries of a lane at a time. */
-constexpr int ROW_LANES = 16, ROWS_OF_LANES = 16;
+constexpr int ROW_LANES = 16, ROWS_OF_LANES = 32;
 template <class P>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
     collect(int nrows, const P *ptr, const int *col, offset_set set, unsigned long long most)
 {
     constexpr unsigned ALL = 0xffffffffu;
-    constexpr int LEAST_BITS = 24, SIZE = 1 << (32 - LEAST_BITS), WARPS = SPX_BUILD_THREADS / 32, AT_ONCE = 4;
+    constexpr int LEAST_BITS = 23, SIZE = 1 << (32 - LEAST_BITS), WARPS = SPX_BUILD_THREADS / 32, AT_ONCE = 4;
     __shared__ int met_by_warp[WARPS][SIZE]; /* the last offset of each hash */
     int *const met = met_by_warp[threadIdx.x / 32];
     for (int i = static_cast<int>(threadIdx.x) % 32; i < SIZE; i += 32) met[i] = FREE;
@@ -104,88 +104,69 @@ __global__ void list_offsets(offset_set set, int *list, unsigned long long *next
     if (i < set.size && set.slots[i] != FREE) list[atomicAdd(next, 1ull)] = set.slots[i];
 }
 
-/* Which diagonal has an offset: a table of those that there are. */
-struct offset_map {
-    int *slots, *place;
-    uint32_t size;
-
-    template <class F> void each_pointer(F f) const
-    {
-        f(slots), f(place);
-    }
-    __device__ int operator()(int offset) const
-    {
-        uint32_t at = __umulhi(hash_of(offset), size);
-        while (slots[at] != offset) at = at + 1 < size ? at + 1 : 0;
-        return place[at];
-    }
-};
-
-__global__ void fill_map(int64_t width, const int *offset, offset_map map)
-{
-    const int64_t d = spx_element();
-    if (d >= width) return;
-    uint32_t at = __umulhi(hash_of(offset[d]), map.size);
-    while (atomicCAS(map.slots + at, FREE, offset[d]) != FREE) at = at + 1 < map.size ? at + 1 : 0;
-    map.place[at] = static_cast<int>(d);
-}
-
 /* Where entries go. */
 template <class E> struct diagonals {
-    offset_map find;
-    int64_t nrows, words; /* of 32 bits, a diagonal */
-    spmvx_type type;
-    E *val;
-    unsigned *bits;
+    const int *offset;
+    int64_t width, nrows, words; /* of bits, a diagonal */
+    spx_places<E> places;
 
     template <class F> void each_pointer(F f) const
     {
-        find.each_pointer(f);
-        f(val), f(bits);
-    }
-    /* Each lane that has an entry (else d is -1) puts it at diagonal d of its row, or adds it to what is there;
-     * true if nothing was. All lanes of a warp together, whose rows are 32 neighbours from a multiple on. */
-    __device__ bool put(bool in, int d, int64_t row, E v) const
-    {
-        constexpr unsigned ALL = 0xffffffffu;
-        const int lane = static_cast<int>(threadIdx.x) % 32;
-        const unsigned same = __match_any_sync(ALL, d);
-        const int leader = __ffs(static_cast<int>(same)) - 1;
-        unsigned before = 0;
-        if (in && lane == leader) {
-            unsigned *const word = bits + static_cast<int64_t>(d) * words + row / 32;
-            before = *word;
-            *word = before | same;
-        }
-        before = __shfl_sync(ALL, before, leader);
-        const bool was = before >> lane & 1u;
-        E *const place = val + static_cast<int64_t>(d) * nrows + row;
-        if (in) *place = was ? spx_added(type, *place, v) : v;
-        __syncwarp();
-        return in && !was;
+        f(offset);
+        places.each_pointer(f);
     }
 };
 
+/* Of rows that rise; counts[0] += their entries, counts[1] += rows that do not. */
 template <class P, class E>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    fill(int nrows, const P *ptr, const int *col, const E *val, diagonals<E> to, unsigned long long *distinct)
+    merge(int nrows, const P *ptr, const int *col, const E *val, diagonals<E> to, unsigned long long *counts)
 {
     constexpr unsigned ALL = 0xffffffffu;
-    const int64_t r = spx_element();
-    const int64_t from = r < nrows ? static_cast<int64_t>(ptr[r]) : 0,
-                  length = r < nrows ? static_cast<int64_t>(ptr[r + 1]) - from : 0;
+    const int64_t r = spx_element(), halves = 2 * to.words;
+    unsigned *const bits = reinterpret_cast<unsigned *>(to.places.bits); /* of 32 rows each */
+    int64_t from = r < nrows ? static_cast<int64_t>(ptr[r]) : 0;
+    const int64_t end = r < nrows ? static_cast<int64_t>(ptr[r + 1]) : 0;
     unsigned long long own = 0;
     spx_turned<E> turned;
-    for (int64_t k0 = 0; __any_sync(ALL, k0 < length); k0 += turned.AT_ONCE) {
-        turned.read(col, val, from, length, k0);
-        for (int j = 0; j < turned.AT_ONCE && __any_sync(ALL, k0 + j < length); j++) {
-            const bool in = k0 + j < length;
-            own += to.put(in, in ? to.find(turned.col(j) - static_cast<int>(r)) : -1, r, turned.val(j));
+    for (int64_t d0 = 0; d0 < to.width; d0 += turned.AT_ONCE) {
+        int next = 0; /* of the entries at hand */
+        turned.begin(from, end - from);
+        turned.read(col, val, 0);
+        for (int64_t d = d0; d < d0 + turned.AT_ONCE && d < to.width; d++) {
+            const int64_t wanted = r + to.offset[d];
+            const bool here = next < turned.AT_ONCE && wanted >= 0 && turned.col(next) == wanted;
+            const unsigned all_here = __ballot_sync(ALL, here);
+            if (r < nrows) to.places.val[d * to.nrows + r] = here ? turned.val(next) : E(0);
+            if (threadIdx.x % 32 == 0 && r / 32 < halves) bits[d * halves + r / 32] = all_here;
+            next += here;
         }
+        from += next;
+        own += static_cast<unsigned>(next);
         __syncwarp();
     }
     own = spx_sum_block<SPX_BUILD_THREADS>(own);
-    if (threadIdx.x == 0 && own) atomicAdd(distinct, own);
+    const int left = __syncthreads_count(from < end);
+    if (threadIdx.x) return;
+    if (own) atomicAdd(counts, own);
+    if (left) atomicAdd(counts + 1, static_cast<unsigned long long>(left));
+}
+
+/* Of any rows, after places and bits were cleared. */
+template <class P, class E>
+__global__ void __launch_bounds__(SPX_BUILD_THREADS)
+    fill(int nrows, const P *ptr, const int *col, const E *val, diagonals<E> to, unsigned long long *counts)
+{
+    const int64_t r = spx_element();
+    unsigned long long own = 0;
+    const int64_t last = r < nrows ? static_cast<int64_t>(ptr[r + 1]) : 0;
+    for (int64_t k = r < nrows ? static_cast<int64_t>(ptr[r]) : 0; k < last; k++) {
+        const int offset = col[k] - static_cast<int>(r);
+        const int64_t d = spx_first_not<WAYS>(0, to.width, [=](int64_t i) { return to.offset[i] < offset; });
+        own += to.places.put(d * to.nrows + r, d * to.words + r / 64, r % 64, val[k]);
+    }
+    own = spx_sum_block<SPX_BUILD_THREADS>(own);
+    if (threadIdx.x == 0 && own) atomicAdd(counts, own);
 }
 
 /* ---- the host's side ---- */
@@ -212,16 +193,6 @@ spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr, int64
     return ctx->backend->download(ctx, found, set->count, sizeof *found);
 }
 
-/* Where each diagonal is in the slot COL. */
-spmvx_status map_offsets(const spmvx_context *ctx, spx_draft &a, spx_temporary table[2], offset_map *map)
-{
-    const int64_t size = 2 * a->width + 1;
-    for (int i = 0; i < 2; i++) SPX_TRY(table[i].make(ctx, size, sizeof(int), "the places of diagonals"));
-    *map = { table[0].as<int>(), table[1].as<int>(), static_cast<uint32_t>(size) };
-    SPX_TRY(spx_launch_over(ctx, WHAT, size, empty_slots, size, map->slots));
-    return spx_launch_over(ctx, WHAT, a->width, fill_map, a->width, a.as<const int>(SPX_COL), *map);
-}
-
 /* The offsets in rising order, as the slot COL. */
 spmvx_status sort_offsets(const spmvx_context *ctx, const offset_set &set, spx_draft &a)
 {
@@ -242,6 +213,33 @@ spmvx_status sort_offsets(const spmvx_context *ctx, const offset_set &set, spx_d
     }
     spx_free(ctx, list);
     return s;
+}
+
+/* VAL and BITS, and how many entries there are, repeats once. */
+template <class P, class E>
+spmvx_status fill_all(const spmvx_context *ctx, const spx_sparse *csr, spx_draft &a, int64_t words,
+                      int64_t *distinct)
+{
+    const int nrows = static_cast<int>(csr->nrows);
+    const P *const ptr = spx_slot_of<P>(csr, SPX_PTR);
+    const int *const col = spx_slot_of<int>(csr, SPX_COL);
+    const E *const val = spx_slot_of<E>(csr, SPX_VAL);
+    const diagonals<E> to = { a.as<const int>(SPX_COL), a->width, csr->nrows, words, spx_places_of<E>(a) };
+    spx_temporary count;
+    int64_t counts[2];
+    SPX_TRY(count.make(ctx, 2, sizeof(int64_t), WHAT));
+    unsigned long long *const on_device = count.as<unsigned long long>();
+    SPX_TRY(ctx->backend->clear(ctx, on_device, sizeof counts));
+    SPX_TRY(spx_launch_over(ctx, WHAT, nrows, merge<P, E>, nrows, ptr, col, val, to, on_device));
+    SPX_TRY(ctx->backend->download(ctx, counts, on_device, sizeof counts));
+    if (counts[1]) {
+        SPX_TRY(ctx->backend->clear(ctx, on_device, sizeof counts));
+        SPX_TRY(spx_clear_places(ctx, a, a->width * words));
+        SPX_TRY(spx_launch_over(ctx, WHAT, nrows, fill<P, E>, nrows, ptr, col, val, to, on_device));
+        SPX_TRY(ctx->backend->download(ctx, counts, on_device, sizeof counts));
+    }
+    *distinct = counts[0];
+    return SPMVX_OK;
 }
 
 }
@@ -267,9 +265,8 @@ spmvx_status spx_cuda_build_dia(const spmvx_context *ctx, const spx_sparse *csr,
     const size_t each = spx_type_bytes(csr->val_type);
     const int64_t words = spx_ceil_div(csr->nrows, 64);
     spx_sparse shape = {};
-    spx_temporary slots, count, table[2];
+    spx_temporary slots, count;
     offset_set set;
-    offset_map map;
     int64_t distinct = 0;
     shape.format = SPMVX_DIA;
     shape.val_type = csr->val_type;
@@ -284,22 +281,15 @@ spmvx_status spx_cuda_build_dia(const spmvx_context *ctx, const spx_sparse *csr,
     SPX_TRY(
         spx_build_check(ctx, WHAT, spx_plus(spx_bytes(a->stored, each), spx_bytes(a->width, 4)), csr, how));
     SPX_TRY(sort_offsets(ctx, set, a));
-    SPX_TRY(map_offsets(ctx, a, table, &map));
     const int64_t inside = a->nnz;
-    SPX_TRY(spx_make_places(ctx, a, a->width * words));
-    SPX_TRY(ctx->backend->clear(ctx, set.count, sizeof *set.count));
+    SPX_TRY(a.make(ctx, SPX_VAL, a->stored, each, "val"));
+    SPX_TRY(a.make(ctx, SPX_BITS, a->width * words, sizeof(uint64_t), "presence bits"));
     SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
         return spx_by_width(csr->val_type, [&](auto value) {
-            using E = decltype(value);
-            const diagonals<E> to = { map,      csr->nrows,       2 * words,
-                                      a.type(), a.as<E>(SPX_VAL), a.as<unsigned>(SPX_BITS) };
-            return spx_launch_over(ctx, WHAT, csr->nrows, fill<P, E>, static_cast<int>(csr->nrows),
-                                   spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL),
-                                   spx_slot_of<E>(csr, SPX_VAL), to, set.count);
+            return fill_all<P, decltype(value)>(ctx, csr, a, words, &distinct);
         });
     }));
-    SPX_TRY(ctx->backend->download(ctx, &distinct, set.count, sizeof distinct));
     spx_settle_places(a, distinct, inside);
     *out = a.give();
     return SPMVX_OK;

@@ -52,14 +52,18 @@ template <class E> spx_places<E> spx_places_of(const spx_draft &a)
     return { a.type(), a.as<E>(SPX_VAL), a.as<unsigned long long>(SPX_BITS) };
 }
 
+inline spmvx_status spx_clear_places(const spmvx_context *ctx, const spx_draft &a, int64_t words)
+{
+    SPX_TRY(ctx->backend->clear(ctx, a.as<void>(SPX_VAL), spx_bytes(a.stored(), spx_type_bytes(a.type()))));
+    return ctx->backend->clear(ctx, a.as<void>(SPX_BITS), spx_bytes(words, sizeof(uint64_t)));
+}
+
 /* Makes VAL, for a->stored, and BITS, zeroed. */
 inline spmvx_status spx_make_places(const spmvx_context *ctx, spx_draft &a, int64_t words)
 {
-    const size_t each = spx_type_bytes(a->val_type);
-    SPX_TRY(a.make(ctx, SPX_VAL, a->stored, each, "val"));
+    SPX_TRY(a.make(ctx, SPX_VAL, a->stored, spx_type_bytes(a->val_type), "val"));
     SPX_TRY(a.make(ctx, SPX_BITS, words, sizeof(uint64_t), "presence bits"));
-    SPX_TRY(ctx->backend->clear(ctx, a.as<void>(SPX_VAL), spx_bytes(a->stored, each)));
-    return ctx->backend->clear(ctx, a.as<void>(SPX_BITS), spx_bytes(words, sizeof(uint64_t)));
+    return spx_clear_places(ctx, a, words);
 }
 
 /* There are so many entries; without empty places inside the matrix there are no bits. */

@@ -27,8 +27,9 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
         length = static_cast<int64_t>(ptr[r + 1]) - from;
     }
     spx_turned<E> turned;
+    turned.begin(from, length);
     for (int64_t k0 = 0; __any_sync(0xffffffffu, k0 < width); k0 += turned.AT_ONCE) {
-        turned.read(col, val, from, length, k0);
+        turned.read(col, val, k0);
         for (int j = 0; j < turned.AT_ONCE && k0 + j < width; j++) {
             col_out[to + (k0 + j) * slice] = turned.col(j);
             val_out[to + (k0 + j) * slice] = turned.val(j);

@@ -1,6 +1,6 @@
-/* TILED from a CSR on the device, equal to what the host makes of it (lib/format/tiled.c). A warp a row
- * cuts the row's entries into segments where their tile changes and every PIECE entries, 32 entries at a
- * time: so segments are numbered row by row, tile by tile, which is the order of the rows' lists. One
+/* TILED from a CSR on the device, equal to what the host makes of it (lib/format/tiled.c). Entries are cut into
+ * segments where their row or their tile changes and every PIECE entries, by warps that take equal parts of
+ * them: so segments are numbered row by row, tile by tile, which is the order of the rows' lists. One
  * stable sort by tile and falling length deals them to lanes; a warp a slice fills these, and writes to
  * the lists where they are. */
 #include "build.cuh"
@@ -37,83 +37,83 @@ struct tile_order {
     }
 };
 
-template <class P>
-__global__ void find_disorder(int nrows, const P *ptr, const int *col, int width, int *found)
+__global__ void find_disorder(int64_t nnz, const int *row, const int *col, int width, int *found)
 {
-    const int64_t r = spx_element() / LANES;
-    if (r >= nrows) return;
-    const int64_t last = static_cast<int64_t>(ptr[r + 1]);
-    for (int64_t k = static_cast<int64_t>(ptr[r]) + 1 + spx_lane(); k < last; k += LANES)
-        if (col[k - 1] / width > col[k] / width) *found = 1;
+    const int64_t k = spx_element();
+    if (k > 0 && k < nnz && row[k - 1] == row[k] && col[k - 1] / width > col[k] / width) *found = 1;
 }
 
-template <class P>
-__global__ void write_entry_keys(int nrows, const P *ptr, const int *col, int width, int tile_bits,
+__global__ void write_entry_keys(int64_t nnz, const int *row, const int *col, int width, int tile_bits,
                                  uint64_t *key)
 {
-    const int64_t r = spx_element() / LANES;
-    if (r >= nrows) return;
-    const int64_t last = static_cast<int64_t>(ptr[r + 1]);
-    for (int64_t k = static_cast<int64_t>(ptr[r]) + spx_lane(); k < last; k += LANES)
-        key[k] = static_cast<uint64_t>(r) << tile_bits | static_cast<uint64_t>(col[k] / width);
+    const int64_t k = spx_element();
+    if (k < nnz) key[k] = static_cast<uint64_t>(row[k]) << tile_bits | static_cast<uint64_t>(col[k] / width);
 }
 
-/* A warp's way over a row: calls each(k, heads) for 32 entries at a time, of which `heads` begin a
- * segment. Some times as many are loaded together. */
-template <class P, class F> __device__ void cut_row(const P *ptr, int64_t r, const tile_order &e, F each)
+/* A warp's way over a part of the entries: calls each(k, row, heads) for 32 of them at a time, of which `heads`
+ * begin a segment. */
+constexpr int64_t PART = 1024;
+template <class F> __device__ void cut_part(int64_t nnz, const int *row, const tile_order &e, F each)
 {
-    constexpr int AT_ONCE = 4;
-    const int64_t first = static_cast<int64_t>(ptr[r]), last = static_cast<int64_t>(ptr[r + 1]);
-    int64_t run = first; /* the first entry of the tile that the warp is in */
-    int before = -1;     /* the tile of the entry before those at hand */
-    for (int64_t k0 = first; k0 < last;) {
-        int tile[AT_ONCE];
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) {
-            const int64_t k = k0 + i * LANES + spx_lane();
-            tile[i] = k < last ? e.tile(k) : -1;
-        }
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; i++, k0 += LANES) {
-            if (k0 >= last) return;
-            const int64_t k = k0 + spx_lane();
-            const int of_left = __shfl_up_sync(SPX_ALL_LANES, tile[i], 1),
+    const int64_t first = spx_element() / LANES * PART, last = first + PART < nnz ? first + PART : nnz;
+    if (first >= last) return;
+    const auto place_of = [&](int64_t k) { /* a row's tile */
+                                           return static_cast<int64_t>(row[k]) << 32 |
+                                                  static_cast<int64_t>(e.tile(k));
+    };
+    int64_t before = first > 0 ? place_of(first - 1) : -1;
+    int64_t run = first; /* the first entry of the row's tile that the warp is in */
+    while (run > 0) {    /* it may have begun in a part before */
+        const int64_t k = run - 1 - spx_lane();
+        const unsigned others = __ballot_sync(SPX_ALL_LANES, k < 0 || place_of(k) != place_of(first));
+        run -= others ? __ffs(static_cast<int>(others)) - 1 : LANES;
+        if (others) break;
+    }
+    for (int64_t k0 = first; k0 < last; k0 += LANES) {
+        const int64_t k = k0 + spx_lane();
+        const bool in = k < last;
+        const int64_t own = in ? place_of(k) : -1, of_left = __shfl_up_sync(SPX_ALL_LANES, own, 1),
                       left = spx_lane() ? of_left : before;
-            before = __shfl_sync(SPX_ALL_LANES, tile[i], 31);
-            const unsigned begun = __ballot_sync(SPX_ALL_LANES, k < last && tile[i] != left),
-                           by_here = begun & (SPX_ALL_LANES >> (31 - spx_lane()));
-            const int64_t own_run = by_here ? k0 + 31 - __clz(static_cast<int>(by_here)) : run;
-            const bool head = k < last && (k - own_run) % SPX_TILED_PIECE == 0;
-            each(k, __ballot_sync(SPX_ALL_LANES, head));
-            if (begun) run = k0 + 31 - __clz(static_cast<int>(begun));
-        }
+        const unsigned begun = __ballot_sync(SPX_ALL_LANES, in && own != left),
+                       by_here = begun & (SPX_ALL_LANES >> (31 - spx_lane()));
+        const int64_t own_run = by_here ? k0 + 31 - __clz(static_cast<int>(by_here)) : run;
+        each(k, static_cast<int>(own >> 32),
+             __ballot_sync(SPX_ALL_LANES, in && (k - own_run) % SPX_TILED_PIECE == 0));
+        if (begun) run = k0 + 31 - __clz(static_cast<int>(begun));
+        before = __shfl_sync(SPX_ALL_LANES, own, 31);
     }
 }
 
-template <class P> __global__ void count_segments(int nrows, const P *ptr, tile_order e, int64_t *count)
+__global__ void count_segments(int64_t nnz, const int *row, tile_order e, int64_t *count)
 {
-    const int64_t r = spx_element() / LANES;
-    if (r >= nrows) return;
     int64_t own = 0;
-    cut_row(ptr, r, e, [&](int64_t, unsigned heads) { own += __popc(heads); });
-    if (spx_lane() == 0) count[r] = own;
+    cut_part(nnz, row, e, [&](int64_t, int, unsigned heads) { own += __popc(heads); });
+    if (spx_lane() == 0 && spx_element() / LANES * PART < nnz) count[spx_element() / LANES] = own;
 }
 
-template <class P>
-__global__ void write_segments(int nrows, const P *ptr, tile_order e, const int64_t *list_ptr, int64_t *first,
-                               int *row)
+__global__ void write_segments(int64_t nnz, const int *row, tile_order e, const int64_t *before,
+                               int64_t *first, int *row_out)
 {
-    const int64_t r = spx_element() / LANES;
-    if (r >= nrows) return;
-    int64_t to = list_ptr[r];
-    cut_row(ptr, r, e, [&](int64_t k, unsigned heads) {
+    int64_t to = spx_element() / LANES * PART < nnz ? before[spx_element() / LANES] : 0;
+    cut_part(nnz, row, e, [&](int64_t k, int r, unsigned heads) {
         if (heads >> spx_lane() & 1u) {
             const int64_t at = to + __popc(heads & ((1u << spx_lane()) - 1u));
             first[at] = k;
-            row[at] = static_cast<int>(r);
+            row_out[at] = r;
         }
         to += __popc(heads);
     });
+}
+
+/* The first segment of each row, and twice the end of all. */
+template <class P>
+__global__ void begin_lists(int64_t nrows, const P *ptr, int64_t segments, const int64_t *first,
+                            int64_t *list_ptr)
+{
+    const int64_t r = spx_element();
+    if (r > nrows + 1) return;
+    const int64_t begin = static_cast<int64_t>(ptr[r < nrows ? r : nrows]);
+    list_ptr[r] = spx_first_not<WAYS>(0, segments, [=](int64_t i) { return first[i] < begin; });
 }
 
 /* A segment ends where the next one begins. */
@@ -248,56 +248,58 @@ struct builder {
 };
 
 /* ORDER, where tiles do not ascend in each row. */
-spmvx_status order_entries(builder *b)
+spmvx_status order_entries(builder *b, const int *row)
 {
     const spmvx_context *const ctx = b->ctx;
-    const spx_sparse *const csr = b->csr;
-    const int nrows = static_cast<int>(csr->nrows), width = b->entries.width,
-              tile_bits = spx_bits_for(b->tiles);
+    const int64_t nnz = b->csr->nnz;
+    const int width = b->entries.width, tile_bits = spx_bits_for(b->tiles);
     spx_temporary flag, key[2], position[2];
     int unordered = 0, in = 0;
     SPX_TRY(flag.make(ctx, 1, sizeof(int), WHAT));
     SPX_TRY(ctx->backend->clear(ctx, flag.as<int>(), sizeof(int)));
-    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
-        using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, LANES * csr->nrows, find_disorder<P>, nrows,
-                               spx_slot_of<P>(csr, SPX_PTR), b->entries.col, width, flag.as<int>());
-    }));
+    SPX_TRY(spx_launch_over(ctx, WHAT, nnz, find_disorder, nnz, row, b->entries.col, width, flag.as<int>()));
     SPX_TRY(ctx->backend->download(ctx, &unordered, flag.as<int>(), sizeof unordered));
     if (!unordered) return SPMVX_OK;
     for (int i = 0; i < 2; i++) {
-        SPX_TRY(key[i].make(ctx, csr->nnz, sizeof(uint64_t), "an order of the entries"));
-        SPX_TRY(position[i].make(ctx, csr->nnz, sizeof(int64_t), "an order of the entries"));
+        SPX_TRY(key[i].make(ctx, nnz, sizeof(uint64_t), "an order of the entries"));
+        SPX_TRY(position[i].make(ctx, nnz, sizeof(int64_t), "an order of the entries"));
     }
-    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
-        using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, LANES * csr->nrows, write_entry_keys<P>, nrows,
-                               spx_slot_of<P>(csr, SPX_PTR), b->entries.col, width, tile_bits,
-                               key[0].as<uint64_t>());
-    }));
+    SPX_TRY(spx_launch_over(ctx, WHAT, nnz, write_entry_keys, nnz, row, b->entries.col, width, tile_bits,
+                            key[0].as<uint64_t>()));
     uint64_t *const keys[] = { key[0].as<uint64_t>(), key[1].as<uint64_t>() };
     int64_t *const positions[] = { position[0].as<int64_t>(), position[1].as<int64_t>() };
-    SPX_TRY(spx_order(ctx, WHAT, csr->nnz, tile_bits + spx_bits_for(csr->nrows), keys, positions, &in));
+    SPX_TRY(spx_order(ctx, WHAT, nnz, tile_bits + spx_bits_for(b->csr->nrows), keys, positions, &in));
     b->a->slot[SPX_ORDER] = position[in].give();
     b->entries.order = b->a.as<const int64_t>(SPX_ORDER);
     return SPMVX_OK;
 }
 
-template <class P> spmvx_status cut(builder *b)
+/* The segments, and the rows' lists of them. */
+spmvx_status cut(builder *b)
 {
     const spmvx_context *const ctx = b->ctx;
-    const int nrows = static_cast<int>(b->csr->nrows);
-    const P *const ptr = spx_slot_of<P>(b->csr, SPX_PTR);
-    SPX_TRY(b->a.make(ctx, SPX_LIST_PTR, nrows + int64_t(2), sizeof(int64_t), "lanes of the rows"));
-    int64_t *const list_ptr = b->a.as<int64_t>(SPX_LIST_PTR);
-    SPX_TRY(spx_launch_over(ctx, WHAT, int64_t(LANES) * nrows, count_segments<P>, nrows, ptr, b->entries,
-                            list_ptr));
-    SPX_TRY(spx_sum_up(ctx, WHAT, nrows, list_ptr, &b->segments));
-    SPX_TRY(ctx->backend->upload(ctx, list_ptr + nrows + 1, &b->segments, sizeof b->segments));
+    const int64_t nnz = b->csr->nnz, nrows = b->csr->nrows, parts = spx_ceil_div(nnz, PART);
+    spx_temporary rows, before;
+    SPX_TRY(rows.make(ctx, nnz, sizeof(int), "rows of the entries"));
+    int *const row = rows.as<int>();
+    SPX_TRY(spx_cuda_spell_rows(ctx, WHAT, b->csr, row));
+    SPX_TRY(order_entries(b, row));
+    SPX_TRY(before.make(ctx, parts + 1, sizeof(int64_t), "segments"));
+    SPX_TRY(spx_launch_over(ctx, WHAT, LANES * parts, count_segments, nnz, static_cast<const int *>(row),
+                            b->entries, before.as<int64_t>()));
+    SPX_TRY(spx_sum_up(ctx, WHAT, parts, before.as<int64_t>(), &b->segments));
+    SPX_TRY(b->a.make(ctx, SPX_LIST_PTR, nrows + 2, sizeof(int64_t), "lanes of the rows"));
     SPX_TRY(b->first.make(ctx, b->segments, sizeof(int64_t), "segments"));
     SPX_TRY(b->row.make(ctx, b->segments, sizeof(int), "segments"));
-    return spx_launch_over(ctx, WHAT, int64_t(LANES) * nrows, write_segments<P>, nrows, ptr, b->entries,
-                           static_cast<const int64_t *>(list_ptr), b->first.as<int64_t>(), b->row.as<int>());
+    int64_t *const list_ptr = b->a.as<int64_t>(SPX_LIST_PTR);
+    SPX_TRY(spx_launch_over(ctx, WHAT, LANES * parts, write_segments, nnz, static_cast<const int *>(row),
+                            b->entries, before.as<const int64_t>(), b->first.as<int64_t>(),
+                            b->row.as<int>()));
+    return spx_by_pointer(b->csr->ptr_type, [&](auto p) {
+        using P = decltype(p);
+        return spx_launch_over(ctx, WHAT, nrows + 2, begin_lists<P>, nrows, spx_slot_of<P>(b->csr, SPX_PTR),
+                               b->segments, b->first.as<const int64_t>(), list_ptr);
+    });
 }
 
 /* Deals the segments to lanes: TILE, and how many slices there are. */
@@ -395,8 +397,7 @@ spmvx_status spx_cuda_build_tiled(const spmvx_context *ctx, const spx_sparse *cs
                   .a = a,
                   .entries = { spx_slot_of<int>(csr, SPX_COL), nullptr, static_cast<int>(width) },
                   .tiles = spx_ceil_div(csr->ncols, width) };
-    SPX_TRY(order_entries(&b));
-    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) { return cut<decltype(p)>(&b); }));
+    SPX_TRY(cut(&b));
     SPX_TRY(deal(&b));
     SPX_TRY(fill_all(&b, how));
     *out = a.give();

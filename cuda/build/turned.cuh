@@ -9,20 +9,27 @@ template <class E> class spx_turned {
 public:
     static constexpr int AT_ONCE = 8;
 
-    /* Entries k0 ... k0 + AT_ONCE - 1 of the row of each lane, which begins at entry `from` and has `length`.
-     * All lanes together; __syncwarp() before the next time. */
-    __device__ void read(const int *col, const E *val, int64_t from, int64_t length, int64_t k0)
+    /* The row of each lane begins at entry `from` and has `length`. All lanes together, __syncwarp() after the
+     * last col() and val(). */
+    __device__ void begin(int64_t from, int64_t length)
     {
-        constexpr unsigned ALL = 0xffffffffu;
+        const int lane = static_cast<int>(threadIdx.x) % 32;
+        tile().from[lane] = from;
+        tile().length[lane] = length;
+        __syncwarp();
+    }
+    /* Entries k0 ... k0 + AT_ONCE - 1 of each row. All lanes together, as above. */
+    __device__ void read(const int *col, const E *val, int64_t k0)
+    {
         constexpr int ROWS = 32 / AT_ONCE;
         const int lane = static_cast<int>(threadIdx.x) % 32, own = lane % AT_ONCE;
 #pragma unroll
         for (int i = 0; i < 32; i += ROWS) {
             const int of = i + lane / AT_ONCE;
-            const int64_t begin = __shfl_sync(ALL, from, of) + k0;
-            const bool in = k0 + own < __shfl_sync(ALL, length, of);
-            tile().col[of][own] = in ? col[begin + own] : -1;
-            tile().val[of][own] = in ? val[begin + own] : E(0);
+            const int64_t at = tile().from[of] + k0 + own;
+            const bool in = k0 + own < tile().length[of];
+            tile().col[of][own] = in ? col[at] : -1;
+            tile().val[of][own] = in ? val[at] : E(0);
         }
         __syncwarp();
     }
@@ -38,6 +45,7 @@ public:
 
 private:
     struct shared {
+        int64_t from[32], length[32];
         int col[32][AT_ONCE + 1];
         E val[32][AT_ONCE + 1];
     };

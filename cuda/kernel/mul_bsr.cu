@@ -1,6 +1,6 @@
-/* y = alpha*A*x + beta*y for BSR on a GPU: bsr_rows.cuh.
+/* y = alpha*A*x + beta*y for BSR on a GPU: bsr_copied.cuh for square blocks without gaps, else bsr_rows.cuh.
  * Source: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004; Eberhardt & Hoemmen 2016. */
-#include "bsr_rows.cuh"
+#include "bsr_copied.cuh"
 
 namespace {
 
@@ -26,9 +26,50 @@ spmvx_status launch_rows(const spx_mul *m, void (*kernel)(spx_bsr<V, P>, spx_vec
                            spx_bsr_of<V, P>(m->A), spx_vectors_of<V>(m), static_cast<int>(each));
 }
 
-/* By rows where no name asks for something else. */
+/* Are rows multiplied by way of shared memory? */
+bool copied(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p)
+{
+    return !p->param[BLOCKS_PARAM] && spx_cuda_of(ctx)->since_90 && a->layout.block_rows % 2 &&
+           spx_bsr_in_rows(a);
+}
+
+/* Blocks of so much shared memory that the device holds at a time. */
+int64_t blocks_held(const spmvx_context *ctx, size_t shared)
+{
+    const spx_cuda *const c = spx_cuda_of(ctx);
+    constexpr size_t OF_BLOCK = 1024; /* which the device takes for itself */
+    return c->multiprocessors * spx_max(1, static_cast<int64_t>(c->shared_bytes / (shared + OF_BLOCK)));
+}
+
+template <class V, class P>
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_bsr<V, P>, spx_vectors<V>, int, int64_t),
+                    int64_t blocks, size_t shared, int rows, int64_t groups)
+{
+    return spx_cuda_launch(m->ctx, NAME, kernel, blocks, static_cast<unsigned>(m->part->param[THREADS_PARAM]),
+                           shared, spx_bsr_of<V, P>(m->A), spx_vectors_of<V>(m), rows, groups);
+}
+
+/* Calls f with the instance for such a matrix, the shared memory of a block, and the block rows of a warp at a
+ * time. */
+template <class F> spmvx_status with_copied(const spx_sparse *a, int64_t threads, F f)
+{
+    return spx_by_type(a, [&](auto value, auto pointer) {
+        return spx_pick<3, 5>(a->layout.block_rows, [&](auto side) {
+            using V = decltype(value);
+            constexpr int BS = side.value;
+            const size_t shared = static_cast<size_t>(threads) / 32 * sizeof(spx_bsr_ring<V, BS>);
+            return f(spx_multiply_bsr_copied<V, decltype(pointer), BS>, shared,
+                     spx_bsr_rows_at_a_time<V, BS>(a));
+        });
+    });
+}
+
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
+    if (copied(ctx, a, p))
+        return with_copied(a, p->param[THREADS_PARAM], [=](auto kernel, size_t shared, int) {
+            return spx_cuda_load(ctx, NAME, kernel, shared);
+        });
     if (!p->param[BLOCKS_PARAM] && spx_bsr_in_rows(a))
         return spx_with_bsr_rows(ctx, a, [=](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
     p->param[BLOCKS_PARAM] = spx_bsr_at_a_time(a, p->param[BLOCKS_PARAM]);
@@ -40,11 +81,17 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 
 spmvx_status run(const spx_mul *m)
 {
+    const int64_t threads = m->part->param[THREADS_PARAM];
+    if (copied(m->ctx, m->A, m->part))
+        return with_copied(m->A, threads, [=](auto kernel, size_t shared, int rows) {
+            const int64_t groups = spx_ceil_div(m->A->nrows / m->A->layout.block_rows, rows);
+            return launch(m, kernel, spx_min(blocks_held(m->ctx, shared), spx_ceil_div(groups, threads / 32)),
+                          shared, rows, groups);
+        });
     if (!m->part->param[BLOCKS_PARAM])
         return spx_with_bsr_rows(m->ctx, m->A, [m](auto kernel) { return launch_rows(m, kernel); });
-    return spx_with_bsr<1>(m->A, [m](auto kernel, size_t shared) {
-        return spx_launch_bsr(m, NAME, kernel, shared, 0, 1, m->part->param[BLOCKS_PARAM],
-                              m->part->param[THREADS_PARAM]);
+    return spx_with_bsr<1>(m->A, [=](auto kernel, size_t shared) {
+        return spx_launch_bsr(m, NAME, kernel, shared, 0, 1, m->part->param[BLOCKS_PARAM], threads);
     });
 }
 
@@ -56,8 +103,11 @@ double cost(const spx_features *f, const spx_look *look)
 }
 
 const spx_param params[] = {
-    { .key = "threads", .low = 32, .high = 512, .preset = 128, .kind = SPX_POWER_OF_TWO },
-    { .key = "blocks", .low = 0, .high = 32, .preset = 0 }, /* 0: by rows, where that serves */
+    { .key = "threads", .low = 32, .high = 256, .preset = 128, .kind = SPX_POWER_OF_TWO },
+    { .key = "blocks",
+      .low = 0,
+      .high = 32,
+      .preset = 0 }, /* 0: by way of shared memory, where that serves */
     {},
 };
 

@@ -29,14 +29,18 @@ spmvx_status spx_count_blocks(const spmvx_context *, const spx_sparse *csr, int6
                               int64_t **count, int64_t *blocks);
 /* Rows of a sample's window, which 2, 3, 4, 5, 6 and 8 divide; and how many of a row's first entries are
  * looked at: of all rows of a block as many, so that long rows show their blocks, too. */
-enum { SPX_SAMPLE_WINDOW = 120, SPX_MOST_SAMPLED = 256 };
+enum { SPX_SAMPLE_WINDOW = 120, SPX_MOST_SAMPLED = 128 };
 /* One window of so many is looked at; all where entries are few. */
 int64_t spx_sample_step(int64_t nnz);
 /* Blocks and entries in every step-th window of rows. */
 spmvx_status spx_sample_blocks(const spmvx_context *, const spx_sparse *csr, int64_t step, int64_t br,
                                int64_t bc, int64_t *blocks, int64_t *entries);
 
-/* bsr.c: BSR's look() at every step-th window of a CSR, for a matrix of nnz entries. */
-spmvx_status spx_bsr_look(const spmvx_context *, const spx_sparse *csr, int64_t step, int64_t nnz,
+/* A way to count the blocks and entries of a sample, for blocks of one size. */
+typedef spmvx_status spx_count_sample(const void *sample, int64_t br, int64_t bc, int64_t *blocks,
+                                      int64_t *entries);
+/* bsr.c: BSR's look() by such counts, for a matrix of nnz entries whose values have so many bytes: the size
+ * that is asked for, or the one that takes the fewest bytes. */
+spmvx_status spx_bsr_look(spx_count_sample *, const void *sample, int64_t nnz, size_t value_bytes,
                           const spx_layout *asked, spx_look *);
 #endif

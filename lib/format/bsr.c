@@ -121,11 +121,10 @@ static void describe(const spmvx_arrays *a, spx_sparse *m)
 /* ---- from CSR ---- */
 
 /* A block size that was not asked for: the other side's, or the square that takes the fewest bytes. */
-spmvx_status spx_bsr_look(const spmvx_context *ctx, const spx_sparse *csr, int64_t step, int64_t nnz,
+spmvx_status spx_bsr_look(spx_count_sample *count, const void *sample, int64_t nnz, size_t value_bytes,
                           const spx_layout *asked, spx_look *out)
 {
     static const int64_t sizes[] = { 2, 3, 4, 5, 6, 8 };
-    const size_t each = spx_type_bytes(csr->val_type);
     const bool asked_for = asked->block_rows || asked->block_cols;
     double least = 0;
     *out = (spx_look){ 0 };
@@ -134,10 +133,10 @@ spmvx_status spx_bsr_look(const spmvx_context *ctx, const spx_sparse *csr, int64
         if (!br) br = bc;
         if (!bc) bc = br;
         int64_t blocks, entries;
-        SPX_TRY(spx_sample_blocks(ctx, csr, step, br, bc, &blocks, &entries));
+        SPX_TRY(count(sample, br, bc, &blocks, &entries));
         const double scale = entries ? (double)nnz / (double)entries : 0.0;
         const double places = scale * (double)blocks * (double)(br * bc);
-        const double bytes = scale * (double)blocks * 4.0 + places * (double)each;
+        const double bytes = scale * (double)blocks * 4.0 + places * (double)value_bytes;
         if (i && bytes >= least) continue;
         least = bytes;
         out->layout = (spx_layout){ .block_rows = br, .block_cols = bc };
@@ -146,11 +145,24 @@ spmvx_status spx_bsr_look(const spmvx_context *ctx, const spx_sparse *csr, int64
     return SPMVX_OK;
 }
 
+typedef struct sampled {
+    const spmvx_context *ctx;
+    const spx_sparse *csr;
+} sampled;
+
+static spmvx_status count_sample(const void *sample, int64_t br, int64_t bc, int64_t *blocks,
+                                 int64_t *entries)
+{
+    const sampled *s = sample;
+    return spx_sample_blocks(s->ctx, s->csr, spx_sample_step(s->csr->nnz), br, bc, blocks, entries);
+}
+
 static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
                          const spx_layout *asked, spx_look *out)
 {
     (void)f;
-    return spx_bsr_look(ctx, csr, spx_sample_step(csr->nnz), csr->nnz, asked, out);
+    const sampled s = { ctx, csr };
+    return spx_bsr_look(count_sample, &s, csr->nnz, spx_type_bytes(csr->val_type), asked, out);
 }
 
 static double setup_ns(const spx_features *f, const spx_look *l)
