@@ -16,7 +16,7 @@ constexpr int SPX_COPY_UNIT = 16; /* bytes: ends of a copy are multiples */
 
 /* What shared memory holds of a group of block rows: so many blocks. */
 template <class V, int BS> struct spx_bsr_stage {
-    static constexpr int BLOCKS = BS == 3 ? (sizeof(V) == 8 ? 64 : 128) : 36;
+    static constexpr int BLOCKS = BS == 3 ? 56 : 36;
     alignas(16) unsigned char val[(BLOCKS * BS * BS * sizeof(V) / SPX_COPY_UNIT + 2) * SPX_COPY_UNIT];
     alignas(16) unsigned char col[(BLOCKS * sizeof(int) / SPX_COPY_UNIT + 2) * SPX_COPY_UNIT];
 };
@@ -62,9 +62,11 @@ template <class P> struct spx_bsr_group {
 };
 
 /* y = alpha*A*x + beta*y for square blocks, all of whose slots are entries of the matrix: `rows` block rows of a
- * warp at a time, a power of two up to 32, in so many groups. */
+ * warp at a time, a power of two up to 32, in so many groups. Blocks are of teams, of which a multiprocessor
+ * mostly has one, and each team takes neighbouring groups, so that they find each other's x in L1. */
 template <class V, class P, int BS>
-__global__ void spx_multiply_bsr_copied(spx_bsr<V, P> A, spx_vectors<V> vectors, int rows, int64_t groups)
+__global__ void spx_multiply_bsr_copied(spx_bsr<V, P> A, spx_vectors<V> vectors, int rows, int64_t groups,
+                                        int teams)
 {
     constexpr unsigned ALL = 0xffffffffu;
     constexpr int SLOTS = BS * BS, MOST = spx_bsr_stage<V, BS>::BLOCKS;
@@ -74,8 +76,10 @@ __global__ void spx_multiply_bsr_copied(spx_bsr<V, P> A, spx_vectors<V> vectors,
               warps = static_cast<int>(blockDim.x) / 32, lanes = 32 / rows, own = lane & (lanes - 1),
               block_rows = A.nrows / BS;
     const position blocks = static_cast<position>(A.ptr[block_rows]);
-    const int first = static_cast<int>(groups * blockIdx.x / gridDim.x) + warp,
-              last = static_cast<int>(groups * (blockIdx.x + 1) / gridDim.x);
+    const int team = static_cast<int>(blockIdx.x) % teams, member = static_cast<int>(blockIdx.x) / teams,
+              step = static_cast<int>(gridDim.x) / teams * warps,
+              first = static_cast<int>(groups * team / teams) + member * warps + warp,
+              last = static_cast<int>(groups * (team + 1) / teams);
     ring_of_warp &ring = spx_dynamic_shared<ring_of_warp>()[warp];
     if (lane < SPX_COPIED_STAGES) spx_arrival_new(ring.arrival + lane);
     __syncwarp();
@@ -127,10 +131,10 @@ __global__ void spx_multiply_bsr_copied(spx_bsr<V, P> A, spx_vectors<V> vectors,
     unsigned phases = 0; /* a bit a stage */
     int stage = 0;
     spx_bsr_group<P> g = fetch(begin, end, stage);
-    bounds_of(first + warps, begin, end);
-    for (int group = first; group < last; group += warps) {
+    bounds_of(first + step, begin, end);
+    for (int group = first; group < last; group += step) {
         const spx_bsr_group<P> next = fetch(begin, end, stage ^ 1);
-        bounds_of(group + 2 * warps, begin, end);
+        bounds_of(group + 2 * step, begin, end);
         const V *const val = A.val + static_cast<int64_t>(g.from) * SLOTS;
         const int *const col = A.col + g.from;
         V sum[BS] = {};

@@ -150,6 +150,7 @@ struct sample {
 
 /* The blocks and the entries of a sample. An entry stands for its block if neither its row before it nor a
  * row of the block row before its own has that block. */
+constexpr int SAMPLE_LANES = 64; /* of a row */
 template <class P>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
     count_sampled(sample s, const P *ptr, const int *col, int br, int bc, unsigned long long *count)
@@ -161,11 +162,12 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
         *length = static_cast<int>(n < MOST ? n : MOST);
         return col + from;
     };
-    const int64_t i = own_row();
+    const int64_t i = spx_element() / SAMPLE_LANES;
+    const int lane = static_cast<int>(threadIdx.x) % SAMPLE_LANES;
     int length = 0, blocks = 0;
     if (i < s.rows) {
         const int *const own = row_of(i, &length);
-        for (int k = own_lane(); k < length; k += ROW_LANES) {
+        for (int k = lane; k < length; k += SAMPLE_LANES) {
             const int begin = own[k] / bc * bc;
             int before = 0; /* entries of the block that come before */
             for (int64_t above = i - i % SPX_SAMPLE_WINDOW % br; above <= i && !before; above++) {
@@ -178,11 +180,8 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
             blocks += !before;
         }
     }
-    const int all_blocks = spx_sum_block<SPX_BUILD_THREADS>(blocks),
-              all_entries = spx_sum_block<SPX_BUILD_THREADS>(own_lane() ? 0 : length);
-    if (threadIdx.x) return;
-    atomicAdd(count, static_cast<unsigned long long>(all_blocks));
-    atomicAdd(count + 1, static_cast<unsigned long long>(all_entries));
+    if (blocks) atomicAdd(count, static_cast<unsigned long long>(blocks));
+    if (length && lane == 0) atomicAdd(count + 1, static_cast<unsigned long long>(length));
 }
 
 /* ---- the host's side ---- */
@@ -202,7 +201,7 @@ spmvx_status count_sample(const void *which, int64_t br, int64_t bc, int64_t *bl
         SPX_TRY(s->ctx->backend->clear(s->ctx, s->counts, sizeof counts));
         SPX_TRY(spx_by_pointer(s->csr->ptr_type, [&](auto p) {
             using P = decltype(p);
-            return spx_launch_over(s->ctx, WHAT, ROW_LANES * s->of.rows, count_sampled<P>, s->of,
+            return spx_launch_over(s->ctx, WHAT, SAMPLE_LANES * s->of.rows, count_sampled<P>, s->of,
                                    spx_slot_of<P>(s->csr, SPX_PTR), spx_slot_of<int>(s->csr, SPX_COL),
                                    static_cast<int>(br), static_cast<int>(bc), s->counts);
         }));

@@ -1,6 +1,6 @@
 /* DIA from a CSR on the device, equal to what the host makes of it (lib/format/dia.c). The diagonals are
- * met in a hash table, by way of a small one of each warp, where a lane mostly finds its own. Sorted, they
- * are the offsets. Then a warp takes 32 rows, a lane each, and goes over the diagonals and the entries
+ * met in a hash table: first those of a few rows, so that the launch for all of them mostly finds its own, in
+ * L1. Sorted, they are the offsets. Then a warp takes 32 rows, a lane each, and goes over the diagonals and the entries
  * together, so that every place is written once, side by side. Rows that do not rise are found out by what
  * is left of them; then each entry is put where it belongs, and repeats are added up in their order.
  * Source of the tables: open addressing, Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4). */
@@ -57,44 +57,22 @@ __device__ bool add(const offset_set &set, int offset, unsigned long long most)
     }
 }
 
-/* Sixteen lanes a row, so many rows one after the other, several entries of a lane at a time. */
-constexpr int ROW_LANES = 16, ROWS_OF_LANES = 32;
+/* 2^log_lanes lanes a row; of `step` runs of rows the first. What L1 has of the table may be old: then an offset is
+ * looked for once more. */
+constexpr int RUN_OF_ROWS = 16;
 template <class P>
-__global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    collect(int nrows, const P *ptr, const int *col, offset_set set, unsigned long long most)
+__global__ void collect(int nrows, const P *ptr, const int *col, int log_lanes, int64_t step, offset_set set,
+                        unsigned long long most)
 {
-    constexpr unsigned ALL = 0xffffffffu;
-    constexpr int LEAST_BITS = 23, SIZE = 1 << (32 - LEAST_BITS), WARPS = SPX_BUILD_THREADS / 32, AT_ONCE = 4;
-    __shared__ int met_by_warp[WARPS][SIZE]; /* the last offset of each hash */
-    int *const met = met_by_warp[threadIdx.x / 32];
-    for (int i = static_cast<int>(threadIdx.x) % 32; i < SIZE; i += 32) met[i] = FREE;
-    __syncwarp();
-    const int64_t first = spx_element() / ROW_LANES * ROWS_OF_LANES,
-                  end = first + ROWS_OF_LANES < nrows ? first + ROWS_OF_LANES : nrows;
-    bool room = true;
-    for (int64_t r = first; __any_sync(ALL, room && r < end); r++) {
-        const int64_t last = room && r < end ? static_cast<int64_t>(ptr[r + 1]) : 0;
-        for (int64_t k = last ? static_cast<int64_t>(ptr[r]) + threadIdx.x % ROW_LANES : 0;
-             __any_sync(ALL, room && k < last); k += AT_ONCE * ROW_LANES) {
-            int offset[AT_ONCE];
-#pragma unroll
-            for (int i = 0; i < AT_ONCE; i++)
-                offset[i] =
-                    room && k + i * ROW_LANES < last ? col[k + i * ROW_LANES] - static_cast<int>(r) : FREE;
-            bool is_new = false;
-#pragma unroll
-            for (int i = 0; i < AT_ONCE; i++)
-                is_new |= offset[i] != FREE && met[hash_of(offset[i]) >> LEAST_BITS] != offset[i];
-            if (!__any_sync(ALL, is_new)) continue;
-            __syncwarp();
-            for (int i = 0; i < AT_ONCE && is_new && room; i++) {
-                if (offset[i] == FREE) break;
-                room = add(set, offset[i], most);
-                atomicExch(met + (hash_of(offset[i]) >> LEAST_BITS),
-                           offset[i]); /* of lanes that meet here any one */
-            }
-            __syncwarp();
-        }
+    const int lanes = 1 << log_lanes;
+    const int64_t i = spx_element() >> log_lanes, r = i / RUN_OF_ROWS * step * RUN_OF_ROWS + i % RUN_OF_ROWS;
+    if (r >= nrows) return;
+    const int64_t last = static_cast<int64_t>(ptr[r + 1]);
+    for (int64_t k = static_cast<int64_t>(ptr[r]) + (static_cast<int>(threadIdx.x) & (lanes - 1)); k < last;
+         k += lanes) {
+        const int offset = col[k] - static_cast<int>(r);
+        if (set.slots[__umulhi(hash_of(offset), set.size)] == offset) continue;
+        if (!add(set, offset, most)) return;
     }
 }
 
@@ -176,6 +154,8 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
 spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr, int64_t most, spx_temporary *slots,
                           spx_temporary *count, offset_set *set, int64_t *found)
 {
+    constexpr int64_t FEW = 64;
+    const int log_lanes = csr->nnz / spx_max(csr->nrows, 1) < 16 ? 2 : 4;
     const int64_t possible = spx_min(most, spx_min(csr->nnz, csr->nrows + csr->ncols)),
                   /* a block may go on adding while others learn that the set is full */
         size = spx_min(spx_min(2 * possible + spx_cuda_blocks_held(ctx, 1), 2 * csr->nnz) + 64, UINT32_MAX);
@@ -184,12 +164,16 @@ spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr, int64
     *set = { slots->as<int>(), static_cast<uint32_t>(size), count->as<unsigned long long>() };
     SPX_TRY(ctx->backend->clear(ctx, set->count, sizeof *set->count));
     SPX_TRY(spx_launch_over(ctx, WHAT, size, empty_slots, size, set->slots));
-    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
-        using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, spx_ceil_div(csr->nrows, ROWS_OF_LANES) * ROW_LANES, collect<P>,
-                               static_cast<int>(csr->nrows), spx_slot_of<P>(csr, SPX_PTR),
-                               spx_slot_of<int>(csr, SPX_COL), *set, static_cast<unsigned long long>(most));
-    }));
+    for (const int64_t step : { FEW, int64_t(1) }) {
+        const int64_t runs = spx_ceil_div(spx_ceil_div(csr->nrows, RUN_OF_ROWS), step);
+        SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
+            using P = decltype(p);
+            return spx_launch_over(ctx, WHAT, runs * RUN_OF_ROWS << log_lanes, collect<P>,
+                                   static_cast<int>(csr->nrows), spx_slot_of<P>(csr, SPX_PTR),
+                                   spx_slot_of<int>(csr, SPX_COL), log_lanes, step, *set,
+                                   static_cast<unsigned long long>(most));
+        }));
+    }
     return ctx->backend->download(ctx, found, set->count, sizeof *found);
 }
 

@@ -33,20 +33,25 @@ bool copied(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *
            spx_bsr_in_rows(a);
 }
 
-/* Blocks of so much shared memory that the device holds at a time. */
-int64_t blocks_held(const spmvx_context *ctx, size_t shared)
-{
-    const spx_cuda *const c = spx_cuda_of(ctx);
-    constexpr size_t OF_BLOCK = 1024; /* which the device takes for itself */
-    return c->multiprocessors * spx_max(1, static_cast<int64_t>(c->shared_bytes / (shared + OF_BLOCK)));
-}
-
+/* As many blocks as the device holds, of so much shared memory each, but of so many warps a multiprocessor that
+ * L1 keeps enough of x. What fits in L2 is dealt out block by block. */
 template <class V, class P>
-spmvx_status launch(const spx_mul *m, void (*kernel)(spx_bsr<V, P>, spx_vectors<V>, int, int64_t),
-                    int64_t blocks, size_t shared, int rows, int64_t groups)
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_bsr<V, P>, spx_vectors<V>, int, int64_t, int),
+                    size_t shared, int rows)
 {
-    return spx_cuda_launch(m->ctx, NAME, kernel, blocks, static_cast<unsigned>(m->part->param[THREADS_PARAM]),
-                           shared, spx_bsr_of<V, P>(m->A), spx_vectors_of<V>(m), rows, groups);
+    constexpr size_t OF_BLOCK = 1024; /* which the device takes for itself */
+    constexpr int64_t WARPS = sizeof(V) == 8 ? 20 : 32;
+    const spx_cuda *const c = spx_cuda_of(m->ctx);
+    const int64_t threads = m->part->param[THREADS_PARAM], warps = threads / 32,
+                  groups = spx_ceil_div(m->A->nrows / m->A->layout.block_rows, rows),
+                  fit = static_cast<int64_t>(c->shared_bytes / (shared + OF_BLOCK)),
+                  all = spx_ceil_div(groups, warps * c->multiprocessors),
+                  each = spx_max(1, spx_min(spx_min(fit, WARPS / warps), all)),
+                  blocks = each * c->multiprocessors;
+    const bool in_l2 = spx_cuda_l2_ratio(m->ctx, m->A) < 1.0;
+    return spx_cuda_launch(m->ctx, NAME, kernel, blocks, static_cast<unsigned>(threads), shared,
+                           spx_bsr_of<V, P>(m->A), spx_vectors_of<V>(m), rows, groups,
+                           static_cast<int>(in_l2 ? blocks : c->multiprocessors));
 }
 
 /* Calls f with the instance for such a matrix, the shared memory of a block, and the block rows of a warp at a
@@ -84,9 +89,7 @@ spmvx_status run(const spx_mul *m)
     const int64_t threads = m->part->param[THREADS_PARAM];
     if (copied(m->ctx, m->A, m->part))
         return with_copied(m->A, threads, [=](auto kernel, size_t shared, int rows) {
-            const int64_t groups = spx_ceil_div(m->A->nrows / m->A->layout.block_rows, rows);
-            return launch(m, kernel, spx_min(blocks_held(m->ctx, shared), spx_ceil_div(groups, threads / 32)),
-                          shared, rows, groups);
+            return launch(m, kernel, shared, rows);
         });
     if (!m->part->param[BLOCKS_PARAM])
         return spx_with_bsr_rows(m->ctx, m->A, [m](auto kernel) { return launch_rows(m, kernel); });
@@ -103,7 +106,7 @@ double cost(const spx_features *f, const spx_look *look)
 }
 
 const spx_param params[] = {
-    { .key = "threads", .low = 32, .high = 256, .preset = 128, .kind = SPX_POWER_OF_TWO },
+    { .key = "threads", .low = 32, .high = 512, .preset = 128, .kind = SPX_POWER_OF_TWO },
     { .key = "blocks",
       .low = 0,
       .high = 32,

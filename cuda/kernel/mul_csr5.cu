@@ -6,8 +6,9 @@
  * taken 32 entries a warp, by the row pointers, and ended the same way. Where there are empty rows, which
  * no tile has, y is scaled first, and all is added to it. The flags of a lane are 32 bits of the format's
  * descriptor or, by flags=u8, as many bytes as sigma needs, in a copy of the descriptors that is made for
- * the kernel: 3 to 6 bytes a lane in place of 8. Differs from the source: there the first rows are added
- * atomically, and the segmented sum is a prefix sum less another, which cancels.
+ * the kernel: 3 to 6 bytes a lane in place of 8. Sums of short rows go by shared memory, so that lanes
+ * write them to y side by side. Differs from the source: there the first rows are added atomically, and the
+ * segmented sum is a prefix sum less another, which cancels.
  * Source: Liu & Vinter, CSR5: an efficient storage format for cross-platform SpMV, ICS 2015, algorithms 5
  * to 7; FrogByte report. */
 #include "device.cuh"
@@ -115,6 +116,9 @@ template <class V> struct sums_of_part {
     }
 };
 
+/* Sums that a warp keeps in shared memory until the end of its tile, to write neighbouring rows side by side. */
+constexpr int STAGED = 256;
+
 /* A whole tile. */
 template <class V, class P>
 __device__ void multiply_tile(const tiles<V, P> &t, int tile, const spx_vectors<V> &vectors,
@@ -122,14 +126,18 @@ __device__ void multiply_tile(const tiles<V, P> &t, int tile, const spx_vectors<
 {
     constexpr int AT_ONCE = 4;
     const int lane = spx_lane();
+    V *const staged = spx_dynamic_shared<V>() + threadIdx.x / 32 * STAGED;
     const bool gaps = spx_load_cached(t.first_row + tile) & SPX_CSR5_EMPTY;
     const int *rows = gaps ? t.list + spx_load_cached(t.list_ptr + tile) : nullptr;
     const spx_csr5_desc desc = t.descriptor(tile, lane);
     const int64_t base = t.begin(tile) + lane;
     V top = 0, sum = 0;
     int segment = desc.y_offset - 1; /* which is open */
+    const int segments = __shfl_sync(SPX_ALL_LANES, desc.y_offset + __popc(desc.bit_flag), 31);
+    const auto end_row = [&](int s, V total) { sums.end(sums.first_row + (rows ? rows[s] : s), total); };
     const auto end_segment = [&](V total) {
-        sums.end(sums.first_row + (rows ? rows[segment] : segment), total);
+        if (segments <= STAGED) staged[segment] = total;
+        else end_row(segment, total);
     };
     for (int j = 0; j < t.sigma; j += AT_ONCE) {
         V val[AT_ONCE], from_x[AT_ONCE];
@@ -158,6 +166,9 @@ __device__ void multiply_tile(const tiles<V, P> &t, int tile, const spx_vectors<
     const V above = __shfl_down_sync(SPX_ALL_LANES, top, 1u);
     const V tops = spx_sum_segments(lane == 31 ? V(0) : above, spx_segments(desc.bit_flag != 0));
     if (desc.bit_flag) end_segment(sum + tops);
+    if (segments > STAGED) return;
+    __syncwarp();
+    for (int s = lane; s < segments; s += OMEGA) end_row(s, staged[s]);
 }
 
 /* 32 entries that fill no tile. */
@@ -183,6 +194,7 @@ template <class V, class P>
 __global__ void csr5(tiles<V, P> t, spx_vectors<V> vectors, spx_carries<V> carries)
 {
     const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
+    spx_let_next_begin();
     if (warp >= t.parts) return;
     const int part = static_cast<int>(warp);
     const sums_of_part<V> sums(t, part, vectors, carries);
@@ -277,6 +289,11 @@ template <class V, class P> tiles<V, P> tiles_of(const spx_sparse *a, const spx_
     return t;
 }
 
+template <class V> size_t shared_bytes(int64_t threads)
+{
+    return static_cast<size_t>(threads) / 32 * STAGED * sizeof(V);
+}
+
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     int64_t whole;
@@ -290,7 +307,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     return spx_by_type(a, [=](auto v, auto pointer) {
         using V = decltype(v);
         using P = decltype(pointer);
-        const spmvx_status s = spx_cuda_load(ctx, NAME, csr5<V, P>, 0);
+        const spmvx_status s = spx_cuda_load(ctx, NAME, csr5<V, P>, shared_bytes<V>(p->param[THREADS_PARAM]));
         return s == SPMVX_OK ? spx_cuda_load(ctx, NAME, spx_settle<V, cut_rows<V, P>>, 0) : s;
     });
 }
@@ -305,8 +322,9 @@ template <class V, class P> spmvx_status launch(const spx_mul *m)
     carries.came = carries.begun + parts;
     spx_vectors<V> vectors = spx_vectors_of<V>(m);
     if (m->part->param[EMPTY_ROWS]) vectors.beta = 1; /* y has been scaled */
-    const spmvx_status s = spx_cuda_launch(m->ctx, NAME, csr5<V, P>, spx_ceil_div(parts, threads / 32),
-                                           static_cast<unsigned>(threads), 0, t, vectors, carries);
+    const spmvx_status s =
+        spx_cuda_launch(m->ctx, NAME, csr5<V, P>, spx_ceil_div(parts, threads / 32),
+                        static_cast<unsigned>(threads), shared_bytes<V>(threads), t, vectors, carries);
     if (s != SPMVX_OK || parts < 2) return s;
     return spx_cuda_launch_early(m->ctx, NAME, spx_settle<V, cut_rows<V, P>>,
                                  spx_ceil_div(parts - 1, SPX_SETTLE_THREADS), SPX_SETTLE_THREADS, 0,
