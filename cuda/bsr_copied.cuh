@@ -1,11 +1,11 @@
-/* Block rows of BSR by way of shared memory. A warp takes some neighbouring block rows at a time, whose blocks
- * and columns lie side by side: two bulk copies, which need no registers and few instructions, bring the next
- * ones while the warp multiplies. A lane takes whole blocks, so that a part of x is loaded once for all rows
- * of a block, and the lanes of a block row add up in the end. Groups of rows are dealt evenly to as many
- * warps as the device holds.
+/* Block rows of BSR by way of shared memory. A warp takes some neighbouring block rows at a time, whose
+ * blocks and columns lie side by side: two bulk copies, which need no registers and few instructions, bring
+ * the next ones while the warp multiplies. A lane takes whole blocks, so that a part of x is loaded once for
+ * all rows of a block, and the lanes of a block row add up in the end. Groups of rows are dealt evenly to as
+ * many warps as the device holds.
  *
- * Rows that have too many blocks for shared memory, and those at the ends of arrays that are not aligned, are
- * read where they are.
+ * Rows that have too many blocks for shared memory, and those at the ends of arrays that are not aligned,
+ * are read where they are.
  * Source: Im, Yelick & Vuduc, IJHPCA 18(1), 2004 (BSR); NVIDIA, PTX ISA, cp.async.bulk. */
 #ifndef SPX_BSR_COPIED_CUH
 #define SPX_BSR_COPIED_CUH
@@ -53,17 +53,18 @@ __device__ __forceinline__ void spx_add_blocks(const V *val, const int *col, con
     }
 }
 
-/* A group of block rows, as one lane sees it: where its first block is, and which of its blocks are the lane's
- * row's. */
+/* A group of block rows, as one lane sees it: where its first block is, and which of its blocks are the
+ * lane's row's. */
 template <class P> struct spx_bsr_group {
     spx_position<P> from;
     int count, begin, end;
     bool copied;
 };
 
-/* y = alpha*A*x + beta*y for square blocks, all of whose slots are entries of the matrix: `rows` block rows of a
- * warp at a time, a power of two up to 32, in so many groups. Blocks are of teams, of which a multiprocessor
- * mostly has one, and each team takes neighbouring groups, so that they find each other's x in L1. */
+/* y = alpha*A*x + beta*y for square blocks, all of whose slots are entries of the matrix: `rows` block rows
+ * of a warp at a time, a power of two up to 32, in so many groups. Blocks are of teams, of which a
+ * multiprocessor mostly has one, and each team takes neighbouring groups, so that they find each other's x
+ * in L1. */
 template <class V, class P, int BS>
 __global__ void spx_multiply_bsr_copied(spx_bsr<V, P> A, spx_vectors<V> vectors, int rows, int64_t groups,
                                         int teams)

@@ -1,8 +1,9 @@
-/* DIA from a CSR on the device, equal to what the host makes of it (lib/format/dia.c). The diagonals are
- * met in a hash table: first those of a few rows, so that the launch for all of them mostly finds its own, in
- * L1. Sorted, they are the offsets. Then a warp takes 32 rows, a lane each, and goes over the diagonals and the entries
- * together, so that every place is written once, side by side. Rows that do not rise are found out by what
- * is left of them; then each entry is put where it belongs, and repeats are added up in their order.
+/* DIA from a CSR on the device, equal to what the host makes of it (lib/format/dia.c). The diagonals are met
+ * in a hash table: first those of a few rows, so that the launch for all of them mostly finds its own, in
+ * L1. Sorted, they are the offsets. Then a warp takes 32 rows, a lane each, and goes over the diagonals and
+ * the entries together, so that every place is written once, side by side. Rows that do not rise are found
+ * out by what is left of them; then each entry is put where it belongs, and repeats are added up in their
+ * order.
  * Source of the tables: open addressing, Fibonacci hashing (Knuth, The Art of Computer Programming, 6.4). */
 #include "places.cuh"
 #include "reduce.cuh"
@@ -57,8 +58,8 @@ __device__ bool add(const offset_set &set, int offset, unsigned long long most)
     }
 }
 
-/* 2^log_lanes lanes a row; of `step` runs of rows the first. What L1 has of the table may be old: then an offset is
- * looked for once more. */
+/* 2^log_lanes lanes a row; of `step` runs of rows the first. What L1 has of the table may be old: then an
+ * offset is looked for once more. */
 constexpr int RUN_OF_ROWS = 16;
 template <class P>
 __global__ void collect(int nrows, const P *ptr, const int *col, int log_lanes, int64_t step, offset_set set,

@@ -1,7 +1,7 @@
-/* Entries of CSR one by one, and by another key. Rows are spelled out by blocks of equal runs
- * of entries, which search for their first and last row. Entries in any order become CSR by a stable sort of their keys with the positions,
- * which then fetch the rest. The sort's buffers are the target's arrays where these are large enough, so that
- * beside it there are two numbers an entry.
+/* Entries of CSR one by one, and by another key. Rows are spelled out by blocks of equal runs of entries,
+ * which search for their first and last row. Entries in any order become CSR by a stable sort of their keys
+ * with the positions, which then fetch the rest. The sort's buffers are the target's arrays where these are
+ * large enough, so that beside it there are two numbers an entry.
  * Source of the sort: CUB. */
 #include "build.cuh"
 #include "order.cuh"

@@ -1,6 +1,6 @@
-/* HYB from a CSR on the device, equal to what the host makes of it (lib/format/ell.c): the width by
- * counting the rows that reach some, and then some in between; the ELL part as one slice of all rows; the rest by a thread
- * an entry, which finds its row among the sums of what the rows before leave over. */
+/* HYB from a CSR on the device, equal to what the host makes of it (lib/format/ell.c): the width by counting
+ * the rows that reach some, and then some in between; the ELL part as one slice of all rows; the rest by a
+ * thread an entry, which finds its row among the sums of what the rows before leave over. */
 #include "rows.cuh"
 #include "slices.cuh"
 

@@ -1,7 +1,7 @@
-/* TILED from a CSR on the device, equal to what the host makes of it (lib/format/tiled.c). Entries are cut into
- * segments where their row or their tile changes and every PIECE entries, by warps that take equal parts of
- * them: so segments are numbered row by row, tile by tile, which is the order of the rows' lists. One
- * stable sort by tile and falling length deals them to lanes; a warp a slice fills these, and writes to
+/* TILED from a CSR on the device, equal to what the host makes of it (lib/format/tiled.c). Entries are cut
+ * into segments where their row or their tile changes and every PIECE entries, by warps that take equal
+ * parts of them: so segments are numbered row by row, tile by tile, which is the order of the rows' lists.
+ * One stable sort by tile and falling length deals them to lanes; a warp a slice fills these, and writes to
  * the lists where they are. */
 #include "build.cuh"
 #include "rows.cuh"
@@ -50,8 +50,8 @@ __global__ void write_entry_keys(int64_t nnz, const int *row, const int *col, in
     if (k < nnz) key[k] = static_cast<uint64_t>(row[k]) << tile_bits | static_cast<uint64_t>(col[k] / width);
 }
 
-/* A warp's way over a part of the entries: calls each(k, row, heads) for 32 of them at a time, of which `heads`
- * begin a segment. */
+/* A warp's way over a part of the entries: calls each(k, row, heads) for 32 of them at a time, of which
+ * `heads` begin a segment. */
 constexpr int64_t PART = 1024;
 template <class F> __device__ void cut_part(int64_t nnz, const int *row, const tile_order &e, F each)
 {

@@ -9,8 +9,8 @@ template <class E> class spx_turned {
 public:
     static constexpr int AT_ONCE = 8;
 
-    /* The row of each lane begins at entry `from` and has `length`. All lanes together, __syncwarp() after the
-     * last col() and val(). */
+    /* The row of each lane begins at entry `from` and has `length`. All lanes together, __syncwarp() after
+     * the last col() and val(). */
     __device__ void begin(int64_t from, int64_t length)
     {
         const int lane = static_cast<int>(threadIdx.x) % 32;

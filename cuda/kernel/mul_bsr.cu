@@ -33,8 +33,8 @@ bool copied(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *
            spx_bsr_in_rows(a);
 }
 
-/* As many blocks as the device holds, of so much shared memory each, but of so many warps a multiprocessor that
- * L1 keeps enough of x. What fits in L2 is dealt out block by block. */
+/* As many blocks as the device holds, of so much shared memory each, but of so many warps a multiprocessor
+ * that L1 keeps enough of x. What fits in L2 is dealt out block by block. */
 template <class V, class P>
 spmvx_status launch(const spx_mul *m, void (*kernel)(spx_bsr<V, P>, spx_vectors<V>, int, int64_t, int),
                     size_t shared, int rows)
@@ -54,8 +54,8 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_bsr<V, P>, spx_vectors<
                            static_cast<int>(in_l2 ? blocks : c->multiprocessors));
 }
 
-/* Calls f with the instance for such a matrix, the shared memory of a block, and the block rows of a warp at a
- * time. */
+/* Calls f with the instance for such a matrix, the shared memory of a block, and the block rows of a warp at
+ * a time. */
 template <class F> spmvx_status with_copied(const spx_sparse *a, int64_t threads, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {

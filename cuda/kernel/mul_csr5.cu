@@ -40,6 +40,7 @@ __host__ __device__ inline int64_t packed_size(int sigma)
 template <class V, class P> struct tiles {
     spx_csr<V, P> A;           /* columns and values in the order of tiles */
     int sigma, count, parts;   /* whole tiles; and with what fills none, by 32 entries */
+    int staged;                /* sums in shared memory; or 0 */
     const unsigned *first_row; /* of a tile; the top bit: empty rows lie among its rows */
     const spx_csr5_desc *desc;
     const uint8_t *packed; /* or NULL */
@@ -116,7 +117,8 @@ template <class V> struct sums_of_part {
     }
 };
 
-/* Sums that a warp keeps in shared memory until the end of its tile, to write neighbouring rows side by side. */
+/* Sums that a warp keeps in shared memory until the end of its tile, to write neighbouring rows side by side;
+ * where rows are long, L1 has more use for that memory. */
 constexpr int STAGED = 256;
 
 /* A whole tile. */
@@ -136,7 +138,7 @@ __device__ void multiply_tile(const tiles<V, P> &t, int tile, const spx_vectors<
     const int segments = __shfl_sync(SPX_ALL_LANES, desc.y_offset + __popc(desc.bit_flag), 31);
     const auto end_row = [&](int s, V total) { sums.end(sums.first_row + (rows ? rows[s] : s), total); };
     const auto end_segment = [&](V total) {
-        if (segments <= STAGED) staged[segment] = total;
+        if (segments <= t.staged) staged[segment] = total;
         else end_row(segment, total);
     };
     for (int j = 0; j < t.sigma; j += AT_ONCE) {
@@ -166,7 +168,7 @@ __device__ void multiply_tile(const tiles<V, P> &t, int tile, const spx_vectors<
     const V above = __shfl_down_sync(SPX_ALL_LANES, top, 1u);
     const V tops = spx_sum_segments(lane == 31 ? V(0) : above, spx_segments(desc.bit_flag != 0));
     if (desc.bit_flag) end_segment(sum + tops);
-    if (segments > STAGED) return;
+    if (segments > t.staged) return;
     __syncwarp();
     for (int s = lane; s < segments; s += OMEGA) end_row(s, staged[s]);
 }
@@ -272,6 +274,12 @@ int64_t parts_of(const spx_sparse *a, int64_t *whole)
     return *whole + spx_ceil_div(a->nnz - *whole * size, 32);
 }
 
+int staged_by(const spx_sparse *a)
+{
+    constexpr int64_t SHORT = 16;
+    return a->nnz < SHORT * a->nrows ? STAGED : 0;
+}
+
 template <class V, class P> tiles<V, P> tiles_of(const spx_sparse *a, const spx_array *packed)
 {
     int64_t whole;
@@ -281,6 +289,7 @@ template <class V, class P> tiles<V, P> tiles_of(const spx_sparse *a, const spx_
     t.sigma = static_cast<int>(a->layout.lane_entries);
     t.count = static_cast<int>(whole);
     t.parts = static_cast<int>(parts);
+    t.staged = staged_by(a);
     t.first_row = static_cast<const unsigned *>(spx_data(a, SPX_TILE));
     t.desc = static_cast<const spx_csr5_desc *>(spx_data(a, SPX_DESC));
     t.packed = packed ? static_cast<const uint8_t *>(packed->data) : nullptr;
@@ -289,9 +298,9 @@ template <class V, class P> tiles<V, P> tiles_of(const spx_sparse *a, const spx_
     return t;
 }
 
-template <class V> size_t shared_bytes(int64_t threads)
+template <class V> size_t shared_bytes(const spx_sparse *a, int64_t threads)
 {
-    return static_cast<size_t>(threads) / 32 * STAGED * sizeof(V);
+    return static_cast<size_t>(threads) / 32 * static_cast<size_t>(staged_by(a)) * sizeof(V);
 }
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
@@ -307,7 +316,8 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     return spx_by_type(a, [=](auto v, auto pointer) {
         using V = decltype(v);
         using P = decltype(pointer);
-        const spmvx_status s = spx_cuda_load(ctx, NAME, csr5<V, P>, shared_bytes<V>(p->param[THREADS_PARAM]));
+        const spmvx_status s =
+            spx_cuda_load(ctx, NAME, csr5<V, P>, shared_bytes<V>(a, p->param[THREADS_PARAM]));
         return s == SPMVX_OK ? spx_cuda_load(ctx, NAME, spx_settle<V, cut_rows<V, P>>, 0) : s;
     });
 }
@@ -324,7 +334,7 @@ template <class V, class P> spmvx_status launch(const spx_mul *m)
     if (m->part->param[EMPTY_ROWS]) vectors.beta = 1; /* y has been scaled */
     const spmvx_status s =
         spx_cuda_launch(m->ctx, NAME, csr5<V, P>, spx_ceil_div(parts, threads / 32),
-                        static_cast<unsigned>(threads), shared_bytes<V>(threads), t, vectors, carries);
+                        static_cast<unsigned>(threads), shared_bytes<V>(m->A, threads), t, vectors, carries);
     if (s != SPMVX_OK || parts < 2) return s;
     return spx_cuda_launch_early(m->ctx, NAME, spx_settle<V, cut_rows<V, P>>,
                                  spx_ceil_div(parts - 1, SPX_SETTLE_THREADS), SPX_SETTLE_THREADS, 0,
