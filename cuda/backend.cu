@@ -12,16 +12,12 @@
 
 namespace {
 
-/* A pool that holds more than it may keep gives back at once what is freed, and maps memory for the next
- * piece, which takes 40 us and more, 0.6 for each MB: as long as a builder takes to fill it. So small pieces,
- * such as a partition, have a pool of their own beside that of large matrices, and a pool may keep
- * some bytes, or that part of the device's memory where it is more. */
-constexpr uint64_t LEAST_KEPT = 64u << 20, PART_KEPT = 64;
-
-uint64_t most_kept(uint64_t memory)
-{
-    return memory / PART_KEPT > LEAST_KEPT ? memory / PART_KEPT : LEAST_KEPT;
-}
+/* A pool that holds more than its threshold gives back at once what is freed, and maps memory for the next
+ * piece, which takes 40 us and more, 0.6 for each MB: as long as a builder takes to fill it. So small
+ * pieces, such as a partition, have a pool of their own with a threshold of KEPT; and that of large ones has
+ * none, but is trimmed when memory is freed, to what is in use and a part of the device's memory, or KEPT
+ * where that is more. */
+constexpr uint64_t KEPT = 64u << 20, PART_KEPT = 64;
 constexpr size_t SMALL = 4u << 20;
 
 spx_cuda *state(const spmvx_context *ctx)
@@ -86,6 +82,7 @@ cudaError_t warm_pool(const spx_cuda *c)
 void drop_state(spx_cuda *c)
 {
     spx_cuda_memory_try_again(c->memory);
+    spx_cuda_memory_trim(c->memory, nullptr, 0);
     spx_cuda_memory_drop(c->memory);
     c->memory = nullptr;
     if (c->own) cudaStreamDestroy(c->own);
@@ -141,8 +138,8 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         e = on_device.error();
         if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->own, cudaStreamNonBlocking);
         if (e == cudaSuccess) e = cudaGetDeviceProperties(&properties, ctx->device);
-        if (e == cudaSuccess) e = make_pool(ctx->device, most_kept(properties.totalGlobalMem), &c->large);
-        if (e == cudaSuccess) e = make_pool(ctx->device, LEAST_KEPT, &c->small);
+        if (e == cudaSuccess) e = make_pool(ctx->device, UINT64_MAX, &c->large);
+        if (e == cudaSuccess) e = make_pool(ctx->device, KEPT, &c->small);
         if (e == cudaSuccess) e = warm_pool(c);
         if (e == cudaSuccess) e = spx_cuda_memory_reserve(c->memory);
         if (e == cudaSuccess) e = load_own_kernels();
@@ -160,6 +157,8 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         spx_raw_free(&ctx->allocator, c);
         return spx_cuda_fail(nullptr, e, "opening the device");
     }
+    const uint64_t part = properties.totalGlobalMem / PART_KEPT;
+    spx_cuda_memory_trim(c->memory, c->large, part > KEPT ? part : KEPT);
     c->l2_bytes = static_cast<size_t>(l2);
     c->shared_bytes = static_cast<size_t>(shared);
     c->since_90 = 100 * properties.major + 10 * properties.minor >= spx_least_since_90();

@@ -34,6 +34,8 @@ struct spx_cuda_memory {
     void *reserve;           /* a small block for when no other can be had; or NULL */
     void **kept;
     size_t count, room; /* of kept */
+    cudaMemPool_t pool; /* that is trimmed; or NULL */
+    uint64_t keep;
 };
 
 namespace {
@@ -95,10 +97,21 @@ void free_kept(spx_cuda_memory *m)
     while (m->count && !put_off(cudaFree(m->kept[m->count - 1]))) m->count--;
 }
 
+void trim(const spx_cuda_memory *m)
+{
+    uint64_t used = 0, held = 0;
+    if (!m->pool || cudaMemPoolGetAttribute(m->pool, cudaMemPoolAttrUsedMemCurrent, &used) != cudaSuccess ||
+        cudaMemPoolGetAttribute(m->pool, cudaMemPoolAttrReservedMemCurrent, &held) != cudaSuccess)
+        return;
+    if (held > used + m->keep) cudaMemPoolTrimTo(m->pool, used + m->keep);
+}
+
 /* Frees what is kept, if it can be freed now. */
 void try_kept(spx_cuda_memory *m)
 {
-    if (m->count && wait_for_device(m)) free_kept(m);
+    if (!m->count || !wait_for_device(m)) return;
+    free_kept(m);
+    trim(m);
 }
 
 }
@@ -127,6 +140,13 @@ spx_cuda_memory *spx_cuda_memory_new(const spmvx_context *ctx)
 cudaError_t spx_cuda_memory_reserve(spx_cuda_memory *m)
 {
     return cudaMalloc(&m->reserve, 1);
+}
+
+void spx_cuda_memory_trim(spx_cuda_memory *m, cudaMemPool_t pool, uint64_t keep)
+{
+    const locked only(m);
+    m->pool = pool;
+    m->keep = keep;
 }
 
 void spx_cuda_memory_try_again(spx_cuda_memory *m)

@@ -16,6 +16,9 @@ void spx_cuda_memory_drop(spx_cuda_memory *);
 
 /* Takes the small block that a release needs when memory is out. */
 cudaError_t spx_cuda_memory_reserve(spx_cuda_memory *);
+/* From now on a release gives back to the device what a pool holds beyond `keep` bytes that nothing uses;
+ * NULL: no longer, before the pool ends. */
+void spx_cuda_memory_trim(spx_cuda_memory *, cudaMemPool_t, uint64_t keep);
 /* Frees a block, now or later. */
 void spx_cuda_memory_release(spx_cuda_memory *, void *);
 /* Frees what could not be freed earlier, if it can be now and no other thread is at it. */

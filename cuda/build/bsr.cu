@@ -1,8 +1,8 @@
-/* BSR from a CSR on the device, equal to what the host makes of it (lib/format/bsr.c). Where an entry of
- * a row begins another block than the entry before it, its block row and block column make a key; sorted,
- * each once, the keys are the blocks. Then some lanes a row find their blocks among those of the block
- * row, and put the values in; one lane alone where a row does not rise, so that repeats are added up in
- * their order.
+/* BSR from a CSR on the device, equal to what the host makes of it (lib/format/bsr.c). Where an entry of a
+ * row begins another block than the entry before it and the row above, its block row and block column make a
+ * key; sorted, each once, the keys are the blocks. Then some lanes a row find their blocks among those of
+ * the block row, and put the values in; one lane alone where a row does not rise, so that repeats are added
+ * up in their order.
  *
  * The block size that is not asked for is found by counting in the sample of the host. */
 #include "places.cuh"
@@ -29,19 +29,30 @@ __device__ __forceinline__ int own_lane()
     return static_cast<int>(threadIdx.x) % ROW_LANES;
 }
 
-/* Does entry k begin another block than the one before it? */
-__device__ __forceinline__ bool begins(const int *col, int64_t first, int64_t k, int bc)
+/* Does entry k of row r begin another block than the one before it, and one that the row above in the block
+ * row has not, as far as that rises? What is told twice is sorted out later. */
+template <class P>
+__device__ __forceinline__ bool begins(const P *ptr, const int *col, int64_t r, int64_t first, int64_t k,
+                                       int br, int bc)
 {
-    return k == first || col[k] / bc != col[k - 1] / bc;
+    const int block = col[k] / bc;
+    if (k > first && col[k - 1] / bc == block) return false;
+    if (r % br == 0) return true;
+    const int64_t above = static_cast<int64_t>(ptr[r - 1]), guess = above + (k - first);
+    if (guess < first && col[guess] / bc == block) return false;
+    const int begin = block * bc;
+    const int64_t at = spx_first_not<WAYS>(above, first, [=](int64_t i) { return col[i] < begin; });
+    return at >= first || col[at] / bc != block;
 }
 
 template <class P>
-__global__ void count_heads(int nrows, const P *ptr, const int *col, int bc, int64_t *heads)
+__global__ void count_heads(int nrows, const P *ptr, const int *col, int br, int bc, int64_t *heads)
 {
     const int64_t r = own_row(), first = r < nrows ? static_cast<int64_t>(ptr[r]) : 0,
                   last = r < nrows ? static_cast<int64_t>(ptr[r + 1]) : 0;
     int64_t own = 0;
-    for (int64_t k = first + own_lane(); k < last; k += ROW_LANES) own += begins(col, first, k, bc);
+    for (int64_t k = first + own_lane(); k < last; k += ROW_LANES)
+        own += begins(ptr, col, r, first, k, br, bc);
     own = spx_sum_lanes<ROW_LANES>(own);
     if (r < nrows && own_lane() == 0) heads[r] = own;
 }
@@ -55,9 +66,10 @@ __global__ void write_keys(int nrows, const P *ptr, const int *col, int br, int 
                   last = r < nrows ? static_cast<int64_t>(ptr[r + 1]) : 0;
     const unsigned shift = threadIdx.x % 32 / ROW_LANES * ROW_LANES, mask = (1u << ROW_LANES) - 1u;
     int64_t to = r < nrows ? heads[r] : 0;
-    for (int64_t k = first; __any_sync(0xffffffffu, k < last); k += ROW_LANES) {
+    const bool some = r < nrows && heads[r + 1] > to;
+    for (int64_t k = first; __any_sync(0xffffffffu, some && k < last); k += ROW_LANES) {
         const int64_t own = k + own_lane();
-        const bool head = own < last && begins(col, first, own, bc);
+        const bool head = some && own < last && begins(ptr, col, r, first, own, br, bc);
         const unsigned heads_here = __ballot_sync(0xffffffffu, head) >> shift & mask;
         if (head)
             key[to + __popc(heads_here & ((1u << own_lane()) - 1u))] =
@@ -225,7 +237,7 @@ spmvx_status find_blocks(const spmvx_context *ctx, const spx_sparse *csr, int br
     SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
         return spx_launch_over(ctx, WHAT, ROW_LANES * csr->nrows, count_heads<P>, nrows,
-                               spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL), bc,
+                               spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL), br, bc,
                                heads.as<int64_t>());
     }));
     SPX_TRY(spx_sum_up(ctx, WHAT, csr->nrows, heads.as<int64_t>(), &n));

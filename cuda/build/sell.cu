@@ -9,14 +9,14 @@ namespace {
 constexpr const char *WHAT = "SELL";
 
 /* Sorts by window, then by falling length. */
-template <class P> __global__ void make_keys(int nrows, const P *ptr, int64_t sigma, uint64_t *key)
+template <class P>
+__global__ void make_keys(int nrows, const P *ptr, int64_t sigma, int64_t longest, int length_bits,
+                          uint64_t *key)
 {
     const int64_t r = spx_element();
     if (r >= nrows) return;
     const int64_t length = static_cast<int64_t>(ptr[r + 1]) - static_cast<int64_t>(ptr[r]);
-    const uint64_t window = static_cast<uint64_t>(r / sigma),
-                   shortness = UINT32_MAX - static_cast<uint64_t>(length < UINT32_MAX ? length : UINT32_MAX);
-    key[r] = window << 32 | shortness;
+    key[r] = static_cast<uint64_t>(r / sigma) << length_bits | static_cast<uint64_t>(longest - length);
 }
 
 /* A warp a slice. */
@@ -42,12 +42,13 @@ __global__ void size_slices(int nrows, const P *ptr, const int *row, int slice, 
 
 /* ---- the host's side ---- */
 
-/* The rows in the order of their positions; none where sigma is 1 or no row moves. */
-spmvx_status order_rows(const spmvx_context *ctx, const spx_sparse *csr, int64_t sigma, spx_temporary *row)
+/* The rows in the order of their positions; none where sigma is 1. `longest` is the longest row's length. */
+spmvx_status order_rows(const spmvx_context *ctx, const spx_sparse *csr, int64_t sigma, int64_t longest,
+                        spx_temporary *row)
 {
     if (sigma < 2 || !csr->nrows) return SPMVX_OK;
+    const int length_bits = spx_bits_for(longest + 1);
     spx_temporary key[2], other;
-    bool moved;
     int in = 0;
     for (spx_temporary &k : key) SPX_TRY(k.make(ctx, csr->nrows, sizeof(uint64_t), "keys of the rows"));
     SPX_TRY(other.make(ctx, csr->nrows, sizeof(int), "keys of the rows"));
@@ -55,15 +56,14 @@ spmvx_status order_rows(const spmvx_context *ctx, const spx_sparse *csr, int64_t
     SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
         return spx_launch_over(ctx, WHAT, csr->nrows, make_keys<P>, static_cast<int>(csr->nrows),
-                               spx_slot_of<P>(csr, SPX_PTR), sigma, key[0].as<uint64_t>());
+                               spx_slot_of<P>(csr, SPX_PTR), sigma, longest, length_bits,
+                               key[0].as<uint64_t>());
     }));
     uint64_t *const keys[] = { key[0].as<uint64_t>(), key[1].as<uint64_t>() };
     int *const rows[] = { other.as<int>(), row->as<int>() };
-    SPX_TRY(spx_order(ctx, WHAT, csr->nrows, 32 + spx_bits_for(spx_ceil_div(csr->nrows, sigma)), keys, rows,
-                      &in));
+    SPX_TRY(spx_order(ctx, WHAT, csr->nrows, length_bits + spx_bits_for(spx_ceil_div(csr->nrows, sigma)),
+                      keys, rows, &in));
     if (in == 0) row->swap(&other);
-    SPX_TRY(spx_cuda_descends(ctx, WHAT, row->as<const int>(), csr->nrows, &moved));
-    if (!moved) spx_array_drop(row->give());
     return SPMVX_OK;
 }
 
@@ -84,7 +84,8 @@ spmvx_status size_all(const spmvx_context *ctx, const spx_sparse *csr, const int
 
 /* As spx_slice_sigma; but that counts lengths above 2047 in buckets, so that near a bound the two may part.
  */
-spmvx_status choose_sigma(const spmvx_context *ctx, const spx_sparse *csr, int64_t slice, int64_t *sigma)
+spmvx_status choose_sigma(const spmvx_context *ctx, const spx_sparse *csr, int64_t slice, int64_t longest,
+                          int64_t *sigma)
 {
     spx_temporary starts;
     int64_t places = 0;
@@ -97,7 +98,7 @@ spmvx_status choose_sigma(const spmvx_context *ctx, const spx_sparse *csr, int64
         const int64_t next = spx_slice_window(slice, i);
         spx_temporary row;
         int64_t now = 0;
-        SPX_TRY(order_rows(ctx, csr, spx_min(next, csr->nrows), &row));
+        SPX_TRY(order_rows(ctx, csr, spx_min(next, csr->nrows), longest, &row));
         SPX_TRY(size_all(ctx, csr, row.as<const int>(), slice, &starts, &now));
         if (static_cast<double>(now) > SPX_PADDING_WORTH * static_cast<double>(places)) continue;
         places = now;
@@ -106,17 +107,21 @@ spmvx_status choose_sigma(const spmvx_context *ctx, const spx_sparse *csr, int64
     return SPMVX_OK;
 }
 
-spmvx_status build_slices(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how, spx_draft &a)
+spmvx_status build_slices(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how,
+                          int64_t longest, spx_draft &a)
 {
     const size_t each = spx_type_bytes(a->val_type);
     const int64_t slices = spx_ceil_div(a->nrows, a->layout.slice);
     spx_temporary row, starts;
-    SPX_TRY(order_rows(ctx, csr, a->layout.sigma, &row));
+    bool moved = false;
+    SPX_TRY(order_rows(ctx, csr, a->layout.sigma, longest, &row));
+    if (row.as<int>()) SPX_TRY(spx_cuda_descends(ctx, WHAT, row.as<const int>(), csr->nrows, &moved));
+    if (!moved) spx_array_drop(row.give());
     SPX_TRY(size_all(ctx, csr, row.as<const int>(), a->layout.slice, &starts, &a->stored));
     a->ptr_type = spx_count_type(a->stored);
     a->slot[SPX_ROW] = row.give();
-    const size_t moved = a->slot[SPX_ROW] ? a->slot[SPX_ROW]->bytes : 0,
-                 index = spx_plus(spx_bytes(slices + 1, spx_type_bytes(a->ptr_type)), moved);
+    const size_t of_row = a->slot[SPX_ROW] ? a->slot[SPX_ROW]->bytes : 0,
+                 index = spx_plus(spx_bytes(slices + 1, spx_type_bytes(a->ptr_type)), of_row);
     SPX_TRY(spx_build_check(ctx, WHAT, spx_plus(index, spx_bytes(a->stored, 4 + each)), csr, how));
     SPX_TRY(a.make(ctx, SPX_PTR, slices + 1, spx_type_bytes(a->ptr_type), "ptr"));
     SPX_TRY(a.make(ctx, SPX_COL, a->stored, sizeof(int), "col"));
@@ -147,11 +152,12 @@ spmvx_status spx_cuda_build_sell(const spmvx_context *ctx, const spx_sparse *csr
     shape.nnz = csr->nnz;
     shape.layout.slice = how->layout.slice ? how->layout.slice : 32;
     spx_draft a(shape);
-    int64_t sigma = how->layout.sigma;
+    int64_t sigma = how->layout.sigma, longest;
     SPX_TRY(spx_build_check(ctx, WHAT, spx_bytes(csr->nnz, 4 + spx_type_bytes(csr->val_type)), csr, how));
-    if (!sigma) SPX_TRY(choose_sigma(ctx, csr, a->layout.slice, &sigma));
+    SPX_TRY(spx_cuda_longest_row(ctx, WHAT, csr, &longest));
+    if (!sigma) SPX_TRY(choose_sigma(ctx, csr, a->layout.slice, longest, &sigma));
     a->layout.sigma = spx_max(1, spx_min(sigma, csr->nrows));
-    SPX_TRY(build_slices(ctx, csr, how, a));
+    SPX_TRY(build_slices(ctx, csr, how, longest, a));
     *out = a.give();
     return SPMVX_OK;
 }
