@@ -52,7 +52,7 @@ cudaError_t spx_launch_early(cudaLaunchConfig_t config, void (*kernel)(P...),
 
 /* Loads the kernel's code to the current device, which its first launch would do otherwise, and might wait
  * for the device; and lets a launch have so many bytes of dynamic shared memory, which is refused beyond 48
- * KiB unless asked for. */
+ * KiB unless asked for. All that there is is asked for, since one kernel serves several matrices. */
 template <class... P> cudaError_t spx_load_code(void (*kernel)(P...), size_t dynamic_shared)
 {
     constexpr size_t UNASKED = 48 << 10;
@@ -61,9 +61,15 @@ template <class... P> cudaError_t spx_load_code(void (*kernel)(P...), size_t dyn
 #endif
     const void *function = reinterpret_cast<const void *>(kernel);
     cudaFuncAttributes attributes;
-    const cudaError_t e = cudaFuncGetAttributes(&attributes, function);
+    int device = 0, most = 0;
+    cudaError_t e = cudaFuncGetAttributes(&attributes, function);
     if (e != cudaSuccess || attributes.sharedSizeBytes + dynamic_shared <= UNASKED) return e;
-    return cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                static_cast<int>(dynamic_shared));
+    e = cudaGetDevice(&device);
+    if (e == cudaSuccess) e = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    const size_t all = static_cast<size_t>(most) - attributes.sharedSizeBytes;
+    return e != cudaSuccess
+               ? e
+               : cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      static_cast<int>(dynamic_shared > all ? dynamic_shared : all));
 }
 #endif

@@ -267,9 +267,11 @@ double cost(const spx_features *f, const spx_look *look)
                          static_cast<double>(f->nrows) * segments * (2.0 * value + 4.0) +
                          static_cast<double>(f->nrows + f->ncols) * value;
     const spx_machine *m = f->machine;
-    constexpr double EFFICIENCY = 0.8;
+    /* the lanes of a long row that fills its columns read one bank of shared memory */
+    const double efficiency =
+        length >= static_cast<double>(SPX_TILED_PIECE) && mean > 0.5 * f->span ? 0.4 : 0.8;
     return 2.5 * m->launch_ns +
-           bytes / (EFFICIENCY * (bytes < m->last_cache ? m->cache_rate : m->memory_rate));
+           bytes / (efficiency * (bytes < m->last_cache ? m->cache_rate : m->memory_rate));
 }
 
 const spx_param params[] = {

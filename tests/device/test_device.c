@@ -263,6 +263,41 @@ static void test_vectors_anywhere(void **state)
     problem_free(&p);
 }
 
+/* Two matrices that one kernel multiplies, of which the second needs less of a block's shared memory. */
+static void test_shared_memory_of_each(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, COLUMNS = 20000 };
+    static const char *const kernels[] = { "tiled:width=16384", "tiled:width=8192" };
+    static const int32_t ptr[] = { 0, 2, 3, 5 }, col[] = { 5, 19999, 7000, 16383, 16384 };
+    static const double val[] = { 1, 2, 3, 4, 5 };
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_matrix *m = NULL, *by[2];
+    double *x = malloc(COLUMNS * sizeof *x), y[ROWS] = { 0 };
+    assert_non_null(x);
+    for (int i = 0; i < COLUMNS; i++) x[i] = i;
+    a.format = SPMVX_CSR;
+    a.nrows = ROWS;
+    a.ncols = COLUMNS;
+    a.nnz = 5;
+    a.ptr = ptr;
+    a.col = col;
+    a.val = val;
+    a.ptr_type = a.idx_type = SPMVX_I32;
+    a.val_type = SPMVX_F64;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &m));
+    for (int i = 0; i < 2; i++) by[i] = convert_by(ctx, m, kernels[i], 0, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(ctx, mul_there(ctx, SPMVX_N, 1.0, by[i], x, 0.0, y, ROWS, COLUMNS, sizeof *x));
+        assert_true(y[0] == 5.0 + 2.0 * 19999 && y[1] == 3.0 * 7000 && y[2] == 4.0 * 16383 + 5.0 * 16384);
+        spmvx_matrix_destroy(by[i]);
+    }
+    free(x);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+}
+
 /* An error that the caller's own code left pending stays his: neither cleared nor reported. */
 static void test_pending_error(void **state)
 {
@@ -357,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_sorted_as_on_the_host),
         cmocka_unit_test(test_sources_only),
         cmocka_unit_test(test_vectors_anywhere),
+        cmocka_unit_test(test_shared_memory_of_each),
         cmocka_unit_test(test_pending_error),
         cmocka_unit_test(test_ends_in_any_order),
         cmocka_unit_test(test_two_devices),
