@@ -1,10 +1,14 @@
 /* y = alpha*A*x + beta*y for CSR on a GPU: 16 lanes a row, whose accesses begin at multiples of 16 entries.
- * The entries of a row before the first such multiple are read apart, by the lanes that would have them, and
- * from there on all 16 lanes read whole sectors, wherever the row begins.
+ * The source has two ways to that. `pad=1`: the entries of a row before the first such multiple are read
+ * apart, by the lanes that would have them, and from there on all 16 lanes read whole sectors, wherever the
+ * row begins. `pad=16`: rows are filled up to a multiple of 16 places, in a copy of the matrix that is made
+ * once and follows updates of the values.
  * Differs from the source: that one has half a warp because its devices served memory by half warps, keeps
  * partial sums in shared memory, where shuffles add them now, and reads x through the texture cache, which
- * is L1 today; its padded rows would be another copy of the matrix.
+ * is L1 today; what rows are filled up with is told by its column, -1, and not multiplied, so that a NaN in x
+ * stays in its rows.
  * Source: Baskaran & Bordawekar, IBM Research Report RC24704, 2009, section 4. */
+#include "build/build.cuh"
 #include "device.cuh"
 #include "ptx.cuh"
 #include "reduce.cuh"
@@ -12,12 +16,22 @@
 namespace {
 
 constexpr const char *NAME = "csr-aligned";
-constexpr int LANES = 16;
-enum { THREADS_PARAM };
+constexpr int LANES = 16, FILLING = -1;
+enum { THREADS_PARAM, PAD_PARAM };
+
+__device__ __forceinline__ unsigned own_row()
+{
+    return blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES;
+}
+
+__device__ __forceinline__ unsigned own_lane()
+{
+    return threadIdx.x % LANES;
+}
 
 template <class V, class P> __global__ void csr_aligned(spx_csr<V, P> A, spx_vectors<V> vectors)
 {
-    const unsigned row = blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES, lane = threadIdx.x % LANES;
+    const unsigned row = own_row(), lane = own_lane();
     const bool in = row < static_cast<unsigned>(A.nrows);
     using position = spx_position<P>;
     const position begin = in ? static_cast<position>(A.ptr[row]) : 0,
@@ -33,24 +47,135 @@ template <class V, class P> __global__ void csr_aligned(spx_csr<V, P> A, spx_vec
     if (lane == 0 && in) vectors.put(row, sum);
 }
 
+/* A copy of CSR whose rows begin at multiples of `pad` places: row r at pad * first[r]. */
+template <class V> struct padded_rows {
+    int nrows, pad;
+    const int64_t *first;
+    int *col;
+    V *val;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(first), f(col), f(val);
+    }
+};
+
+template <class V> __global__ void csr_padded(padded_rows<V> A, spx_vectors<V> vectors)
+{
+    const unsigned row = own_row(), lane = own_lane();
+    const bool in = row < static_cast<unsigned>(A.nrows);
+    const int64_t begin = in ? A.pad * A.first[row] : 0, end = in ? A.pad * A.first[row + 1] : 0;
+    V sum = 0;
+    for (int64_t k = begin + lane; k < end; k += LANES) {
+        const int col = spx_load_cached(A.col + k);
+        if (col != FILLING) sum += spx_load_cached(A.val + k) * spx_load_cached(vectors.x + col);
+    }
+    sum = spx_sum_lanes<LANES>(sum);
+    if (lane == 0 && in) vectors.put(row, sum);
+}
+
+/* ---- the copy ---- */
+
+template <class P> __global__ void size_rows(int nrows, const P *ptr, int pad, int64_t *size)
+{
+    const int64_t r = spx_element();
+    if (r < nrows)
+        size[r] = (static_cast<int64_t>(ptr[r + 1]) - static_cast<int64_t>(ptr[r]) + pad - 1) / pad;
+}
+
+/* 16 lanes a row, as above. */
+template <class V, class P> __global__ void fill_rows(spx_csr<V, P> from, padded_rows<V> to)
+{
+    const int64_t row = spx_element() / LANES, lane = spx_element() % LANES;
+    if (row >= from.nrows) return;
+    const int64_t first = static_cast<int64_t>(from.ptr[row]),
+                  length = static_cast<int64_t>(from.ptr[row + 1]) - first, begin = to.pad * to.first[row],
+                  places = to.pad * to.first[row + 1] - begin;
+    for (int64_t k = lane; k < places; k += LANES) {
+        to.col[begin + k] = k < length ? from.col[first + k] : FILLING;
+        to.val[begin + k] = k < length ? from.val[first + k] : V(0);
+    }
+}
+
 /* ---- the host's side ---- */
 
-spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *)
+/* The partition's bounds are the rows' first places and, behind them, the columns; its order the values. */
+template <class V> padded_rows<V> padded_of(const spx_sparse *a, const spx_partition *p)
 {
-    return spx_by_type(a, [=](auto v, auto p) {
-        return spx_cuda_load(ctx, NAME, csr_aligned<decltype(v), decltype(p)>, 0);
+    int64_t *const first = static_cast<int64_t *>(p->bounds->data);
+    return { static_cast<int>(a->nrows), static_cast<int>(p->param[PAD_PARAM]), first,
+             reinterpret_cast<int *>(first + a->nrows + 1), static_cast<V *>(p->order->data) };
+}
+
+template <class V, class P>
+spmvx_status fill(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p)
+{
+    return spx_cuda_launch(ctx, NAME, fill_rows<V, P>,
+                           spx_max(spx_ceil_div(LANES * a->nrows, SPX_BUILD_THREADS), 1),
+                           static_cast<unsigned>(SPX_BUILD_THREADS), 0, spx_csr_of<V, P>(a),
+                           padded_of<V>(a, p));
+}
+
+template <class V, class P>
+spmvx_status pad_rows(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    const int pad = static_cast<int>(p->param[PAD_PARAM]);
+    spx_temporary first;
+    int64_t units = 0;
+    SPX_TRY(first.make(ctx, a->nrows + 1, sizeof(int64_t), "padded rows"));
+    SPX_TRY(spx_launch_over(ctx, NAME, a->nrows, size_rows<P>, static_cast<int>(a->nrows),
+                            spx_slot_of<P>(a, SPX_PTR), pad, first.as<int64_t>()));
+    SPX_TRY(spx_sum_up(ctx, NAME, a->nrows, first.as<int64_t>(), &units));
+    const size_t pointers = spx_bytes(a->nrows + 1, sizeof(int64_t)),
+                 columns = spx_bytes(pad * units, sizeof(int));
+    SPX_TRY(ctx->backend->array_new(ctx, spx_plus(pointers, columns), "padded rows", &p->bounds));
+    SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(pad * units, sizeof(V)), "padded rows", &p->order));
+    SPX_TRY(spx_launch_over(ctx, NAME, a->nrows + 1, spx_narrow<int64_t>, a->nrows + 1,
+                            first.as<const int64_t>(), static_cast<int64_t *>(p->bounds->data)));
+    SPX_TRY(spx_cuda_load(ctx, NAME, fill_rows<V, P>, 0));
+    SPX_TRY((fill<V, P>(ctx, a, p)));
+    return ctx->backend->synchronize(ctx);
+}
+
+spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    if (p->param[PAD_PARAM] == 1)
+        return spx_by_type(a, [=](auto v, auto pointer) {
+            return spx_cuda_load(ctx, NAME, csr_aligned<decltype(v), decltype(pointer)>, 0);
+        });
+    if (a->slot[SPX_VAL] && a->slot[SPX_VAL]->borrowed)
+        return spx_fail(
+            ctx, SPMVX_ERR_UNSUPPORTED,
+            "%s with pad=%lld copies values, and those of A are borrowed, so that their owner may "
+            "change them; make A without SPMVX_BORROW",
+            NAME, static_cast<long long>(p->param[PAD_PARAM]));
+    return spx_by_type(a, [=](auto v, auto pointer) {
+        using V = decltype(v);
+        SPX_TRY(spx_cuda_load(ctx, NAME, csr_padded<V>, 0));
+        return pad_rows<V, decltype(pointer)>(ctx, a, p);
     });
+}
+
+spmvx_status refresh(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p)
+{
+    if (p->param[PAD_PARAM] == 1) return SPMVX_OK;
+    return spx_by_type(a,
+                       [=](auto v, auto pointer) { return fill<decltype(v), decltype(pointer)>(ctx, a, p); });
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    const int64_t threads = m->part->param[THREADS_PARAM];
+    const unsigned threads = static_cast<unsigned>(m->part->param[THREADS_PARAM]);
+    const int64_t blocks = spx_ceil_div(m->A->nrows, static_cast<int64_t>(threads) / LANES);
     return spx_by_type(m->A, [=](auto v, auto p) {
         using V = decltype(v);
         using P = decltype(p);
-        return spx_cuda_launch(m->ctx, NAME, csr_aligned<V, P>, spx_ceil_div(m->A->nrows, threads / LANES),
-                               static_cast<unsigned>(threads), 0, spx_csr_of<V, P>(m->A),
-                               spx_vectors_of<V>(m));
+        const spx_vectors<V> vectors = spx_vectors_of<V>(m);
+        if (m->part->param[PAD_PARAM] == 1)
+            return spx_cuda_launch(m->ctx, NAME, csr_aligned<V, P>, blocks, threads, 0,
+                                   spx_csr_of<V, P>(m->A), vectors);
+        return spx_cuda_launch(m->ctx, NAME, csr_padded<V>, blocks, threads, 0, padded_of<V>(m->A, m->part),
+                               vectors);
     });
 }
 
@@ -64,6 +189,7 @@ double cost(const spx_features *f, const spx_look *)
 
 const spx_param params[] = {
     { .key = "threads", .low = 32, .high = 1024, .preset = 128, .kind = SPX_POWER_OF_TWO },
+    { .key = "pad", .low = 1, .high = 256, .preset = 1, .kind = SPX_POWER_OF_TWO },
     {},
 };
 
@@ -81,5 +207,6 @@ extern "C" const spx_kernel spx_cuda_mul_csr_aligned = {
     .params = params,
     .cost = cost,
     .prepare = prepare,
+    .refresh = refresh,
     .run = run,
 };

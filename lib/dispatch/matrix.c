@@ -136,6 +136,12 @@ spmvx_status spx_mul_run(spmvx_context *ctx, spmvx_op op, double alpha, const sp
     return SPMVX_OK;
 }
 
+static spmvx_status refresh(const spmvx_context *ctx, const spx_operator *op, const spx_kernel *kernel,
+                            const spx_partition *part)
+{
+    return kernel && kernel->refresh ? kernel->refresh(ctx, &op->A, part) : SPMVX_OK;
+}
+
 spmvx_status spx_matrix_update(spmvx_context *ctx, spmvx_matrix *m, const void *val)
 {
     for (int op = 0; op < 2; op++) {
@@ -144,6 +150,8 @@ spmvx_status spx_matrix_update(spmvx_context *ctx, spmvx_matrix *m, const void *
         SPX_TRY(ctx->backend->gather(ctx, o->A.stored, o->A.val_type, o->A.slot[SPX_VAL]->data, val,
                                      o->map ? o->map->data : NULL, spx_type_bytes(o->map_type),
                                      o->map_ptr ? o->map_ptr->data : NULL));
+        SPX_TRY(refresh(ctx, o, o->choice.kernel, &o->part));
+        SPX_TRY(refresh(ctx, o, o->multi.kernel, &o->multi_part));
     }
     return SPMVX_OK;
 }

@@ -226,11 +226,15 @@ static void test_parameters(void **state)
         { "csr-rowblock:threads=64,width=16,least=1", NULL },
         { "csr-rowblock:threads=1024,width=256,least=1", NULL },
         { "csr-rowblock:threads=32,width=64,least=100000", NULL },
+        { "csr-aligned:threads=128,pad=16", NULL },
+        { "csr-aligned:threads=32,pad=2", NULL },
+        { "csr-aligned:threads=1024,pad=256", NULL },
     };
     static const char *const bad[] = {
         "csr-vector:lanes=3", "csr-vector:lanes=128",  "csr-vector:threads=100", "csr-vector:rows=2",
         "sell:split=5",       "sell:threads=96",       "csr-merge-path:chunk=1", "csr5:flags=u16",
         "csr5:r=33",          "csr-rowblock:width=24", "csr-rowblock:width=8",   "csr5:t=0",
+        "csr-aligned:pad=12",
     };
     problem p = problem_new();
     spmvx_context *ctx = device_context(0, NULL, 0);
@@ -255,12 +259,61 @@ static void test_parameters(void **state)
     problem_free(&p);
 }
 
+/* Rows that are padded are a copy of the matrix: it is counted, follows updates, in graphs, too, and is
+ * refused where the caller may change values behind it. */
+static void test_padded_rows(void **state)
+{
+    (void)state;
+    problem p = problem_new();
+    cudaStream_t stream;
+    assert_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    spmvx_context *ctx = device_context(0, stream, 0);
+    spmvx_matrix *m = NULL, *A = NULL, *plain = NULL;
+    spmvx_matrix_info of_plain = SPMVX_MATRIX_INFO_INIT, info = SPMVX_MATRIX_INFO_INIT;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    plain = convert_by(ctx, m, "csr-aligned", 0, 0, 0);
+    A = convert_by(ctx, m, "csr-aligned:pad=16", SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE, 0);
+    assert_ok(ctx, spmvx_matrix_get_info(plain, &of_plain));
+    assert_ok(ctx, spmvx_matrix_get_info(A, &info));
+    assert_true(info.bytes_held >= of_plain.bytes_held + (size_t)p.t.nnz * 12);
+    double *twice = malloc((size_t)p.t.nnz * sizeof *twice);
+    for (int64_t k = 0; k < p.t.nnz; k++) twice[k] = 2 * ((const double *)p.csr.val)[k];
+    void *there = test_up(ctx, twice, (size_t)p.t.nnz * 8), *dx = test_up(ctx, p.x, (size_t)p.t.ncols * 8),
+         *dy = test_up(ctx, p.y, (size_t)p.t.nrows * 8);
+    assert_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    assert_ok(ctx, spmvx_matrix_update_values(ctx, A, there));
+    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, A, dx, 0.0, dy));
+    for (int64_t r = 0; r < p.t.nrows; r++) p.want[r] *= 2;
+    problem_replay(ctx, &p, stream, dx, dy);
+    problem_run(ctx, &p, A);
+    spmvx_matrix_destroy(A);
+
+    spmvx_arrays lent = SPMVX_ARRAYS_INIT;
+    spmvx_matrix *borrowed = NULL;
+    assert_ok(ctx, spmvx_matrix_arrays(plain, &lent));
+    assert_ok(ctx, spmvx_matrix_create(ctx, &lent, SPMVX_BORROW, &borrowed));
+    o.kernel = "csr-aligned:pad=16";
+    assert_fails(SPMVX_ERR_UNSUPPORTED, "borrowed", spmvx_matrix_convert(ctx, borrowed, &o, &A));
+    spmvx_matrix_destroy(borrowed);
+    spmvx_matrix_destroy(plain);
+    spmvx_buffer_free(ctx, there);
+    spmvx_buffer_free(ctx, dx);
+    spmvx_buffer_free(ctx, dy);
+    free(twice);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    assert_cuda(cudaStreamDestroy(stream));
+    problem_free(&p);
+}
+
 int device_kernels_run(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timed_choice), cmocka_unit_test(test_choice_by_the_model),
         cmocka_unit_test(test_sectors),      cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_long_rows),    cmocka_unit_test(test_cut_row_without_sum),
+        cmocka_unit_test(test_padded_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
