@@ -2,7 +2,13 @@
  * bytes, whichever is longer, with a tenth of the other; from L2 where the matrix fits in it; and a
  * launch. Entries of neighbouring rows share sectors. The rates are the device's (spx_machine), which the
  * backend presets. */
+#include <cmath>
+
 #include "device.cuh"
+
+extern "C" {
+#include "core/tiled.h"
+}
 
 double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, double alone)
 {
@@ -27,4 +33,50 @@ double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, dou
 double spx_cuda_resident(const spx_machine *m)
 {
     return static_cast<double>(m->multiprocessors) * static_cast<double>(m->resident_threads);
+}
+
+namespace {
+
+constexpr double GROUP = SPX_TILED_GROUP;
+
+/* A row has a segment in each tile that its columns reach, which is filled up to groups of eight; each
+ * segment's sum is written and read. x comes from memory once a block and tile. */
+double cost_of_tiles(const spx_features *f, double width)
+{
+    const double value = static_cast<double>(f->value_bytes), mean = std::fmax(f->mean, 1.0),
+                 reach = 1.0 + f->span / width, segments = std::fmin(mean, reach), length = mean / segments,
+                 filled = GROUP * std::ceil(length / GROUP),
+                 places = static_cast<double>(f->nrows) * segments * filled,
+                 bytes = places * (2.0 + value) +
+                         static_cast<double>(f->nrows) * segments * (2.0 * value + 4.0) +
+                         static_cast<double>(f->nrows + f->ncols) * value;
+    const spx_machine *m = f->machine;
+    /* the lanes of a long row that fills its columns read one bank of shared memory */
+    const double efficiency =
+        length >= static_cast<double>(SPX_TILED_PIECE) && mean > 0.5 * f->span ? 0.4 : 0.8;
+    return 2.5 * m->launch_ns +
+           bytes / (efficiency * (bytes < m->last_cache ? m->cache_rate : m->memory_rate));
+}
+
+/* Rows are filled up to groups; what is not held is gathered, a sector an entry, in the same loads' wake. */
+double cost_of_hot(const spx_features *f, double share)
+{
+    constexpr double EFFICIENCY = 0.8;
+    const double value = static_cast<double>(f->value_bytes),
+                 filled =
+                     static_cast<double>(f->nnz) + 0.5 * GROUP * static_cast<double>(f->nrows - f->empty),
+                 sums = static_cast<double>(f->nrows) * (2.0 * value + 4.0);
+    spx_features cold = *f;
+    cold.nnz = static_cast<int64_t>((1.0 - share) * static_cast<double>(f->nnz));
+    const double stream = (filled * (4.0 + value) + sums) / (EFFICIENCY * f->machine->memory_rate);
+    return 2.5 * f->machine->launch_ns + 0.5 * stream +
+           spx_cuda_cost(&cold, 0.5 * filled * (4.0 + value), EFFICIENCY, 0.0);
+}
+
+}
+
+double spx_cuda_tiled_cost(const spx_features *f, const spx_layout *l, double hot_share)
+{
+    return l->hot ? cost_of_hot(f, hot_share)
+                  : cost_of_tiles(f, static_cast<double>(spx_max(l->tile_width, 1)));
 }

@@ -210,6 +210,8 @@ spmvx_status spx_cuda_features(const spmvx_context *, const spx_sparse *csr, spx
  * memory's rate and gathers x once an entry, but takes `alone` at least: what the longest row takes those
  * that work on it. */
 double spx_cuda_cost(const spx_features *, double bytes, double efficiency, double alone);
+/* The same of TILED in a layout, of which so great a part of the entries is in columns that are held. */
+double spx_cuda_tiled_cost(const spx_features *, const spx_layout *, double hot_share);
 /* Threads that the device holds at a time. */
 double spx_cuda_resident(const spx_machine *);
 #endif

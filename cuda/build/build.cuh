@@ -211,6 +211,16 @@ spmvx_status spx_cuda_point_rows(const spmvx_context *, const char *what, const 
 spmvx_status spx_cuda_by_column(const spmvx_context *, const char *what, const spx_sparse *csr,
                                 spx_sparse *out, spx_array **order);
 
+/* ---- build/hot.cu: the columns with most entries ---- */
+
+/* A code for each column, and the `hot` columns that are held, as lib/format/tiled.c has them. */
+spmvx_status spx_cuda_hot_columns(const spmvx_context *, const char *what, const spx_sparse *csr, int64_t hot,
+                                  spx_temporary *code, spx_array **held);
+
+/* About which part of the entries is in so many columns; from a sample. */
+spmvx_status spx_cuda_hot_share(const spmvx_context *, const char *what, const spx_sparse *csr, int64_t hot,
+                                double *share);
+
 /* ---- the builders: functions of the formats' records ---- */
 
 spmvx_status spx_cuda_build_coo(const spmvx_context *, const spx_sparse *csr, const spx_build *,

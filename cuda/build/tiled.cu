@@ -22,10 +22,11 @@ struct tile_order {
     const int *col;
     const int64_t *order; /* or NULL: as in CSR */
     int width;
+    const int *code; /* of each column, where hot ones are held; or NULL */
 
     template <class F> void each_pointer(F f) const
     {
-        f(col), f(order);
+        f(col), f(order), f(code);
     }
     __device__ int64_t entry(int64_t k) const
     {
@@ -188,10 +189,10 @@ struct segments_of {
     }
 };
 
-template <class Q, class E> struct slices_out {
+template <class Q, class E, class C> struct slices_out {
     const Q *ptr;
     int *row;
-    uint16_t *col;
+    C *col;
     E *val;
     int *list;
 
@@ -202,11 +203,13 @@ template <class Q, class E> struct slices_out {
 };
 
 /* A warp a slice: GROUP lanes read as many neighbouring entries of a segment, and all write side by side. */
-template <class Q, class E>
+template <class Q, class E, class C>
 __global__ void fill(int64_t slices, dealt d, segments_of from, tile_order e, const E *val,
-                     slices_out<Q, E> out)
+                     slices_out<Q, E, C> out)
 {
     constexpr int GROUP = SPX_TILED_GROUP, SEGMENTS = LANES / GROUP;
+    constexpr bool CODES = sizeof(C) == 4;
+    constexpr C NONE = static_cast<C>(CODES ? int64_t(SPX_TILED_NONE) : int64_t(SPX_TILED_PADDING));
     const int64_t s = spx_element() / LANES;
     if (s >= slices) return;
     const int lane = spx_lane(), in_group = lane % GROUP;
@@ -226,8 +229,8 @@ __global__ void fill(int64_t slices, dealt d, segments_of from, tile_order e, co
                           to = base + (k0 * LANES + i * GROUP + lane);
             const bool in = k < __shfl_sync(SPX_ALL_LANES, length, of);
             const int64_t entry = in ? e.entry(begin + k) : 0;
-            out.col[to] = in ? static_cast<uint16_t>(e.col[entry] - tile * e.width)
-                             : static_cast<uint16_t>(SPX_TILED_PADDING);
+            const int col = in ? e.col[entry] : 0;
+            out.col[to] = !in ? NONE : static_cast<C>(CODES ? e.code[col] : col - tile * e.width);
             out.val[to] = in ? val[entry] : E(0);
         }
     }
@@ -243,7 +246,7 @@ struct builder {
     int64_t tiles, segments, slices;
     spx_temporary first, row;          /* of the segments, in the order of rows */
     spx_temporary key[2], position[2]; /* in the order of lanes */
-    spx_temporary tile_begin;
+    spx_temporary tile_begin, code;
     int in;
 };
 
@@ -331,7 +334,7 @@ spmvx_status deal(builder *b)
                            b->a.as<int>(SPX_TILE));
 }
 
-template <class Q> spmvx_status fill_slices(builder *b, const dealt &d, const int64_t *places)
+template <class Q, class C> spmvx_status fill_slices(builder *b, const dealt &d, const int64_t *places)
 {
     const spmvx_context *const ctx = b->ctx;
     spx_draft &a = b->a;
@@ -340,9 +343,9 @@ template <class Q> spmvx_status fill_slices(builder *b, const dealt &d, const in
     return spx_by_width(a->val_type, [&](auto value) {
         using E = decltype(value);
         const segments_of from = { b->first.as<const int64_t>(), b->row.as<const int>() };
-        const slices_out<Q, E> out = { a.as<const Q>(SPX_PTR), a.as<int>(SPX_ROW), a.as<uint16_t>(SPX_COL),
-                                       a.as<E>(SPX_VAL), a.as<int>(SPX_LIST) };
-        return spx_launch_over(ctx, WHAT, LANES * b->slices, fill<Q, E>, b->slices, d, from, b->entries,
+        const slices_out<Q, E, C> out = { a.as<const Q>(SPX_PTR), a.as<int>(SPX_ROW), a.as<C>(SPX_COL),
+                                          a.as<E>(SPX_VAL), a.as<int>(SPX_LIST) };
+        return spx_launch_over(ctx, WHAT, LANES * b->slices, fill<Q, E, C>, b->slices, d, from, b->entries,
                                spx_slot_of<E>(b->csr, SPX_VAL), out);
     });
 }
@@ -351,7 +354,7 @@ spmvx_status fill_all(builder *b, const spx_build *how)
 {
     const spmvx_context *const ctx = b->ctx;
     spx_draft &a = b->a;
-    const size_t each = spx_type_bytes(a->val_type);
+    const size_t each = spx_type_bytes(a->val_type), of_col = spx_tiled_col_bytes(&a->layout);
     const dealt d = { b->key[b->in].as<const uint64_t>(), b->position[b->in].as<const int>(),
                       b->tile_begin.as<const int64_t>(), a.as<const int>(SPX_TILE), b->tiles };
     spx_temporary places;
@@ -359,18 +362,21 @@ spmvx_status fill_all(builder *b, const spx_build *how)
     SPX_TRY(spx_launch_over(ctx, WHAT, b->slices, size_slices, b->slices, d, places.as<int64_t>()));
     SPX_TRY(spx_sum_up(ctx, WHAT, b->slices, places.as<int64_t>(), &a->stored));
     a->ptr_type = spx_count_type(a->stored);
-    size_t bytes = spx_plus(spx_bytes(a->stored, 2 + each),
+    size_t bytes = spx_plus(spx_bytes(a->stored, of_col + each),
                             spx_bytes(b->slices, 4 * LANES + spx_type_bytes(a->ptr_type)));
     bytes = spx_plus(bytes, spx_plus(spx_bytes(a->nrows + 2, 8), spx_bytes(b->segments, 4)));
+    bytes = spx_plus(bytes, spx_bytes(a->layout.hot, 4));
     if (a->slot[SPX_ORDER]) bytes = spx_plus(bytes, spx_bytes(a->nnz, 8));
     SPX_TRY(spx_build_check(ctx, WHAT, bytes, b->csr, how));
     SPX_TRY(a.make(ctx, SPX_PTR, b->slices + 1, spx_type_bytes(a->ptr_type), "ptr"));
     SPX_TRY(a.make(ctx, SPX_ROW, b->slices * LANES, sizeof(int), "row"));
-    SPX_TRY(a.make(ctx, SPX_COL, a->stored, sizeof(uint16_t), "col"));
+    SPX_TRY(a.make(ctx, SPX_COL, a->stored, of_col, "col"));
     SPX_TRY(a.make(ctx, SPX_VAL, a->stored, each, "val"));
     SPX_TRY(a.make(ctx, SPX_LIST, b->segments, sizeof(int), "lanes of the rows"));
     SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {
-        return fill_slices<decltype(q)>(b, d, places.as<const int64_t>());
+        using Q = decltype(q);
+        return b->entries.code ? fill_slices<Q, int32_t>(b, d, places.as<const int64_t>())
+                               : fill_slices<Q, uint16_t>(b, d, places.as<const int64_t>());
     }));
     return ctx->backend->synchronize(ctx);
 }
@@ -380,23 +386,28 @@ spmvx_status fill_all(builder *b, const spx_build *how)
 spmvx_status spx_cuda_build_tiled(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how,
                                   spx_sparse *out)
 {
-    const int64_t width = how->layout.tile_width ? how->layout.tile_width : int64_t(SPX_TILED_WIDTH);
-    const size_t least = spx_plus(spx_bytes(csr->nnz, sizeof(uint16_t) + spx_type_bytes(csr->val_type)),
-                                  spx_bytes(csr->nrows + 2, sizeof(int64_t)));
     spx_sparse shape = {};
+    SPX_TRY(spx_tiled_layout(ctx, &how->layout, csr->ncols, &shape.layout));
+    const size_t least =
+        spx_plus(spx_bytes(csr->nnz, spx_tiled_col_bytes(&shape.layout) + spx_type_bytes(csr->val_type)),
+                 spx_bytes(csr->nrows + 2, sizeof(int64_t)));
     SPX_TRY(spx_build_check(ctx, WHAT, least, csr, how));
     shape.format = SPMVX_TILED;
     shape.val_type = csr->val_type;
     shape.nrows = csr->nrows;
     shape.ncols = csr->ncols;
     shape.nnz = csr->nnz;
-    shape.layout.tile_width = width;
     spx_draft a(shape);
+    const int64_t width = shape.layout.hot ? int64_t(INT32_MAX) : shape.layout.tile_width;
     builder b = { .ctx = ctx,
                   .csr = csr,
                   .a = a,
-                  .entries = { spx_slot_of<int>(csr, SPX_COL), nullptr, static_cast<int>(width) },
-                  .tiles = spx_ceil_div(csr->ncols, width) };
+                  .entries = { spx_slot_of<int>(csr, SPX_COL), nullptr, static_cast<int>(width), nullptr },
+                  .tiles = spx_tiled_tiles(&shape) };
+    if (shape.layout.hot) {
+        SPX_TRY(spx_cuda_hot_columns(ctx, WHAT, csr, shape.layout.hot, &b.code, &a->slot[SPX_DESC]));
+        b.entries.code = b.code.as<const int>();
+    }
     SPX_TRY(cut(&b));
     SPX_TRY(deal(&b));
     SPX_TRY(fill_all(&b, how));

@@ -28,6 +28,7 @@ typedef struct spx_layout {
     int64_t lane_entries;           /* CSR5: sigma, entries of a lane */
     int64_t rule[4];                /* CSR5, in a request: r, s, t, u of the rule for sigma */
     int64_t tile_width;             /* TILED: columns of a tile */
+    int64_t hot;                    /* TILED, instead: columns that are held, those with most entries */
     int64_t packet;                 /* PKT: rows, and columns, of a packet */
 } spx_layout;
 

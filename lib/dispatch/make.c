@@ -248,6 +248,18 @@ static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_opera
     return s;
 }
 
+/* What is in a kernel's name is all there or not at all: "tiled:hot=100" has no width. */
+static void take_layout(const spx_layout_key *keys, const spx_layout *advised, spx_layout *out)
+{
+    bool named = false;
+    for (const spx_layout_key *k = keys; k && k->key; k++)
+        named |= k->in_name && spx_layout_value(advised, k);
+    for (const spx_layout_key *k = keys; k && k->key; k++) {
+        const int64_t v = spx_layout_value(advised, k);
+        if (v || (named && k->in_name)) *spx_layout_field(out, k) = v;
+    }
+}
+
 /* The candidate that wisdom advises, with what the advice leaves open of its layout as the format's look has
  * it; false when it advises nothing, or what is no candidate. Wisdom is what op N has just learned, too: a
  * transpose with the same features takes the same kernel here as where this wisdom is imported. */
@@ -260,11 +272,8 @@ static bool advised(const spx_conversion *c, const char *key, const spx_candidat
         if (candidates[i].choice.kernel != known.choice.kernel) continue;
         *out = candidates[i];
         memcpy(out->choice.param, known.choice.param, sizeof known.choice.param);
-        for (const spx_layout_key *k = spx_format_find(known.choice.kernel->format)->layout; k && k->key;
-             k++) {
-            const int64_t v = spx_layout_value(&known.choice.layout, k);
-            if (v) *spx_layout_field(&out->choice.layout, k) = v;
-        }
+        take_layout(spx_format_find(known.choice.kernel->format)->layout, &known.choice.layout,
+                    &out->choice.layout);
         if (known.by_column) out->multi = (spx_choice){ 0 };
         return true;
     }

@@ -292,7 +292,7 @@ void spx_kernel_spec(const spx_choice *c, char out[SPX_SPEC])
     char sep = ':';
     append(&t, "%s%s", k->name, !strchr(k->name, '@') && spx_kernel_has_variants(k) ? "@c" : "");
     for (const spx_layout_key *l = f->layout; l && l->key; l++) {
-        if (!l->in_name) continue;
+        if (!l->in_name || !spx_layout_value(&c->layout, l)) continue;
         append(&t, "%c%s=%" PRId64, sep, l->key, spx_layout_value(&c->layout, l));
         sep = ',';
     }

@@ -10,6 +10,12 @@
  *   ROW   (i32)  each lane's row, -1: none     COL   (u16) column within the tile, 0xffff: padding
  *   LIST_PTR, LIST   each row's lanes, by tile and piece: its partial sums are added in that order
  *   ORDER        where rows' columns did not come tile by tile: the place in CSR of each entry, row by row
+ *
+ * With `hot` there is one tile of all columns, of which the `hot` ones with most entries (of equals the
+ * first) are held where reads are fast, and the others are read through the caches: for graphs where few
+ * columns have most of the entries.
+ *   COL   (i32)  a column, or -1 - i for the hot one that is held at place i; INT32_MIN: padding
+ *   DESC  (i32)  the hot columns in rising order
  * Source: docs/design.md, section 6; the tiling of the Marconi and Oniarti reports' 'future work'. */
 #include <inttypes.h>
 #include <string.h>
@@ -36,6 +42,7 @@ typedef struct builder {
     const spx_sparse *csr;
     spx_sparse a;
     spx_divisor width;
+    int32_t *code; /* of each column, where hot ones are held; or NULL */
     int64_t tiles, count, slices;
     int64_t *tile_first; /* a tile's first segment, and one more */
     segment *segments;   /* by tile, longest first, then by row */
@@ -59,6 +66,31 @@ static void order_row(const builder *b, int64_t r, uint64_t *key)
     spx_sort_u64(key, n);
     for (int64_t i = 0; i < n; i++)
         b->order[first + i] = first + (int64_t)(key[i] & ((1ull << PLACE_BITS) - 1));
+}
+
+/* Finds the hot columns, and gives each column its code. */
+static spmvx_status choose_hot(builder *b)
+{
+    const int64_t ncols = b->csr->ncols, hot = b->a.layout.hot;
+    const int32_t *col = spx_data(b->csr, SPX_COL);
+    uint64_t *key;
+    SPX_TRY(spx_array_new(b->ctx, hot, sizeof(int32_t), "hot columns", &b->a.slot[SPX_DESC]));
+    SPX_TRY(spx_alloc(b->ctx, spx_bytes(ncols, sizeof *b->code), "codes of the columns", &b->code));
+    SPX_TRY(spx_alloc(b->ctx, spx_bytes(ncols, sizeof *key), "counts of the columns", &key));
+    for (int64_t c = 0; c < ncols; c++) key[c] = (uint64_t)INT32_MAX << 32 | (uint64_t)c;
+    for (int64_t k = 0; k < b->csr->nnz; k++)
+        if (key[col[k]] >> 32) key[col[k]] -= 1ull << 32; /* falling counts, which stop at the largest */
+    spx_sort_u64(key, ncols);
+    for (int64_t c = 0; c < ncols; c++) b->code[c] = (int32_t)c;
+    for (int64_t i = 0; i < hot; i++) b->code[key[i] & UINT32_MAX] = -1;
+    int32_t *held = b->a.slot[SPX_DESC]->data;
+    for (int64_t c = 0, i = 0; c < ncols; c++)
+        if (b->code[c] < 0) {
+            held[i] = (int32_t)c;
+            b->code[c] = (int32_t)SPX_TILED_HOT(i++);
+        }
+    spx_free(b->ctx, key);
+    return SPMVX_OK;
 }
 
 static int64_t row_part(const builder *b, int64_t parts, int64_t i)
@@ -224,8 +256,8 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     const builder *b = j->b;
     const spx_sparse *a = &b->a;
     const int32_t *col = spx_data(b->csr, SPX_COL);
-    uint16_t *col_out = a->slot[SPX_COL]->data;
-    int32_t *row_out = a->slot[SPX_ROW]->data;
+    uint16_t *local = b->code ? NULL : a->slot[SPX_COL]->data;
+    int32_t *coded = b->code ? a->slot[SPX_COL]->data : NULL, *row_out = a->slot[SPX_ROW]->data;
     const void *val_in = spx_data(b->csr, SPX_VAL);
     const size_t each = spx_type_bytes(a->val_type);
     for (int64_t s = begin; s < end; s++) {
@@ -237,7 +269,8 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
             for (int64_t k = 0; k < groups * GROUP; k++) {
                 const int64_t to = base + spx_tiled_place(i, k);
                 const int64_t from = k < length ? entry(b, g->first + k) : 0;
-                col_out[to] = k < length ? (uint16_t)(col[from] - g->tile * b->width.by) : PADDING;
+                if (coded) coded[to] = k < length ? b->code[col[from]] : SPX_TILED_NONE;
+                else local[to] = k < length ? (uint16_t)(col[from] - g->tile * b->width.by) : PADDING;
                 if (k < length) spx_value_copy(a->slot[SPX_VAL]->data, to, val_in, from, each);
                 else spx_value_clear(a->slot[SPX_VAL]->data, to, each);
             }
@@ -296,21 +329,24 @@ static spmvx_status cut_and_sort(builder *b)
 static spmvx_status build_all(builder *b, const spx_build *build)
 {
     spx_sparse *a = &b->a;
+    if (a->layout.hot) SPX_TRY(choose_hot(b));
     SPX_TRY(cut_and_sort(b));
     a->stored = lay_out(b);
     a->ptr_type = spx_count_type(a->stored);
     if (b->slices * LANES > INT32_MAX)
         return spx_fail(b->ctx, SPMVX_ERR_LIMIT, "TILED would have %" PRId64 " slices, above %d", b->slices,
                         INT32_MAX / LANES);
-    size_t bytes = spx_plus(spx_bytes(a->stored, 2 + spx_type_bytes(a->val_type)),
+    const size_t of_col = spx_tiled_col_bytes(&a->layout);
+    size_t bytes = spx_plus(spx_bytes(a->stored, of_col + spx_type_bytes(a->val_type)),
                             spx_bytes(b->slices, 4 * LANES + spx_type_bytes(a->ptr_type)));
     bytes = spx_plus(bytes, spx_plus(spx_bytes(a->nrows + 2, 8), spx_bytes(b->count, 4)));
+    bytes = spx_plus(bytes, spx_bytes(a->layout.hot, 4));
     if (b->order) bytes = spx_plus(bytes, spx_bytes(a->nnz, 8));
     SPX_TRY(spx_build_check(b->ctx, "TILED", bytes, b->csr, build));
     SPX_TRY(spx_array_new(b->ctx, b->tiles + 1, sizeof(int32_t), "tile pointers", &a->slot[SPX_TILE]));
     SPX_TRY(spx_array_new(b->ctx, b->slices + 1, spx_type_bytes(a->ptr_type), "ptr", &a->slot[SPX_PTR]));
     SPX_TRY(spx_array_new(b->ctx, b->slices * LANES, sizeof(int32_t), "row", &a->slot[SPX_ROW]));
-    SPX_TRY(spx_array_new(b->ctx, a->stored, sizeof(uint16_t), "col", &a->slot[SPX_COL]));
+    SPX_TRY(spx_array_new(b->ctx, a->stored, of_col, "col", &a->slot[SPX_COL]));
     SPX_TRY(spx_array_new(b->ctx, a->stored, spx_type_bytes(a->val_type), "val", &a->slot[SPX_VAL]));
     SPX_TRY(
         spx_array_new(b->ctx, a->nrows + 2, sizeof(int64_t), "lanes of the rows", &a->slot[SPX_LIST_PTR]));
@@ -319,27 +355,43 @@ static spmvx_status build_all(builder *b, const spx_build *build)
 }
 
 /* What is known before anything is cut: an entry a place, and the lists of the rows. */
-static size_t least_bytes(const spx_sparse *csr)
+static size_t least_bytes(const spx_sparse *csr, const spx_layout *l)
 {
-    const size_t places = spx_bytes(csr->nnz, sizeof(uint16_t) + spx_type_bytes(csr->val_type));
+    const size_t places = spx_bytes(csr->nnz, spx_tiled_col_bytes(l) + spx_type_bytes(csr->val_type));
     return spx_plus(places, spx_bytes(csr->nrows + 2, sizeof(int64_t)));
+}
+
+spmvx_status spx_tiled_layout(const spmvx_context *ctx, const spx_layout *asked, int64_t ncols,
+                              spx_layout *out)
+{
+    *out = (spx_layout){ .tile_width = asked->tile_width, .hot = spx_min(asked->hot, ncols) };
+    if (asked->tile_width && asked->hot)
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
+                        "TILED has tiles of width=%" PRId64 " or holds hot=%" PRId64
+                        " columns; both were asked for",
+                        asked->tile_width, asked->hot);
+    if (!out->tile_width && !out->hot) out->tile_width = SPX_TILED_WIDTH;
+    return SPMVX_OK;
 }
 
 static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
                              spx_sparse *out)
 {
-    const int64_t width = build->layout.tile_width ? build->layout.tile_width : SPX_TILED_WIDTH;
-    SPX_TRY(spx_build_check(ctx, "TILED", least_bytes(csr), csr, build));
-    builder b = {
-        .ctx = ctx, .csr = csr, .width = spx_divisor_of(width), .tiles = spx_ceil_div(csr->ncols, width)
-    };
+    spx_layout layout;
+    SPX_TRY(spx_tiled_layout(ctx, &build->layout, csr->ncols, &layout));
+    SPX_TRY(spx_build_check(ctx, "TILED", least_bytes(csr, &layout), csr, build));
+    builder b = { .ctx = ctx,
+                  .csr = csr,
+                  .width = spx_divisor_of(layout.hot ? INT32_MAX : layout.tile_width) };
     b.a = (spx_sparse){ .format = SPMVX_TILED,
                         .val_type = csr->val_type,
                         .nrows = csr->nrows,
                         .ncols = csr->ncols,
                         .nnz = csr->nnz,
-                        .layout = { .tile_width = width } };
+                        .layout = layout };
+    b.tiles = spx_tiled_tiles(&b.a);
     const spmvx_status s = build_all(&b, build);
+    spx_free(ctx, b.code);
     spx_free(ctx, b.segments);
     spx_free(ctx, b.tile_first);
     if (s == SPMVX_OK) *out = b.a;
@@ -353,7 +405,7 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
 static int64_t tile_of(const spx_sparse *a, int64_t slice)
 {
     const int32_t *tile_ptr = spx_data(a, SPX_TILE);
-    int64_t low = 0, high = spx_ceil_div(a->ncols, a->layout.tile_width);
+    int64_t low = 0, high = spx_tiled_tiles(a);
     while (low + 1 < high) {
         const int64_t mid = low + (high - low) / 2;
         if (tile_ptr[mid] <= slice) low = mid;
@@ -362,23 +414,34 @@ static int64_t tile_of(const spx_sparse *a, int64_t slice)
     return low;
 }
 
+/* The column at a place of a tile that begins at column `first`; -1: padding. */
+static int64_t column_at(const spx_sparse *a, int64_t at, int64_t first)
+{
+    if (!a->layout.hot) {
+        const uint16_t local = ((const uint16_t *)spx_data(a, SPX_COL))[at];
+        return local == PADDING ? -1 : first + local;
+    }
+    const int32_t code = ((const int32_t *)spx_data(a, SPX_COL))[at], *held = spx_data(a, SPX_DESC);
+    if (code == SPX_TILED_NONE) return -1;
+    return code < 0 ? held[SPX_TILED_HOT(code)] : code;
+}
+
 /* Counts the entries of row r, and writes them to csr where `write` says so. */
 static int64_t walk_row(const spx_sparse *a, int64_t r, const spx_sparse *csr, bool write)
 {
     const int64_t *list_ptr = spx_data(a, SPX_LIST_PTR), *order = spx_data(a, SPX_ORDER);
     const int32_t *list = spx_data(a, SPX_LIST);
-    const uint16_t *col = spx_data(a, SPX_COL);
     int64_t n = 0;
     for (int64_t l = list_ptr[r]; l < list_ptr[r + 1]; l++) {
         const int64_t slice = list[l] / LANES, lane = list[l] % LANES, base = spx_ptr_at(a, slice),
                       places = spx_ptr_at(a, slice + 1) - base;
         const int64_t first = write ? tile_of(a, slice) * a->layout.tile_width : 0;
         for (int64_t k = 0; k < places / LANES; k++) {
-            const int64_t at = base + spx_tiled_place(lane, k);
-            if (col[at] == PADDING) break;
+            const int64_t at = base + spx_tiled_place(lane, k), col = column_at(a, at, first);
+            if (col < 0) break;
             if (write) {
                 const int64_t seq = spx_ptr_at(csr, r) + n, to = order ? order[seq] : seq;
-                ((int32_t *)csr->slot[SPX_COL]->data)[to] = (int32_t)(first + col[at]);
+                ((int32_t *)csr->slot[SPX_COL]->data)[to] = (int32_t)col;
                 spx_value_copy(csr->slot[SPX_VAL]->data, to, spx_data(a, SPX_VAL), at,
                                spx_type_bytes(a->val_type));
             }
@@ -423,6 +486,7 @@ static double setup_ns(const spx_features *f, const spx_look *l)
 
 static const spx_layout_key layout[] = {
     { "width", offsetof(spx_layout, tile_width), 64, SPX_TILED_MOST, 0, true },
+    { "hot", offsetof(spx_layout, hot), 1, SPX_TILED_MOST, 0, true },
     { 0 },
 };
 

@@ -55,6 +55,7 @@ typedef struct spx_look {
     int64_t width;        /* DIA: diagonals */
     double index_bytes;   /* PACKED: bytes beside the values */
     double diagonal_part; /* PACKED: part of the places that lie in slices of diagonals */
+    double hot_share;     /* TILED with hot columns: part of the entries that are in them */
 } spx_look;
 
 /* How a kernel goes over one matrix: computed once, shared by all contexts. */

@@ -58,6 +58,34 @@ const spx_kernel spx_mul_tiled = {
 };
 
 #else
+/* Lanes of a slice against columns of a tile, */
+SPX_INLINE void SPX_NAME(sum_tile)(int64_t k, int64_t end, const uint16_t *col, const SPX_V *val,
+                                   const SPX_V *x, SPX_V *sum)
+{
+    for (; k < end; k += LANES * GROUP)
+        for (int64_t i = 0; i < LANES; i++) {
+            const uint16_t *c = col + k + i * GROUP;
+            const SPX_V *v = val + k + i * GROUP;
+            if (c[GROUP - 1] != PADDING)
+                for (int64_t g = 0; g < GROUP; g++) sum[i] += v[g] * x[c[g]];
+            else
+                for (int64_t g = 0; g < GROUP && c[g] != PADDING; g++) sum[i] += v[g] * x[c[g]];
+        }
+}
+
+/* and against hot columns and others. */
+SPX_INLINE void SPX_NAME(sum_hot)(int64_t k, int64_t end, const int32_t *code, const int32_t *held,
+                                  const SPX_V *val, const SPX_V *x, SPX_V *sum)
+{
+    for (; k < end; k += LANES * GROUP)
+        for (int64_t i = 0; i < LANES; i++) {
+            const int32_t *c = code + k + i * GROUP;
+            const SPX_V *v = val + k + i * GROUP;
+            for (int64_t g = 0; g < GROUP && c[g] != SPX_TILED_NONE; g++)
+                sum[i] += v[g] * x[c[g] < 0 ? held[SPX_TILED_HOT(c[g])] : c[g]];
+        }
+}
+
 static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
@@ -66,23 +94,17 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     const int64_t *bound = m->part->bounds->data;
     const int32_t *tile_ptr = spx_data(a, SPX_TILE);
     const SPX_P *ptr = spx_data(a, SPX_PTR);
-    const uint16_t *col = spx_data(a, SPX_COL);
     const SPX_V *val = spx_data(a, SPX_VAL), *x = m->x;
     SPX_V *partial = m->work;
     int64_t tile = 0;
     for (int64_t s = bound[begin]; s < bound[end]; s++) {
         while (tile_ptr[tile + 1] <= s) tile++;
-        const SPX_V *xt = x + tile * a->layout.tile_width;
         SPX_V sum[LANES] = { 0 };
-        for (int64_t k = ptr[s]; k < ptr[s + 1]; k += LANES * GROUP)
-            for (int64_t i = 0; i < LANES; i++) {
-                const uint16_t *c = col + k + i * GROUP;
-                const SPX_V *v = val + k + i * GROUP;
-                if (c[GROUP - 1] != PADDING)
-                    for (int64_t g = 0; g < GROUP; g++) sum[i] += v[g] * xt[c[g]];
-                else
-                    for (int64_t g = 0; g < GROUP && c[g] != PADDING; g++) sum[i] += v[g] * xt[c[g]];
-            }
+        if (a->layout.hot)
+            SPX_NAME(sum_hot)(ptr[s], ptr[s + 1], spx_data(a, SPX_COL), spx_data(a, SPX_DESC), val, x, sum);
+        else
+            SPX_NAME(sum_tile)
+            (ptr[s], ptr[s + 1], spx_data(a, SPX_COL), val, x + tile * a->layout.tile_width, sum);
         for (int64_t i = 0; i < LANES; i++) partial[s * LANES + i] = sum[i];
     }
 }

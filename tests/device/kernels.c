@@ -229,6 +229,10 @@ static void test_parameters(void **state)
         { "csr-aligned:threads=128,pad=16", NULL },
         { "csr-aligned:threads=32,pad=2", NULL },
         { "csr-aligned:threads=1024,pad=256", NULL },
+        { "tiled:width=64,lanes=4,parts=3", NULL },
+        { "tiled:hot=1,lanes=1,parts=1", NULL },
+        { "tiled:hot=37", "tiled:hot=37,lanes=" },
+        { "tiled:hot=100,lanes=32,parts=5", NULL },
     };
     static const char *const bad[] = {
         "csr-vector:lanes=3", "csr-vector:lanes=128",  "csr-vector:threads=100", "csr-vector:rows=2",

@@ -39,6 +39,9 @@ static const request requests[] = {
     { SPMVX_TILED, { 0 } },
     { SPMVX_TILED, { .tile_width = 64 } },
     { SPMVX_TILED, { .tile_width = 1000 } },
+    { SPMVX_TILED, { .hot = 1 } },
+    { SPMVX_TILED, { .hot = 20 } },
+    { SPMVX_TILED, { .hot = 50000 } },
 };
 
 static void check_matrix(const spmvx_context *ctx, const char *what, const spx_sparse *host,

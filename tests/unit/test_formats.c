@@ -6,24 +6,25 @@
 #include "cases.h"
 
 /* first, second: slice and sigma of SELL, rows and columns of BSR's blocks, omega and sigma of CSR5, width
- * of TILED */
+ * or hot columns of TILED */
 typedef struct shape {
     spmvx_format format;
     int64_t first, second;
 } shape;
 
 static const shape shapes[] = {
-    { SPMVX_COO, 0, 0 },           { SPMVX_CSR, 0, 0 },     { SPMVX_SELL, 0, 0 },
-    { SPMVX_SELL, 4, 1 },          { SPMVX_SELL, 5, 7 },    { SPMVX_SELL, 8, 64 },
-    { SPMVX_SELL, 16, 1 },         { SPMVX_SELL, 32, 100 }, { SPMVX_SELL, 63, INT64_MAX },
-    { SPMVX_SELL, 64, INT64_MAX }, { SPMVX_SELL, 96, 1 },   { SPMVX_SELL, 1000, 300 },
-    { SPMVX_CSC, 0, 0 },           { SPMVX_ELL, 0, 0 },     { SPMVX_HYB, 0, 0 },
-    { SPMVX_DIA, 0, 0 },           { SPMVX_BSR, 0, 0 },     { SPMVX_BSR, 1, 1 },
-    { SPMVX_BSR, 2, 3 },           { SPMVX_BSR, 16, 16 },   { SPMVX_BSR, 7, 10 },
-    { SPMVX_CSR5, 0, 0 },          { SPMVX_CSR5, 3, 5 },    { SPMVX_CSR5, 64, 32 },
-    { SPMVX_TILED, 0, 0 },         { SPMVX_TILED, 64, 0 },  { SPMVX_PACKED, 0, 0 },
-    { SPMVX_PACKED, 0, 1 },        { SPMVX_PACKED, 0, 64 }, { SPMVX_PACKED, 0, 100000 },
-    { SPMVX_PKT, 0, 0 },           { SPMVX_PKT, 32, 0 },    { SPMVX_PKT, 100, 0 },
+    { SPMVX_COO, 0, 0 },           { SPMVX_CSR, 0, 0 },      { SPMVX_SELL, 0, 0 },
+    { SPMVX_SELL, 4, 1 },          { SPMVX_SELL, 5, 7 },     { SPMVX_SELL, 8, 64 },
+    { SPMVX_SELL, 16, 1 },         { SPMVX_SELL, 32, 100 },  { SPMVX_SELL, 63, INT64_MAX },
+    { SPMVX_SELL, 64, INT64_MAX }, { SPMVX_SELL, 96, 1 },    { SPMVX_SELL, 1000, 300 },
+    { SPMVX_CSC, 0, 0 },           { SPMVX_ELL, 0, 0 },      { SPMVX_HYB, 0, 0 },
+    { SPMVX_DIA, 0, 0 },           { SPMVX_BSR, 0, 0 },      { SPMVX_BSR, 1, 1 },
+    { SPMVX_BSR, 2, 3 },           { SPMVX_BSR, 16, 16 },    { SPMVX_BSR, 7, 10 },
+    { SPMVX_CSR5, 0, 0 },          { SPMVX_CSR5, 3, 5 },     { SPMVX_CSR5, 64, 32 },
+    { SPMVX_TILED, 0, 0 },         { SPMVX_TILED, 64, 0 },   { SPMVX_TILED, 0, 1 },
+    { SPMVX_TILED, 0, 20 },        { SPMVX_TILED, 0, 9999 }, { SPMVX_PACKED, 0, 0 },
+    { SPMVX_PACKED, 0, 1 },        { SPMVX_PACKED, 0, 64 },  { SPMVX_PACKED, 0, 100000 },
+    { SPMVX_PKT, 0, 0 },           { SPMVX_PKT, 32, 0 },     { SPMVX_PKT, 100, 0 },
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -47,6 +48,8 @@ static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *m, shape s)
             o.kernel = kernel;
     if (s.first && s.format == SPMVX_TILED)
         snprintf(kernel, sizeof kernel, "tiled:width=%d", (int)s.first), o.kernel = kernel;
+    if (s.second && s.format == SPMVX_TILED)
+        snprintf(kernel, sizeof kernel, "tiled:hot=%d", (int)s.second), o.kernel = kernel;
     if (s.first && s.format == SPMVX_PKT)
         snprintf(kernel, sizeof kernel, "pkt:packet=%d", (int)s.first), o.kernel = kernel;
     o.max_bytes = 32 << 20;

@@ -1,4 +1,6 @@
-/* Wisdom: learning, the way out and in as text, and what a wrong text leaves behind. */
+/* Wisdom: learning, the way out and in as text, and what a wrong text leaves behind. Contexts have one
+ * thread: with several, other processes that are busy leave the choice to the model, and nothing is
+ * learned. */
 #include "support.h"
 
 #include <stdio.h>
@@ -25,7 +27,7 @@ static void load(fixture *f, const char *name, spmvx_matrix **A)
 static int setup(void **state)
 {
     fixture *f = calloc(1, sizeof *f);
-    f->ctx = test_context(&f->count, 2);
+    f->ctx = test_context(&f->count, 1);
     unsetenv("SPMVX_DISABLE");
     *state = f;
     return 0;
@@ -105,7 +107,7 @@ static void test_timed_conversion_teaches(void **state)
     fixture *f = *state;
     char text[TEXT];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        spmvx_context *fresh = test_context(NULL, 2);
+        spmvx_context *fresh = test_context(NULL, 1);
         spmvx_matrix_info learnt, taken;
         spmvx_matrix *A = NULL;
         load(f, names[i], &A);
@@ -134,7 +136,7 @@ static void test_round_trip(void **state)
     fixture *f = *state;
     char text[TEXT], copy[TEXT];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        spmvx_context *fresh = test_context(NULL, 2);
+        spmvx_context *fresh = test_context(NULL, 1);
         spmvx_matrix_info info;
         spmvx_matrix *A = NULL;
         load(f, names[i], &A);
@@ -218,7 +220,7 @@ static void test_choice_that_is_not_offered(void **state)
     char text[TEXT];
     load(f, "arc130.mtx.gz", &f->A);
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        spmvx_context *fresh = test_context(NULL, 2);
+        spmvx_context *fresh = test_context(NULL, 1);
         spmvx_matrix_info info;
         wisdom_with(f, kernels[i], text);
         import(fresh, text);
@@ -278,7 +280,7 @@ static void test_limit_of_the_options(void **state)
 {
     fixture *f = *state;
     char text[TEXT];
-    spmvx_context *fresh = test_context(NULL, 2);
+    spmvx_context *fresh = test_context(NULL, 1);
     spmvx_matrix *without = NULL, *with = NULL;
     spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;

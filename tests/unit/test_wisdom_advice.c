@@ -1,5 +1,6 @@
 /* Wisdom is advice: what is learned of every kernel serves the next conversion; what does not fit is passed
- * over, said in the log, and harms nothing. */
+ * over, said in the log, and harms nothing. Contexts have one thread: with several, other processes that are
+ * busy leave the choice to the model, and nothing is learned. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,11 +97,11 @@ static int setup(void **state)
     spmvx_matrix_info info;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     unsetenv("SPMVX_DISABLE");
-    f->ctx = meter_context(&f->meter, 2);
+    f->ctx = meter_context(&f->meter, 1);
     f->t = case_make(11); /* which every format suits */
     f->A = case_coo(f->ctx, &f->t, SPMVX_F64);
     o.effort = 1;
-    spmvx_context *other = test_context(NULL, 2);
+    spmvx_context *other = test_context(NULL, 1);
     spmvx_matrix_destroy(convert(other, f->A, &o, &info));
     export_to(other, f->learned);
     spmvx_context_destroy(other);
@@ -126,7 +127,7 @@ static void learn_and_use(const fixture *f, const char *name, spmvx_type type, u
     char text[TEXT], again[TEXT];
     spmvx_matrix_info learned, used;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
-    spmvx_context *teacher = test_context(NULL, 2), *pupil = test_context(NULL, 2);
+    spmvx_context *teacher = test_context(NULL, 1), *pupil = test_context(NULL, 1);
     spmvx_matrix *A = case_coo(teacher, &f->t, type);
     o.effort = 1;
     o.ops = ops;
@@ -212,6 +213,7 @@ static const char *const unfit[] = {
     "tiled:width=63",
     "tiled:width=65536",
     "tiled:width=-1",
+    "tiled:hot=65536",
     "tiled:width=16384 sigma=3",
     "csr5:omega=0",
     "csr5:omega=65",
@@ -248,6 +250,8 @@ static const char *const doubtful[] = {
     "tiled:width=16384",
     "tiled:width=64",
     "tiled:width=65535",
+    "tiled:hot=20",
+    "tiled:width=100,hot=20",
     "packed",
     "packed@c slice=32 sigma=9223372036854775807",
     "sell",
@@ -275,10 +279,10 @@ static void use(fixture *f, const char *advice, const triples *t, const spmvx_ma
 {
     char text[TEXT];
     for (int32_t effort = 0; effort < 2; effort++) {
-        spmvx_context *ctx = meter_context(&f->meter, 2);
+        spmvx_context *ctx = meter_context(&f->meter, 1);
         spmvx_matrix_info info;
         spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
-        spmvx_context *other = test_context(NULL, 2);
+        spmvx_context *other = test_context(NULL, 1);
         o.effort = 1;
         o.kernel = NULL;
         spmvx_matrix_destroy(convert(other, A, &o, &info)); /* for the key */
@@ -330,7 +334,7 @@ static void requests_bind_advice(void **state)
     char text[TEXT];
     triples t = case_make(10); /* one huge row: ELL would be large */
     spmvx_matrix *A = case_coo(f->ctx, &t, SPMVX_F64);
-    spmvx_context *ctx = meter_context(&f->meter, 2);
+    spmvx_context *ctx = meter_context(&f->meter, 1);
     spmvx_matrix_info info;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     o.effort = 1;
@@ -362,7 +366,7 @@ static void the_key_has_what_was_asked(void **state)
                                         { 1000, 2 }, { 1000, 16 }, { 7, 3 } };
     spmvx_matrix_info info;
     for (size_t i = 0; i < COUNT(asked); i++) {
-        spmvx_context *ctx = test_context(NULL, 2);
+        spmvx_context *ctx = test_context(NULL, 1);
         for (int32_t effort = 1; effort >= 0; effort--)
             for (size_t k = 0; k < COUNT(asked); k++) {
                 spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
@@ -380,7 +384,7 @@ static void the_key_has_what_was_asked(void **state)
         spmvx_context_destroy(ctx);
     }
     /* what is 0 means its default */
-    spmvx_context *ctx = test_context(NULL, 2);
+    spmvx_context *ctx = test_context(NULL, 1);
     import(ctx, f->learned);
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     o.expected_muls = 1000;

@@ -1,0 +1,137 @@
+/* Slices of TILED (lib/format/tiled.c) on a GPU: what a lane sums up of one, and the second launch, which adds
+ * up each row's sums. Columns are of 16 bits within a tile, or codes of 32 bits where hot columns are held. */
+#ifndef SPX_TILED_SLICES_CUH
+#define SPX_TILED_SLICES_CUH
+#include "device.cuh"
+#include "ptx.cuh"
+#include "reduce.cuh"
+
+extern "C" {
+#include "core/tiled.h"
+}
+
+/* C is the type of columns: uint16_t, or int32_t for codes. */
+template <class V, class P, class C> struct spx_tiling {
+    int ncols, width, tiles, slices;
+    const int *tile; /* a tile's first slice, and one more */
+    const P *ptr;
+    const C *col;
+    const V *val;
+    const int *held; /* the hot columns, `hot` of them */
+    int hot;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(tile), f(ptr), f(col), f(val), f(held);
+    }
+};
+
+template <class V, class P, class C> spx_tiling<V, P, C> spx_tiling_of(const spx_sparse *a)
+{
+    spx_tiling<V, P, C> t;
+    t.ncols = static_cast<int>(a->ncols);
+    t.width = static_cast<int>(a->layout.tile_width);
+    t.tiles = static_cast<int>(spx_tiled_tiles(a));
+    t.slices = static_cast<int>(spx_tiled_slices(a));
+    t.tile = static_cast<const int *>(spx_data(a, SPX_TILE));
+    t.ptr = static_cast<const P *>(spx_data(a, SPX_PTR));
+    t.col = static_cast<const C *>(spx_data(a, SPX_COL));
+    t.val = static_cast<const V *>(spx_data(a, SPX_VAL));
+    t.held = static_cast<const int *>(spx_data(a, SPX_DESC));
+    t.hot = static_cast<int>(a->layout.hot);
+    return t;
+}
+
+/* A lane's entries that lie side by side, in loads of 16 bytes. */
+template <class T, spx_policy POLICY> struct spx_tiled_group {
+    static constexpr int AT_ONCE = 16 / sizeof(T);
+    struct alignas(16) piece {
+        T of[AT_ONCE];
+    };
+    piece pieces[SPX_TILED_GROUP / AT_ONCE];
+
+    __device__ __forceinline__ void load(const T *from)
+    {
+#pragma unroll
+        for (int i = 0; i < SPX_TILED_GROUP / AT_ONCE; i++)
+            pieces[i] = spx_load_if<POLICY>(true, reinterpret_cast<const piece *>(from) + i, piece());
+    }
+    __device__ __forceinline__ T operator[](int i) const
+    {
+        return pieces[i / AT_ONCE].of[i % AT_ONCE];
+    }
+};
+
+/* What a lane has of a part of a slice; x_at(c) is x at the column that c stands for. */
+template <class V, class P, class C, class X>
+__device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slice, int part, int parts,
+                                          X x_at)
+{
+    constexpr int GROUP = SPX_TILED_GROUP;
+    constexpr int64_t GROUPS = SPX_TILED_LANES * GROUP; /* of all lanes */
+    constexpr C NONE = static_cast<C>(sizeof(C) == 2 ? int64_t(SPX_TILED_PADDING) : int64_t(SPX_TILED_NONE));
+    const int64_t first = static_cast<int64_t>(spx_load_cached(A.ptr + slice)),
+                  groups = (static_cast<int64_t>(spx_load_cached(A.ptr + slice + 1)) - first) / GROUPS,
+                  begin = first + groups * part / parts * GROUPS,
+                  end = first + groups * (part + 1) / parts * GROUPS;
+    V sum = 0;
+    for (int64_t k = begin + threadIdx.x % 32 * GROUP; k < end; k += GROUPS) {
+        spx_tiled_group<C, SPX_PAST> c;
+        spx_tiled_group<V, SPX_PASSING> v;
+        c.load(A.col + k);
+        v.load(A.val + k);
+        if (c[GROUP - 1] != NONE) {
+            V x[GROUP];
+#pragma unroll
+            for (int i = 0; i < GROUP; i++) x[i] = x_at(c[i]);
+#pragma unroll
+            for (int i = 0; i < GROUP; i++) sum += v[i] * x[i];
+        } else {
+#pragma unroll
+            for (int i = 0; i < GROUP; i++)
+                if (c[i] != NONE) sum += v[i] * x_at(c[i]);
+        }
+    }
+    return sum;
+}
+
+/* A block's warps draw items begin ... end - 1, one after the other, from a counter in shared memory; all
+ * threads together, after a barrier behind what they will read. */
+template <class F> __device__ __forceinline__ void spx_draw(int *next, int end, F each)
+{
+    for (;;) {
+        int mine = 0;
+        if (threadIdx.x % 32 == 0) mine = atomicAdd(next, 1);
+        mine = __shfl_sync(0xffffffffu, mine, 0);
+        if (mine >= end) break;
+        each(mine);
+    }
+}
+
+/* A row by LANES threads: `parts` sums for each of its lanes. */
+constexpr int SPX_TILED_ADDING = 256;
+template <class V, int LANES>
+__global__ void __launch_bounds__(SPX_TILED_ADDING)
+    spx_add_tiled_rows(int nrows, const int64_t *list_ptr, const int *list, const V *partial, int parts,
+                       spx_vectors<V> vectors)
+{
+    const int64_t thread = static_cast<int64_t>(blockIdx.x) * SPX_TILED_ADDING + threadIdx.x,
+                  row = thread / LANES;
+    const int lane = static_cast<int>(thread % LANES);
+    int64_t k = 0, end = 0;
+    if (row < nrows) {
+        k = list_ptr[row] + lane;
+        end = list_ptr[row + 1];
+    }
+    spx_wait_for_previous();
+    V sum = 0;
+    for (; k < end; k += LANES) {
+        const int at = list[k];
+        const V *const sums = partial + static_cast<int64_t>(at / SPX_TILED_LANES) * SPX_TILED_LANES * parts +
+                              at % SPX_TILED_LANES;
+        for (int p = 0; p < parts; p++) sum += sums[p * SPX_TILED_LANES];
+    }
+    sum = spx_sum_lanes<LANES>(sum);
+    if (lane == 0 && row < nrows) vectors.put(row, sum);
+}
+#endif
