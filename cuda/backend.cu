@@ -86,7 +86,12 @@ void drop_state(spx_cuda *c)
     spx_cuda_memory_drop(c->memory);
     c->memory = nullptr;
     if (c->own) cudaStreamDestroy(c->own);
-    if (c->large) cudaMemPoolDestroy(c->large);
+    if (c->large) { /* arrays that live on give their memory back one by one */
+        uint64_t none = 0;
+        cudaMemPoolSetAttribute(c->large, cudaMemPoolAttrReleaseThreshold, &none);
+        cudaMemPoolTrimTo(c->large, 0);
+        cudaMemPoolDestroy(c->large);
+    }
     if (c->small) cudaMemPoolDestroy(c->small);
     c->own = nullptr;
     c->large = c->small = nullptr;
@@ -130,7 +135,7 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         return spx_fail_memory(nullptr, sizeof(spx_cuda), "a context of a device");
     }
     c->stream = static_cast<cudaStream_t>(o->stream);
-    int l2 = 0, clock = 0, width = 0, shared = 0;
+    int l2 = 0, clock = 0, width = 0, shared = 0, of_block = 0;
     cudaDeviceProp properties;
     cudaError_t e;
     {
@@ -151,6 +156,8 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
             e = cudaDeviceGetAttribute(&width, cudaDevAttrGlobalMemoryBusWidth, ctx->device);
         if (e == cudaSuccess)
             e = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerMultiprocessor, ctx->device);
+        if (e == cudaSuccess)
+            e = cudaDeviceGetAttribute(&of_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx->device);
         if (e != cudaSuccess) drop_state(c);
     }
     if (e != cudaSuccess) {
@@ -161,6 +168,7 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
     spx_cuda_memory_trim(c->memory, c->large, part > KEPT ? part : KEPT);
     c->l2_bytes = static_cast<size_t>(l2);
     c->shared_bytes = static_cast<size_t>(shared);
+    c->block_bytes = static_cast<size_t>(of_block);
     c->since_90 = 100 * properties.major + 10 * properties.minor >= spx_least_since_90();
     snprintf(ctx->name, sizeof ctx->name, "%.95s", properties.name);
     ctx->machine = preset(c->multiprocessors, properties.maxThreadsPerMultiProcessor, l2,
@@ -244,10 +252,16 @@ spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, 
     const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
     if (e == cudaSuccess) spx_cuda_memory_try_again(c->memory);
-    if (e == cudaSuccess)
-        e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation
-                                 : cudaMallocFromPoolAsync(&p, bytes ? bytes : 1,
-                                                           bytes <= SMALL ? c->small : c->large, c->own);
+    const auto from_pool = [&] {
+        return cudaMallocFromPoolAsync(&p, bytes ? bytes : 1, bytes <= SMALL ? c->small : c->large, c->own);
+    };
+    if (e == cudaSuccess) e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation : from_pool();
+    if (e == cudaErrorMemoryAllocation &&
+        bytes <= SIZE_MAX / 2) { /* the other pool may keep what is missing */
+        cudaMemPoolTrimTo(c->large, 0);
+        cudaMemPoolTrimTo(c->small, 0);
+        e = from_pool();
+    }
     if (e == cudaSuccess) {
         e = cudaStreamSynchronize(c->own); /* then it may be used on any stream */
         if (e != cudaSuccess) cudaFree(p);

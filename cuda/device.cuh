@@ -32,7 +32,7 @@ struct spx_cuda {
     cudaMemPool_t large, small; /* by the size of pieces */
     spx_cuda_memory *memory;
     int multiprocessors;
-    size_t l2_bytes, shared_bytes; /* shared memory of a multiprocessor */
+    size_t l2_bytes, shared_bytes, block_bytes; /* shared memory of a multiprocessor; of a block at most */
     bool since_90; /* device and code are of compute capability 9.0 or later: early launches, bulk copies */
 };
 

@@ -234,6 +234,8 @@ __device__ __forceinline__ void spx_copy_bulk(void *to, const void *from, unsign
 {
 #if defined(SPX_SIMT)
     static_cast<void>(a);
+    simt::require((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes) % 16 == 0,
+                  "a bulk copy has ends and a size that are multiples of 16");
     memcpy(to, from, bytes);
 #elif SPX_BULK_COPIES
     asm volatile(
@@ -248,12 +250,10 @@ __device__ __forceinline__ void spx_copy_bulk(void *to, const void *from, unsign
 /* Waits for all copies of a round; rounds are of phase 0, 1, 0, ... What they brought is visible then. */
 __device__ __forceinline__ void spx_arrival_wait(spx_arrival *a, unsigned phase)
 {
-#if defined(SPX_SIMT) || !SPX_BULK_COPIES
-    while (*const_cast<volatile spx_arrival *>(a) == phase) {
-#ifdef SPX_SIMT
-        simt::interleave(false);
-#endif
-    }
+#if defined(SPX_SIMT)
+    while (*const_cast<volatile spx_arrival *>(a) == phase) simt::interleave(false);
+#elif !SPX_BULK_COPIES
+    __trap(); /* nothing arrives here, and nobody comes here: spx_cuda.since_90 */
 #else
     const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(a));
     unsigned done = 0;

@@ -17,12 +17,19 @@ constexpr int64_t RUN = 16 * SPX_BUILD_THREADS;
 
 template <class P> __global__ void spell_rows(int nrows, int64_t nnz, const P *ptr, int *row)
 {
-    constexpr int ROW_LANES = 8;
+    constexpr int ROW_LANES = 8, EMPTY = 4;
     __shared__ int ends[2]; /* rows of the block's first and last entry */
     const int64_t first = static_cast<int64_t>(blockIdx.x) * RUN,
                   last = first + RUN < nnz ? first + RUN - 1 : nnz - 1;
     if (threadIdx.x < 2) ends[threadIdx.x] = spx_rows_ended<WAYS>(ptr, nrows, threadIdx.x ? last : first);
     __syncthreads();
+    if (ends[1] - ends[0] > EMPTY * RUN) { /* most of these rows are empty: the entries search for theirs */
+        for (int64_t k = first + threadIdx.x; k <= last; k += SPX_BUILD_THREADS)
+            row[k] = static_cast<int>(spx_first_not<WAYS>(ends[0], ends[1], [=](int64_t r) {
+                return static_cast<int64_t>(ptr[r + 1]) <= k;
+            }));
+        return;
+    }
     for (int64_t r = ends[0] + static_cast<int>(threadIdx.x) / ROW_LANES; r <= ends[1];
          r += SPX_BUILD_THREADS / ROW_LANES) {
         const int64_t begin = static_cast<int64_t>(ptr[r]), end = static_cast<int64_t>(ptr[r + 1]);

@@ -63,13 +63,11 @@ template <class F> __device__ void cut_part(int64_t nnz, const int *row, const t
                                                   static_cast<int64_t>(e.tile(k));
     };
     int64_t before = first > 0 ? place_of(first - 1) : -1;
-    int64_t run = first; /* the first entry of the row's tile that the warp is in */
-    while (run > 0) {    /* it may have begun in a part before */
-        const int64_t k = run - 1 - spx_lane();
-        const unsigned others = __ballot_sync(SPX_ALL_LANES, k < 0 || place_of(k) != place_of(first));
-        run -= others ? __ffs(static_cast<int>(others)) - 1 : LANES;
-        if (others) break;
-    }
+    /* the first entry of the row's tile that the warp is in, which may have begun in a part before */
+    const int64_t own_place = place_of(first);
+    int64_t run = first;
+    if (before == own_place)
+        run = spx_first_not<WAYS>(0, first, [&](int64_t k) { return place_of(k) < own_place; });
     for (int64_t k0 = first; k0 < last; k0 += LANES) {
         const int64_t k = k0 + spx_lane();
         const bool in = k < last;

@@ -26,13 +26,6 @@ spmvx_status launch_rows(const spx_mul *m, void (*kernel)(spx_bsr<V, P>, spx_vec
                            spx_bsr_of<V, P>(m->A), spx_vectors_of<V>(m), static_cast<int>(each));
 }
 
-/* Are rows multiplied by way of shared memory? */
-bool copied(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p)
-{
-    return !p->param[BLOCKS_PARAM] && spx_cuda_of(ctx)->since_90 && a->layout.block_rows % 2 &&
-           spx_bsr_in_rows(a);
-}
-
 /* As many blocks as the device holds, of so much shared memory each, but of so many warps a multiprocessor
  * that L1 keeps enough of x. What fits in L2 is dealt out block by block. */
 template <class V, class P>
@@ -67,6 +60,20 @@ template <class F> spmvx_status with_copied(const spx_sparse *a, int64_t threads
                      spx_bsr_rows_at_a_time<V, BS>(a));
         });
     });
+}
+
+/* Are rows multiplied by way of shared memory, and has a block enough of it? */
+bool copied(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p)
+{
+    if (p->param[BLOCKS_PARAM] || !spx_cuda_of(ctx)->since_90 || a->layout.block_rows % 2 == 0 ||
+        !spx_bsr_in_rows(a))
+        return false;
+    size_t need = 0;
+    with_copied(a, p->param[THREADS_PARAM], [&](auto, size_t shared, int) {
+        need = shared;
+        return SPMVX_OK;
+    });
+    return need <= spx_cuda_of(ctx)->block_bytes;
 }
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)

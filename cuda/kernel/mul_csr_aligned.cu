@@ -130,8 +130,7 @@ spmvx_status pad_rows(const spmvx_context *ctx, const spx_sparse *a, spx_partiti
                  columns = spx_bytes(pad * units, sizeof(int));
     SPX_TRY(ctx->backend->array_new(ctx, spx_plus(pointers, columns), "padded rows", &p->bounds));
     SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(pad * units, sizeof(V)), "padded rows", &p->order));
-    SPX_TRY(spx_launch_over(ctx, NAME, a->nrows + 1, spx_narrow<int64_t>, a->nrows + 1,
-                            first.as<const int64_t>(), static_cast<int64_t *>(p->bounds->data)));
+    SPX_TRY(ctx->backend->copy(ctx, p->bounds->data, first.as<const int64_t>(), pointers));
     SPX_TRY(spx_cuda_load(ctx, NAME, fill_rows<V, P>, 0));
     SPX_TRY((fill<V, P>(ctx, a, p)));
     return ctx->backend->synchronize(ctx);
@@ -143,12 +142,6 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
         return spx_by_type(a, [=](auto v, auto pointer) {
             return spx_cuda_load(ctx, NAME, csr_aligned<decltype(v), decltype(pointer)>, 0);
         });
-    if (a->slot[SPX_VAL] && a->slot[SPX_VAL]->borrowed)
-        return spx_fail(
-            ctx, SPMVX_ERR_UNSUPPORTED,
-            "%s with pad=%lld copies values, and those of A are borrowed, so that their owner may "
-            "change them; make A without SPMVX_BORROW",
-            NAME, static_cast<long long>(p->param[PAD_PARAM]));
     return spx_by_type(a, [=](auto v, auto pointer) {
         using V = decltype(v);
         SPX_TRY(spx_cuda_load(ctx, NAME, csr_padded<V>, 0));

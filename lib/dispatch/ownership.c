@@ -3,11 +3,17 @@
 
 #include "dispatch/transfer.h"
 
+/* Does the kernel multiply by a copy of the values, which does not see what their owner changes? */
+static bool copies_values(const spx_operator *op)
+{
+    return op->choice.kernel && op->choice.kernel->refresh && op->part.order;
+}
+
 static bool all_values_borrowed(const spmvx_matrix *m)
 {
     for (int op = 0; op < 2; op++) {
         const spx_array *val = m->op[op].A.slot[SPX_VAL];
-        if (m->ops & 1u << op && !(val && val->borrowed)) return false;
+        if (m->ops & 1u << op && (!(val && val->borrowed) || copies_values(&m->op[op]))) return false;
     }
     return true;
 }

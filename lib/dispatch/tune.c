@@ -56,6 +56,7 @@ typedef struct contender {
     spx_array *work; /* not the context's: this may fail yet */
     double first, took[ROUNDS * IN_TURN];
     int n;
+    double brief; /* what the number of multiplications of a sample goes by, on a device */
 } contender;
 
 static spmvx_status turn_on_host(contender *c)
@@ -74,10 +75,10 @@ static spmvx_status turn_on_host(contender *c)
 /* Many short ones at once, since what lies between one and the next is not theirs. */
 static spmvx_status turn_on_device(contender *c)
 {
-    static const double brief = 1e5, most_runs = 64.0;
+    static const double sample = 1e5, most_runs = 64.0;
     spmvx_context *ctx = c->b.one.ctx;
     batch many = c->b;
-    many.runs = (int)fmax(1.0, fmin(most_runs, brief / c->first));
+    many.runs = (int)fmax(1.0, fmin(most_runs, sample / c->brief));
     const int n = (int)fmax(LEAST_IN_TURN, fmin(IN_TURN_ON_DEVICE, budget / ROUNDS / (c->first * many.runs)));
     SPX_TRY(ctx->backend->replay(ctx, queue_batch, &many, n, c->took + c->n));
     for (int i = 0; i < n; i++) c->took[c->n++] /= many.runs;
@@ -104,9 +105,15 @@ static double least(const contender *c)
 
 static spmvx_status time_in_turns(contender *c, int count)
 {
-    static const double far = 1.25;
+    static const double far = 1.25, level = 4.0;
     const spx_backend *backend = c[0].b.one.ctx->backend;
-    for (int i = 0; i < count; i++) SPX_TRY(begin(&c[i]));
+    double shortest = INFINITY;
+    for (int i = 0; i < count; i++) {
+        SPX_TRY(begin(&c[i]));
+        shortest = fmin(shortest, c[i].first);
+    }
+    /* samples of as many multiplications, so that what a sample takes beside them is level */
+    for (int i = 0; i < count; i++) c[i].brief = c[i].first < level * shortest ? shortest : c[i].first;
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < count; i++)
             if (c[i].first <= budget) SPX_TRY(backend->replay ? turn_on_device(&c[i]) : turn_on_host(&c[i]));

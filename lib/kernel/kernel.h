@@ -100,7 +100,8 @@ struct spx_kernel {
      * format would hold; only the order among kernels matters. */
     double (*cost)(const spx_features *, const spx_look *);
     spmvx_status (*prepare)(const spmvx_context *, const spx_sparse *, spx_partition *); /* or NULL */
-    /* Brings what the partition has of the values up to date, after an update. NULL: it has none of them. */
+    /* Brings the copy of the values that a partition with an order has up to date, after an update. NULL:
+     * partitions have no values. */
     spmvx_status (*refresh)(const spmvx_context *, const spx_sparse *, const spx_partition *);
     spmvx_status (*run)(const spx_mul *);
     spx_body *const *bodies; /* of host kernels: what handles chunks, by spx_instance() */

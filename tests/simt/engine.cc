@@ -359,6 +359,11 @@ int block_barrier(Barrier kind, int predicate, Site site)
     return t.barrier_result;
 }
 
+void require(bool holds, const char *what)
+{
+    if (!holds) fault(what);
+}
+
 void interleave(bool progress)
 {
     launch->idle = progress ? 0 : launch->idle + 1;

@@ -24,6 +24,8 @@ int block_barrier(Barrier, int predicate, Site);
 /* A place where other threads and blocks may go first. Without `progress` it counts as waiting: when all
  * that happens is waiting, the launch has no end. */
 void interleave(bool progress);
+/* A fault of the calling thread where what the device asks for does not hold. */
+void require(bool holds, const char *what);
 /* Steps of the scheduler so far. */
 long long steps();
 /* The block's dynamic shared memory. */
