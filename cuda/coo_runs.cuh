@@ -214,7 +214,7 @@ __global__ void spx_add_coo_runs(spx_coo_in_order<V> coo, spx_vectors<V> vectors
 
 /* ---- the host's side ---- */
 
-constexpr unsigned SPX_COO_THREADS = 256;
+constexpr int64_t SPX_COO_THREADS = 128; /* of a block, where no others are asked for */
 
 /* Entries of a run, where none are asked for: many for few carries, few enough for the device to be full of
  * warps. By the matrix alone, so that other devices give the same bits. */
@@ -255,7 +255,7 @@ spmvx_status spx_load_coo_runs(const spmvx_context *ctx, const char *name, const
 /* y += alpha*A*x for entries in the order of rows. Workspace: spx_coo_work_bytes. */
 template <class V>
 spmvx_status spx_launch_coo_runs(const spx_mul *m, const char *name, const spx_coo_in_order<V> &coo,
-                                 int64_t run)
+                                 int64_t run, int64_t threads = SPX_COO_THREADS)
 {
     const int64_t runs = spx_ceil_div(coo.A.nnz, run);
     if (!runs) return SPMVX_OK;
@@ -267,8 +267,8 @@ spmvx_status spx_launch_coo_runs(const spx_mul *m, const char *name, const spx_c
     spx_vectors<V> vectors = spx_vectors_of<V>(m);
     vectors.beta = 1;
     const spmvx_status s = spx_with_coo_runs<false>(coo, [=](auto kernel) {
-        return spx_cuda_launch(m->ctx, name, kernel, spx_ceil_div(runs, SPX_COO_THREADS / 32),
-                               SPX_COO_THREADS, 0, coo, vectors, run, carries);
+        return spx_cuda_launch(m->ctx, name, kernel, spx_ceil_div(runs, threads / 32),
+                               static_cast<unsigned>(threads), 0, coo, vectors, run, carries);
     });
     if (s != SPMVX_OK || runs < 2) return s;
     return spx_cuda_launch_early(m->ctx, name, spx_settle<V, spx_cuts_of_coo<V>>,

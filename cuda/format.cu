@@ -57,12 +57,12 @@ spmvx_status look_at_csr5(const spmvx_context *, const spx_sparse *, const spx_f
     return SPMVX_OK;
 }
 
-/* Tiles of equal width; or the hot columns, where gathers are many and these would have most of them. Half of
- * shared memory is for them, since the other gathers want L1. */
+/* Tiles of equal width, one where all of x fits in shared memory; or the hot columns, where gathers are many
+ * and these would have most of them. The rest of shared memory is L1's, for the other gathers. */
 spmvx_status look_at_tiled(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
                            const spx_layout *asked, spx_look *out)
 {
-    constexpr int64_t STEP = 64, HELD = 128 << 10, FEW = 1 << 20;
+    constexpr int64_t STEP = 64, HELD = 160 << 10, ALL = 224 << 10, FEW = 1 << 20;
     constexpr double SCATTERED = 0.4;
     *out = spx_look{};
     out->layout = *asked;
@@ -75,7 +75,8 @@ spmvx_status look_at_tiled(const spmvx_context *ctx, const spx_sparse *csr, cons
     if (asked->hot || worth) SPX_TRY(spx_cuda_hot_share(ctx, "the look at TILED", csr, hot.hot, &share));
     out->hot_share = share;
     if (asked->hot) return SPMVX_OK;
-    const int64_t tiles = spx_max(spx_ceil_div(f->ncols, SPX_TILED_WIDTH), 1);
+    const int64_t tiles =
+        f->ncols * static_cast<int64_t>(f->value_bytes) <= ALL ? 1 : spx_ceil_div(f->ncols, SPX_TILED_WIDTH);
     out->layout.tile_width = spx_max(spx_ceil_div(spx_ceil_div(f->ncols, tiles), STEP), 1) * STEP;
     if (worth && spx_cuda_tiled_cost(f, &hot, share) < spx_cuda_tiled_cost(f, &out->layout, 0.0))
         out->layout = hot;
@@ -129,7 +130,7 @@ const spx_layout_key pkt_layout[] = {
     {},
 };
 const spx_layout_key tiled_layout[] = {
-    { "width", offsetof(spx_layout, tile_width), 64, 28672, 0, false },
+    { "width", offsetof(spx_layout, tile_width), 64, 57344, 0, false },
     { "hot", offsetof(spx_layout, hot), 1, 57344, 0, false },
     {},
 };

@@ -32,6 +32,21 @@ template <int W, class T> __device__ __forceinline__ T spx_sum_lanes_to_all(T v,
     return v;
 }
 
+/* The sum over each group of W neighbouring lanes of 2 to 64, in the group's first lane. A group of 64 is two
+ * neighbouring warps, the first of which adds what the second leaves in shared memory: then all threads of
+ * the block have to call. */
+template <int W, class T> __device__ __forceinline__ T spx_sum_group(T v)
+{
+    if constexpr (W <= 32) return spx_sum_lanes<W>(v);
+    __shared__ T of_second[32];
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    v = spx_sum_lanes<32>(v);
+    __syncthreads();
+    if (lane == 0 && warp % 2 == 1) of_second[warp] = v;
+    __syncthreads();
+    return warp % 2 == 0 ? v + of_second[warp + 1] : v;
+}
+
 /* The sum over a block of THREADS threads in one dimension, in thread 0. Every thread has to call; calls
  * may follow each other. */
 template <int THREADS, class T> __device__ __forceinline__ T spx_sum_block(T v)

@@ -108,7 +108,8 @@ template <class F> __device__ __forceinline__ void spx_draw(int *next, int end, 
     }
 }
 
-/* A row by LANES threads: `parts` sums for each of its lanes. */
+/* A row by LANES threads: `parts` sums for each of its lanes. Where it is one thread, its warp takes turns with
+ * rows of many lanes. */
 constexpr int SPX_TILED_ADDING = 256;
 template <class V, int LANES>
 __global__ void __launch_bounds__(SPX_TILED_ADDING)
@@ -123,15 +124,31 @@ __global__ void __launch_bounds__(SPX_TILED_ADDING)
         k = list_ptr[row] + lane;
         end = list_ptr[row + 1];
     }
+    const auto sum_of = [=](int64_t from, int64_t to, int step) {
+        V sum = 0;
+        for (; from < to; from += step) {
+            const int at = list[from];
+            const V *const sums = partial +
+                                  static_cast<int64_t>(at / SPX_TILED_LANES) * SPX_TILED_LANES * parts +
+                                  at % SPX_TILED_LANES;
+            for (int p = 0; p < parts; p++) sum += sums[p * SPX_TILED_LANES];
+        }
+        return sum;
+    };
     spx_wait_for_previous();
-    V sum = 0;
-    for (; k < end; k += LANES) {
-        const int at = list[k];
-        const V *const sums = partial + static_cast<int64_t>(at / SPX_TILED_LANES) * SPX_TILED_LANES * parts +
-                              at % SPX_TILED_LANES;
-        for (int p = 0; p < parts; p++) sum += sums[p * SPX_TILED_LANES];
+    if constexpr (LANES > 1) {
+        const V sum = spx_sum_lanes<LANES>(sum_of(k, end, LANES));
+        if (lane == 0 && row < nrows) vectors.put(row, sum);
+    } else {
+        constexpr int64_t FEW = 8;
+        constexpr unsigned ALL = 0xffffffffu;
+        if (row < nrows && end - k <= FEW) vectors.put(row, sum_of(k, end, 1));
+        for (unsigned left = __ballot_sync(ALL, end - k > FEW); left; left &= left - 1) {
+            const int whose = __ffs(static_cast<int>(left)) - 1;
+            const int64_t from = __shfl_sync(ALL, k, whose), to = __shfl_sync(ALL, end, whose);
+            const V sum = spx_sum_lanes_to_all<32>(sum_of(from + threadIdx.x % 32, to, 32));
+            if (static_cast<int>(threadIdx.x % 32) == whose) vectors.put(row, sum);
+        }
     }
-    sum = spx_sum_lanes<LANES>(sum);
-    if (lane == 0 && row < nrows) vectors.put(row, sum);
 }
 #endif

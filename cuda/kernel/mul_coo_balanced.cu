@@ -9,7 +9,7 @@
 namespace {
 
 constexpr const char *NAME = "coo-balanced";
-enum { RUN_PARAM };
+enum { RUN_PARAM, THREADS_PARAM };
 
 template <class V> spx_coo_in_order<V> coo_of(const spx_sparse *a, const spx_partition *p)
 {
@@ -32,7 +32,8 @@ spmvx_status run(const spx_mul *m)
     if (s != SPMVX_OK) return s;
     return spx_by_value(m->A, [=](auto v) {
         using V = decltype(v);
-        return spx_launch_coo_runs<V>(m, NAME, coo_of<V>(m->A, m->part), m->part->param[RUN_PARAM]);
+        return spx_launch_coo_runs<V>(m, NAME, coo_of<V>(m->A, m->part), m->part->param[RUN_PARAM],
+                                      m->part->param[THREADS_PARAM]);
     });
 }
 
@@ -43,6 +44,7 @@ double cost(const spx_features *f, const spx_look *)
 
 const spx_param params[] = {
     { .key = "run", .low = 32, .high = 1 << 20, .preset = 0, .kind = SPX_POWER_OF_TWO },
+    { .key = "threads", .low = 32, .high = 1024, .preset = SPX_COO_THREADS, .kind = SPX_POWER_OF_TWO },
     {},
 };
 
@@ -56,7 +58,7 @@ extern "C" const spx_kernel spx_cuda_mul_coo_balanced = {
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
     .summary = "a warp a run of entries, cut rows ended by a second launch",
-    .source = "Flegar & Anzt 2017; Tsai et al. 2021",
+    .source = "FrogByte report 5.1; Flegar & Anzt 2017; Tsai et al. 2021",
     .params = params,
     .cost = cost,
     .prepare = prepare,

@@ -7,7 +7,7 @@
 namespace {
 
 constexpr const char *NAME = "coo-balanced-atomic";
-enum { RUN_PARAM };
+enum { RUN_PARAM, THREADS_PARAM };
 
 /* Calls f with the instance for this matrix, and what it takes of it. */
 template <class F> spmvx_status with_instance(const spx_sparse *a, F f)
@@ -30,9 +30,10 @@ spmvx_status launch(const spx_mul *m,
                     void (*kernel)(spx_coo_in_order<V>, spx_vectors<V>, int64_t, spx_carries<V>),
                     const spx_coo_in_order<V> &coo)
 {
-    return spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(m->part->chunks, SPX_COO_THREADS / 32),
-                           SPX_COO_THREADS, 0, coo, spx_vectors_of<V>(m), m->part->param[RUN_PARAM],
-                           spx_carries<V>{});
+    const int64_t threads = m->part->param[THREADS_PARAM];
+    return spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(m->part->chunks, threads / 32),
+                           static_cast<unsigned>(threads), 0, coo, spx_vectors_of<V>(m),
+                           m->part->param[RUN_PARAM], spx_carries<V>{});
 }
 
 spmvx_status run(const spx_mul *m)
@@ -51,6 +52,7 @@ double cost(const spx_features *f, const spx_look *)
 
 const spx_param params[] = {
     { .key = "run", .low = 32, .high = 1 << 20, .preset = 0, .kind = SPX_POWER_OF_TWO },
+    { .key = "threads", .low = 32, .high = 1024, .preset = SPX_COO_THREADS, .kind = SPX_POWER_OF_TWO },
     {},
 };
 

@@ -2,7 +2,8 @@
  * what neighbours have of one row is added up by a segmented reduction over the lanes, and the first lane of
  * each segment adds that to y atomically, after y has been scaled. Entries in the order of rows have long
  * segments; any order is right. The last bits are others in every run.
- * Differs from the source: there the last lane of a warp adds, here the first one of every segment.
+ * grid=fixed has as many warps as the device holds, grid=proportional one for 32 entries.
+ * Differs from the source: there the last lane of each segment adds, here the first one.
  * Source: FrogByte report, 5.1; Bell & Garland, NVIDIA Technical Report NVR-2008-004. */
 #include "device.cuh"
 #include "ptx.cuh"
@@ -11,7 +12,8 @@
 namespace {
 
 constexpr const char *NAME = "coo-warp";
-enum { THREADS_PARAM };
+enum { THREADS_PARAM, GRID_PARAM };
+enum { FIXED, PROPORTIONAL };
 
 template <class V> __global__ void coo_warp(spx_coo<V> A, spx_vectors<V> vectors)
 {
@@ -35,7 +37,8 @@ template <class V> __global__ void coo_warp(spx_coo<V> A, spx_vectors<V> vectors
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     const int64_t threads = p->param[THREADS_PARAM], held = spx_cuda_blocks_held(ctx, threads);
-    p->chunks = spx_min(held, spx_ceil_div(a->nnz, threads));
+    const int64_t all = spx_ceil_div(a->nnz, threads);
+    p->chunks = p->param[GRID_PARAM] == FIXED ? spx_min(held, all) : all;
     return spx_by_value(a, [=](auto v) { return spx_cuda_load(ctx, NAME, coo_warp<decltype(v)>, 0); });
 }
 
@@ -61,8 +64,11 @@ double cost(const spx_features *f, const spx_look *)
            spx_cuda_cost(f, bytes, 0.55, MEET / 32.0 * static_cast<double>(f->longest));
 }
 
+const char *const grids[] = { "fixed", "proportional", nullptr };
+
 const spx_param params[] = {
     { .key = "threads", .low = 32, .high = 1024, .preset = 256, .kind = SPX_POWER_OF_TWO },
+    { .key = "grid", .preset = FIXED, .kind = SPX_WORD, .words = grids },
     {},
 };
 

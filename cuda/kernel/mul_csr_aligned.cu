@@ -1,8 +1,10 @@
-/* y = alpha*A*x + beta*y for CSR on a GPU: 16 lanes a row, whose accesses begin at multiples of 16 entries.
+/* y = alpha*A*x + beta*y for CSR on a GPU: 16 lanes a row (or 32, or 64), whose accesses begin at multiples
+ * of as many entries.
  * The source has two ways to that. `pad=1`: the entries of a row before the first such multiple are read
- * apart, by the lanes that would have them, and from there on all 16 lanes read whole sectors, wherever the
- * row begins. `pad=16`: rows are filled up to a multiple of 16 places, in a copy of the matrix that is made
- * once and follows updates of the values.
+ * apart, by the lanes that would have them, and from there on all lanes read whole sectors, wherever the row
+ * begins (of arrays that are aligned themselves). `pad=16`: rows are filled up to a multiple of 16 places, in a copy of the matrix that is made
+ * once and follows updates of the values. grid=fixed has as many blocks as the device holds, which go on to
+ * other rows; grid=proportional a group of lanes a row.
  * Differs from the source: that one has half a warp because its devices served memory by half warps, keeps
  * partial sums in shared memory, where shuffles add them now, and reads x through the texture cache, which
  * is L1 today; what rows are filled up with is told by its column, -1, and not multiplied, so that a NaN in x
@@ -16,35 +18,38 @@
 namespace {
 
 constexpr const char *NAME = "csr-aligned";
-constexpr int LANES = 16, FILLING = -1;
-enum { THREADS_PARAM, PAD_PARAM };
+constexpr int FILLING = -1;
+enum { THREADS_PARAM, LANES_PARAM, PAD_PARAM, GRID_PARAM };
+enum { PROPORTIONAL, FIXED };
 
-__device__ __forceinline__ unsigned own_row()
+/* Groups of LANES threads take row after row, a grid apart: sum(row, lane) is what a lane has of a row, or 0
+ * where there is no such row. */
+template <int LANES, class V, class F>
+__device__ __forceinline__ void each_row(unsigned nrows, const spx_vectors<V> &vectors, F sum)
 {
-    return blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES;
+    const unsigned at_once = blockDim.x / LANES, group = threadIdx.x / LANES, lane = threadIdx.x % LANES;
+    for (int64_t first = static_cast<int64_t>(blockIdx.x) * at_once; first < nrows;
+         first += static_cast<int64_t>(gridDim.x) * at_once) {
+        const unsigned row = static_cast<unsigned>(first) + group;
+        const V total = spx_sum_group<LANES>(row < nrows ? sum(row, lane) : V(0));
+        if (lane == 0 && row < nrows) vectors.put(row, total);
+    }
 }
 
-__device__ __forceinline__ unsigned own_lane()
+template <class V, class P, int LANES> __global__ void csr_aligned(spx_csr<V, P> A, spx_vectors<V> vectors)
 {
-    return threadIdx.x % LANES;
-}
-
-template <class V, class P> __global__ void csr_aligned(spx_csr<V, P> A, spx_vectors<V> vectors)
-{
-    const unsigned row = own_row(), lane = own_lane();
-    const bool in = row < static_cast<unsigned>(A.nrows);
     using position = spx_position<P>;
-    const position begin = in ? static_cast<position>(A.ptr[row]) : 0,
-                   end = in ? static_cast<position>(A.ptr[row + 1]) : 0;
     const auto product = [&](position k) {
         return spx_load_cached(A.val + k) * spx_load_cached(vectors.x + spx_load_cached(A.col + k));
     };
-    V sum = 0;
-    position k = begin / LANES * LANES + lane;
-    if (k >= begin && k < end) sum = product(k);
-    for (k += LANES; k < end; k += LANES) sum += product(k);
-    sum = spx_sum_lanes<LANES>(sum);
-    if (lane == 0 && in) vectors.put(row, sum);
+    each_row<LANES>(static_cast<unsigned>(A.nrows), vectors, [&](unsigned row, unsigned lane) {
+        const position begin = static_cast<position>(A.ptr[row]), end = static_cast<position>(A.ptr[row + 1]);
+        V sum = 0;
+        position k = begin / LANES * LANES + lane;
+        if (k >= begin && k < end) sum = product(k);
+        for (k += LANES; k < end; k += LANES) sum += product(k);
+        return sum;
+    });
 }
 
 /* A copy of CSR whose rows begin at multiples of `pad` places: row r at pad * first[r]. */
@@ -60,21 +65,22 @@ template <class V> struct padded_rows {
     }
 };
 
-template <class V> __global__ void csr_padded(padded_rows<V> A, spx_vectors<V> vectors)
+template <class V, int LANES> __global__ void csr_padded(padded_rows<V> A, spx_vectors<V> vectors)
 {
-    const unsigned row = own_row(), lane = own_lane();
-    const bool in = row < static_cast<unsigned>(A.nrows);
-    const int64_t begin = in ? A.pad * A.first[row] : 0, end = in ? A.pad * A.first[row + 1] : 0;
-    V sum = 0;
-    for (int64_t k = begin + lane; k < end; k += LANES) {
-        const int col = spx_load_cached(A.col + k);
-        if (col != FILLING) sum += spx_load_cached(A.val + k) * spx_load_cached(vectors.x + col);
-    }
-    sum = spx_sum_lanes<LANES>(sum);
-    if (lane == 0 && in) vectors.put(row, sum);
+    each_row<LANES>(static_cast<unsigned>(A.nrows), vectors, [&](unsigned row, unsigned lane) {
+        const int64_t begin = A.pad * A.first[row], end = A.pad * A.first[row + 1];
+        V sum = 0;
+        for (int64_t k = begin + lane; k < end; k += LANES) {
+            const int col = spx_load_cached(A.col + k);
+            if (col != FILLING) sum += spx_load_cached(A.val + k) * spx_load_cached(vectors.x + col);
+        }
+        return sum;
+    });
 }
 
 /* ---- the copy ---- */
+
+constexpr int FILL_LANES = 16;
 
 template <class P> __global__ void size_rows(int nrows, const P *ptr, int pad, int64_t *size)
 {
@@ -83,9 +89,9 @@ template <class P> __global__ void size_rows(int nrows, const P *ptr, int pad, i
         size[r] = (static_cast<int64_t>(ptr[r + 1]) - static_cast<int64_t>(ptr[r]) + pad - 1) / pad;
 }
 
-/* 16 lanes a row, as above. */
 template <class V, class P> __global__ void fill_rows(spx_csr<V, P> from, padded_rows<V> to)
 {
+    constexpr int LANES = FILL_LANES;
     const int64_t row = spx_element() / LANES, lane = spx_element() % LANES;
     if (row >= from.nrows) return;
     const int64_t first = static_cast<int64_t>(from.ptr[row]),
@@ -111,7 +117,7 @@ template <class V, class P>
 spmvx_status fill(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p)
 {
     return spx_cuda_launch(ctx, NAME, fill_rows<V, P>,
-                           spx_max(spx_ceil_div(LANES * a->nrows, SPX_BUILD_THREADS), 1),
+                           spx_max(spx_ceil_div(FILL_LANES * a->nrows, SPX_BUILD_THREADS), 1),
                            static_cast<unsigned>(SPX_BUILD_THREADS), 0, spx_csr_of<V, P>(a),
                            padded_of<V>(a, p));
 }
@@ -136,16 +142,30 @@ spmvx_status pad_rows(const spmvx_context *ctx, const spx_sparse *a, spx_partiti
     return ctx->backend->synchronize(ctx);
 }
 
+/* Calls f with numbers of the types of values and pointers, and with the lanes of a row. */
+template <class F> spmvx_status with_instances(const spx_sparse *a, const spx_partition *p, F f)
+{
+    return spx_by_type(a, [&](auto v, auto pointer) {
+        return spx_pick<16, 32, 64>(p->param[LANES_PARAM], [&](auto lanes) { return f(v, pointer, lanes); });
+    });
+}
+
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    if (p->param[PAD_PARAM] == 1)
-        return spx_by_type(a, [=](auto v, auto pointer) {
-            return spx_cuda_load(ctx, NAME, csr_aligned<decltype(v), decltype(pointer)>, 0);
-        });
-    return spx_by_type(a, [=](auto v, auto pointer) {
+    const int64_t threads = p->param[THREADS_PARAM], lanes = p->param[LANES_PARAM],
+                  all = spx_ceil_div(a->nrows, spx_max(threads / lanes, 1));
+    if (threads < lanes)
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
+                        "options.kernel has threads=%lld and lanes=%lld; %s takes blocks of whole rows",
+                        static_cast<long long>(threads), static_cast<long long>(lanes), NAME);
+    p->chunks = p->param[GRID_PARAM] == FIXED ? spx_min(all, spx_cuda_blocks_held(ctx, threads)) : all;
+    return with_instances(a, p, [=](auto v, auto pointer, auto lanes_a_row) {
         using V = decltype(v);
-        SPX_TRY(spx_cuda_load(ctx, NAME, csr_padded<V>, 0));
-        return pad_rows<V, decltype(pointer)>(ctx, a, p);
+        using P = decltype(pointer);
+        constexpr int LANES = lanes_a_row.value;
+        if (p->param[PAD_PARAM] == 1) return spx_cuda_load(ctx, NAME, csr_aligned<V, P, LANES>, 0);
+        SPX_TRY(spx_cuda_load(ctx, NAME, csr_padded<V, LANES>, 0));
+        return pad_rows<V, P>(ctx, a, p);
     });
 }
 
@@ -159,30 +179,35 @@ spmvx_status refresh(const spmvx_context *ctx, const spx_sparse *a, const spx_pa
 spmvx_status run(const spx_mul *m)
 {
     const unsigned threads = static_cast<unsigned>(m->part->param[THREADS_PARAM]);
-    const int64_t blocks = spx_ceil_div(m->A->nrows, static_cast<int64_t>(threads) / LANES);
-    return spx_by_type(m->A, [=](auto v, auto p) {
+    return with_instances(m->A, m->part, [=](auto v, auto p, auto lanes) {
         using V = decltype(v);
         using P = decltype(p);
+        constexpr int LANES = lanes.value;
         const spx_vectors<V> vectors = spx_vectors_of<V>(m);
         if (m->part->param[PAD_PARAM] == 1)
-            return spx_cuda_launch(m->ctx, NAME, csr_aligned<V, P>, blocks, threads, 0,
+            return spx_cuda_launch(m->ctx, NAME, csr_aligned<V, P, LANES>, m->part->chunks, threads, 0,
                                    spx_csr_of<V, P>(m->A), vectors);
-        return spx_cuda_launch(m->ctx, NAME, csr_padded<V>, blocks, threads, 0, padded_of<V>(m->A, m->part),
-                               vectors);
+        return spx_cuda_launch(m->ctx, NAME, csr_padded<V, LANES>, m->part->chunks, threads, 0,
+                               padded_of<V>(m->A, m->part), vectors);
     });
 }
 
 double cost(const spx_features *f, const spx_look *)
 {
+    constexpr int LANES = 16;
     constexpr double STEP = 400.0; /* ns of 16 entries, where 16 lanes are left alone */
     const double used = f->mean < 2 * LANES ? f->mean / (2 * LANES) : 1.0; /* lanes that have an entry */
     return spx_cuda_cost(f, spx_csr_bytes(f), 0.1 + 0.6 * used,
                          STEP * (1.0 + static_cast<double>(f->longest) / LANES));
 }
 
+const char *const grids[] = { "proportional", "fixed", nullptr };
+
 const spx_param params[] = {
     { .key = "threads", .low = 32, .high = 1024, .preset = 128, .kind = SPX_POWER_OF_TWO },
+    { .key = "lanes", .low = 16, .high = 64, .preset = 16, .kind = SPX_POWER_OF_TWO },
     { .key = "pad", .low = 1, .high = 256, .preset = 1, .kind = SPX_POWER_OF_TWO },
+    { .key = "grid", .preset = PROPORTIONAL, .kind = SPX_WORD, .words = grids },
     {},
 };
 

@@ -1,9 +1,10 @@
 /* y = alpha*A*x + beta*y for CSR on a GPU by the merge path, in three kernels. The first plans: each thread
- * finds by a binary search where its equal part of the path, which goes along row ends and entries, begins.
- * The second multiplies: what a thread has of a row that began before its part goes to a buffer, the row that
- * goes on behind its part is added to y atomically, and rows within the part are added plainly. The third
- * adds the buffer to y atomically. y has been scaled before. The last bits are others in every run;
- * csr-merge-path is the one without atomics.
+ * finds by a search where its equal part of the path, which goes along row ends and entries, begins. The
+ * second multiplies: what a thread has of the row that its part begins in goes to a buffer, the row that goes
+ * on behind its part is added to y atomically, and rows between these are written plainly. The third adds the
+ * buffer to y atomically. The last bits are others in every run; csr-merge-path is the one without atomics.
+ * Differs from the source: y is scaled before, by beta, and added to; the search has four ways, not two; and
+ * of the place where a part begins the row alone is stored, since the entry follows from it.
  * Source: Marconi report, algorithm 3 (merge_v4); the path is Merrill & Garland's, SC 2016. */
 #include "device.cuh"
 #include "ptx.cuh"
@@ -19,12 +20,11 @@ enum { THREADS_PARAM, ITEMS_PARAM };
 template <class V> struct plan {
     int64_t parts, items; /* items: of a part */
     int *row;             /* in which a part begins; and one more */
-    int *late_row;        /* that a part has the end of; -1: none */
-    V *late;              /* what it has of it */
+    V *late;              /* what it has of that row */
 
     template <class F> void each_pointer(F f) const
     {
-        f(row), f(late_row), f(late);
+        f(row), f(late);
     }
 };
 
@@ -40,35 +40,27 @@ template <class V, class P> __global__ void multiply_parts(spx_csr<V, P> A, spx_
     const int64_t part = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, all = A.nnz + A.nrows;
     if (part >= p.parts) return;
     const int64_t begin = part * p.items, end = begin + p.items < all ? begin + p.items : all;
-    int row = p.row[part];
-    const int last_row = p.row[part + 1];
-    int64_t k = begin - row;
-    bool came = row < A.nrows && static_cast<int64_t>(A.ptr[row]) < k;
-    int late_row = -1;
-    for (; row < last_row; row++) {
-        const int64_t row_end = static_cast<int64_t>(A.ptr[row + 1]);
+    const int first_row = p.row[part], last_row = p.row[part + 1];
+    int64_t k = begin - first_row;
+    const auto sum_to = [&](int64_t behind) {
         V sum = 0;
-        for (; k < row_end; k++) sum += A.val[k] * spx_load_cached(vectors.x + A.col[k]);
-        if (came) {
-            late_row = row;
-            p.late[part] = sum;
-        } else {
-            vectors.y[row] += vectors.alpha * sum;
-        }
-        came = false;
+        for (; k < behind; k++) sum += A.val[k] * spx_load_cached(vectors.x + A.col[k]);
+        return sum;
+    };
+    if (first_row == last_row) {
+        p.late[part] = sum_to(end - last_row);
+        return;
     }
-    p.late_row[part] = late_row;
-    if (k >= end - last_row) return;
-    V sum = 0;
-    for (; k < end - last_row; k++) sum += A.val[k] * spx_load_cached(vectors.x + A.col[k]);
-    atomicAdd(vectors.y + row, vectors.alpha * sum);
+    p.late[part] = sum_to(static_cast<int64_t>(A.ptr[first_row + 1]));
+    for (int row = first_row + 1; row < last_row; row++)
+        vectors.y[row] += vectors.alpha * sum_to(static_cast<int64_t>(A.ptr[row + 1]));
+    if (k < end - last_row) atomicAdd(vectors.y + last_row, vectors.alpha * sum_to(end - last_row));
 }
 
 template <class V> __global__ void add_late(spx_vectors<V> vectors, plan<V> p)
 {
     const int64_t part = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (part < p.parts && p.late_row[part] >= 0)
-        atomicAdd(vectors.y + p.late_row[part], vectors.alpha * p.late[part]);
+    if (part < p.parts) atomicAdd(vectors.y + p.row[part], vectors.alpha * p.late[part]);
 }
 
 /* ---- the host's side ---- */
@@ -80,7 +72,6 @@ template <class V> plan<V> plan_of(const spx_mul *m)
     p.items = m->part->param[ITEMS_PARAM];
     p.late = static_cast<V *>(m->work);
     p.row = reinterpret_cast<int *>(p.late + p.parts);
-    p.late_row = p.row + p.parts + 1;
     return p;
 }
 
@@ -88,7 +79,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 {
     p->chunks = spx_ceil_div(a->nnz + a->nrows, p->param[ITEMS_PARAM]);
     p->work_bytes =
-        static_cast<size_t>(p->chunks) * (spx_type_bytes(a->val_type) + 2 * sizeof(int)) + sizeof(int);
+        static_cast<size_t>(p->chunks) * (spx_type_bytes(a->val_type) + sizeof(int)) + sizeof(int);
     return spx_by_type(a, [=](auto v, auto pointer) {
         using V = decltype(v);
         using P = decltype(pointer);

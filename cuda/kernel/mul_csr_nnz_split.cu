@@ -1,9 +1,10 @@
 /* y = alpha*A*x + beta*y for CSR on a GPU: every thread has the same number of neighbouring entries, finds
- * the row of the first by a binary search, and goes on from there, row by row. Rows may be long or short
+ * the row of the first by a search, and goes on from there, row by row. Rows may be long or short
  * then, but a thread reads its entries alone, so that nothing is coalesced, and one that has many empty rows
  * writes all of them.
  * Differs from the source: what a run has of a row that goes on in another is stored, and a second launch
- * adds that up in the runs' order, in place of atomic additions: the same bits in every run.
+ * adds that up in the runs' order, in place of atomic additions, which the report finds to be its bottleneck:
+ * the same bits in every run. And the search has four ways, not two.
  * Source: Marconi report, 'merge based'. */
 #include "device.cuh"
 #include "rows.cuh"

@@ -1,7 +1,7 @@
 /* y = alpha*A*x + beta*y for CSR on a GPU by products, a segmented scan and a gather (segmented_scan.cuh). A
  * block sees its entries as a matrix in shared memory, a row of WIDTH a thread: each thread scans its row on
  * its own, the rows' sums are scanned over the block, and each thread adds what was open before its row. Rows
- * are a place longer than they are used, so that threads meet in no bank.
+ * are a place longer than they are used, so that few threads meet in a bank.
  * Differs from the source: the rows' sums are scanned by shuffles, which there were none of, in place of a
  * second matrix.
  * Source: Dotsenko, Govindaraju, Sloan, Boyd & Manferdelli, Fast scan algorithms on graphics processors, ICS
@@ -108,7 +108,7 @@ extern "C" const spx_kernel spx_cuda_mul_csr_segscan_matrix = {
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
     .summary = "products, segmented scan by matrices in shared memory, gather",
-    .source = "Dotsenko et al. 2008",
+    .source = "Dotsenko et al. 2008; Baskaran & Bordawekar 2009",
     .params = params,
     .cost = cost,
     .prepare = prepare,

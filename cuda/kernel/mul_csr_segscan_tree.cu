@@ -3,7 +3,9 @@
  * carried up, and what lies before them down again; a pair whose right half begins a row leaves out its left.
  * The steps of a level wait for each other, half the threads are left a level, and strides meet in banks,
  * which is what the other kernel of this name is better in.
- * Source: Sengupta, Harris, Zhang & Owens 2007 (CUDPP). */
+ * Differs from the source: sums of blocks are scanned by one block that goes over them, there by the same
+ * scan again.
+ * Source: Sengupta, Harris, Zhang & Owens 2007 (CUDPP); Baskaran & Bordawekar 2009, 5.1. */
 #include "segmented_scan.cuh"
 
 namespace {
@@ -103,7 +105,7 @@ extern "C" const spx_kernel spx_cuda_mul_csr_segscan_tree = {
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
     .summary = "products, segmented scan by trees, gather",
-    .source = "Sengupta et al. 2007",
+    .source = "Sengupta et al. 2007; Baskaran & Bordawekar 2009",
     .params = params,
     .cost = cost,
     .prepare = prepare,

@@ -2,6 +2,10 @@
  * A group of lanes loads STEPS entries a lane of each of ROWS rows before it uses the first. Neighbouring
  * lanes of a short row take a part of a sector each, so L1 has to keep it until the next step; plain loads
  * are best where the matrix stays in L2, and where it is far larger; in between they drive x out of it.
+ * With lanes=32 it is the warp a row of the reports (Marconi, IV.1; Oniarti, algorithm 2, shuffles and reads
+ * by the read-only path; FrogByte, 5.2, algorithm 2), with lanes=16 Baskaran & Bordawekar's thread mapping.
+ * Differs from them: entries of two rows or of several steps are loaded at a time, and groups do not go on to
+ * other rows.
  * Source: Bell & Garland, SC 2009 (CSR-vector); Tsai, Cojean & Anzt, ISC 2020. */
 #include "device.cuh"
 #include "ptx.cuh"
@@ -21,19 +25,6 @@ template <class V, class P, int LANES> constexpr int registers_a_thread()
     return sizeof(P) == 8 ? 44 : 32;
 }
 template <class V, class P, int LANES> constexpr int registers = registers_a_thread<V, P, LANES>();
-
-/* A row of 64 lanes is two neighbouring warps; the first adds what the second leaves in shared memory. */
-template <int LANES, class V> __device__ __forceinline__ V sum_group(V v)
-{
-    if constexpr (LANES <= 32) return spx_sum_lanes<LANES>(v);
-    __shared__ V of_second[32];
-    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    v = spx_sum_lanes<32>(v);
-    __syncthreads();
-    if (lane == 0 && warp % 2 == 1) of_second[warp] = v;
-    __syncthreads();
-    return warp % 2 == 0 ? v + of_second[warp + 1] : v;
-}
 
 template <class V, class P, int LANES, spx_policy POLICY>
 __global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A, spx_vectors<V> vectors)
@@ -82,7 +73,7 @@ __global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
         const unsigned row = first + i * groups;
-        const V total = sum_group<LANES>(sum[i]);
+        const V total = spx_sum_group<LANES>(sum[i]);
         if (lane == 0 && row < rows) vectors.put(row, total);
     }
 }
@@ -126,10 +117,11 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 {
     int64_t *lanes = &p->param[LANES_PARAM], *threads = &p->param[THREADS_PARAM];
     if (!*lanes) *lanes = lanes_for(static_cast<double>(a->nnz) / static_cast<double>(spx_max(a->nrows, 1)));
-    if (*threads % 64)
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
-                        "options.kernel has threads=%lld; csr-vector takes multiples of 64",
-                        static_cast<long long>(*threads));
+    if (*threads % spx_max(*lanes, 32))
+        return spx_fail(
+            ctx, SPMVX_ERR_ARGUMENT,
+            "options.kernel has threads=%lld; csr-vector takes multiples of 32, and of 64 with 64 lanes",
+            static_cast<long long>(*threads));
     return with_instance(ctx, a, p,
                          [ctx](auto kernel, int) { return spx_cuda_load(ctx, "csr-vector", kernel, 0); });
 }
@@ -156,7 +148,7 @@ double cost(const spx_features *f, const spx_look *)
 
 const spx_param params[] = {
     { .key = "lanes", .low = 2, .high = 64, .preset = 0, .kind = SPX_POWER_OF_TWO },
-    { .key = "threads", .low = 64, .high = 1024, .preset = THREADS },
+    { .key = "threads", .low = 32, .high = 1024, .preset = THREADS },
     {},
 };
 
@@ -170,7 +162,7 @@ extern "C" const spx_kernel spx_cuda_mul_csr_vector = {
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
     .summary = "2 to 64 lanes a row, added by shuffles",
-    .source = "Bell & Garland 2009",
+    .source = "Bell & Garland 2009; the reports of Marconi, Oniarti and FrogByte; Baskaran & Bordawekar 2009",
     .params = params,
     .cost = cost,
     .prepare = prepare,

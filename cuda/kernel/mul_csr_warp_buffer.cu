@@ -1,8 +1,9 @@
 /* y = alpha*A*x + beta*y for CSR on a GPU: a warp a row, whose lanes leave their partial sums in a buffer in
  * memory and add them up there, half of them at each step: what kernels that add by shuffles are compared
- * with. buffer=shared has it in shared memory.
- * Differs from the source: as many warps as the device holds take row after row, so that the buffer has a
- * place a thread and not 32 a row; and the steps of the reduction wait for each other (__syncwarp).
+ * with. buffer=shared has it in shared memory. grid=fixed has as many warps as the device holds, which take
+ * row after row, so that the buffer has a place for each of their threads; grid=proportional is the source's:
+ * a warp a row, and 32 places a row.
+ * Differs from the source: the steps of the reduction wait by warp, where the source stops the block.
  * Source: Oniarti report, algorithm 1. */
 #include "device.cuh"
 #include "ptx.cuh"
@@ -10,8 +11,9 @@
 namespace {
 
 constexpr const char *NAME = "csr-warp-buffer";
-enum { THREADS_PARAM, BUFFER_PARAM };
+enum { THREADS_PARAM, BUFFER_PARAM, GRID_PARAM };
 enum { GLOBAL, SHARED };
+enum { FIXED, PROPORTIONAL };
 
 template <class V, class P, int BUFFER>
 __global__ void csr_warp_buffer(spx_csr<V, P> A, spx_vectors<V> vectors, V *in_memory)
@@ -36,11 +38,11 @@ __global__ void csr_warp_buffer(spx_csr<V, P> A, spx_vectors<V> vectors, V *in_m
 
 /* ---- the host's side ---- */
 
-/* Blocks that the device holds, or fewer where the rows are few. */
-int64_t blocks_for(const spmvx_context *ctx, const spx_sparse *a, int64_t threads)
+/* A warp a row; or the blocks that the device holds, where rows are more. */
+int64_t blocks_for(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p)
 {
-    const int64_t held = spx_cuda_blocks_held(ctx, threads);
-    return spx_min(held, spx_ceil_div(a->nrows, threads / 32));
+    const int64_t threads = p->param[THREADS_PARAM], all = spx_ceil_div(a->nrows, threads / 32);
+    return p->param[GRID_PARAM] == FIXED ? spx_min(spx_cuda_blocks_held(ctx, threads), all) : all;
 }
 
 template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
@@ -57,7 +59,7 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     const int64_t threads = p->param[THREADS_PARAM];
-    p->chunks = blocks_for(ctx, a, threads);
+    p->chunks = blocks_for(ctx, a, p);
     if (p->param[BUFFER_PARAM] == GLOBAL)
         p->work_bytes = static_cast<size_t>(p->chunks * threads) * spx_type_bytes(a->val_type);
     return with_instance(a, p, [=](auto kernel, size_t shared, auto, auto) {
@@ -85,10 +87,12 @@ double cost(const spx_features *f, const spx_look *)
 }
 
 const char *const places[] = { "global", "shared", nullptr };
+const char *const grids[] = { "fixed", "proportional", nullptr };
 
 const spx_param params[] = {
     { .key = "threads", .low = 32, .high = 1024, .preset = 256, .kind = SPX_POWER_OF_TWO },
     { .key = "buffer", .preset = GLOBAL, .kind = SPX_WORD, .words = places },
+    { .key = "grid", .preset = FIXED, .kind = SPX_WORD, .words = grids },
     {},
 };
 

@@ -1,5 +1,6 @@
-/* y = alpha*A*x + beta*y for ELL on a GPU: ell_rows.cuh.
- * Source: Bell & Garland, SC 2009 (ELL). */
+/* y = alpha*A*x + beta*y for ELL on a GPU: ell_rows.cuh. Differs from the sources: padding, which has zeros to
+ * be multiplied there, is told by its column and passed over.
+ * Source: Bell & Garland, SC 2009 (ELL); FrogByte report, 5.4. */
 #include "ell_rows.cuh"
 
 namespace {
@@ -43,7 +44,7 @@ extern "C" const spx_kernel spx_cuda_mul_ell = {
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
     .summary = "a thread a row, all rows as wide as the longest",
-    .source = "Bell & Garland 2009",
+    .source = "Bell & Garland 2009; FrogByte report 5.4",
     .params = params,
     .cost = cost,
     .prepare = prepare,

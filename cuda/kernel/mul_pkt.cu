@@ -1,9 +1,10 @@
 /* y = alpha*A*x + beta*y for PKT on a GPU: a block a packet. It brings the packet's part of x to shared
  * memory, and adds products to its part of y there, each thread to rows of its own; then it ends these
  * rows as if they were whole. The entries of the rest, which are COO in the order of rows, are added by
- * runs of equal length (coo_runs.cuh). Differs from the source: its threads have entries of any rows, in
- * an order without conflicts; a packet's columns are those of its rows by the order given, which METIS
- * does not choose; and the rest is added without atomics.
+ * runs of equal length (coo_runs.cuh). Differs from the source: rows are dealt to threads in turns, there to
+ * the one that has least; what a thread has above four times the mean goes to the rest; a packet's columns
+ * are those of its rows by the order given, which METIS does not choose; x and y are not permuted; and the
+ * rest is added without atomics.
  * Source: Bell & Garland, NVIDIA NVR-2008-004, section 3.6. */
 #include "coo_runs.cuh"
 #include "device.cuh"

@@ -4,8 +4,11 @@
  * registers, so that a multiprocessor is full of warps, or four with their elements of x in 40 registers
  * where warps share rows. The matrix passes by L1, which is left to x, unless all fits
  * in L2, where plain loads keep it, or the matrix is far larger, where they cost x nothing.
- * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014; Anzt, Tomov & Dongarra, SpMV on GPUs by
- * SELL-P, 2014. */
+ * The FrogByte report (4.1, 5.5) has slices of 32 rows, sigma a multiple of them, a warp a slice, as split=1
+ * has it here. Differs from it: y is put in the matrix's order by the kernel, there by the CPU; and padding is
+ * not multiplied.
+ * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014; Anzt, Tomov & Dongarra, Implementing a sparse
+ * matrix vector product for the SELL-C/SELL-C-sigma formats on NVIDIA GPUs, 2014. */
 #include "device.cuh"
 #include "ptx.cuh"
 
@@ -207,7 +210,7 @@ extern "C" const spx_kernel spx_cuda_mul_sell = {
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
     .summary = "a lane a row of a slice, rows split over warps where slices are few",
-    .source = "Kreutzer et al. 2014; Anzt et al. 2014",
+    .source = "Kreutzer et al. 2014; Anzt et al. 2014; FrogByte report 5.5",
     .params = params,
     .cost = cost,
     .prepare = prepare,

@@ -8,7 +8,7 @@
  * gather the other columns through the caches.
  * Which warp has a part, and where blocks are cut, does not matter for the sums, so that the bits are the
  * same in every run.
- * Source: docs/design.md, section 6; the tiling of the Marconi and Oniarti reports' 'future work'. */
+ * Source: docs/design.md, section 6; Oniarti report, VI-A ('future work'). */
 #include "device.cuh"
 #include "ptx.cuh"
 #include "rows.cuh"
@@ -121,7 +121,7 @@ template <class V, class P> spmvx_status find(const spmvx_context *ctx, const sp
 /* Parts of a slice, as asked for, or so many that each warp has some, while a part has some groups. */
 int64_t parts_for(const spx_sparse *a, const spx_partition *p)
 {
-    constexpr int64_t WANTED = 6 * THREADS / 32, LEAST = 4, MOST = 8;
+    constexpr int64_t WANTED = 6 * THREADS / 32, LEAST = 4, MOST = 4;
     const int64_t slices = spx_max(spx_tiled_slices(a), 1),
                   groups = a->stored / (slices * SPX_TILED_LANES * GROUP);
     if (p->param[PARTS_PARAM]) return p->param[PARTS_PARAM];

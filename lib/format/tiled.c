@@ -16,7 +16,7 @@
  * columns have most of the entries.
  *   COL   (i32)  a column, or -1 - i for the hot one that is held at place i; INT32_MIN: padding
  *   DESC  (i32)  the hot columns in rising order
- * Source: docs/design.md, section 6; the tiling of the Marconi and Oniarti reports' 'future work'. */
+ * Source: docs/design.md, section 6; Oniarti report, VI-A ('future work'). */
 #include <inttypes.h>
 #include <string.h>
 

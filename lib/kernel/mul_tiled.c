@@ -1,7 +1,7 @@
 /* y = alpha*A*x + beta*y for TILED: slices of a tile sum their lanes against the tile's part of x, which
  * stays in a cache; then every row adds its lanes' sums in the order of its list. No two chunks write the
  * same place.
- * Source: docs/design.md, section 6; the tiling of the Marconi and Oniarti reports' 'future work'. */
+ * Source: docs/design.md, section 6; Oniarti report, VI-A ('future work'). */
 #ifndef SPX_V
 #include "core/tiled.h"
 #include "kernel/dot.h"
