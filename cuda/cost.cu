@@ -58,19 +58,21 @@ double cost_of_tiles(const spx_features *f, double width)
            bytes / (efficiency * (bytes < m->last_cache ? m->cache_rate : m->memory_rate));
 }
 
-/* Rows are filled up to groups; what is not held is gathered, a sector an entry, in the same loads' wake. */
+/* Rows are filled up to groups; what is not held is gathered, a sector an entry. Each of the device's warps
+ * waits some times for memory on every slice that it takes. */
 double cost_of_hot(const spx_features *f, double share)
 {
-    constexpr double EFFICIENCY = 0.8;
-    const double value = static_cast<double>(f->value_bytes),
-                 filled =
-                     static_cast<double>(f->nnz) + 0.5 * GROUP * static_cast<double>(f->nrows - f->empty),
-                 sums = static_cast<double>(f->nrows) * (2.0 * value + 4.0);
+    constexpr double EFFICIENCY = 0.8, SLICE = 2000.0; /* ns */
+    const spx_machine *const m = f->machine;
+    const double value = static_cast<double>(f->value_bytes), rows = static_cast<double>(f->nrows - f->empty),
+                 places = static_cast<double>(f->nnz) + 0.5 * GROUP * rows, bytes = places * (4.0 + value),
+                 sums = static_cast<double>(f->nrows) * (2.0 * value + 12.0),
+                 rate = EFFICIENCY * m->memory_rate;
+    const double slices = rows / SPX_TILED_LANES / static_cast<double>(m->multiprocessors) / 32.0;
     spx_features cold = *f;
     cold.nnz = static_cast<int64_t>((1.0 - share) * static_cast<double>(f->nnz));
-    const double stream = (filled * (4.0 + value) + sums) / (EFFICIENCY * f->machine->memory_rate);
-    return 2.5 * f->machine->launch_ns + 0.5 * stream +
-           spx_cuda_cost(&cold, 0.5 * filled * (4.0 + value), EFFICIENCY, 0.0);
+    return 2.5 * m->launch_ns + SLICE * slices + (0.5 * bytes + sums) / rate +
+           spx_cuda_cost(&cold, 0.5 * bytes, EFFICIENCY, 0.0);
 }
 
 }
