@@ -62,13 +62,13 @@ double cost_of_tiles(const spx_features *f, double width)
  * waits some times for memory on every slice that it takes. */
 double cost_of_hot(const spx_features *f, double share)
 {
-    constexpr double EFFICIENCY = 0.8, SLICE = 2000.0; /* ns */
+    constexpr double EFFICIENCY = 0.8, SLICE = 2000.0, LANES = SPX_TILED_LANES; /* ns */
     const spx_machine *const m = f->machine;
     const double value = static_cast<double>(f->value_bytes), rows = static_cast<double>(f->nrows - f->empty),
                  places = static_cast<double>(f->nnz) + 0.5 * GROUP * rows, bytes = places * (4.0 + value),
                  sums = static_cast<double>(f->nrows) * (2.0 * value + 12.0),
                  rate = EFFICIENCY * m->memory_rate;
-    const double slices = rows / SPX_TILED_LANES / static_cast<double>(m->multiprocessors) / 32.0;
+    const double slices = rows / LANES / 32.0 / static_cast<double>(m->multiprocessors);
     spx_features cold = *f;
     cold.nnz = static_cast<int64_t>((1.0 - share) * static_cast<double>(f->nnz));
     return 2.5 * m->launch_ns + SLICE * slices + (0.5 * bytes + sums) / rate +
