@@ -1,5 +1,6 @@
-/* Slices of TILED (lib/format/tiled.c) on a GPU: what a lane sums up of one, and the second launch, which adds
- * up each row's sums. Columns are of 16 bits within a tile, or codes of 32 bits where hot columns are held. */
+/* Slices of TILED (lib/format/tiled.c) on a GPU: what a lane sums up of one, and the second launch, which
+ * adds up each row's sums. Columns are of 16 bits within a tile, or codes of 32 bits where hot columns are
+ * held. */
 #ifndef SPX_TILED_SLICES_CUH
 #define SPX_TILED_SLICES_CUH
 #include "device.cuh"
@@ -108,8 +109,8 @@ template <class F> __device__ __forceinline__ void spx_draw(int *next, int end, 
     }
 }
 
-/* A row by LANES threads: `parts` sums for each of its lanes. Where it is one thread, its warp takes turns with
- * rows of many lanes. */
+/* A row by LANES threads: `parts` sums for each of its lanes. Where it is one thread, its warp takes turns
+ * with rows of many lanes. */
 constexpr int SPX_TILED_ADDING = 256;
 template <class V, int LANES>
 __global__ void __launch_bounds__(SPX_TILED_ADDING)

@@ -102,9 +102,8 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
         SPX_V sum[LANES] = { 0 };
         if (a->layout.hot)
             SPX_NAME(sum_hot)(ptr[s], ptr[s + 1], spx_data(a, SPX_COL), spx_data(a, SPX_DESC), val, x, sum);
-        else
-            SPX_NAME(sum_tile)
-            (ptr[s], ptr[s + 1], spx_data(a, SPX_COL), val, x + tile * a->layout.tile_width, sum);
+        else SPX_NAME(sum_tile)
+        (ptr[s], ptr[s + 1], spx_data(a, SPX_COL), val, x + tile * a->layout.tile_width, sum);
         for (int64_t i = 0; i < LANES; i++) partial[s * LANES + i] = sum[i];
     }
 }
