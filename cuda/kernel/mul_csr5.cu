@@ -1,20 +1,20 @@
-/* y = alpha*A*x + beta*y for CSR5 on a GPU: a warp a tile of 32 lanes by sigma entries. A lane adds up
- * its entries, and a flag ends one row's segment and begins the next; segments that begin and end within
- * the lane are added to y there, and what a lane has above its first flag goes to the segment that is
- * open in the lanes before it, by a segmented sum over the lanes. What tiles have of rows that are cut
- * between them is stored, and a second launch adds that up in the tiles' order. What fills no tile is
- * taken 32 entries a warp, by the row pointers, and ended the same way. Where there are empty rows, which
- * no tile has, y is scaled first, and all is added to it. The flags of a lane are 32 bits of the format's
- * descriptor or, by flags=u8, as many bytes as sigma needs, in a copy of the descriptors that is made for
- * the kernel: 3 to 6 bytes a lane in place of 8. Sums of short rows go by shared memory, so that lanes
- * write them to y side by side.
- * Differs from the sources: a tile's first sum goes to an array that a second launch adds up row by row, where
- * the authors' second kernel adds atomically at its blocks' ends; the segmented sum is a prefix sum less
- * another there, which cancels; a lane's descriptor takes 8 bytes, there as few words as sigma needs, and a
- * tile within one row has no way of its own; seg_offset is stored, and not used. The FrogByte report has a
- * flag an entry, of 32 or 8 bits, where flags here are bits, in words of 32 or 8.
- * Source: Liu & Vinter, CSR5: an efficient storage format for cross-platform SpMV, ICS 2015, algorithms 5
- * to 7; FrogByte report. */
+/* y = alpha*A*x + beta*y for CSR5 on a GPU: a warp a tile of 32 lanes by sigma entries. A lane adds up its
+ * entries, and a flag ends one row's segment and begins the next; segments that begin and end within the
+ * lane are added to y there, and what a lane has above its first flag goes to the segment that is open in
+ * the lanes before it, by a segmented sum over the lanes. What tiles have of rows that are cut between them
+ * is stored, and a second launch adds that up in the tiles' order. What fills no tile is taken 32 entries a
+ * warp, by the row pointers, and ended the same way. Where there are empty rows, which no tile has, y is
+ * scaled first, and all is added to it. The flags of a lane are 32 bits of the format's descriptor or, by
+ * flags=u8, as many bytes as sigma needs, in a copy of the descriptors that is made for the kernel: 3 to 6
+ * bytes a lane in place of 8. Sums of short rows go by shared memory, so that lanes write them to y side by
+ * side.
+ * Differs from the sources: a tile's first sum goes to an array that a second launch adds up row by row,
+ * where the authors' second kernel adds atomically at its blocks' ends; the segmented sum is a prefix sum
+ * less another there, which cancels; a lane's descriptor takes 8 bytes, there as few words as sigma needs,
+ * and a tile within one row has no way of its own; seg_offset is stored, and not used. The FrogByte report
+ * has a flag an entry, of 32 or 8 bits, where flags here are bits, in words of 32 or 8.
+ * Source: Liu & Vinter, CSR5: an efficient storage format for cross-platform SpMV, ICS 2015, algorithms 5 to
+ * 7; FrogByte report. */
 #include "device.cuh"
 #include "ptx.cuh"
 #include "rows.cuh"

@@ -1,14 +1,14 @@
 /* y = alpha*A*x + beta*y for CSR on a GPU: 16 lanes a row (or 32, or 64), whose accesses begin at multiples
- * of as many entries.
- * The source has two ways to that. `pad=1`: the entries of a row before the first such multiple are read
- * apart, by the lanes that would have them, and from there on all lanes read whole sectors, wherever the row
- * begins (of arrays that are aligned themselves). `pad=16`: rows are filled up to a multiple of 16 places, in a copy of the matrix that is made
- * once and follows updates of the values. grid=fixed has as many blocks as the device holds, which go on to
- * other rows; grid=proportional a group of lanes a row.
+ * of as many entries. The source has two ways to that. `pad=1`: the entries of a row before the first such
+ * multiple are read apart, by the lanes that would have them, and from there on all lanes read whole
+ * sectors, wherever the row begins (of arrays that are aligned themselves). `pad=16`: rows are filled up to
+ * a multiple of 16 places, in a copy of the matrix that is made once and follows updates of the values.
+ * grid=fixed has as many blocks as the device holds, which go on to other rows; grid=proportional a group of
+ * lanes a row.
  * Differs from the source: that one has half a warp because its devices served memory by half warps, keeps
  * partial sums in shared memory, where shuffles add them now, and reads x through the texture cache, which
- * is L1 today; what rows are filled up with is told by its column, -1, and not multiplied, so that a NaN in x
- * stays in its rows.
+ * is L1 today; what rows are filled up with is told by its column, -1, and not multiplied, so that a NaN in
+ * x stays in its rows.
  * Source: Baskaran & Bordawekar, IBM Research Report RC24704, 2009, section 4. */
 #include "build/build.cuh"
 #include "device.cuh"

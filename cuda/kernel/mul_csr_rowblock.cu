@@ -1,13 +1,13 @@
-/* y = alpha*A*x + beta*y for CSR on a GPU: a block of threads takes some neighbouring rows, 16 lanes a
- * row. When the matrix is prepared, the dense sub-blocks of these rows are found: of all column blocks of
- * a constant width, which begin at multiples of it, up to MOST that hold `least` entries or more. What
- * they need of x a block of threads brings to shared memory by aligned, coalesced loads, and its rows
- * reuse it from there; entries outside of them read x through the cache. So sums are the same whichever
- * sub-blocks are found. Differs from the source: its block storage format is left out, a copy in which a
- * sub-block's rows are padded to multiples of 16 entries, so that reads of the matrix are aligned; here
- * entries stay where CSR has them. Sums are added by shuffles, and L1 is the texture cache. The sub-blocks of a row block are held
- * in shared memory together, not one after the other, so that no row is gone through twice; and they are
- * found on the device.
+/* y = alpha*A*x + beta*y for CSR on a GPU: a block of threads takes some neighbouring rows, 16 lanes a row.
+ * When the matrix is prepared, the dense sub-blocks of these rows are found: of all column blocks of a
+ * constant width, which begin at multiples of it, up to MOST that hold `least` entries or more. What they
+ * need of x a block of threads brings to shared memory by aligned, coalesced loads, and its rows reuse it
+ * from there; entries outside of them read x through the cache. So sums are the same whichever sub-blocks
+ * are found. Differs from the source: its block storage format is left out, a copy in which a sub-block's
+ * rows are padded to multiples of 16 entries, so that reads of the matrix are aligned; here entries stay
+ * where CSR has them. Sums are added by shuffles, and L1 is the texture cache. The sub-blocks of a row block
+ * are held in shared memory together, not one after the other, so that no row is gone through twice; and
+ * they are found on the device.
  * Source: Baskaran & Bordawekar, IBM Research Report RC24704, 2009, section 4. */
 #include "device.cuh"
 #include "ptx.cuh"

@@ -1,5 +1,5 @@
-/* y = alpha*A*x + beta*y for ELL on a GPU: ell_rows.cuh. Differs from the sources: padding, which has zeros to
- * be multiplied there, is told by its column and passed over.
+/* y = alpha*A*x + beta*y for ELL on a GPU: ell_rows.cuh. Differs from the sources: padding, which has zeros
+ * to be multiplied there, is told by its column and passed over.
  * Source: Bell & Garland, SC 2009 (ELL); FrogByte report, 5.4. */
 #include "ell_rows.cuh"
 

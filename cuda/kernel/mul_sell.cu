@@ -2,11 +2,10 @@
  * lane a row. Where slices are few, T warps of a block split the rows of a slice, and their sums are added
  * in the warps' order. Up to UNROLL entries of a row are loaded before the first is used: eight in 32
  * registers, so that a multiprocessor is full of warps, or four with their elements of x in 40 registers
- * where warps share rows. The matrix passes by L1, which is left to x, unless all fits
- * in L2, where plain loads keep it, or the matrix is far larger, where they cost x nothing.
- * The FrogByte report (4.1, 5.5) has slices of 32 rows, sigma a multiple of them, a warp a slice, as split=1
- * has it here. Differs from it: y is put in the matrix's order by the kernel, there by the CPU; and padding is
- * not multiplied.
+ * where warps share rows. The matrix passes by L1, which is left to x, unless all fits in L2, where plain
+ * loads keep it, or the matrix is far larger, where they cost x nothing. The FrogByte report (4.1, 5.5) has
+ * slices of 32 rows, sigma a multiple of them, a warp a slice, as split=1 has it here. Differs from it: y is
+ * put in the matrix's order by the kernel, there by the CPU; and padding is not multiplied.
  * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014; Anzt, Tomov & Dongarra, Implementing a sparse
  * matrix vector product for the SELL-C/SELL-C-sigma formats on NVIDIA GPUs, 2014. */
 #include "device.cuh"
