@@ -22,14 +22,14 @@ results = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(results)
 
 LINE = re.compile(r"(?P<place>\w+)/(?P<operation>[\w-]+)/(?P<name>\S+) +(?P<format>\S+) +(?P<types>f64 f32|f64|f32) +(?P<state>\S+) +"
-                  r"(?P<bits>\S+) +(?P<idea>.*) \[(?P<source>.*)\]$")
+                  r"(?P<bits>\S+) +(?P<idea>.*) \[(?P<source>.*)\](?: {(?P<parameters>.*)})?$")
 PLACES = {"host": "On the host", "cuda": "On a GPU"}
 OPERATIONS = {"mul": "", "mul-multi": ", several columns", "spmspm": ", sparse times sparse"}
 INTRO = """# The kernels
 
 Every kernel of the library, as `spmvx kernels` lists them: made by [make-kernels.py](make-kernels.py) from that list and from
 measured runs. A name is what `spmvx_convert_options.kernel`, `spmvx bench --kernels` and `SPMVX_DISABLE` take; parameters follow
-it (`csr5:sigma=16,flags=u8`), and an unknown one is refused with the list of those that there are. `name@avx2` is a variant for an
+it (`csr5:sigma=16,flags=u8`), each a number of a range, of the powers of two in it (2, 4 ... 64), or a word. `name@avx2` is a variant for an
 instruction set. How formats lie in memory is told in [formats](formats/).
 
 *Same bits*: the same result in every run; kernels with atomic additions have it not, and AUTO takes them only where that is
@@ -74,8 +74,8 @@ def row(kernel, found):
     numbers = "– | –"
     if some:
         numbers = "%.2f | %.2f, %.2f, %.2f" % (results.geometric_mean(some[0]), min(some[1]), results.geometric_mean(some[1]), max(some[1]))
-    return "| `%s` | %s | %s | %s | %s | %s |" % (kernel["name"], kernel["format"], kernel["idea"], kernel["source"],
-                                                  "yes" if kernel["bits"] == "same-bits" else "no", numbers)
+    return "| `%s` | %s | %s | %s | %s | %s | %s |" % (kernel["name"], kernel["format"], kernel["idea"], kernel["parameters"] or "",
+                                                       kernel["source"], "yes" if kernel["bits"] == "same-bits" else "no", numbers)
 
 
 def body(kernels, runs, page, files):
@@ -94,8 +94,8 @@ def body(kernels, runs, page, files):
                         yield "Measured on %s, %s threads ([%s](results/%s)), f64." % (run["device"], run["threads"], file, file) \
                             if place == "host" else "Measured on %s ([%s](results/%s)), f64." % (run["device"], file, file)
                 yield ""
-            yield "| kernel | format | idea | source | same bits | bytes | time |"
-            yield "| --- | --- | --- | --- | --- | --- | --- |"
+            yield "| kernel | format | idea | parameters | source | same bits | bytes | time |"
+            yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
             yield from (row(k, found) for k in some)
             yield ""
             if operation == "mul" and found:

@@ -28,10 +28,11 @@ static int run(int argc, char **argv)
         if (spmvx_kernel_get_info(i, &k) != SPMVX_OK) return fail(NULL, "kernel list");
         if (available && !(k.flags & SPMVX_KERNEL_AVAILABLE)) continue;
         kernel_id(&k, id, sizeof id);
-        printf("%-28s %-5s %s%s  %-11s %-9s  %s [%s]\n", id, format_text(k.format),
+        printf("%-28s %-5s %s%s  %-11s %-9s  %s [%s]%s%s%s\n", id, format_text(k.format),
                k.types & 1u << SPMVX_F64 ? "f64" : "   ", k.types & 1u << SPMVX_F32 ? " f32" : "    ",
                k.flags & SPMVX_KERNEL_AVAILABLE ? "available" : "unavailable",
-               k.flags & SPMVX_KERNEL_DETERMINISTIC ? "same-bits" : "atomics", k.summary, k.source);
+               k.flags & SPMVX_KERNEL_DETERMINISTIC ? "same-bits" : "atomics", k.summary, k.source,
+               *k.parameters ? " {" : "", k.parameters, *k.parameters ? "}" : "");
     }
     return EXIT_SUCCESS;
 }
@@ -39,7 +40,8 @@ static int run(int argc, char **argv)
 const command command_kernels = { "kernels", "[--available]", "List every kernel of the library",
                                   "Columns: id (place/operation/name), format, value types, whether this "
                                   "machine can run it (SPMVX_DISABLE masks some),\n"
-                                  "whether results have the same bits in every run, summary and source. A "
-                                  "name with a variant such as sell@avx512 takes\n"
-                                  "the best variant when given bare; name@c is the portable one.",
+                                  "whether results have the same bits in every run, summary, source, and "
+                                  "in braces the parameters: NAME:key=value,...\n"
+                                  "A name with a variant such as sell@avx512 takes the best variant when "
+                                  "given bare; name@c is the portable one.",
                                   run };

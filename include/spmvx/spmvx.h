@@ -633,10 +633,13 @@ typedef struct spmvx_kernel_info {
     const char *name;    /* unique per operation and place; "sell@avx512" is a variant of "sell" */
     const char *summary; /* what it does */
     const char *source;  /* the paper or report it is from */
+    /* What may follow the name: "lanes=2, 4 ... 64; grid=fixed, proportional" tells that
+     * "NAME:lanes=8,grid=fixed" is taken; "" where nothing may. */
+    const char *parameters;
 } spmvx_kernel_info;
-#define SPMVX_KERNEL_INFO_INIT                                                                  \
-    {                                                                                           \
-        sizeof(spmvx_kernel_info), SPMVX_MUL, SPMVX_AUTO, SPMVX_HOST, 0, 0, 0, NULL, NULL, NULL \
+#define SPMVX_KERNEL_INFO_INIT                                                                        \
+    {                                                                                                 \
+        sizeof(spmvx_kernel_info), SPMVX_MUL, SPMVX_AUTO, SPMVX_HOST, 0, 0, 0, NULL, NULL, NULL, NULL \
     }
 /* How many kernels there are, of all places and machines. Thread-safe. */
 int32_t spmvx_kernel_count(void);

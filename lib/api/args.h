@@ -16,6 +16,8 @@ spmvx_status spx_give_struct(const spmvx_context *, const char *name, void *dst,
 #define SPX_TAKE_GROWN(ctx, name, src, dst, type, grown) \
     spx_take_struct(ctx, name, src, offsetof(type, grown), sizeof *(dst), dst)
 #define SPX_GIVE(ctx, name, dst, src) spx_give_struct(ctx, name, dst, sizeof *(src), sizeof *(src), src)
+#define SPX_GIVE_GROWN(ctx, name, dst, src, type, grown) \
+    spx_give_struct(ctx, name, dst, offsetof(type, grown), sizeof *(src), src)
 
 spmvx_status spx_check_flags(const spmvx_context *, const char *name, uint32_t flags, uint32_t known);
 /* value in low ... high */

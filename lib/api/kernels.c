@@ -1,4 +1,10 @@
 /* The list of kernels, and wisdom. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "api/args.h"
 #include "dispatch/wisdom.h"
 
@@ -7,8 +13,51 @@ int32_t spmvx_kernel_count(void)
     return spx_kernel_total() + spx_product_kernel_total();
 }
 
-static spmvx_kernel_info info_of_kernel(const spx_kernel *k)
+/* ---- what may follow a kernel's name ---- */
+
+enum { PARAMETERS = 192 };
+static char parameters[SPX_KERNELS][PARAMETERS];
+
+__attribute__((format(printf, 2, 3))) static void append(char *text, const char *format, ...)
 {
+    const size_t n = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + n, PARAMETERS - n, format, args);
+    va_end(args);
+}
+
+static void describe(const spx_kernel *k, char *text)
+{
+    for (const spx_layout_key *l = spx_format_find(k->format)->layout; l && l->key; l++) {
+        append(text, "%s%s=%" PRId64 " ...", *text ? "; " : "", l->key, l->low);
+        if (l->high < INT64_MAX) append(text, " %" PRId64, l->high);
+    }
+    for (const spx_param *p = k->params; p && p->key; p++) {
+        append(text, "%s%s=", *text ? "; " : "", p->key);
+        if (p->kind == SPX_WORD)
+            for (int w = 0; p->words[w]; w++) append(text, "%s%s", w ? ", " : "", p->words[w]);
+        else if (p->kind == SPX_POWER_OF_TWO)
+            append(text, "%" PRId64 ", %" PRId64 " ... %" PRId64, p->low, 2 * p->low, p->high);
+        else append(text, "%" PRId64 " ... %" PRId64, p->low, p->high);
+    }
+}
+
+static void describe_all(void)
+{
+    for (int32_t i = 0; i < spx_kernel_total(); i++) describe(spx_kernel_at(i), parameters[i]);
+}
+
+static const char *parameters_of(int32_t i)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, describe_all);
+    return parameters[i];
+}
+
+static spmvx_kernel_info info_of_kernel(int32_t i)
+{
+    const spx_kernel *k = spx_kernel_at(i);
     char why[SPX_MESSAGE / 2];
     const bool available =
         spx_kernel_available(k) && (k->place == SPMVX_HOST || spx_cuda_answers(0, why, sizeof why));
@@ -22,6 +71,7 @@ static spmvx_kernel_info info_of_kernel(const spx_kernel *k)
         .name = k->name,
         .summary = k->summary,
         .source = k->source,
+        .parameters = parameters_of(i),
     };
 }
 
@@ -37,6 +87,7 @@ static spmvx_kernel_info info_of_product_kernel(const spx_product_kernel *k)
         .name = k->name,
         .summary = k->summary,
         .source = k->source,
+        .parameters = "",
     };
 }
 
@@ -44,10 +95,9 @@ spmvx_status spmvx_kernel_get_info(int32_t i, spmvx_kernel_info *info)
 {
     const int32_t by_vectors = spx_kernel_total();
     SPX_TRY(spx_check_range(NULL, "i", i, 0, spmvx_kernel_count() - 1));
-    const spmvx_kernel_info out = i < by_vectors
-                                      ? info_of_kernel(spx_kernel_at(i))
-                                      : info_of_product_kernel(spx_product_kernel_at(i - by_vectors));
-    return SPX_GIVE(NULL, "info", info, &out);
+    const spmvx_kernel_info out =
+        i < by_vectors ? info_of_kernel(i) : info_of_product_kernel(spx_product_kernel_at(i - by_vectors));
+    return SPX_GIVE_GROWN(NULL, "info", info, &out, spmvx_kernel_info, parameters);
 }
 
 spmvx_status spmvx_wisdom_export(const spmvx_context *ctx, char *buf, size_t *len)

@@ -255,7 +255,7 @@ AT(reason, 64);
 
 #define AT(field, offset) \
     _Static_assert(offsetof(spmvx_kernel_info, field) == (offset), "spmvx_kernel_info." #field)
-_Static_assert(sizeof(spmvx_kernel_info) == 56, "spmvx_kernel_info");
+_Static_assert(sizeof(spmvx_kernel_info) == 64, "spmvx_kernel_info");
 AT(size, 0);
 AT(operation, 8);
 AT(format, 12);
@@ -266,6 +266,7 @@ AT(flags, 28);
 AT(name, 32);
 AT(summary, 40);
 AT(source, 48);
+AT(parameters, 56);
 #undef AT
 
 #endif

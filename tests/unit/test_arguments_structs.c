@@ -164,20 +164,20 @@ static void test_output_structs(void **state)
 {
     static const struct {
         const char *name;
-        size_t known;
+        size_t known, least; /* of this version, and of 0.1 */
         spmvx_status good;
         spmvx_status (*call)(fixture *, void *);
     } cases[] = {
-        { "info", sizeof(spmvx_context_info), SPMVX_OK, give_context },
-        { "info", sizeof(spmvx_matrix_info), SPMVX_OK, give_matrix },
-        { "view", sizeof(spmvx_arrays), SPMVX_OK, give_view },
-        { "info", sizeof(spmvx_kernel_info), SPMVX_OK, give_kernel },
-        { "info", sizeof(spmspm_info), SPMVX_ERR_UNSUPPORTED, give_plan },
+        { "info", sizeof(spmvx_context_info), sizeof(spmvx_context_info), SPMVX_OK, give_context },
+        { "info", sizeof(spmvx_matrix_info), sizeof(spmvx_matrix_info), SPMVX_OK, give_matrix },
+        { "view", sizeof(spmvx_arrays), sizeof(spmvx_arrays), SPMVX_OK, give_view },
+        { "info", sizeof(spmvx_kernel_info), offsetof(spmvx_kernel_info, parameters), SPMVX_OK, give_kernel },
+        { "info", sizeof(spmspm_info), sizeof(spmspm_info), SPMVX_ERR_UNSUPPORTED, give_plan },
     };
     fixture *f = *state;
     static const unsigned char zero[512] = { 0 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const size_t known = cases[i].known, sizes[] = { 0, 1, sizeof(size_t), known - 1 };
+        const size_t known = cases[i].known, sizes[] = { 0, 1, sizeof(size_t), cases[i].least - 1 };
         char text[64];
         snprintf(text, sizeof text, "%s is NULL", cases[i].name);
         refused_alone(SPMVX_ERR_ARGUMENT, text, cases[i].call(f, NULL));
@@ -189,9 +189,13 @@ static void test_output_structs(void **state)
             free(s);
             free(before);
         }
-        unsigned char *exact = resized(zero, known, known), *larger = resized(zero, known, known + TAIL);
+        unsigned char *exact = resized(zero, known, known), *larger = resized(zero, known, known + TAIL),
+                      *first = resized(zero, known, cases[i].least);
         const size_t size = known + TAIL;
         assert_int_equal(cases[i].call(f, exact), cases[i].good);
+        assert_int_equal(cases[i].call(f, first), cases[i].good);
+        assert_memory_equal(first + sizeof size, exact + sizeof size, cases[i].least - sizeof size);
+        free(first);
         assert_int_equal(cases[i].call(f, larger), cases[i].good);
         assert_memory_equal(larger, &size, sizeof size);
         assert_memory_equal(larger + sizeof size, exact + sizeof size, known - sizeof size);

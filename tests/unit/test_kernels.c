@@ -210,6 +210,28 @@ static void test_parameters_are_echoed(void **state)
 
 /* ---- SPMVX_DISABLE ---- */
 
+/* What the list says may follow a name is taken, with the least value of each. */
+static void test_parameters_are_told(void **state)
+{
+    int told = 0;
+    for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
+        const spmvx_kernel_info k = kernel_at(i);
+        assert_non_null(k.parameters);
+        if (!strcmp(k.name, "csr-scalar"))
+            assert_string_equal(k.parameters, k.place ? "threads=32, 64 ... 1024" : "");
+        if (!strcmp(k.name, "tiled") && k.place == SPMVX_HOST)
+            assert_string_equal(k.parameters, "width=64 ... 65535; hot=1 ... 65535");
+        for (const char *at = k.parameters; runs_here(&k) && *at; told++) {
+            char name[128], kernel[128];
+            const size_t n = strcspn(at, ";"), first = strcspn(at, " ,;");
+            snprintf(name, sizeof name, "%s:%.*s", k.name, (int)first, at);
+            force(*state, name, kernel);
+            at += n + (at[n] ? 2 : 0);
+        }
+    }
+    assert_true(told > 8);
+}
+
 /* Under this SPMVX_DISABLE those are available that were without it, but for what is gone: "@avx2" every
  * kernel of that variant, "sell" every variant of that kernel. */
 static void check_masked(const fixture *f, const char *disable, const char *const *gone, size_t count)
@@ -301,6 +323,7 @@ int main(void)
         TEST(test_portable_by_name),
         TEST(test_bare_name_takes_a_variant),
         TEST(test_parameters_are_echoed),
+        TEST(test_parameters_are_told),
         TEST(test_disable_isa),
         TEST(test_disable_kernel),
         TEST(test_disable_nothing),
