@@ -91,6 +91,11 @@ double setup_by_host(const spx_features *f, const spx_look *look)
     return LEAST + BYTE * bytes;
 }
 
+double setup_of_pkt(const spx_features *f, const spx_look *look)
+{
+    return setup_by_host(f, look) + spx_format_pkt.setup_ns(f, look);
+}
+
 /* Some passes over the rows, one over the places, and allocations. */
 double setup_there(const spx_features *f, const spx_look *look)
 {
@@ -126,7 +131,7 @@ const spx_layout_key csr5_layout[] = {
 };
 /* A tile's part of x lies in shared memory, of which a block has 227 KB at most. */
 const spx_layout_key pkt_layout[] = {
-    { "packet", offsetof(spx_layout, packet), 32, SPX_PKT_MOST, 0, false },
+    SPX_PKT_KEYS(false),
     {},
 };
 const spx_layout_key tiled_layout[] = {
@@ -234,5 +239,5 @@ extern "C" const spx_format spx_cuda_format_pkt = {
     .place = SPMVX_CUDA,
     .layout = pkt_layout,
     .opaque_values = true,
-    .setup_ns = setup_by_host,
+    .setup_ns = setup_of_pkt,
 };

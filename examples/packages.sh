@@ -20,6 +20,7 @@ optional_packages() {
     has_header zstd.h || echo 'libzstd-dev files compressed by zstd (.zst)'
     has_header lzma.h || echo 'liblzma-dev files compressed by xz (.xz)'
     has_header jansson.h || echo 'libjansson-dev spmvx compare, which reads the results of spmvx bench'
+    has_header metis.h || echo 'libmetis-dev packets of the format PKT by METIS'
     has_header zip.h || echo "libzip-dev SciPy's files (.npz)"
 }
 

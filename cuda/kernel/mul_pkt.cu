@@ -2,9 +2,9 @@
  * memory, and adds products to its part of y there, each thread to rows of its own; then it ends these
  * rows as if they were whole. The entries of the rest, which are COO in the order of rows, are added by
  * runs of equal length (coo_runs.cuh). Differs from the source: rows are dealt to threads in turns, there to
- * the one that has least; what a thread has above four times the mean goes to the rest; a packet's columns
- * are those of its rows by the order given, which METIS does not choose; x and y are not permuted; and the
- * rest is added without atomics.
+ * the one that has least; what a thread has above four times the mean goes to the rest; x and y are not
+ * permuted, so that a packet finds its part of them by a list (none where packets are in the order given);
+ * and the rest is added without atomics.
  * Source: Bell & Garland, NVIDIA NVR-2008-004, section 3.6. */
 #include "coo_runs.cuh"
 #include "device.cuh"
@@ -25,11 +25,12 @@ template <class V, class P> struct packets {
     int side;
     const P *ptr;
     const int *place; /* row and column in the packet */
+    const int *list;  /* row and column at each position of all packets; or NULL */
     const V *val;
 
     template <class F> void each_pointer(F f) const
     {
-        f(ptr), f(place), f(val);
+        f(ptr), f(place), f(list), f(val);
     }
 };
 
@@ -42,7 +43,8 @@ __global__ void __launch_bounds__(LANES) multiply_packets(packets<V, P> A, spx_v
     const int64_t row0 = static_cast<int64_t>(blockIdx.x) * A.side,
                   col0 = spx_pkt_first_column(A.nrows, A.ncols, A.side, blockIdx.x);
     for (int i = thread; i < A.side; i += LANES) {
-        x[i] = col0 + i < A.ncols ? spx_load_cached(vectors.x + col0 + i) : V(0);
+        const int64_t col = A.list ? A.list[col0 + i] : col0 + i;
+        x[i] = col >= 0 && col < A.ncols ? spx_load_cached(vectors.x + col) : V(0);
         y[i] = 0;
     }
     __syncthreads();
@@ -61,7 +63,10 @@ __global__ void __launch_bounds__(LANES) multiply_packets(packets<V, P> A, spx_v
             if (place[i] != PADDING) y[spx_pkt_row(place[i])] += val[i] * x[spx_pkt_column(place[i])];
     }
     /* whose rows these are wrote them */
-    for (int i = thread; i < A.side && row0 + i < A.nrows; i += LANES) vectors.put(row0 + i, y[i]);
+    for (int i = thread; i < A.side; i += LANES) {
+        const int64_t row = A.list ? A.list[row0 + i] : row0 + i;
+        if (row >= 0 && row < A.nrows) vectors.put(row, y[i]);
+    }
 }
 
 /* ---- the host's side ---- */
@@ -73,6 +78,7 @@ template <class V, class P> packets<V, P> packets_of(const spx_sparse *a)
              static_cast<int>(a->layout.packet),
              static_cast<const P *>(spx_data(a, SPX_PTR)),
              static_cast<const int *>(spx_data(a, SPX_COL)),
+             static_cast<const int *>(spx_data(a, SPX_LIST)),
              static_cast<const V *>(spx_data(a, SPX_VAL)) };
 }
 

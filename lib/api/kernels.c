@@ -27,16 +27,22 @@ __attribute__((format(printf, 2, 3))) static void append(char *text, const char 
     va_end(args);
 }
 
+static void append_words(char *text, const char *const *words)
+{
+    for (int w = 0; words[w]; w++) append(text, "%s%s", w ? ", " : "", words[w]);
+}
+
 static void describe(const spx_kernel *k, char *text)
 {
     for (const spx_layout_key *l = spx_format_find(k->format)->layout; l && l->key; l++) {
-        append(text, "%s%s=%" PRId64 " ...", *text ? "; " : "", l->key, l->low);
-        if (l->high < INT64_MAX) append(text, " %" PRId64, l->high);
+        append(text, "%s%s=", *text ? "; " : "", l->key);
+        if (l->words) append_words(text, l->words);
+        else append(text, "%" PRId64 " ...", l->low);
+        if (!l->words && l->high < INT64_MAX) append(text, " %" PRId64, l->high);
     }
     for (const spx_param *p = k->params; p && p->key; p++) {
         append(text, "%s%s=", *text ? "; " : "", p->key);
-        if (p->kind == SPX_WORD)
-            for (int w = 0; p->words[w]; w++) append(text, "%s%s", w ? ", " : "", p->words[w]);
+        if (p->kind == SPX_WORD) append_words(text, p->words);
         else if (p->kind == SPX_POWER_OF_TWO)
             append(text, "%" PRId64 ", %" PRId64 " ... %" PRId64, p->low, 2 * p->low, p->high);
         else append(text, "%" PRId64 " ... %" PRId64, p->low, p->high);

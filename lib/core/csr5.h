@@ -26,12 +26,12 @@ static inline int64_t spx_csr5_sigma(const spx_layout *asked, const int64_t pres
     return mean <= rule[2] ? rule[1] : rule[3];
 }
 
-#define SPX_CSR5_RULE_KEYS                                                   \
-    { "r", offsetof(spx_layout, rule[0]), 1, SPX_CSR5_SIGMA, 0, false },     \
-        { "s", offsetof(spx_layout, rule[1]), 1, SPX_CSR5_SIGMA, 0, false }, \
-        { "t", offsetof(spx_layout, rule[2]), 1, INT64_MAX, 0, false },      \
-    {                                                                        \
-        "u", offsetof(spx_layout, rule[3]), 1, SPX_CSR5_SIGMA, 0, false      \
+#define SPX_CSR5_RULE_KEYS                                                         \
+    { "r", offsetof(spx_layout, rule[0]), 1, SPX_CSR5_SIGMA, 0, false, NULL },     \
+        { "s", offsetof(spx_layout, rule[1]), 1, SPX_CSR5_SIGMA, 0, false, NULL }, \
+        { "t", offsetof(spx_layout, rule[2]), 1, INT64_MAX, 0, false, NULL },      \
+    {                                                                              \
+        "u", offsetof(spx_layout, rule[3]), 1, SPX_CSR5_SIGMA, 0, false, NULL      \
     }
 
 /* Row of a tile's first entry; the top bit marks a tile with empty rows inside. */

@@ -17,19 +17,33 @@ enum {
     SPX_PKT_PADDING = -1 /* of the slot COL: no entry */
 };
 
+/* Values of the layout's field, and their names from the first on. */
+enum { SPX_PKT_ORDER = 1, SPX_PKT_METIS = 2 };
+static const char *const spx_pkt_partitions[] = { "order", "metis", NULL };
+#define SPX_PKT_KEYS(shown)                                                                   \
+    { "packet", offsetof(spx_layout, packet), 32, SPX_PKT_MOST, 0, shown, NULL },             \
+    {                                                                                         \
+        "partition", offsetof(spx_layout, partition), SPX_PKT_ORDER, SPX_PKT_METIS, 0, shown, \
+            spx_pkt_partitions                                                                \
+    }
+
 static inline int64_t spx_pkt_packets(const spx_sparse *a)
 {
-    return spx_ceil_div(a->nrows, a->layout.packet);
+    return (int64_t)(a->slot[SPX_PTR]->bytes / spx_type_bytes(a->ptr_type)) - 1;
 }
 
-/* The first column of a packet: of a square matrix that of its rows' diagonal. */
-#ifdef __CUDACC__
-__host__ __device__
-#endif
-    static inline int64_t
-    spx_pkt_first_column(int64_t nrows, int64_t ncols, int64_t side, int64_t packet)
+/* Where a packet's columns begin: of a square matrix with its rows. */
+SPX_PKT_BOTH static inline int64_t spx_pkt_first_column(int64_t nrows, int64_t ncols, int64_t side,
+                                                        int64_t packet)
 {
     return nrows == ncols ? packet * side : packet * side * ncols / nrows;
+}
+
+/* The row, or column, at a position: that of the list, -1 where it has none; without a list the position
+ * itself. */
+SPX_PKT_BOTH static inline int64_t spx_pkt_at(const int32_t *list, int64_t position)
+{
+    return list ? list[position] : position;
 }
 
 /* A place's row and column in its packet, and the place of both. */

@@ -30,6 +30,7 @@ typedef struct spx_layout {
     int64_t tile_width;             /* TILED: columns of a tile */
     int64_t hot;                    /* TILED, instead: columns that are held, those with most entries */
     int64_t packet;                 /* PKT: rows, and columns, of a packet */
+    int64_t partition;              /* PKT: SPX_PKT_ORDER or SPX_PKT_METIS */
 } spx_layout;
 
 /* A number that a multiplication is scaled by, in the type of the matrix's values. */

@@ -62,8 +62,9 @@ static spmvx_status check_layout(const spx_conversion *c, const spx_sparse *A)
 spmvx_status spx_build_candidate(const spx_conversion *c, spx_source *source, const spx_candidate *candidate,
                                  spx_operator *out)
 {
-    const spx_build how = { candidate->choice.layout, bytes_left(c, candidate->choice.kernel->format),
-                            c->max_bytes };
+    const spx_build how = { .layout = candidate->choice.layout,
+                            .left = bytes_left(c, candidate->choice.kernel->format),
+                            .max_bytes = c->max_bytes };
     spx_operator op = { 0 };
     SPX_TRY(spx_source_build(c->ctx, source, candidate->choice.kernel->format, &how, &op.A));
     spmvx_status s = check_repeats(c, source, &op.A);

@@ -293,7 +293,9 @@ void spx_kernel_spec(const spx_choice *c, char out[SPX_SPEC])
     append(&t, "%s%s", k->name, !strchr(k->name, '@') && spx_kernel_has_variants(k) ? "@c" : "");
     for (const spx_layout_key *l = f->layout; l && l->key; l++) {
         if (!l->in_name || !spx_layout_value(&c->layout, l)) continue;
-        append(&t, "%c%s=%" PRId64, sep, l->key, spx_layout_value(&c->layout, l));
+        const int64_t v = spx_layout_value(&c->layout, l);
+        if (l->words) append(&t, "%c%s=%s", sep, l->key, l->words[v - 1]);
+        else append(&t, "%c%s=%" PRId64, sep, l->key, v);
         sep = ',';
     }
     for (int i = 0; k->params && k->params[i].key; i++) {
@@ -327,6 +329,22 @@ static bool whole_number(const char *from, size_t n, int64_t *out)
     return n && end == from + n && !errno;
 }
 
+/* Which of the words the value is. */
+static spmvx_status parse_word(const spmvx_context *ctx, const spx_kernel *k, const char *const *words,
+                               const char *word, size_t whole, int64_t *out)
+{
+    char names[SPX_MESSAGE / 2] = "";
+    text known = { names, sizeof names, 0 };
+    const char *value = memchr(word, '=', whole);
+    const size_t length = value ? whole - (size_t)(++value - word) : 0;
+    for (*out = 0; words[*out]; ++*out) {
+        if (value && is_word(value, length, words[*out])) return SPMVX_OK;
+        append(&known, "%s%s", known.n ? ", " : "", words[*out]);
+    }
+    return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has \"%.*s\"; %s takes %.*s of: %s",
+                    (int)(whole > 64 ? 64 : whole), word, k->name, (int)strcspn(word, "=,"), word, names);
+}
+
 /* One "key=value" of a kernel's name: a parameter of the kernel's, or a field of its format's layout. */
 static spmvx_status parse_param(const spmvx_context *ctx, const char *word, size_t whole, spx_choice *c)
 {
@@ -340,16 +358,7 @@ static spmvx_status parse_param(const spmvx_context *ctx, const char *word, size
     for (int i = 0; k->params && k->params[i].key; i++) {
         const spx_param *p = &k->params[i];
         if (!is_word(word, key, p->key)) continue;
-        if (p->kind == SPX_WORD) {
-            for (int w = 0; p->words[w]; w++)
-                if (is_word(value, length, p->words[w])) {
-                    c->param[i] = w;
-                    return SPMVX_OK;
-                }
-            return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
-                            "options.kernel has \"%.*s\", which is no value of %s that %s knows", shown, word,
-                            p->key, k->name);
-        }
+        if (p->kind == SPX_WORD) return parse_word(ctx, k, p->words, word, whole, &c->param[i]);
         if (!number || v < p->low || v > p->high)
             return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
                             "options.kernel has \"%.*s\"; %s takes %s=%" PRId64 " to %" PRId64, shown, word,
@@ -362,6 +371,11 @@ static spmvx_status parse_param(const spmvx_context *ctx, const char *word, size
     }
     for (const spx_layout_key *l = format_at(k->format, SPMVX_HOST)->layout; l && l->key; l++) {
         if (!is_word(word, key, l->key)) continue;
+        if (l->words) {
+            SPX_TRY(parse_word(ctx, k, l->words, word, whole, &v));
+            *spx_layout_field(&c->layout, l) = v + 1;
+            return SPMVX_OK;
+        }
         if (!number || v < l->low || v > l->high)
             return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
                             "options.kernel has \"%.*s\"; %s takes %s=%" PRId64 " to %" PRId64, shown, word,

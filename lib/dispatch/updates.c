@@ -116,18 +116,26 @@ static spmvx_status keep_map(const spmvx_context *ctx, const spx_sparse *a, spx_
     return SPMVX_OK;
 }
 
+/* Positions in A's format, each where A has its value. */
+static spmvx_status build_again(const spmvx_context *ctx, const spx_sparse *positions, const spx_sparse *A,
+                                spx_sparse *out)
+{
+    spx_build how = { .layout = A->layout, .left = SIZE_MAX, .max_bytes = SIZE_MAX };
+    const enum spx_slot keeps = spx_format_find(A->format)->keeps;
+    if (keeps && A->slot[keeps]) SPX_TRY(spx_array_to_host(ctx, A->slot[keeps], &how.kept));
+    spx_source source = spx_source_of(positions);
+    const spmvx_status s = spx_source_build(ctx, &source, A->format, &how, out);
+    spx_source_drop(&source);
+    spx_array_drop(how.kept);
+    return s;
+}
+
 spmvx_status spx_update_map(const spmvx_context *ctx, const spx_sparse *positions, bool kept,
                             spx_operator *op)
 {
-    const spx_build how = { .layout = op->A.layout, .left = SIZE_MAX, .max_bytes = SIZE_MAX };
     spx_sparse a = { 0 };
     if (kept) a = spx_sparse_share(positions); /* as the values did */
-    else {
-        spx_source source = spx_source_of(positions);
-        const spmvx_status built = spx_source_build(ctx, &source, op->A.format, &how, &a);
-        spx_source_drop(&source);
-        if (built != SPMVX_OK) return built;
-    }
+    else SPX_TRY(build_again(ctx, positions, &op->A, &a));
     const bool added_up = spx_format_find(a.format)->place_of && a.nnz != positions->nnz;
     const spmvx_status s = added_up ? make_lists_on_host(ctx, positions, &a, op) : keep_map(ctx, &a, op);
     spx_sparse_drop(&a);

@@ -206,8 +206,8 @@ static size_t idle_bytes(const spx_sparse *a)
 }
 
 static const spx_layout_key layout[] = {
-    { "omega", offsetof(spx_layout, lanes), 1, SPX_CSR5_OMEGA, 0, true },
-    { "sigma", offsetof(spx_layout, lane_entries), 0, SPX_CSR5_SIGMA, 0, true },
+    { "omega", offsetof(spx_layout, lanes), 1, SPX_CSR5_OMEGA, 0, true, NULL },
+    { "sigma", offsetof(spx_layout, lane_entries), 0, SPX_CSR5_SIGMA, 0, true, NULL },
     SPX_CSR5_RULE_KEYS,
     { 0 },
 };

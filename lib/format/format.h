@@ -3,8 +3,8 @@
  * dispatch/ knows CSR, which all conversions go through, and COO, which stands for it where rows far
  * outnumber entries.
  *
- * Builders give the same pattern for the same pattern: an update map is made by sending positions through the
- * same conversion in place of values. */
+ * Builders give the same pattern for the same pattern, and where that is not sure, for what was kept of the
+ * first one: an update map is made by sending positions through the same conversion in place of values. */
 #ifndef SPX_FORMAT_H
 #define SPX_FORMAT_H
 #include "core/context.h"
@@ -15,9 +15,10 @@
  * list ends with a NULL key. */
 typedef struct spx_layout_key {
     const char *key;
-    size_t field;            /* offsetof(spx_layout, ...) */
-    int64_t low, high, step; /* multiples of step, where it is not 0 */
-    bool in_name;            /* kernels of the format show it among their parameters */
+    size_t field;             /* offsetof(spx_layout, ...) */
+    int64_t low, high, step;  /* multiples of step, where it is not 0 */
+    bool in_name;             /* kernels of the format show it among their parameters */
+    const char *const *words; /* the names of its values from 1 on, ended by NULL; NULL: it is a number */
 } spx_layout_key;
 
 /* How many elements the caller's arrays have; -1: the format has no such array, or the caller left it out. */
@@ -30,6 +31,7 @@ typedef struct spx_build {
     spx_layout layout; /* 0: chosen */
     size_t left;       /* bytes that the result may still take, */
     size_t max_bytes;  /* of the caller's limit; for the message */
+    spx_array *kept;   /* NULL, or the slot that the format `keeps`, of the same pattern; on the host */
 } spx_build;
 
 typedef struct spx_format {
@@ -74,6 +76,8 @@ typedef struct spx_format {
     spmvx_status (*transpose)(const spmvx_context *, const spx_sparse *csr, spx_sparse *out);
     /* Formats that add repeats up: where the entry (row, col) is stored. NULL: every entry has a place. */
     int64_t (*place_of)(const spx_sparse *, int64_t row, int64_t col);
+    /* The slot that from_csr() would not be sure to find again for the same pattern; 0: none. */
+    enum spx_slot keeps;
     /* Bytes that a multiplication does not read. NULL: none but the ORDER slot. */
     size_t (*idle_bytes)(const spx_sparse *);
 } spx_format;

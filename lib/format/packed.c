@@ -448,8 +448,8 @@ static double setup_ns(const spx_features *f, const spx_look *l)
 }
 
 static const spx_layout_key layout[] = {
-    { "slice", offsetof(spx_layout, slice), LANES, LANES, 0, false },
-    { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false },
+    { "slice", offsetof(spx_layout, slice), LANES, LANES, 0, false, NULL },
+    { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false, NULL },
     { 0 },
 };
 

@@ -353,8 +353,8 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 }
 
 static const spx_layout_key layout[] = {
-    { "slice", offsetof(spx_layout, slice), MIN_SLICE, MAX_SLICE, 0, false },
-    { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false },
+    { "slice", offsetof(spx_layout, slice), MIN_SLICE, MAX_SLICE, 0, false, NULL },
+    { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false, NULL },
     { 0 },
 };
 

@@ -485,8 +485,8 @@ static double setup_ns(const spx_features *f, const spx_look *l)
 }
 
 static const spx_layout_key layout[] = {
-    { "width", offsetof(spx_layout, tile_width), 64, SPX_TILED_MOST, 0, true },
-    { "hot", offsetof(spx_layout, hot), 1, SPX_TILED_MOST, 0, true },
+    { "width", offsetof(spx_layout, tile_width), 64, SPX_TILED_MOST, 0, true, NULL },
+    { "hot", offsetof(spx_layout, hot), 1, SPX_TILED_MOST, 0, true, NULL },
     { 0 },
 };
 

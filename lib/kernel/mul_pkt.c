@@ -6,11 +6,17 @@
 #include "kernel/dot.h"
 #include "kernel/kernel.h"
 
-/* Entries of the rest in rows before `row`. */
-static int64_t rest_before(const spx_sparse *a, int64_t row)
+/* Entries of the rest in rows before `row`; `from` is that of an earlier row. The steps double, since a
+ * packet's next row is mostly a near one. */
+static int64_t rest_before(const int32_t *rows, int64_t rest, int64_t row, int64_t from)
 {
-    const int32_t *rows = spx_data(a, SPX_ROW);
-    int64_t low = 0, high = spx_pkt_rest(a);
+    int64_t low = from, high = from, step = 1;
+    while (high < rest && rows[high] < row) {
+        low = high + 1;
+        high += step;
+        step *= 2;
+    }
+    high = spx_min(high, rest);
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         if (rows[middle] < row) low = middle + 1;
@@ -61,21 +67,26 @@ static void SPX_NAME(packets)(void *arg, int thread, int64_t begin, int64_t end)
     const spx_mul *m = arg;
     const spx_sparse *a = m->A;
     const SPX_P *ptr = spx_data(a, SPX_PTR);
-    const int32_t *col = spx_data(a, SPX_COL), *row = spx_data(a, SPX_ROW);
+    const int32_t *col = spx_data(a, SPX_COL), *row = spx_data(a, SPX_ROW), *list = spx_data(a, SPX_LIST);
     const SPX_V *val = spx_data(a, SPX_VAL), *x = m->x;
     const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y, sum[SPX_PKT_MOST];
     const int64_t side = a->layout.packet, rest = spx_pkt_rest(a);
     for (int64_t p = begin; p < end; p++) {
-        const int64_t row0 = p * side, rows = spx_min(side, a->nrows - row0),
+        const int64_t first = p * side, rows = list ? side : spx_min(side, a->nrows - first),
                       col0 = spx_pkt_first_column(a->nrows, a->ncols, side, p);
+        int64_t at = 0;
         for (int64_t i = 0; i < rows; i++) sum[i] = 0;
         for (SPX_P k = ptr[p]; k < ptr[p + 1]; k++)
             if (col[k] != SPX_PKT_PADDING)
-                sum[spx_pkt_row(col[k])] += val[k] * x[col0 + spx_pkt_column(col[k])];
-        for (int64_t i = rest_before(a, row0); i < rest && row[i] < row0 + rows; i++)
-            sum[row[i] - row0] += val[a->width + i] * x[col[a->width + i]];
-        for (int64_t i = 0; i < rows; i++) y[row0 + i] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[row0 + i]);
+                sum[spx_pkt_row(col[k])] += val[k] * x[spx_pkt_at(list, col0 + spx_pkt_column(col[k]))];
+        for (int64_t i = 0; i < rows; i++) {
+            const int64_t r = spx_pkt_at(list, first + i);
+            if (r < 0) continue;
+            for (at = rest_before(row, rest, r, at); at < rest && row[at] == r; at++)
+                sum[i] += val[a->width + at] * x[col[a->width + at]];
+            y[r] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[r]);
+        }
     }
 }
 #endif

@@ -259,6 +259,7 @@ static void test_parameters(void **state)
         "csr-aligned:lanes=8",
         "csr-aligned:grid=other",
         "csr-aligned:threads=32,lanes=64",
+        "pkt:partition=none",
     };
     problem p = problem_new();
     spmvx_context *ctx = device_context(0, NULL, 0);
@@ -278,6 +279,49 @@ static void test_parameters(void **state)
         o.kernel = bad[i];
         assert_fails(SPMVX_ERR_ARGUMENT, "options.kernel has", spmvx_matrix_convert(ctx, m, &o, &A));
     }
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
+/* Packets of a square matrix, which METIS deals where it is built, follow updates, op T's, too. */
+static void test_packets(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = { "pkt:packet=64", "pkt:packet=64,partition=order",
+                                           "pkt:packet=8192" };
+    enum { ROWS = 800 };
+    int lengths[ROWS];
+    uint64_t seed = 13;
+    for (int r = 0; r < ROWS; r++) lengths[r] = r == 55 ? 700 : (int)(case_random(&seed) % 9);
+    problem p = problem_of_rows(ROWS, lengths);
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_matrix *m = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    double *twice = malloc((size_t)p.t.nnz * sizeof *twice), before[ROWS], after[ROWS];
+    for (int64_t k = 0; k < p.t.nnz; k++) twice[k] = 2 * ((const double *)p.csr.val)[k];
+    void *there = test_up(ctx, twice, (size_t)p.t.nnz * 8), *dx = test_up(ctx, p.x, ROWS * 8),
+         *dz = test_up(ctx, p.x, ROWS * 8);
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        spmvx_matrix *A = convert_by(ctx, m, kernels[i], SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE, 0);
+        problem_run(ctx, &p, A);
+        assert_ok(ctx, spmvx_mul(ctx, SPMVX_T, 1.0, A, dx, 0.0, dz));
+        assert_ok(ctx, spmvx_buffer_download(ctx, before, dz, sizeof before));
+        assert_ok(ctx, spmvx_matrix_update_values(ctx, A, there));
+        assert_ok(ctx, spmvx_mul(ctx, SPMVX_T, 1.0, A, dx, 0.0, dz));
+        assert_ok(ctx, spmvx_buffer_download(ctx, after, dz, sizeof after));
+        for (int64_t r = 0; r < ROWS; r++) {
+            assert_true(fabs(after[r] - 2 * before[r]) < 1e-8);
+            p.want[r] *= 2;
+        }
+        problem_run(ctx, &p, A);
+        for (int64_t r = 0; r < ROWS; r++) p.want[r] /= 2;
+        spmvx_matrix_destroy(A);
+    }
+    spmvx_buffer_free(ctx, there);
+    spmvx_buffer_free(ctx, dx);
+    spmvx_buffer_free(ctx, dz);
+    free(twice);
     spmvx_matrix_destroy(m);
     spmvx_context_destroy(ctx);
     problem_free(&p);
@@ -354,7 +398,7 @@ int device_kernels_run(void)
         cmocka_unit_test(test_timed_choice), cmocka_unit_test(test_choice_by_the_model),
         cmocka_unit_test(test_sectors),      cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_long_rows),    cmocka_unit_test(test_cut_row_without_sum),
-        cmocka_unit_test(test_padded_rows),
+        cmocka_unit_test(test_padded_rows),  cmocka_unit_test(test_packets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

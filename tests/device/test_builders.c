@@ -78,7 +78,7 @@ static void check_build(const spmvx_context *host_ctx, const spx_sparse *host, c
                         const spx_sparse *there, const request *q)
 {
     enum { MOST = 64 << 20 };
-    const spx_build how = { q->layout, MOST, MOST };
+    const spx_build how = { .layout = q->layout, .left = MOST, .max_bytes = MOST };
     spx_sparse a = { 0 }, b = { 0 };
     char what[128];
     snprintf(what, sizeof what, "%s of %lld x %lld, %lld entries", spx_format_name(q->format),

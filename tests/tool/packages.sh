@@ -67,7 +67,7 @@ machine() {
     echo "$1" >"$fake/user"
     shift
     printf '%s\n' "$@" | sed '/^$/d' >"$fake/mirror"
-    for h in zlib zstd lzma jansson zip cmocka; do : >"$fake/headers/$h.h"; done
+    for h in zlib zstd lzma jansson zip metis cmocka; do : >"$fake/headers/$h.h"; done
     for t in cc apt-get id meson ninja pkg-config; do ln -s "$fake/tools/$t" "$fake/bin/$t"; done
     for t in sh cat cut dirname mkdir grep sed ln cp; do ln -s "$(command -v $t)" "$fake/bin/$t"; done
 }
@@ -82,8 +82,8 @@ expect 0 need; silent err; [ ! -e "$fake/apt.log" ] || { echo 'apt-get was asked
 machine 0; lacks zstd zip
 expect 0 need; has out '^without: libzstd-dev libzip-dev.$'
 has err '^    files compressed by zstd (.zst) (libzstd-dev)$'; has err "^    SciPy's files (.npz) (libzip-dev)$"; hasnot err 'gzip'; has err 'apt-get install -y libzstd-dev libzip-dev$'
-machine 0; lacks zlib zstd lzma jansson zip pkg-config
-expect 0 need; [ "$(grep -c '^    .* ([a-z0-9-]*)$' "$tmp/err")" = 6 ] || { echo 'not six features are named:'; cat "$tmp/err"; bad=1; }
+machine 0; lacks zlib zstd lzma jansson zip metis pkg-config
+expect 0 need; [ "$(grep -c '^    .* ([a-z0-9-]*)$' "$tmp/err")" = 7 ] || { echo 'not seven features are named:'; cat "$tmp/err"; bad=1; }
 # A required one does.
 for required in meson ninja cc; do
     machine 0; lacks $required zstd

@@ -89,7 +89,8 @@ static void parameters(void **state)
                                          "csr-nnz-split:chunk=77",
                                          "tiled:width=64",
                                          "tiled:hot=1",
-                                         "tiled:hot=20" };
+                                         "tiled:hot=20",
+                                         "pkt:packet=32" };
     enum { SPECS = sizeof specs / sizeof *specs, OF_CSR = 4 };
     spmvx_context *ctx = test_context(NULL, 3);
     for (int c = 1; c < 16; c++) {
@@ -102,7 +103,8 @@ static void parameters(void **state)
         assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1, plain, x, 0, want));
         for (int s = 0; s < SPECS; s++) {
             spmvx_matrix *m = convert(ctx, coo, specs[s], 0, 0);
-            if (s < OF_CSR || t.ncols > 20) assert_string_equal(info_of(m).kernel, specs[s]);
+            if (s < OF_CSR || (s < SPECS - 1 && t.ncols > 20))
+                assert_string_equal(info_of(m).kernel, specs[s]);
             assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1, m, x, 0, y));
             for (int64_t i = 0; i < t.nrows; i++)
                 if (fabs(y[i] - want[i]) > 1e-9)

@@ -2,7 +2,7 @@
 get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../../.." ABSOLUTE)
 
 set(options "")
-foreach(name IN ITEMS cuda zlib zstd lzma npz)
+foreach(name IN ITEMS cuda zlib zstd lzma npz metis)
     if(name IN_LIST FEATURES)
         list(APPEND options "-D${name}=enabled")
     else()

@@ -23,6 +23,7 @@ class Spmvx(MesonPackage, CudaPackage):
     variant("zstd", default=True, description="Read and write .zst")
     variant("lzma", default=True, description="Read and write .xz")
     variant("npz", default=True, description="Read and write SciPy's .npz")
+    variant("metis", default=False, description="Packets of the format PKT by METIS")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build", when="+cuda")
@@ -32,6 +33,7 @@ class Spmvx(MesonPackage, CudaPackage):
     depends_on("zstd@1.4:", when="+zstd")
     depends_on("xz", when="+lzma")
     depends_on("libzip@1.7:", when="+npz")
+    depends_on("metis@5.1:", when="+metis")
     depends_on("jansson", when="+tool")
     depends_on("cuda@13:", when="+cuda")
 
@@ -40,7 +42,7 @@ class Spmvx(MesonPackage, CudaPackage):
         return f"-D{option}={state}"
 
     def meson_args(self):
-        args = [self.feature(name, name) for name in ("openmp", "zlib", "zstd", "lzma", "npz")]
+        args = [self.feature(name, name) for name in ("openmp", "zlib", "zstd", "lzma", "npz", "metis")]
         args.append(self.feature("cuda", "cuda"))
         args.append(self.feature("json", "tool"))
         args.append("-Dtool=" + ("true" if self.spec.satisfies("+tool") else "false"))
