@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char *WHAT = "TILED";
 constexpr int WAYS = 4, LANES = SPX_TILED_LANES, LENGTH_BITS = 8; /* PIECE - length is below 2^8 */
-static_assert(LANES == 32 && SPX_TILED_PIECE == 1 << LENGTH_BITS, "a lane a segment, lengths 1 ... 256");
+static_assert(LANES == 32 && SPX_TILED_PIECE < 1 << LENGTH_BITS, "a lane a segment, its length in a key");
 
 /* Entries tile by tile within rows, and the width of a tile. */
 struct tile_order {
@@ -128,7 +128,7 @@ __global__ void write_segment_keys(int64_t segments, int64_t nnz, const int64_t 
 
 __device__ __forceinline__ int64_t length_of(uint64_t key)
 {
-    return SPX_TILED_PIECE - static_cast<int64_t>(key & (SPX_TILED_PIECE - 1));
+    return SPX_TILED_PIECE - static_cast<int64_t>(key & ((1u << LENGTH_BITS) - 1));
 }
 
 /* Each tile's first segment, and the number of slices of each. */

@@ -8,7 +8,9 @@
 enum {
     SPX_TILED_LANES = 32,       /* segments of a slice */
     SPX_TILED_GROUP = 8,        /* entries of a lane that lie side by side */
-    SPX_TILED_PIECE = 256,      /* entries at which longer segments are cut */
+    /* entries at which longer segments are cut: odd, so that lanes whose pieces lie side by side in one row
+     * read x from different banks of shared memory */
+    SPX_TILED_PIECE = 255,
     SPX_TILED_WIDTH = 16384,    /* columns of a tile where nothing else is asked for */
     SPX_TILED_MOST = 65535,     /* columns that 16 bits tell apart, beside padding */
     SPX_TILED_PADDING = 0xffff, /* a column that is none */

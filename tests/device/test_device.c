@@ -347,6 +347,49 @@ static void test_ends_in_any_order(void **state)
     problem_free(&p);
 }
 
+/* A matrix of some size and its context end, in either order. */
+static void end_both(bool context_first)
+{
+    enum { ROWS = 1 << 21 };
+    static int64_t ptr[ROWS + 1];
+    static int32_t col[ROWS];
+    static double val[ROWS];
+    for (int32_t i = 0; i < ROWS; i++) ptr[i] = col[i] = i;
+    ptr[ROWS] = ROWS;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    spmvx_matrix *m = NULL, *A;
+    a.format = SPMVX_CSR;
+    a.nrows = a.ncols = a.nnz = ROWS;
+    a.ptr = ptr;
+    a.col = col;
+    a.val = val;
+    a.ptr_type = SPMVX_I64;
+    a.idx_type = SPMVX_I32;
+    a.val_type = SPMVX_F64;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &m));
+    A = convert_by(ctx, m, "sell", 0, 0, 0);
+    if (context_first) spmvx_context_destroy(ctx);
+    spmvx_matrix_destroy(m);
+    spmvx_matrix_destroy(A);
+    if (!context_first) spmvx_context_destroy(ctx);
+}
+
+/* Nothing of theirs stays on the device: what is free before and after differs by less than one matrix. */
+static void test_memory_comes_back(void **state)
+{
+    (void)state;
+    enum { LESS = 16 << 20 };
+    size_t before, after, total;
+    end_both(true); /* the kernels are on the device from here on */
+    assert_cuda(cudaMemGetInfo(&before, &total));
+    for (int i = 0; i < 4; i++) {
+        end_both(i % 2);
+        assert_cuda(cudaMemGetInfo(&after, &total));
+        if (after + LESS < before) fail_msg("%zu bytes were free, and then %zu", before, after);
+    }
+}
+
 static void test_two_devices(void **state)
 {
     (void)state;
@@ -395,6 +438,7 @@ int main(void)
         cmocka_unit_test(test_shared_memory_of_each),
         cmocka_unit_test(test_pending_error),
         cmocka_unit_test(test_ends_in_any_order),
+        cmocka_unit_test(test_memory_comes_back),
         cmocka_unit_test(test_two_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) + device_kernels_run();
