@@ -6,8 +6,8 @@
 #include "core/sparse.h"
 
 enum {
-    SPX_TILED_LANES = 32,       /* segments of a slice */
-    SPX_TILED_GROUP = 8,        /* entries of a lane that lie side by side */
+    SPX_TILED_LANES = 32, /* segments of a slice */
+    SPX_TILED_GROUP = 8,  /* entries of a lane that lie side by side */
     /* entries at which longer segments are cut: odd, so that lanes whose pieces lie side by side in one row
      * read x from different banks of shared memory */
     SPX_TILED_PIECE = 255,
