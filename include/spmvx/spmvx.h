@@ -556,8 +556,8 @@ spmvx_status spmvx_mul_multi(spmvx_context *, spmvx_op, double alpha, const spmv
 
 /* ---- products of sparse matrices: C = A * B, columns sorted, no repeats, structural zeros kept ----
  * Terms of an entry are added in the order of A's row, then of B's, for any number of threads. The host's
- * kernels are "csr-dense-row" and "coo-hash". Plans and the triple product are not in this version yet:
- * their functions check their arguments and answer UNSUPPORTED. */
+ * kernels are "csr-dense-row", "coo-hash" and "dense-window". Plans and the triple product are not in this
+ * version yet: their functions check their arguments and answer UNSUPPORTED. */
 
 /* How C = A*B is made. */
 typedef struct spmspm_options {

@@ -27,6 +27,12 @@ size_t spx_sparse_bytes(const spx_sparse *a, bool with_borrowed)
 
 spmvx_status spx_csr_new(const spmvx_context *ctx, const spx_sparse *a, int64_t nnz, spx_sparse *csr)
 {
+    return spx_csr_with(ctx, a, nnz, NULL, csr);
+}
+
+spmvx_status spx_csr_with(const spmvx_context *ctx, const spx_sparse *a, int64_t nnz, spx_array *col,
+                          spx_sparse *csr)
+{
     spx_sparse c = { .format = SPMVX_CSR,
                      .val_type = a->val_type,
                      .ptr_type = spx_count_type(nnz),
@@ -35,7 +41,8 @@ spmvx_status spx_csr_new(const spmvx_context *ctx, const spx_sparse *a, int64_t 
                      .nnz = nnz,
                      .stored = nnz };
     spmvx_status s = spx_array_new(ctx, a->nrows + 1, spx_type_bytes(c.ptr_type), "ptr", &c.slot[SPX_PTR]);
-    if (s == SPMVX_OK) s = spx_array_new(ctx, nnz, sizeof(int32_t), "col", &c.slot[SPX_COL]);
+    if (s == SPMVX_OK && col) c.slot[SPX_COL] = spx_array_share(col);
+    else if (s == SPMVX_OK) s = spx_array_new(ctx, nnz, sizeof(int32_t), "col", &c.slot[SPX_COL]);
     if (s == SPMVX_OK) s = spx_array_new(ctx, nnz, spx_type_bytes(a->val_type), "val", &c.slot[SPX_VAL]);
     if (s != SPMVX_OK) {
         spx_sparse_drop(&c);

@@ -152,6 +152,9 @@ static inline int64_t spx_hyb_tail(const spx_sparse *a)
 
 /* A CSR of a's shape with arrays for nnz entries; ptr[0] is 0 and ptr[r + 1] is to be the length of row r. */
 spmvx_status spx_csr_new(const spmvx_context *, const spx_sparse *a, int64_t nnz, spx_sparse *csr);
+/* The same with columns that are there already; NULL: new ones. */
+spmvx_status spx_csr_with(const spmvx_context *, const spx_sparse *a, int64_t nnz, spx_array *col,
+                          spx_sparse *csr);
 /* Turns lengths at ptr[1 ...] into pointers. */
 void spx_running_sum(void *ptr, spmvx_type, int64_t count);
 /* A second owner of the same arrays. */

@@ -15,15 +15,15 @@ static int64_t count_products(const spx_sparse *A, const spx_sparse *B)
     return n;
 }
 
-/* The dense row costs its columns once a thread, the hash table far more a product: so the hash only where
+/* Dense rows cost their columns once a thread, the hash table far more a product: so the hash only where
  * the dense rows would dwarf the work, or not fit. */
 static const char *preferred(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                              int64_t products)
 {
-    const size_t row = spx_bytes(B->ncols, sizeof(int32_t) + spx_type_bytes(B->val_type));
+    const size_t row = spx_bytes(B->ncols, spx_type_bytes(B->val_type));
     const bool small = row <= (size_t)64 << 20, worth = row / 64 <= (size_t)products;
     const size_t least = spx_plus(row, spx_bytes(A->nrows + 1, sizeof(int64_t)));
-    return (small || worth) && least <= spx_budget_left(ctx) ? "csr-dense-row" : "coo-hash";
+    return (small || worth) && least <= spx_budget_left(ctx) ? "dense-window" : "coo-hash";
 }
 
 /* The kernel that is asked for; else the preferred one, or another where SPMVX_DISABLE rules that out. */
@@ -71,7 +71,7 @@ static spmvx_status make_result(spmvx_context *ctx, const spx_plan *plan, const 
     SPX_TRY(check_result(ctx, A, ptr[A->nrows], o));
     const spx_sparse shape = { .val_type = A->val_type, .nrows = A->nrows, .ncols = B->ncols };
     spx_budget *open = spx_budget_suspend(ctx);
-    const spmvx_status s = spx_csr_new(ctx, &shape, ptr[A->nrows], C);
+    const spmvx_status s = spx_csr_with(ctx, &shape, ptr[A->nrows], plan->col, C);
     spx_budget_resume(ctx, open);
     for (int64_t r = 0; s == SPMVX_OK && r <= A->nrows; r++)
         spx_index_put(C->slot[SPX_PTR]->data, C->ptr_type, r, ptr[r]);

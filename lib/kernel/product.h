@@ -12,6 +12,7 @@ typedef struct spx_plan {
     int64_t products; /* multiplications: for every entry of A the length of its row of B; known beforehand */
     int64_t most;     /* entries that C may have: a kernel may stop above it, with LIMIT; 0: any number */
     spx_array *ptr;   /* int64_t[nrows + 1]: where each row of C begins; the last is nnz */
+    spx_array *col;   /* int32_t[nnz]: C's columns, charged to no budget; or NULL, and fill() writes them */
     spx_array *state; /* the kernel's own; or NULL */
 } spx_plan;
 
@@ -23,15 +24,16 @@ typedef struct spx_product_kernel {
     uint32_t isa;
     uint32_t flags; /* SPMVX_KERNEL_DETERMINISTIC */
     const char *summary, *source;
-    spmvx_status (*analyse)(const spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *);
-    /* C has its row pointers, and room for columns and values. */
-    spmvx_status (*fill)(const spmvx_context *, const spx_plan *, const spx_sparse *A, const spx_sparse *B,
+    spmvx_status (*analyse)(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *);
+    /* C has its row pointers, columns or room for them, and room for values. */
+    spmvx_status (*fill)(spmvx_context *, const spx_plan *, const spx_sparse *A, const spx_sparse *B,
                          spx_sparse *C);
 } spx_product_kernel;
 
 static inline void spx_plan_drop(spx_plan *p)
 {
     spx_array_drop(p->ptr);
+    spx_array_drop(p->col);
     spx_array_drop(p->state);
     *p = (spx_plan){ 0 };
 }

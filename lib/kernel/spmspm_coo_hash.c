@@ -99,8 +99,7 @@ static spmvx_status order_keys(const spmvx_context *ctx, table *t, int64_t nrows
     return SPMVX_OK;
 }
 
-static spmvx_status analyse(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                            spx_plan *plan)
+static spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
     table t = { .log = 10, .most = plan->most ? plan->most : INT64_MAX };
     spmvx_status s = make(ctx, t.log, &t.slots);
@@ -112,8 +111,8 @@ static spmvx_status analyse(const spmvx_context *ctx, const spx_sparse *A, const
     return s;
 }
 
-static spmvx_status fill(const spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A,
-                         const spx_sparse *B, spx_sparse *C)
+static spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
+                         spx_sparse *C)
 {
     slot *slots = plan->state->data;
     const int log = __builtin_ctzll((unsigned long long)(plan->state->bytes / sizeof(slot)));

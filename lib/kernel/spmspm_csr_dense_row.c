@@ -75,8 +75,7 @@ static spmvx_status over_rows(const spmvx_context *ctx, int64_t products, job *j
     return s;
 }
 
-static spmvx_status analyse(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                            spx_plan *plan)
+static spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
     SPX_TRY(spx_array_new(ctx, A->nrows + 1, sizeof(int64_t), "row pointers of C", &plan->ptr));
     int64_t *ptr = plan->ptr->data;
@@ -87,8 +86,8 @@ static spmvx_status analyse(const spmvx_context *ctx, const spx_sparse *A, const
     return SPMVX_OK;
 }
 
-static spmvx_status fill(const spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A,
-                         const spx_sparse *B, spx_sparse *C)
+static spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
+                         spx_sparse *C)
 {
     job j = { .A = A, .B = B, .C = C };
     return over_rows(ctx, plan->products, &j);

@@ -9,7 +9,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static const char *const kernels[] = { NULL, "csr-dense-row", "coo-hash" };
+static const char *const kernels[] = { NULL, "csr-dense-row", "coo-hash", "dense-window" };
 
 /* Beside C's own: two columns of CSR arrays, each a block with its record; and the records of the matrix. */
 enum { BLOCKS_OF_C = 8 * 256, RECORDS = 4096 };
@@ -249,7 +249,8 @@ static void huge_product(void **state)
     assert_ok(ctx, spmvx_matrix_create(ctx, &column, 0, &A));
     assert_ok(ctx, spmvx_matrix_create(ctx, &row, 0, &B));
     static const char *const told[] = { "options.max_bytes is 1048576", "options.max_bytes is 1048576",
-                                        "more than the 87381 entries that options.max_bytes has room for" };
+                                        "more than the 87381 entries that options.max_bytes has room for",
+                                        "options.max_bytes is 1048576" };
     for (size_t k = 0; k < COUNT(kernels); k++) {
         spmspm_options o = SPMSPM_OPTIONS_INIT;
         o.kernel = kernels[k];
@@ -275,7 +276,8 @@ static void disabled(void **state)
     const triples other = turned(&t);
     spmvx_context *ctx = test_context(NULL, 2);
     spmvx_matrix *A = case_coo(ctx, &t, SPMVX_F64), *B = case_coo(ctx, &other, SPMVX_F64), *C = NULL;
-    static const char *const lists[] = { "csr-dense-row", "coo-hash", "avx512,csr-dense-row,sell" };
+    static const char *const lists[] = { "csr-dense-row", "coo-hash", "dense-window",
+                                         "dense-window,csr-dense-row", "avx512,csr-dense-row,sell" };
     spmvx_arrays first = SPMVX_ARRAYS_INIT, v = SPMVX_ARRAYS_INIT;
     spmvx_matrix *plain = NULL;
     assert_ok(ctx, spmspm_mul(ctx, A, B, NULL, &plain));
@@ -295,7 +297,7 @@ static void disabled(void **state)
     spmspm_options o = SPMSPM_OPTIONS_INIT;
     o.kernel = "csr-dense-row";
     assert_fails(SPMVX_ERR_UNSUPPORTED, "SPMVX_DISABLE rules out", spmspm_mul(ctx, A, B, &o, &C));
-    setenv("SPMVX_DISABLE", "csr-dense-row,coo-hash", 1);
+    setenv("SPMVX_DISABLE", "csr-dense-row,coo-hash,dense-window", 1);
     assert_fails(SPMVX_ERR_UNSUPPORTED, "SPMVX_DISABLE", spmspm_mul(ctx, A, B, NULL, &C));
     assert_null(strstr(spmvx_last_error(ctx), "options.kernel"));
     unsetenv("SPMVX_DISABLE");
