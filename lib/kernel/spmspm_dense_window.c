@@ -4,8 +4,8 @@
  * to. Rows of A that follow each other with the same columns (unknowns of one node) have the same columns in
  * C, and share each entry of B that is read. Parts of equal work are dealt to threads; what a part finds of
  * columns is kept, as far as the budget goes, and found again beyond that.
- * Sources: Gustavson, ACM TOMS 4(3), 1978; Gilbert, Moler & Schreiber, Sparse matrices in MATLAB, SIAM J. Matrix
- * Anal. Appl. 13(1), 1992; the bits: Deveci, Trott & Rajamanickam, Parallel Computing 78, 2018 (KokkosKernels). */
+ * Sources: Gustavson, ACM TOMS 4(3), 1978; Gilbert, Moler & Schreiber, Sparse matrices in MATLAB, SIAM J.
+ * Matrix Anal. Appl. 13(1), 1992; the bits: Deveci, Trott & Rajamanickam, Parallel Computing 78, 2018. */
 #ifndef SPX_V
 #include <string.h>
 
@@ -188,7 +188,7 @@ static int64_t parts_of(const spx_array *bounds)
     return (int64_t)(bounds->bytes / sizeof(int64_t)) - 2;
 }
 
-/* Runs a step over parts by as many threads as the budget holds `each` bytes for, which they find at *own. */
+/* Runs a step over parts by as many threads as the budget holds `each` bytes for; they are at `own`. */
 static spmvx_status over_parts(job *j, int64_t parts, int64_t products, size_t each, const char *what,
                                spx_body *body)
 {
@@ -228,7 +228,8 @@ static int32_t *room_for(const job *j, part *p, int64_t n)
     return p->tail->col + p->tail->used;
 }
 
-/* The n rows from r on, which have the same columns: where they are marked, or NULL. Answers how many each has. */
+/* Finds the columns of n rows of C from r on, all the same, and keeps them where there is room. Answers how
+ * many each has. */
 static int64_t find_rows(job *j, part *p, int64_t r, int64_t n, marks *m)
 {
     const int64_t at_most = spx_min(mark_row(j, r, m), j->B->ncols);
