@@ -8,7 +8,7 @@
 #include "peer.h"
 #include "tool.h"
 
-enum { MOST_CONTENDERS = 256, MOST_PEERS = 64, NAME = 96, NOTE = 240 };
+enum { MOST_CONTENDERS = 256, MOST_PEERS = 64, NAME = 96, NOTE = 256 };
 
 /* What x, y and the matrix find in the caches: what the last multiplication left there; nothing; x and y
  * new each time. GRAPH is WARM on a device, many multiplications in one graph. */

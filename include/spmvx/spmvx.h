@@ -556,8 +556,8 @@ spmvx_status spmvx_mul_multi(spmvx_context *, spmvx_op, double alpha, const spmv
 
 /* ---- products of sparse matrices: C = A * B, columns sorted, no repeats, structural zeros kept ----
  * Terms of an entry are added in the order of A's row, then of B's, for any number of threads. The host's
- * kernels are "csr-dense-row", "coo-hash" and "dense-window". Plans and the triple product are not in this
- * version yet: their functions check their arguments and answer UNSUPPORTED. */
+ * kernels are "csr-dense-row", "coo-hash" and "dense-window". On a device there are none in this version:
+ * UNSUPPORTED. */
 
 /* How C = A*B is made. */
 typedef struct spmspm_options {
@@ -595,7 +595,9 @@ typedef struct spmspm_info {
 /* C = A*B. Errors: ARGUMENT, SHAPE, TYPE, PLACE, LIMIT, MEMORY, UNSUPPORTED. */
 spmvx_status spmspm_mul(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *,
                         spmvx_matrix **C);
-/* C = R*A*P. Errors: as spmspm_mul. */
+/* C = R*A*P, as (R*A)*P or R*(A*P): in the order that needs fewer multiplications, told by a sample of the
+ * patterns alone. What is in between is charged to max_workspace; where that does not hold it, rows of C are
+ * made in runs, with the same bits. Errors: as spmspm_mul. */
 spmvx_status spmspm_triple(spmvx_context *, const spmvx_matrix *R, const spmvx_matrix *A,
                            const spmvx_matrix *P, const spmspm_options *, spmvx_matrix **C);
 /* The pattern of A*B, for repeated products with new values; ends by spmspm_plan_destroy. Errors: as
@@ -604,10 +606,12 @@ spmvx_status spmspm_plan_create(spmvx_context *, const spmvx_matrix *A, const sp
                                 const spmspm_options *, spmspm_plan **out);
 /* Thread-safe. Errors: ARGUMENT. */
 spmvx_status spmspm_plan_get_info(const spmspm_plan *, spmspm_info *);
-/* C = A*B with the plan's pattern; C may be refilled. Errors: as spmspm_mul; PATTERN. */
+/* C = A*B with the plan's pattern. C shares it, owns its values, and is updatable; it may be refilled, and
+ * outlive the plan. The plan may be of another context of the same place, and serves any number of threads.
+ * Errors: as spmspm_mul; PATTERN. */
 spmvx_status spmspm_plan_mul(spmvx_context *, const spmspm_plan *, const spmvx_matrix *A,
                              const spmvx_matrix *B, spmvx_matrix **C);
-/* New values into a C that came from this plan. Patterns are told by fingerprints, taken when first
+/* New values into a C that came from this plan and is neither A nor B. Patterns are told by fingerprints, taken when first
  * needed; under graph capture they must be known already. Errors: ARGUMENT, PATTERN, PLACE, DEVICE. */
 spmvx_status spmspm_plan_refill(spmvx_context *, const spmspm_plan *, const spmvx_matrix *A,
                                 const spmvx_matrix *B, spmvx_matrix *C);

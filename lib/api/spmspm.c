@@ -1,14 +1,8 @@
-/* Products of sparse matrices: the checks. Plans and the triple product are not in this version:
- * UNSUPPORTED, here alone. */
+/* Products of sparse matrices: the checks. */
 #include <inttypes.h>
 
 #include "api/args.h"
 #include "dispatch/product.h"
-
-static spmvx_status not_yet(const spmvx_context *ctx, const char *function)
-{
-    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s is not in this version; spmspm_mul is", function);
-}
 
 static spmvx_status take_options(const spmvx_context *ctx, const spmspm_options *options, spmspm_options *o)
 {
@@ -58,7 +52,7 @@ spmvx_status spmspm_triple(spmvx_context *ctx, const spmvx_matrix *R, const spmv
     if (!C) return spx_fail_null(ctx, "C");
     spmspm_options o;
     SPX_TRY(take_options(ctx, options, &o));
-    return not_yet(ctx, "spmspm_triple");
+    return spx_product_triple(ctx, R, A, P, &o, C);
 }
 
 spmvx_status spmspm_plan_create(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
@@ -68,14 +62,16 @@ spmvx_status spmspm_plan_create(spmvx_context *ctx, const spmvx_matrix *A, const
     if (!out) return spx_fail_null(ctx, "out");
     spmspm_options o;
     SPX_TRY(take_options(ctx, options, &o));
-    return not_yet(ctx, "spmspm_plan_create");
+    return spx_product_plan(ctx, A, B, &o, out);
 }
 
 spmvx_status spmspm_plan_get_info(const spmspm_plan *plan, spmspm_info *info)
 {
     if (!plan) return spx_fail_null(NULL, "plan");
-    SPX_TRY(SPX_GIVE(NULL, "info", info, info));
-    return not_yet(NULL, "spmspm_plan_get_info");
+    if (!info) return spx_fail_null(NULL, "info");
+    spmspm_info i = SPMSPM_INFO_INIT;
+    spx_product_plan_info(plan, &i);
+    return SPX_GIVE(NULL, "info", info, &i);
 }
 
 static spmvx_status check_plan(const spmvx_context *ctx, const spmspm_plan *plan, const spmvx_matrix *A,
@@ -91,17 +87,19 @@ spmvx_status spmspm_plan_mul(spmvx_context *ctx, const spmspm_plan *plan, const 
                              const spmvx_matrix *B, spmvx_matrix **C)
 {
     SPX_TRY(check_plan(ctx, plan, A, B, C));
-    return not_yet(ctx, "spmspm_plan_mul");
+    return spx_product_plan_mul(ctx, plan, A, B, C);
 }
 
 spmvx_status spmspm_plan_refill(spmvx_context *ctx, const spmspm_plan *plan, const spmvx_matrix *A,
                                 const spmvx_matrix *B, spmvx_matrix *C)
 {
     SPX_TRY(check_plan(ctx, plan, A, B, C));
-    return not_yet(ctx, "spmspm_plan_refill");
+    SPX_TRY(spx_check_matrix(ctx, "C", C));
+    if (C == A || C == B) return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "C is %s, too", C == A ? "A" : "B");
+    return spx_product_plan_refill(ctx, plan, A, B, C);
 }
 
 void spmspm_plan_destroy(spmspm_plan *plan)
 {
-    (void)plan; /* none is ever made */
+    if (plan) spx_product_plan_free(plan);
 }

@@ -46,7 +46,8 @@ typedef struct spx_array {
     int32_t device;    /* the device's number, if it is on one */
     void *data;
     size_t bytes;
-    spx_allocator allocator;             /* of this record */
+    uint64_t fingerprint;    /* core/fingerprint.h; 0: not taken yet. Read and written atomically */
+    spx_allocator allocator; /* of this record */
     void (*release)(struct spx_array *); /* of data; NULL when borrowed */
     spx_budget *budget;                  /* what memory of a device is charged to; or NULL */
 } spx_array;

@@ -42,18 +42,19 @@ static spmvx_status choose(spmvx_context *ctx, const spx_sparse *arrays, const s
 static bool in_rows(const spmvx_context *ctx, const spx_sparse *arrays, const spx_sparse *host)
 {
     if (arrays->format != SPMVX_COO) return arrays->format == SPMVX_CSR;
-    return spx_ascending(ctx, spx_data(host, SPX_ROW), host->nnz);
+    const spx_sparse *seen = host->format || ctx->backend->place != SPMVX_HOST ? host : arrays;
+    return spx_ascending(ctx, spx_data(seen, SPX_ROW), seen->nnz);
 }
 
-static spmvx_status adopt(spmvx_context *ctx, const spx_sparse *arrays, const spx_sparse *host, bool look,
-                          bool private_values, spmvx_matrix *m)
+/* m has the arrays. */
+static spmvx_status adopt(spmvx_context *ctx, const spx_sparse *host, bool look, bool private_values,
+                          spmvx_matrix *m)
 {
     spx_choice choice;
     const char *why;
-    m->op[SPMVX_N].A = spx_sparse_share(arrays);
     m->stored_is_input = true;
-    m->csr_is_input = in_rows(ctx, arrays, host);
-    SPX_TRY(choose(ctx, arrays, host, look, &choice, &why));
+    m->csr_is_input = in_rows(ctx, &m->op[SPMVX_N].A, host);
+    SPX_TRY(choose(ctx, &m->op[SPMVX_N].A, host, look, &choice, &why));
     snprintf(m->reason, SPX_REASON, "%s", why);
     SPX_TRY(spx_matrix_settle_ownership(ctx, m, private_values));
     if (!choice.kernel) return SPMVX_OK;
@@ -67,8 +68,11 @@ spmvx_status spx_matrix_adopt(spmvx_context *ctx, spx_sparse *arrays, spx_sparse
 {
     spmvx_matrix *m = NULL;
     spmvx_status s = spx_matrix_new(ctx, &m);
-    if (s == SPMVX_OK) s = adopt(ctx, arrays, host, look, private_values, m);
-    spx_sparse_drop(arrays);
+    if (s == SPMVX_OK) {
+        m->op[SPMVX_N].A = *arrays;
+        s = adopt(ctx, host, look, private_values, m);
+    } else spx_sparse_drop(arrays);
+    *arrays = (spx_sparse){ 0 };
     spx_sparse_drop(host);
     if (s == SPMVX_OK) *out = m;
     else if (m) spx_matrix_free(m);

@@ -142,6 +142,17 @@ static spmvx_status refresh(const spmvx_context *ctx, const spx_operator *op, co
     return kernel && kernel->refresh ? kernel->refresh(ctx, &op->A, part) : SPMVX_OK;
 }
 
+spmvx_status spx_matrix_refresh(const spmvx_context *ctx, const spmvx_matrix *m)
+{
+    for (int op = 0; op < 2; op++) {
+        const spx_operator *o = &m->op[op];
+        if (!(m->ops & 1u << op)) continue;
+        SPX_TRY(refresh(ctx, o, o->choice.kernel, &o->part));
+        SPX_TRY(refresh(ctx, o, o->multi.kernel, &o->multi_part));
+    }
+    return SPMVX_OK;
+}
+
 spmvx_status spx_matrix_update(spmvx_context *ctx, spmvx_matrix *m, const void *val)
 {
     for (int op = 0; op < 2; op++) {
@@ -150,8 +161,6 @@ spmvx_status spx_matrix_update(spmvx_context *ctx, spmvx_matrix *m, const void *
         SPX_TRY(ctx->backend->gather(ctx, o->A.stored, o->A.val_type, o->A.slot[SPX_VAL]->data, val,
                                      o->map ? o->map->data : NULL, spx_type_bytes(o->map_type),
                                      o->map_ptr ? o->map_ptr->data : NULL));
-        SPX_TRY(refresh(ctx, o, o->choice.kernel, &o->part));
-        SPX_TRY(refresh(ctx, o, o->multi.kernel, &o->multi_part));
     }
-    return SPMVX_OK;
+    return spx_matrix_refresh(ctx, m);
 }

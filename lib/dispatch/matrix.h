@@ -64,4 +64,6 @@ spmvx_status spx_mul_reserve(spmvx_context *, const spmvx_matrix *, spmvx_op, in
 spmvx_status spx_mul_run(spmvx_context *, spmvx_op, double alpha, const spmvx_matrix *, int64_t nvec,
                          const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 spmvx_status spx_matrix_update(spmvx_context *, spmvx_matrix *, const void *val);
+/* Brings copies of the values, which partitions hold, up to date with values that were written. */
+spmvx_status spx_matrix_refresh(const spmvx_context *, const spmvx_matrix *);
 #endif

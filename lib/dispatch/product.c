@@ -1,17 +1,34 @@
 /* C = A*B: the factors as CSR, a kernel by name or by what its workspace costs, and C as a matrix ready to
  * multiply. All that is taken beside C, copies of the factors in CSR included, is charged to a budget of
- * options.max_workspace; C's own arrays are held against options.max_bytes once its entries are counted. */
+ * options.max_workspace; C's own arrays are held against options.max_bytes once its entries are counted.
+ * A plan is what the first step of a product found, with what tells the patterns of its factors: the second
+ * step may follow any number of times. */
 #include "dispatch/product.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "core/fingerprint.h"
 #include "dispatch/transfer.h"
+
+struct spmspm_plan {
+    spx_allocator allocator;
+    spmvx_place place;
+    int32_t device;
+    spx_product product;
+    spx_sparse C; /* in its format, without values */
+    spx_pattern A, B;
+    size_t max_workspace;
+    char reason[SPX_REASON];
+};
 
 static int64_t count_products(const spx_sparse *A, const spx_sparse *B)
 {
     const int32_t *col = spx_data(A, SPX_COL);
     int64_t n = 0;
-    for (int64_t k = 0; k < A->nnz; k++) n += spx_ptr_at(B, col[k] + 1) - spx_ptr_at(B, col[k]);
+    for (int64_t k = spx_ptr_at(A, 0); k < spx_ptr_at(A, A->nrows); k++)
+        n += spx_ptr_at(B, col[k] + 1) - spx_ptr_at(B, col[k]);
     return n;
 }
 
@@ -43,96 +60,338 @@ static spmvx_status choose(const spmvx_context *ctx, const spx_sparse *A, const 
                     "SPMVX_DISABLE rules out every kernel for products of sparse matrices");
 }
 
-/* CSR's row pointers of a C that is to be COO are not C's. It has as many entries as products at most. */
+spmvx_status spx_product_check(const spmvx_context *ctx, const spx_sparse *C, const spmspm_options *o)
+{
+    const size_t each = spx_type_bytes(C->val_type),
+                 bytes = o->format == SPMVX_COO ? spx_bytes(C->nnz, 2 * sizeof(int32_t) + each)
+                                                : spx_csr_size(C->nrows, C->nnz, each);
+    if (!o->max_bytes || bytes <= o->max_bytes) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_LIMIT,
+                    "C would have %" PRId64 " entries and take %zu bytes; options.max_bytes is %zu", C->nnz,
+                    bytes, o->max_bytes);
+}
+
+/* CSR's row pointers of a C that is to be COO are not C's. */
 static spmvx_status charge_pointers(const spmvx_context *ctx, int64_t nrows, int64_t products)
 {
     const size_t bytes = spx_block_bytes(spx_bytes(nrows + 1, spx_type_bytes(spx_count_type(products))));
     return spx_budget_charge(ctx, bytes) ? SPMVX_OK : spx_fail_memory(ctx, bytes, "row pointers of C");
 }
 
-/* Refuses a C whose arrays would take more than options.max_bytes. */
-static spmvx_status check_result(const spmvx_context *ctx, const spx_sparse *A, int64_t nnz,
-                                 const spmspm_options *o)
+spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                              const spmspm_options *o, bool beside, spx_product *p)
 {
-    const size_t each = spx_type_bytes(A->val_type), bytes = o->format == SPMVX_COO
-                                                                 ? spx_bytes(nnz, 2 * sizeof(int32_t) + each)
-                                                                 : spx_csr_size(A->nrows, nnz, each);
-    if (!o->max_bytes || bytes <= o->max_bytes) return SPMVX_OK;
-    return spx_fail(ctx, SPMVX_ERR_LIMIT,
-                    "C would have %" PRId64 " entries and take %zu bytes; options.max_bytes is %zu", nnz,
-                    bytes, o->max_bytes);
-}
-
-/* C with its row pointers, charged to nobody. */
-static spmvx_status make_result(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A,
-                                const spx_sparse *B, const spmspm_options *o, spx_sparse *C)
-{
-    const int64_t *ptr = plan->ptr->data;
-    SPX_TRY(check_result(ctx, A, ptr[A->nrows], o));
-    const spx_sparse shape = { .val_type = A->val_type, .nrows = A->nrows, .ncols = B->ncols };
-    spx_budget *open = spx_budget_suspend(ctx);
-    const spmvx_status s = spx_csr_with(ctx, &shape, ptr[A->nrows], plan->col, C);
-    spx_budget_resume(ctx, open);
-    for (int64_t r = 0; s == SPMVX_OK && r <= A->nrows; r++)
-        spx_index_put(C->slot[SPX_PTR]->data, C->ptr_type, r, ptr[r]);
+    spx_plan *plan = &p->plan;
+    *p = (spx_product){ .plan = { .products = count_products(A, B), .beside = beside } };
+    if (o->max_bytes && !beside) /* at least one, since 0 would be any number; spx_product_check() is exact */
+        plan->most = spx_max(1, (int64_t)(o->max_bytes / (sizeof(int32_t) + spx_type_bytes(A->val_type))));
+    if (o->format == SPMVX_COO && !beside) SPX_TRY(charge_pointers(ctx, A->nrows, plan->products));
+    spmvx_status s = choose(ctx, A, B, plan->products, o->kernel, &p->kernel);
+    if (s == SPMVX_OK) s = p->kernel->analyse(ctx, A, B, plan);
+    if (s == SPMVX_OK && !beside) s = spx_product_check(ctx, &plan->C, o);
+    if (s != SPMVX_OK) spx_plan_drop(plan);
     return s;
 }
 
-static spmvx_status multiply(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                             const spmspm_options *o, spx_sparse *C)
+spmvx_status spx_product_fill(spmvx_context *ctx, const spx_product *p, const spx_sparse *A,
+                              const spx_sparse *B, spx_sparse *C)
 {
-    const spx_product_kernel *kernel;
-    spx_plan plan = { .products = count_products(A, B) };
-    if (o->max_bytes) /* at least one, since 0 would be any number; check_result() is exact */
-        plan.most = spx_max(1, (int64_t)(o->max_bytes / (sizeof(int32_t) + spx_type_bytes(A->val_type))));
-    if (o->format == SPMVX_COO) SPX_TRY(charge_pointers(ctx, A->nrows, plan.products));
-    SPX_TRY(choose(ctx, A, B, plan.products, o->kernel, &kernel));
-    spmvx_status s = kernel->analyse(ctx, A, B, &plan);
-    if (s == SPMVX_OK) s = make_result(ctx, &plan, A, B, o, C);
-    if (s == SPMVX_OK) s = kernel->fill(ctx, &plan, A, B, C);
+    const spx_plan *plan = &p->plan;
+    spx_sparse c = spx_sparse_share(&plan->C);
+    spmvx_status s = SPMVX_OK;
+    if (!c.slot[SPX_COL])
+        s = spx_plan_array(ctx, plan, c.nnz, sizeof(int32_t), "columns of C", &c.slot[SPX_COL]);
+    if (s == SPMVX_OK)
+        s = spx_plan_array(ctx, plan, c.nnz, spx_type_bytes(c.val_type), "values of C", &c.slot[SPX_VAL]);
+    if (s == SPMVX_OK) s = p->kernel->fill(ctx, plan, A, B, &c);
     spx_log(ctx, SPMVX_LOG_DEBUG,
             "product by %s: %" PRId64 " multiplications, %" PRId64 " entries, %zu bytes of workspace",
-            kernel->name, plan.products, s == SPMVX_OK ? C->nnz : 0, spx_budget_peak(ctx));
-    spx_plan_drop(&plan);
-    if (s != SPMVX_OK) spx_sparse_drop(C);
+            p->kernel->name, plan->products, c.nnz, spx_budget_peak(ctx));
+    if (s == SPMVX_OK) *C = c;
+    else spx_sparse_drop(&c);
     return s;
 }
 
-static spmvx_status to_csr(const spmvx_context *ctx, const spmvx_matrix *m, spx_sparse *csr)
+spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                             const spmspm_options *o, bool beside, spx_sparse *C)
+{
+    spx_product p;
+    SPX_TRY(spx_product_find(ctx, A, B, o, beside, &p));
+    const spmvx_status s = spx_product_fill(ctx, &p, A, B, C);
+    spx_plan_drop(&p.plan);
+    return s;
+}
+
+/* Arrays as a matrix; they are taken over. */
+static spmvx_status as_matrix(spmvx_context *ctx, spx_sparse *arrays, bool refillable, spmvx_matrix **out)
+{
+    spx_sparse none = { 0 };
+    spmvx_matrix *m;
+    SPX_TRY(spx_matrix_adopt(ctx, arrays, &none, true, refillable, &m));
+    m->updatable = refillable;
+    *out = m;
+    return SPMVX_OK;
+}
+
+spmvx_status spx_product_finish(spmvx_context *ctx, spx_sparse *csr, spmvx_format format, spmvx_matrix **C)
+{
+    if (format != SPMVX_COO) return as_matrix(ctx, csr, false, C);
+    spx_sparse coo;
+    const spx_build any = { .left = SIZE_MAX, .max_bytes = SIZE_MAX };
+    const spmvx_status s = spx_format_coo.from_csr(ctx, csr, &any, &coo);
+    spx_sparse_drop(csr);
+    return s == SPMVX_OK ? as_matrix(ctx, &coo, false, C) : s;
+}
+
+/* ---- factors ---- */
+
+typedef struct factors {
+    spx_sparse A, B;
+} factors;
+
+spmvx_status spx_product_factor(const spmvx_context *ctx, const spmvx_matrix *m, spx_sparse *csr)
 {
     const spx_sparse *a = &m->op[SPMVX_N].A;
     return spx_format_find(a->format)->to_csr(ctx, a, csr);
 }
 
-/* Within a budget: C as CSR. */
-static spmvx_status make_csr(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
+static void drop_factors(factors *f)
+{
+    spx_sparse_drop(&f->A);
+    spx_sparse_drop(&f->B);
+}
+
+static spmvx_status take_factors(const spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
+                                 factors *f)
+{
+    *f = (factors){ 0 };
+    spmvx_status s = spx_product_factor(ctx, A, &f->A);
+    if (s == SPMVX_OK) s = spx_product_factor(ctx, B, &f->B);
+    if (s != SPMVX_OK) drop_factors(f);
+    return s;
+}
+
+spmvx_status spx_product_check_place(const spmvx_context *ctx)
+{
+    if (ctx->backend->place == SPMVX_HOST) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                    "products of sparse matrices are on the host only in this version; convert A and B "
+                    "in a host context");
+}
+
+spmvx_status spx_product_open_budget(spmvx_context *ctx, size_t max_workspace)
+{
+    const size_t limit = max_workspace ? max_workspace : SIZE_MAX;
+    return spx_budget_open(ctx, limit, "options.max_workspace", limit);
+}
+
+/* ---- C = A*B ---- */
+
+static spmvx_status multiply(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
                              const spmspm_options *o, spx_sparse *C)
 {
-    spx_sparse left = { 0 }, right = { 0 };
-    spmvx_status s = to_csr(ctx, A, &left);
-    if (s == SPMVX_OK) s = to_csr(ctx, B, &right);
-    if (s == SPMVX_OK) s = multiply(ctx, &left, &right, o, C);
-    spx_sparse_drop(&left);
-    spx_sparse_drop(&right);
+    factors f;
+    SPX_TRY(take_factors(ctx, A, B, &f));
+    const spmvx_status s = spx_product_csr(ctx, &f.A, &f.B, o, false, C);
+    drop_factors(&f);
     return s;
 }
 
 spmvx_status spx_product_make(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
                               const spmspm_options *o, spmvx_matrix **C)
 {
-    if (ctx->backend->place != SPMVX_HOST)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
-                        "products of sparse matrices are on the host only in this version; convert A and B "
-                        "in a host context");
-    const size_t limit = o->max_workspace ? o->max_workspace : SIZE_MAX;
-    spx_sparse csr = { 0 }, coo = { 0 };
-    SPX_TRY(spx_budget_open(ctx, limit, "options.max_workspace", limit));
-    spmvx_status s = make_csr(ctx, A, B, o, &csr);
+    spx_sparse c;
+    SPX_TRY(spx_product_check_place(ctx));
+    SPX_TRY(spx_product_open_budget(ctx, o->max_workspace));
+    const spmvx_status s = multiply(ctx, A, B, o, &c);
     spx_budget_close(ctx);
-    if (s != SPMVX_OK || o->format != SPMVX_COO)
-        return s == SPMVX_OK ? spx_matrix_from_host(ctx, &csr, false, C) : s;
+    return s == SPMVX_OK ? spx_product_finish(ctx, &c, o->format, C) : s;
+}
+
+/* ---- plans ---- */
+
+/* C's pattern in its format. */
+static spmvx_status shape(spmvx_context *ctx, const spx_sparse *csr, spmvx_format format, spx_sparse *out)
+{
     const spx_build any = { .left = SIZE_MAX, .max_bytes = SIZE_MAX };
-    s = spx_format_coo.from_csr(ctx, &csr, &any, &coo);
+    if (format != SPMVX_COO) {
+        *out = spx_sparse_share(csr);
+        return SPMVX_OK;
+    }
+    spx_budget *open = spx_budget_suspend(ctx);
+    const spmvx_status s = spx_format_coo.from_csr(ctx, csr, &any, out);
+    spx_budget_resume(ctx, open);
+    return s;
+}
+
+static spmvx_status plan(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                         const spmspm_options *o, spmspm_plan *out)
+{
+    const spx_plan *found = &out->product.plan;
+    SPX_TRY(spx_product_find(ctx, A, B, o, false, &out->product));
+    if (!found->C.slot[SPX_COL])
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                        "%s finds the columns of C with its values, so that nothing can be planned; leave "
+                        "options.kernel open",
+                        out->product.kernel->name);
+    SPX_TRY(shape(ctx, &found->C, o->format, &out->C));
+    out->A = spx_pattern_of(ctx, A);
+    out->B = spx_pattern_of(ctx, B);
+    return SPMVX_OK;
+}
+
+static spmvx_status plan_matrices(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
+                                  const spmspm_options *o, spmspm_plan *out)
+{
+    factors f;
+    SPX_TRY(take_factors(ctx, A, B, &f));
+    const spmvx_status s = plan(ctx, &f.A, &f.B, o, out);
+    drop_factors(&f);
+    return s;
+}
+
+static void tell_reason(const spmspm_options *o, spmspm_plan *p)
+{
+    const spx_plan *found = &p->product.plan;
+    snprintf(p->reason, sizeof p->reason,
+             "%s: %" PRId64 " multiplications for %" PRId64 " entries, %.1f each",
+             o->kernel ? "asked for" : "the usual kernel of this place", found->products, found->C.nnz,
+             found->C.nnz ? (double)found->products / (double)found->C.nnz : 0.0);
+}
+
+spmvx_status spx_product_plan(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
+                              const spmspm_options *o, spmspm_plan **out)
+{
+    spmspm_plan *p;
+    SPX_TRY(spx_product_check_place(ctx));
+    SPX_TRY(spx_calloc(ctx, sizeof *p, "a plan's record", &p));
+    p->allocator = ctx->allocator;
+    p->place = ctx->backend->place;
+    p->device = ctx->device;
+    p->max_workspace = o->max_workspace;
+    spmvx_status s = spx_product_open_budget(ctx, o->max_workspace);
+    if (s == SPMVX_OK) {
+        s = plan_matrices(ctx, A, B, o, p);
+        spx_budget_close(ctx);
+    }
+    if (s == SPMVX_OK) {
+        tell_reason(o, p);
+        *out = p;
+    } else spx_product_plan_free(p);
+    return s;
+}
+
+void spx_product_plan_free(spmspm_plan *p)
+{
+    spx_plan_drop(&p->product.plan);
+    spx_sparse_drop(&p->C);
+    const spx_allocator allocator = p->allocator;
+    spx_raw_free(&allocator, p);
+}
+
+static size_t array_bytes(const spx_array *a)
+{
+    return a ? a->bytes : 0;
+}
+
+void spx_product_plan_info(const spmspm_plan *p, spmspm_info *info)
+{
+    const spx_plan *found = &p->product.plan;
+    info->nrows = found->C.nrows;
+    info->ncols = found->C.ncols;
+    info->nnz = found->C.nnz;
+    info->products = found->products;
+    info->workspace = p->max_workspace && p->max_workspace < found->work ? p->max_workspace : found->work;
+    info->bytes_held = sizeof *p + spx_sparse_bytes(&found->C, true) + array_bytes(found->state) +
+                       (p->C.format == SPMVX_COO ? array_bytes(p->C.slot[SPX_ROW]) : 0);
+    info->kernel = p->product.kernel->name;
+    info->reason = p->reason;
+}
+
+static spmvx_status check_pattern(const spmvx_context *ctx, const char *name, const spx_sparse *csr,
+                                  const spx_pattern *of_plan)
+{
+    const spx_pattern now = spx_pattern_of(ctx, csr);
+    if (spx_pattern_same(&now, of_plan)) return SPMVX_OK;
+    if (now.nrows != of_plan->nrows || now.ncols != of_plan->ncols || now.nnz != of_plan->nnz)
+        return spx_fail(ctx, SPMVX_ERR_PATTERN,
+                        "%s is %" PRId64 " x %" PRId64 " with %" PRId64
+                        " entries, and the plan was made from %" PRId64 " x %" PRId64 " with %" PRId64,
+                        name, now.nrows, now.ncols, now.nnz, of_plan->nrows, of_plan->ncols, of_plan->nnz);
+    return spx_fail(ctx, SPMVX_ERR_PATTERN, "%s has its entries in other places than the plan was made from",
+                    name);
+}
+
+/* The plan serves the context and these factors, which are taken. */
+static spmvx_status take_planned(const spmvx_context *ctx, const spmspm_plan *p, const spmvx_matrix *A,
+                                 const spmvx_matrix *B, factors *f)
+{
+    const spmvx_type type = p->C.val_type;
+    if (p->place != ctx->backend->place || p->device != ctx->device)
+        return spx_fail(ctx, SPMVX_ERR_PLACE, "the plan was made elsewhere than this context computes");
+    if (A->op[SPMVX_N].A.val_type != type)
+        return spx_fail(ctx, SPMVX_ERR_TYPE, "A has values of type %d, and the plan was made for type %d",
+                        (int)A->op[SPMVX_N].A.val_type, (int)type);
+    SPX_TRY(take_factors(ctx, A, B, f));
+    spmvx_status s = check_pattern(ctx, "A", &f->A, &p->A);
+    if (s == SPMVX_OK) s = check_pattern(ctx, "B", &f->B, &p->B);
+    if (s != SPMVX_OK) drop_factors(f);
+    return s;
+}
+
+static spmvx_status fill_new(spmvx_context *ctx, const spmspm_plan *p, const spmvx_matrix *A,
+                             const spmvx_matrix *B, spx_sparse *C)
+{
+    factors f;
+    SPX_TRY(take_planned(ctx, p, A, B, &f));
+    const spmvx_status s = spx_product_fill(ctx, &p->product, &f.A, &f.B, C);
+    drop_factors(&f);
+    return s;
+}
+
+spmvx_status spx_product_plan_mul(spmvx_context *ctx, const spmspm_plan *p, const spmvx_matrix *A,
+                                  const spmvx_matrix *B, spmvx_matrix **C)
+{
+    spx_sparse csr, c;
+    SPX_TRY(spx_product_open_budget(ctx, p->max_workspace));
+    const spmvx_status s = fill_new(ctx, p, A, B, &csr);
+    spx_budget_close(ctx);
+    if (s != SPMVX_OK) return s;
+    c = spx_sparse_share(&p->C);
+    c.slot[SPX_VAL] = spx_array_share(csr.slot[SPX_VAL]);
     spx_sparse_drop(&csr);
-    return s == SPMVX_OK ? spx_matrix_from_host(ctx, &coo, false, C) : s;
+    return as_matrix(ctx, &c, true, C);
+}
+
+static bool is_of_plan(const spmspm_plan *p, const spmvx_matrix *C)
+{
+    const spx_operator *n = &C->op[SPMVX_N];
+    return C->updatable && C->ops == SPMVX_OPS_N && !n->map && n->A.format == p->C.format &&
+           n->A.val_type == p->C.val_type && n->A.slot[SPX_PTR] == p->C.slot[SPX_PTR] &&
+           n->A.slot[SPX_ROW] == p->C.slot[SPX_ROW] && n->A.slot[SPX_COL] == p->C.slot[SPX_COL];
+}
+
+static spmvx_status fill_again(spmvx_context *ctx, const spmspm_plan *p, const spmvx_matrix *A,
+                               const spmvx_matrix *B, spmvx_matrix *C)
+{
+    factors f;
+    SPX_TRY(take_planned(ctx, p, A, B, &f));
+    spx_sparse c = p->product.plan.C; /* as CSR; nothing of it is shared */
+    c.slot[SPX_VAL] = C->op[SPMVX_N].A.slot[SPX_VAL];
+    const spmvx_status s = p->product.kernel->fill(ctx, &p->product.plan, &f.A, &f.B, &c);
+    drop_factors(&f);
+    return s;
+}
+
+spmvx_status spx_product_plan_refill(spmvx_context *ctx, const spmspm_plan *p, const spmvx_matrix *A,
+                                     const spmvx_matrix *B, spmvx_matrix *C)
+{
+    if (!is_of_plan(p, C))
+        return spx_fail(ctx, SPMVX_ERR_PATTERN,
+                        "C did not come from this plan: only what spmspm_plan_mul made "
+                        "of it can be refilled");
+    SPX_TRY(spx_product_open_budget(ctx, p->max_workspace));
+    const spmvx_status s = fill_again(ctx, p, A, B, C);
+    spx_budget_close(ctx);
+    return s == SPMVX_OK ? spx_matrix_refresh(ctx, C) : s;
 }

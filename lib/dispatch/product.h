@@ -3,7 +3,47 @@
 #define SPX_PRODUCT_H
 #include "dispatch/matrix.h"
 
-/* spmspm_mul with checked arguments. */
+/* What follows has checked arguments. spmspm_mul and spmspm_triple; */
 spmvx_status spx_product_make(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B,
                               const spmspm_options *, spmvx_matrix **C);
+spmvx_status spx_product_triple(spmvx_context *, const spmvx_matrix *R, const spmvx_matrix *A,
+                                const spmvx_matrix *P, const spmspm_options *, spmvx_matrix **C);
+/* and plans. */
+spmvx_status spx_product_plan(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B,
+                              const spmspm_options *, spmspm_plan **out);
+void spx_product_plan_free(spmspm_plan *);
+void spx_product_plan_info(const spmspm_plan *, spmspm_info *);
+spmvx_status spx_product_plan_mul(spmvx_context *, const spmspm_plan *, const spmvx_matrix *A,
+                                  const spmvx_matrix *B, spmvx_matrix **C);
+spmvx_status spx_product_plan_refill(spmvx_context *, const spmspm_plan *, const spmvx_matrix *A,
+                                     const spmvx_matrix *B, spmvx_matrix *C);
+
+/* ---- of which all of them are made ---- */
+
+/* A product whose pattern is known; ends by spx_plan_drop. */
+typedef struct spx_product {
+    const spx_product_kernel *kernel;
+    spx_plan plan;
+} spx_product;
+
+/* Products are offered where the context computes. */
+spmvx_status spx_product_check_place(const spmvx_context *);
+/* A budget of options.max_workspace for what is taken beside the result. */
+spmvx_status spx_product_open_budget(spmvx_context *, size_t max_workspace);
+/* A factor as CSR: shared, or made and charged. */
+spmvx_status spx_product_factor(const spmvx_context *, const spmvx_matrix *, spx_sparse *csr);
+
+/* The two steps of C = A*B, all of them CSR. beside: C is no result, is charged to the budget and not held
+ * against options.max_bytes. And both at once. */
+spmvx_status spx_product_find(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
+                              const spmspm_options *, bool beside, spx_product *);
+spmvx_status spx_product_fill(spmvx_context *, const spx_product *, const spx_sparse *A, const spx_sparse *B,
+                              spx_sparse *C);
+spmvx_status spx_product_csr(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
+                             const spmspm_options *, bool beside, spx_sparse *C);
+
+/* Refuses a C whose arrays would take more than options.max_bytes. */
+spmvx_status spx_product_check(const spmvx_context *, const spx_sparse *C, const spmspm_options *);
+/* C, which is CSR and is taken over, as a matrix of a format, CSR or COO. */
+spmvx_status spx_product_finish(spmvx_context *, spx_sparse *csr, spmvx_format, spmvx_matrix **C);
 #endif

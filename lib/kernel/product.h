@@ -1,7 +1,7 @@
 /* What a kernel for C = A*B is: a record of its own, beside those of kernels that multiply by vectors. All
  * three are CSR; columns of C are sorted, without repeats, structural zeros kept; terms of an entry are
- * added in the order of A's row, then of B's. A product has two steps: analyse() finds the pattern's
- * sizes, fill() writes columns and values. All that either takes beside C is charged to the context's
+ * added in the order of A's row, then of B's. A product has two steps: analyse() finds C's pattern, or its
+ * row pointers at least, and fill() what is left. All that either takes beside C is charged to the context's
  * budget. */
 #ifndef SPX_PRODUCT_KERNEL_H
 #define SPX_PRODUCT_KERNEL_H
@@ -11,9 +11,11 @@
 typedef struct spx_plan {
     int64_t products; /* multiplications: for every entry of A the length of its row of B; known beforehand */
     int64_t most;     /* entries that C may have: a kernel may stop above it, with LIMIT; 0: any number */
-    spx_array *ptr;   /* int64_t[nrows + 1]: where each row of C begins; the last is nnz */
-    spx_array *col;   /* int32_t[nnz]: C's columns, charged to no budget; or NULL, and fill() writes them */
+    bool beside;      /* C is no result: it is charged to the budget, as all that stands beside one */
+    spx_sparse C;     /* CSR without values. Its columns may be missing: then fill() writes them, and nothing
+                       * can be planned */
     spx_array *state; /* the kernel's own; or NULL */
+    size_t work;      /* bytes that fill() takes, if the budget has them */
 } spx_plan;
 
 typedef struct spx_product_kernel {
@@ -25,16 +27,21 @@ typedef struct spx_product_kernel {
     uint32_t flags; /* SPMVX_KERNEL_DETERMINISTIC */
     const char *summary, *source;
     spmvx_status (*analyse)(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *);
-    /* C has its row pointers, columns or room for them, and room for values. */
+    /* C has the plan's row pointers, its columns or room for them, and room for values. */
     spmvx_status (*fill)(spmvx_context *, const spx_plan *, const spx_sparse *A, const spx_sparse *B,
                          spx_sparse *C);
 } spx_product_kernel;
 
-static inline void spx_plan_drop(spx_plan *p)
-{
-    spx_array_drop(p->ptr);
-    spx_array_drop(p->col);
-    spx_array_drop(p->state);
-    *p = (spx_plan){ 0 };
-}
+/* Begins C with row pointers for lengths of rows, in a type that holds their sum however few of the products
+ * share an entry; and, when ptr[r + 1] has the length of row r, makes them pointers, in the type of C's
+ * entries. What a result keeps is charged to no budget. */
+spmvx_status spx_plan_begin(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *);
+spmvx_status spx_plan_count(spmvx_context *, spx_plan *);
+/* Room for C's columns. */
+spmvx_status spx_plan_columns(spmvx_context *, spx_plan *);
+/* An array of C: charged, or not. */
+spmvx_status spx_plan_array(spmvx_context *, const spx_plan *, int64_t count, size_t each, const char *what,
+                            spx_array **out);
+
+void spx_plan_drop(spx_plan *);
 #endif

@@ -79,35 +79,50 @@ static uint64_t key_of(const spx_sparse *B, int64_t row, int64_t k)
     return (uint64_t)row << 32 | (uint32_t)((const int32_t *)spx_data(B, SPX_COL))[k];
 }
 
-/* Sorts the keys and tells each slot its place in C; row pointers on the way. */
-static spmvx_status order_keys(const spmvx_context *ctx, table *t, int64_t nrows, int64_t *ptr)
+/* Sorts the keys and tells each slot its place in C; lengths of rows on the way. */
+static spmvx_status order_keys(const spmvx_context *ctx, table *t, spx_sparse *C, uint64_t **out)
 {
     uint64_t *key;
     SPX_TRY(spx_alloc(ctx, spx_bytes(t->used, sizeof *key), "keys of C", &key));
     slot *slots = t->slots->data;
-    int64_t n = 0, row = 0;
+    void *ptr = C->slot[SPX_PTR]->data;
+    int64_t n = 0, last = 0, row = 0;
     for (int64_t i = 0; i < (int64_t)1 << t->log; i++)
         if (slots[i].key != EMPTY) key[n++] = slots[i].key;
     spx_sort_u64(key, n);
-    ptr[0] = 0;
     for (int64_t i = 0; i < n; i++) {
-        for (; row < (int64_t)(key[i] >> 32); row++) ptr[row + 1] = i;
+        for (; row < (int64_t)(key[i] >> 32); row++, last = i)
+            spx_index_put(ptr, C->ptr_type, row + 1, i - last);
         find(slots, t->log, key[i])->place = i;
     }
-    for (; row < nrows; row++) ptr[row + 1] = n;
-    spx_free(ctx, key);
+    for (; row < C->nrows; row++, last = n) spx_index_put(ptr, C->ptr_type, row + 1, n - last);
+    *out = key;
     return SPMVX_OK;
+}
+
+static spmvx_status find_pattern(spmvx_context *ctx, table *t, spx_plan *plan)
+{
+    uint64_t *key;
+    SPX_TRY(order_keys(ctx, t, &plan->C, &key));
+    spmvx_status s = spx_plan_count(ctx, plan);
+    if (s == SPMVX_OK) s = spx_plan_columns(ctx, plan);
+    for (int64_t i = 0; s == SPMVX_OK && i < plan->C.nnz; i++)
+        ((int32_t *)plan->C.slot[SPX_COL]->data)[i] = (int32_t)(key[i] & UINT32_MAX);
+    spx_free(ctx, key);
+    return s;
 }
 
 static spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
     table t = { .log = 10, .most = plan->most ? plan->most : INT64_MAX };
-    spmvx_status s = make(ctx, t.log, &t.slots);
+    SPX_TRY(make(ctx, t.log, &t.slots));
+    spmvx_status s = SPMVX_OK;
     for (int64_t r = 0; r < A->nrows && s == SPMVX_OK; r++) SPX_OVER_PRODUCTS(A, B, r, i, k)
     if (s == SPMVX_OK) s = insert(ctx, &t, key_of(B, r, k));
-    if (s == SPMVX_OK) s = spx_array_new(ctx, A->nrows + 1, sizeof(int64_t), "row pointers of C", &plan->ptr);
-    if (s == SPMVX_OK) s = order_keys(ctx, &t, A->nrows, plan->ptr->data);
+    if (s == SPMVX_OK) s = spx_plan_begin(ctx, A, B, plan);
+    if (s == SPMVX_OK) s = find_pattern(ctx, &t, plan);
     plan->state = t.slots;
+    plan->work = spx_block_bytes(spx_bytes(plan->C.nnz / 64 + 1, sizeof(uint64_t)));
     return s;
 }
 
@@ -117,7 +132,6 @@ static spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_spa
     slot *slots = plan->state->data;
     const int log = __builtin_ctzll((unsigned long long)(plan->state->bytes / sizeof(slot)));
     const bool single = A->val_type == SPMVX_F32;
-    int32_t *col = C->slot[SPX_COL]->data;
     void *val = C->slot[SPX_VAL]->data;
     uint64_t
         *met; /* a bit an entry of C: its first product is stored, not added to 0, which would lose a -0 */
@@ -128,7 +142,6 @@ static spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_spa
             const int64_t at = find(slots, log, key)->place;
             const bool first = !spx_bit(met, at);
             met[at >> 6] |= UINT64_C(1) << (at & 63);
-            col[at] = (int32_t)(key & UINT32_MAX);
             if (single) {
                 const float v =
                     ((const float *)spx_data(A, SPX_VAL))[i] * ((const float *)spx_data(B, SPX_VAL))[k];

@@ -12,10 +12,10 @@ enum { ROWS = 64 }; /* of a chunk */
 
 typedef struct job {
     const spx_sparse *A, *B;
-    spx_sparse *C;   /* NULL: lengths only */
-    int64_t *length; /* of the rows of C */
-    int32_t *mark;   /* per thread, ncols: 1 + the row of C that met the column last */
-    char *sum;       /* per thread, ncols values */
+    spx_sparse *C;
+    bool count;    /* the lengths of C's rows only */
+    int32_t *mark; /* per thread, ncols: 1 + the row of C that met the column last */
+    char *sum;     /* per thread, ncols values */
 } job;
 
 /* Sorted columns of the row, from the list or, when they are many, from the marks. */
@@ -52,7 +52,7 @@ static void rows_body(void *arg, int thread, int64_t begin, int64_t end)
     int32_t *mark = j->mark + (int64_t)thread * ncols;
     memset(mark, 0, (size_t)ncols * sizeof *mark);
     for (int64_t r = begin * ROWS; r < spx_min(end * ROWS, j->A->nrows); r++)
-        if (!j->C) j->length[r] = count_row(j, r, mark);
+        if (j->count) spx_index_put(j->C->slot[SPX_PTR]->data, j->C->ptr_type, r + 1, count_row(j, r, mark));
         else if (j->B->val_type == SPMVX_F64)
             spx_fill_row_f64(j, r, mark, (double *)(void *)j->sum + (int64_t)thread * ncols);
         else spx_fill_row_f32(j, r, mark, (float *)(void *)j->sum + (int64_t)thread * ncols);
@@ -61,13 +61,13 @@ static void rows_body(void *arg, int thread, int64_t begin, int64_t end)
 /* Runs a step with as many threads as the budget holds dense rows for. */
 static spmvx_status over_rows(const spmvx_context *ctx, int64_t products, job *j)
 {
-    const size_t sum_each = j->C ? spx_type_bytes(j->B->val_type) : 0;
+    const size_t sum_each = j->count ? 0 : spx_type_bytes(j->B->val_type);
     const size_t row = spx_bytes(j->B->ncols, sizeof *j->mark + sum_each), heads = spx_block_bytes(0) * 2;
     int threads = spx_threads_for(ctx->threads, products);
     while (threads > 1 && spx_plus(heads, spx_bytes(threads, row)) > spx_budget_left(ctx)) threads--;
     spmvx_status s = spx_alloc(ctx, spx_bytes(threads * j->B->ncols, sizeof *j->mark),
                                "marks of the columns of C", &j->mark);
-    if (s == SPMVX_OK && j->C)
+    if (s == SPMVX_OK && !j->count)
         s = spx_alloc(ctx, spx_bytes(threads * j->B->ncols, sum_each), "a dense row of C", &j->sum);
     if (s == SPMVX_OK) spx_parallel(threads, spx_ceil_div(j->A->nrows, ROWS), rows_body, j);
     spx_free(ctx, j->sum);
@@ -77,13 +77,10 @@ static spmvx_status over_rows(const spmvx_context *ctx, int64_t products, job *j
 
 static spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
-    SPX_TRY(spx_array_new(ctx, A->nrows + 1, sizeof(int64_t), "row pointers of C", &plan->ptr));
-    int64_t *ptr = plan->ptr->data;
-    ptr[0] = 0;
-    job j = { .A = A, .B = B, .length = ptr + 1 };
+    SPX_TRY(spx_plan_begin(ctx, A, B, plan));
+    job j = { .A = A, .B = B, .C = &plan->C, .count = true };
     SPX_TRY(over_rows(ctx, plan->products, &j));
-    spx_running_sum(ptr, SPMVX_I64, A->nrows);
-    return SPMVX_OK;
+    return spx_plan_count(ctx, plan);
 }
 
 static spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,

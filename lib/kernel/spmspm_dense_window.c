@@ -15,6 +15,7 @@ enum {
     GROUP = 4,      /* rows with the same columns that are taken at once */
     LEVELS = 3,     /* bits, and summaries of 64 */
     PARTS = 256,    /* at most */
+    SLICES = 4096,  /* of rows, whose work is counted together; at most */
     WORK = 1 << 16, /* products of a part, at least */
     ROW_WORK = 8,   /* what a row costs beside its products */
     BLOCK = 1 << 16 /* columns that are allocated at once */
@@ -43,16 +44,14 @@ typedef struct marks {
 
 typedef struct job {
     spmvx_context *ctx;
-    const spx_sparse *A, *B;
-    int64_t *ptr; /* of C; the work before a row, and lengths of rows, before */
+    const spx_sparse *A, *B, *C; /* C: lengths of rows at first, in place of pointers */
+    int64_t slices, *before;     /* the work before each slice */
     part *parts;
     const int64_t *bound; /* where parts begin */
     int64_t most;         /* entries of C that are worth keeping, */
     int64_t found;        /* and that were found so far, by all threads */
     void *own;            /* the threads': marks, or sums */
-    int32_t *col;         /* of C */
-    void *val;
-    int64_t lanes; /* sums of a column: 1 or GROUP */
+    int64_t lanes;        /* sums of a column: 1 or GROUP */
 } job;
 
 static int64_t words_of(int64_t ncols, int level)
@@ -143,44 +142,57 @@ static int64_t group_at(const spx_sparse *A, int64_t r, int64_t last)
 
 /* ---- parts of equal work ---- */
 
+static int64_t row_work(const job *j, int64_t r)
+{
+    const int32_t *a_col = spx_data(j->A, SPX_COL);
+    int64_t n = ROW_WORK;
+    for (int64_t i = spx_ptr_at(j->A, r); i < spx_ptr_at(j->A, r + 1); i++)
+        n += 1 + spx_ptr_at(j->B, a_col[i] + 1) - spx_ptr_at(j->B, a_col[i]);
+    return n;
+}
+
 static void count_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     const job *j = arg;
-    const int32_t *a_col = spx_data(j->A, SPX_COL);
-    for (int64_t r = spx_part(j->A->nrows, PARTS, begin); r < spx_part(j->A->nrows, PARTS, end); r++) {
-        int64_t n = ROW_WORK;
-        for (int64_t i = spx_ptr_at(j->A, r); i < spx_ptr_at(j->A, r + 1); i++)
-            n += 1 + spx_ptr_at(j->B, a_col[i] + 1) - spx_ptr_at(j->B, a_col[i]);
-        j->ptr[r + 1] = n;
+    for (int64_t s = begin; s < end; s++) {
+        int64_t n = 0;
+        for (int64_t r = spx_part(j->A->nrows, j->slices, s); r < spx_part(j->A->nrows, j->slices, s + 1);
+             r++)
+            n += row_work(j, r);
+        j->before[s + 1] = n;
     }
 }
 
-/* Where the work before a row reaches `wanted`. */
-static int64_t row_at(const int64_t *before, int64_t nrows, int64_t wanted)
+/* The row at which the work before reaches `wanted`. */
+static int64_t row_at(const job *j, int64_t wanted)
 {
-    int64_t low = 0, high = nrows;
-    while (low < high) {
+    int64_t low = 0, high = j->slices; /* the last slice with no more than that before it */
+    while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
-        if (before[middle] < wanted) low = middle + 1;
+        if (j->before[middle] <= wanted) low = middle;
         else high = middle;
     }
-    return low;
+    int64_t r = spx_part(j->A->nrows, j->slices, low), work = j->before[low];
+    for (; work < wanted; r++) work += row_work(j, r);
+    return r;
 }
 
 /* The rows where parts begin, the end, and room for one number. */
 static spmvx_status cut_parts(job *j, spx_array **out)
 {
     const int64_t nrows = j->A->nrows;
-    j->ptr[0] = 0;
-    spx_parallel(spx_threads_for(j->ctx->threads, j->A->nnz), PARTS, count_body, j);
-    spx_running_sum(j->ptr, SPMVX_I64, nrows);
-    const int64_t work = j->ptr[nrows], parts = spx_max(1, spx_min(PARTS, work / WORK));
-    SPX_TRY(spx_array_new(j->ctx, parts + 2, sizeof(int64_t), "parts of a product", out));
-    int64_t *bound = (*out)->data;
-    for (int64_t p = 0; p < parts; p++) bound[p] = row_at(j->ptr, nrows, spx_part(work, parts, p));
-    bound[parts] = nrows;
-    return SPMVX_OK;
+    j->slices = spx_max(1, spx_min(SLICES, nrows));
+    SPX_TRY(
+        spx_calloc(j->ctx, spx_bytes(j->slices + 1, sizeof *j->before), "parts of a product", &j->before));
+    spx_parallel(spx_threads_for(j->ctx->threads, j->A->nnz), j->slices, count_body, j);
+    spx_running_sum(j->before, SPMVX_I64, j->slices);
+    const int64_t work = j->before[j->slices], parts = spx_max(1, spx_min(PARTS, work / WORK));
+    const spmvx_status s = spx_array_new(j->ctx, parts + 2, sizeof(int64_t), "parts of a product", out);
+    for (int64_t p = 0; s == SPMVX_OK && p <= parts; p++)
+        ((int64_t *)(*out)->data)[p] = p == parts ? nrows : row_at(j, spx_part(work, parts, p));
+    spx_free(j->ctx, j->before);
+    return s;
 }
 
 static int64_t parts_of(const spx_array *bounds)
@@ -254,7 +266,8 @@ static void find_body(void *arg, int thread, int64_t begin, int64_t end)
         for (int64_t r = p->first, n; r < p->last; r += n) {
             n = group_at(j->A, r, p->last);
             const int64_t length = find_rows(j, p, r, n, &m);
-            for (int64_t g = 0; g < n; g++) j->ptr[r + g + 1] = length;
+            for (int64_t g = 0; g < n; g++)
+                spx_index_put(j->C->slot[SPX_PTR]->data, j->C->ptr_type, r + g + 1, length);
             p->grouped += n > 1 ? n : 0;
         }
     }
@@ -267,29 +280,14 @@ static void place_body(void *arg, int thread, int64_t begin, int64_t end)
     marks m = marks_new(j, thread);
     for (int64_t i = begin; i < end; i++) {
         const part *p = &j->parts[i];
-        int32_t *to = j->col + j->ptr[p->first];
+        int32_t *col = j->C->slot[SPX_COL]->data, *to = col + spx_ptr_at(j->C, p->first);
         for (const block *b = p->head; b; to += b->used, b = b->next)
             memcpy(to, b->col, (size_t)b->used * sizeof *to);
         for (int64_t r = p->stored; r < p->last; r++) {
             mark_row(j, r, &m);
-            take_marks(&m, j->col + j->ptr[r]);
+            take_marks(&m, col + spx_ptr_at(j->C, r));
         }
     }
-}
-
-/* C's columns, which are charged to nobody; none where they are more than are wanted. */
-static spmvx_status place_columns(job *j, int64_t parts, spx_plan *plan)
-{
-    const int64_t nnz = j->ptr[j->A->nrows];
-    if (nnz > j->most) return SPMVX_OK;
-    spmvx_context *ctx = j->ctx;
-    spx_budget *open = spx_budget_suspend(ctx);
-    const spmvx_status s = spx_array_new(ctx, nnz, sizeof(int32_t), "col", &plan->col);
-    spx_budget_resume(ctx, open);
-    if (s != SPMVX_OK) return s;
-    j->col = plan->col->data;
-    const size_t each = spx_bytes(marks_size(j->B->ncols), sizeof(uint64_t));
-    return over_parts(j, parts, plan->products, each, "marks of the columns of C", place_body);
 }
 
 static spmvx_status find_pattern(job *j, int64_t parts, const int64_t *bound, spx_plan *plan,
@@ -301,8 +299,10 @@ static spmvx_status find_pattern(job *j, int64_t parts, const int64_t *bound, sp
     SPX_TRY(over_parts(j, parts, plan->products, each, "marks of the columns of C", find_body));
     *grouped = 0;
     for (int64_t p = 0; p < parts; p++) *grouped += j->parts[p].grouped;
-    spx_running_sum(j->ptr, SPMVX_I64, j->A->nrows);
-    return place_columns(j, parts, plan);
+    SPX_TRY(spx_plan_count(j->ctx, plan));
+    if (plan->C.nnz > j->most) return SPMVX_OK; /* nobody wants them */
+    SPX_TRY(spx_plan_columns(j->ctx, plan));
+    return over_parts(j, parts, plan->products, each, "marks of the columns of C", place_body);
 }
 
 static void free_blocks(const job *j, int64_t parts)
@@ -315,19 +315,26 @@ static void free_blocks(const job *j, int64_t parts)
     spx_free(j->ctx, j->parts);
 }
 
+/* Sums of a column: GROUP where most rows share their columns with others. */
+static int64_t lanes_of(const spx_plan *plan)
+{
+    const int64_t *bound = plan->state->data;
+    return 2 * bound[parts_of(plan->state) + 1] > plan->C.nrows ? GROUP : 1;
+}
+
 /* The plan's state: the rows where parts begin, the end, and how many rows share their columns. */
 static spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
-    SPX_TRY(spx_array_new(ctx, A->nrows + 1, sizeof(int64_t), "row pointers of C", &plan->ptr));
-    job j = {
-        .ctx = ctx, .A = A, .B = B, .ptr = plan->ptr->data, .most = plan->most ? plan->most : INT64_MAX
-    };
+    SPX_TRY(spx_plan_begin(ctx, A, B, plan));
+    job j = { .ctx = ctx, .A = A, .B = B, .C = &plan->C, .most = plan->most ? plan->most : INT64_MAX };
     SPX_TRY(cut_parts(&j, &plan->state));
     int64_t *bound = plan->state->data;
     const int64_t parts = parts_of(plan->state);
     SPX_TRY(spx_calloc(ctx, spx_bytes(parts, sizeof *j.parts), "parts of a product", &j.parts));
     const spmvx_status s = find_pattern(&j, parts, bound, plan, &bound[parts + 1]);
     free_blocks(&j, parts);
+    const int64_t threads = spx_min(parts, spx_threads_for(ctx->threads, plan->products));
+    plan->work = spx_block_bytes(spx_bytes(threads * lanes_of(plan) * B->ncols, spx_type_bytes(B->val_type)));
     return s;
 }
 
@@ -342,16 +349,8 @@ static spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_spa
     static spx_body *const bodies[] = { spx_fill_rows_f32, spx_fill_rows_f64 };
     const int64_t *bound = plan->state->data, parts = parts_of(plan->state);
     const size_t row = spx_bytes(B->ncols, spx_type_bytes(B->val_type));
-    job j = { .ctx = ctx,
-              .A = A,
-              .B = B,
-              .ptr = plan->ptr->data,
-              .bound = bound,
-              .col = C->slot[SPX_COL]->data,
-              .val = C->slot[SPX_VAL]->data,
-              .lanes = 1 };
-    if (2 * bound[parts + 1] > A->nrows && spx_block_bytes(spx_bytes(GROUP, row)) <= spx_budget_left(ctx))
-        j.lanes = GROUP;
+    job j = { .ctx = ctx, .A = A, .B = B, .C = C, .bound = bound, .lanes = lanes_of(plan) };
+    if (spx_block_bytes(spx_bytes(j.lanes, row)) > spx_budget_left(ctx)) j.lanes = 1;
     return over_parts(&j, parts, plan->products, spx_bytes(j.lanes, row), "a dense row of C",
                       bodies[B->val_type == SPMVX_F64]);
 }
@@ -378,10 +377,11 @@ static void SPX_VNAME(fill_row)(const job *j, int64_t r, SPX_V *restrict sum)
         const int64_t end = spx_ptr_at(j->B, a_col[i] + 1);
         for (int64_t k = spx_ptr_at(j->B, a_col[i]); k < end; k++) sum[b_col[k]] += a[i] * b[k];
     }
-    SPX_V *val = j->val;
-    for (int64_t i = j->ptr[r]; i < j->ptr[r + 1]; i++) {
-        val[i] = sum[j->col[i]];
-        sum[j->col[i]] = -(SPX_V)0;
+    const int32_t *restrict col = j->C->slot[SPX_COL]->data;
+    SPX_V *restrict val = j->C->slot[SPX_VAL]->data;
+    for (int64_t i = spx_ptr_at(j->C, r), end = spx_ptr_at(j->C, r + 1); i < end; i++) {
+        val[i] = sum[col[i]];
+        sum[col[i]] = -(SPX_V)0;
     }
 }
 
@@ -400,10 +400,11 @@ static void SPX_VNAME(fill_group)(const job *j, int64_t r, int64_t n, SPX_V *res
             for (int g = 0; g < GROUP; g++) s[g] += factor[g] * b[k];
         }
     }
-    SPX_V *val = j->val;
-    const int64_t to = j->ptr[r], length = j->ptr[r + 1] - to;
+    const int32_t *restrict col = j->C->slot[SPX_COL]->data;
+    SPX_V *restrict val = j->C->slot[SPX_VAL]->data;
+    const int64_t to = spx_ptr_at(j->C, r), length = spx_ptr_at(j->C, r + 1) - to;
     for (int64_t i = 0; i < length; i++) {
-        SPX_V *restrict s = sum + (int64_t)j->col[to + i] * GROUP;
+        SPX_V *restrict s = sum + (int64_t)col[to + i] * GROUP;
         for (int64_t g = 0; g < n; g++) val[to + g * length + i] = s[g];
         for (int g = 0; g < GROUP; g++) s[g] = -(SPX_V)0;
     }

@@ -262,7 +262,7 @@ static void test_parameters(void **state)
         "csr-aligned:threads=32,lanes=64",
         "pkt:partition=none",
     };
-    problem p = problem_new();
+    problem p = problem_of(6000);
     spmvx_context *ctx = device_context(0, NULL, 0);
     spmvx_matrix *m = NULL, *A = NULL;
     assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));

@@ -317,7 +317,7 @@ static void test_no_device(void **state)
 static void test_out_of_memory(void **state)
 {
     (void)state;
-    simt_machine(2, 2, 100000);
+    simt_machine(2, 2, 40000);
     problem p = problem_new();
     spmvx_context *ctx = device_context(0, NULL, 0);
     spmvx_matrix *m = NULL;

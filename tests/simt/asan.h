@@ -1,14 +1,15 @@
-/* AddressSanitizer's interface where the build has it, else nothing. */
+/* AddressSanitizer's interface where the build has it, else nothing. Files that are not instrumented
+ * themselves are told by SIMT_ASAN. */
 #ifndef SIMT_ASAN_H
 #define SIMT_ASAN_H
 #include <cstddef>
 
 #ifdef __has_feature
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) && !defined SIMT_ASAN
 #define SIMT_ASAN
 #endif
 #endif
-#ifdef __SANITIZE_ADDRESS__
+#if defined __SANITIZE_ADDRESS__ && !defined SIMT_ASAN
 #define SIMT_ASAN
 #endif
 

@@ -20,22 +20,12 @@ static void test_products(void **state)
     spmvx_matrix *m = NOT_WRITTEN;
     refuse_product(f, SPMVX_ERR_ARGUMENT, "A is NULL", NULL, f->B, NULL);
     refuse_product(f, SPMVX_ERR_ARGUMENT, "B is NULL", f->A, NULL, NULL);
-    spmspm_plan *plan = NOT_WRITTEN;
-    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version",
-            spmspm_plan_create(f->ctx, f->A, f->B, NULL, &plan));
-    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version",
-            spmspm_plan_mul(f->ctx, NOT_WRITTEN, f->A, f->B, &m));
-    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version",
-            spmspm_plan_refill(f->ctx, NOT_WRITTEN, f->A, f->B, f->wide));
-    assert_ptr_equal(plan, NOT_WRITTEN);
     refused(f, SPMVX_ERR_ARGUMENT, "C is NULL", spmspm_mul(f->ctx, f->A, f->B, NULL, NULL));
     refused(f, SPMVX_ERR_ARGUMENT, "out is NULL", spmspm_plan_create(f->ctx, f->A, f->B, NULL, NULL));
     refused(f, SPMVX_ERR_ARGUMENT, "plan is NULL", spmspm_plan_mul(f->ctx, NULL, f->A, f->B, &m));
     refused(f, SPMVX_ERR_ARGUMENT, "C is NULL", spmspm_plan_mul(f->ctx, NOT_WRITTEN, f->A, f->B, NULL));
     refused(f, SPMVX_ERR_ARGUMENT, "plan is NULL", spmspm_plan_refill(f->ctx, NULL, f->A, f->B, f->wide));
     refused(f, SPMVX_ERR_ARGUMENT, "C is NULL", spmspm_plan_refill(f->ctx, NOT_WRITTEN, f->A, f->B, NULL));
-    refused(f, SPMVX_ERR_UNSUPPORTED, "not in this version",
-            spmspm_triple(f->ctx, f->B, f->A, f->B, NULL, &m));
     refused(f, SPMVX_ERR_ARGUMENT, "R is NULL", spmspm_triple(f->ctx, NULL, f->A, f->B, NULL, &m));
     refused(f, SPMVX_ERR_ARGUMENT, "A is NULL", spmspm_triple(f->ctx, f->B, NULL, f->B, NULL, &m));
     refused(f, SPMVX_ERR_ARGUMENT, "C is NULL", spmspm_triple(f->ctx, f->B, f->A, f->B, NULL, NULL));
@@ -43,8 +33,51 @@ static void test_products(void **state)
     spmspm_info info = SPMSPM_INFO_INIT;
     refused_alone(SPMVX_ERR_ARGUMENT, "plan is NULL", spmspm_plan_get_info(NULL, &info));
     refused_alone(SPMVX_ERR_ARGUMENT, "info is NULL", spmspm_plan_get_info(NOT_WRITTEN, NULL));
-    refused_alone(SPMVX_ERR_UNSUPPORTED, "not in this version", spmspm_plan_get_info(NOT_WRITTEN, &info));
     assert_null(info.kernel);
+}
+
+/* A plan refuses what it was not made for. */
+static void test_plans(void **state)
+{
+    fixture *f = *state;
+    static const int32_t ptr[] = { 0, 1, 2, 3 }, other[] = { 0, 0, 2, 3 }, col[] = { 0, 1, 3 };
+    static const double val[] = { 1, 2, 3 };
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    a.nrows = a.nnz = 3;
+    a.ncols = 4;
+    a.ptr = ptr;
+    a.col = col;
+    a.val = val;
+    spmvx_matrix *A = NULL, *moved = NULL, *C = NULL, *plain = NULL, *m = NOT_WRITTEN;
+    spmspm_plan *plan = NULL, *none = NOT_WRITTEN;
+    assert_ok(f->ctx, spmvx_matrix_create(f->ctx, &a, 0, &A));
+    a.ptr = other;
+    assert_ok(f->ctx, spmvx_matrix_create(f->ctx, &a, 0, &moved));
+    assert_ok(f->ctx, spmspm_plan_create(f->ctx, A, f->B, NULL, &plan));
+    assert_ok(f->ctx, spmspm_plan_mul(f->ctx, plan, A, f->B, &C));
+    assert_ok(f->ctx, spmspm_mul(f->ctx, A, f->B, NULL, &plain));
+    refused(f, SPMVX_ERR_PATTERN, "A has its entries in other places",
+            spmspm_plan_mul(f->ctx, plan, moved, f->B, &m));
+    refused(f, SPMVX_ERR_PATTERN, "A has its entries in other places",
+            spmspm_plan_refill(f->ctx, plan, moved, f->B, C));
+    refused(f, SPMVX_ERR_PATTERN, "A is 4 x 3", spmspm_plan_mul(f->ctx, plan, f->B, A, &m));
+    refused(f, SPMVX_ERR_PATTERN, "C did not come from this plan",
+            spmspm_plan_refill(f->ctx, plan, A, f->B, plain));
+    refused(f, SPMVX_ERR_PATTERN, "C did not come from this plan",
+            spmspm_plan_refill(f->ctx, plan, A, f->B, f->wide));
+    refused(f, SPMVX_ERR_ARGUMENT, "C is A, too", spmspm_plan_refill(f->ctx, plan, C, plain, C));
+    refused(f, SPMVX_ERR_ARGUMENT, "C is B, too", spmspm_plan_refill(f->ctx, plan, plain, C, C));
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    o.kernel = "csr-dense-row";
+    refused(f, SPMVX_ERR_UNSUPPORTED, "csr-dense-row finds the columns of C with its values",
+            spmspm_plan_create(f->ctx, A, f->B, &o, &none));
+    assert_ptr_equal(none, NOT_WRITTEN);
+    assert_ptr_equal(m, NOT_WRITTEN);
+    spmspm_plan_destroy(plan);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(moved);
+    spmvx_matrix_destroy(C);
+    spmvx_matrix_destroy(plain);
 }
 
 static void test_triple_names_p(void **state)
@@ -80,10 +113,8 @@ static void test_product_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_products),
-        TEST(test_triple_names_p),
-        TEST(test_product_options),
-        TEST(test_product_shapes),
+        TEST(test_products),        TEST(test_plans),          TEST(test_triple_names_p),
+        TEST(test_product_options), TEST(test_product_shapes),
     };
     return cmocka_run_group_tests_name("arguments products", tests, NULL, NULL);
 }

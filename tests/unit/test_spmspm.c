@@ -100,14 +100,14 @@ static void check_pair(const triples *l, const triples *r, spmvx_type type)
     spmvx_context *ctx = test_context(NULL, 2), *many = test_context(NULL, 5);
     spmvx_matrix *A = case_coo(ctx, l, type), *B = NULL, *first = NULL;
     assert_ok(ctx, spmvx_matrix_create(ctx, &b.arrays, SPMVX_BORROW, &B));
-    for (int k = 0; k < 3; k++) {
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         char what[200];
         snprintf(what, sizeof what, "%s by '%s', '%s'", kernels[k] ? kernels[k] : "the choice", l->name,
                  r->name);
         spmvx_matrix *C = product(ctx, A, B, kernels[k]), *again = product(many, A, B, kernels[k]);
         check(C, &a, &b, type, what);
         assert_true(same(C, again));
-        if (first) assert_true(same(first, C)); /* both kernels add in the same order */
+        if (first) assert_true(same(first, C)); /* all kernels add in the same order */
         else first = C;
         if (first != C) spmvx_matrix_destroy(C);
         spmvx_matrix_destroy(again);
@@ -194,7 +194,7 @@ static void memory(void **state)
     const triples u = turned(t);
     spmvx_matrix *A = case_coo(ctx, &t, SPMVX_F64), *B = case_coo(ctx, &u, SPMVX_F64),
                  *C = (spmvx_matrix *)&c;
-    for (int k = 1; k < 3; k++) {
+    for (size_t k = 1; k < sizeof kernels / sizeof *kernels; k++) {
         spmspm_options o = SPMSPM_OPTIONS_INIT;
         o.kernel = kernels[k];
         o.max_workspace = 64;

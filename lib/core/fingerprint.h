@@ -1,0 +1,15 @@
+/* What tells one pattern from another: a number of 64 bits over an array of indices, taken when it is first
+ * needed and kept with the array. */
+#ifndef SPX_FINGERPRINT_H
+#define SPX_FINGERPRINT_H
+#include "core/sparse.h"
+
+/* The pattern of a matrix in CSR. */
+typedef struct spx_pattern {
+    int64_t nrows, ncols, nnz;
+    uint64_t ptr, col;
+} spx_pattern;
+
+spx_pattern spx_pattern_of(const spmvx_context *, const spx_sparse *csr);
+bool spx_pattern_same(const spx_pattern *, const spx_pattern *);
+#endif

@@ -1,0 +1,319 @@
+/* C = R*A*P as two products, in the order that needs fewer multiplications: (R*A)*P or R*(A*P), told apart
+ * by a sample of rows, so that the order, and with it the bits, depends on the patterns alone. What is in
+ * between stands beside C and is charged as that. Where the budget does not hold it, rows of R are taken in
+ * runs, halved until they fit; of A*P a run has the rows that R meets there, and no others. Rows of C come
+ * out the same however they are cut. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/sort.h"
+#include "dispatch/product.h"
+
+enum { SAMPLES = 256 };
+
+typedef struct triple {
+    spmvx_context *ctx;
+    const spmspm_options *options;
+    spx_sparse R, A, P;
+    bool right_first; /* R*(A*P) */
+} triple;
+
+/* ---- the order ---- */
+
+static int64_t row_length(const spx_sparse *m, int64_t r)
+{
+    return spx_ptr_at(m, r + 1) - spx_ptr_at(m, r);
+}
+
+/* Multiplications of row r of X*Y. */
+static int64_t row_products(const spx_sparse *X, const spx_sparse *Y, int64_t r)
+{
+    const int32_t *col = spx_data(X, SPX_COL);
+    int64_t n = 0;
+    for (int64_t i = spx_ptr_at(X, r); i < spx_ptr_at(X, r + 1); i++) n += row_length(Y, col[i]);
+    return n;
+}
+
+/* The columns of row r of X*Y, in room for row_products(). */
+static int64_t row_columns(const spx_sparse *X, const spx_sparse *Y, int64_t r, int32_t *out)
+{
+    const int32_t *x_col = spx_data(X, SPX_COL), *y_col = spx_data(Y, SPX_COL);
+    int64_t n = 0, kept = 0;
+    for (int64_t i = spx_ptr_at(X, r); i < spx_ptr_at(X, r + 1); i++)
+        for (int64_t k = spx_ptr_at(Y, x_col[i]); k < spx_ptr_at(Y, x_col[i] + 1); k++) out[n++] = y_col[k];
+    spx_sort_i32(out, n);
+    for (int64_t i = 0; i < n; i++)
+        if (!i || out[i] != out[i - 1]) out[kept++] = out[i];
+    return kept;
+}
+
+typedef struct sample {
+    int64_t left, right; /* multiplications of both products in either order, */
+    int64_t rows;        /* over so many rows of R */
+} sample;
+
+/* The multiplications that row r of R asks for. A row of A*P that many rows of R meet is made once: it counts
+ * for each of them as the share that `met` gives, met rows of A in all R for each of its entries. */
+static spmvx_status sample_row(const triple *t, int64_t r, double met, sample *s)
+{
+    const int32_t *r_col = spx_data(&t->R, SPX_COL);
+    int64_t room = row_products(&t->R, &t->A, r), once = 0;
+    for (int64_t i = spx_ptr_at(&t->R, r); i < spx_ptr_at(&t->R, r + 1); i++)
+        room = spx_max(room, row_products(&t->A, &t->P, r_col[i]));
+    int32_t *col;
+    SPX_TRY(spx_alloc(t->ctx, spx_bytes(room, sizeof *col), "columns of a sample of rows", &col));
+    s->left += row_products(&t->R, &t->A, r);
+    const int64_t n = row_columns(&t->R, &t->A, r, col);
+    for (int64_t i = 0; i < n; i++) s->left += row_length(&t->P, col[i]);
+    for (int64_t i = spx_ptr_at(&t->R, r); i < spx_ptr_at(&t->R, r + 1); i++) {
+        once += row_products(&t->A, &t->P, r_col[i]);
+        s->right += row_columns(&t->A, &t->P, r_col[i], col);
+    }
+    s->right += (int64_t)(met * (double)once);
+    s->rows++;
+    spx_free(t->ctx, col);
+    return SPMVX_OK;
+}
+
+/* Rows of A that R meets, as a bit each; answers how many. */
+static int64_t mark_rows(const spx_sparse *R, uint64_t *bits, int64_t nrows)
+{
+    const int32_t *col = spx_data(R, SPX_COL);
+    int64_t n = 0;
+    memset(bits, 0, (size_t)spx_ceil_div(nrows, 64) * sizeof *bits);
+    for (int64_t i = spx_ptr_at(R, 0); i < spx_ptr_at(R, R->nrows); i++) {
+        const uint64_t bit = UINT64_C(1) << (col[i] & 63);
+        n += !(bits[col[i] >> 6] & bit);
+        bits[col[i] >> 6] |= bit;
+    }
+    return n;
+}
+
+static spmvx_status choose_order(triple *t)
+{
+    const int64_t step = spx_max(1, t->R.nrows / SAMPLES);
+    uint64_t *bits;
+    if (!t->R.nnz) return SPMVX_OK;
+    SPX_TRY(
+        spx_alloc(t->ctx, spx_bytes(spx_ceil_div(t->A.nrows, 64), sizeof *bits), "rows that R meets", &bits));
+    const double met = (double)mark_rows(&t->R, bits, t->A.nrows) / (double)t->R.nnz;
+    spx_free(t->ctx, bits);
+    sample s = { 0 };
+    for (int64_t r = 0; r < t->R.nrows; r += step) SPX_TRY(sample_row(t, r, met, &s));
+    t->right_first = s.right < s.left;
+    spx_log(t->ctx, SPMVX_LOG_DEBUG, "triple product as %s: %.0f multiplications against %.0f, by %d rows",
+            t->right_first ? "R*(A*P)" : "(R*A)*P", (double)(t->right_first ? s.right : s.left),
+            (double)(t->right_first ? s.left : s.right), (int)s.rows);
+    return SPMVX_OK;
+}
+
+/* ---- runs of rows ---- */
+
+/* Rows first ... end-1 of m: its columns and values, and its pointers from there on. */
+static spmvx_status rows_of(const spmvx_context *ctx, const spx_sparse *m, int64_t first, int64_t end,
+                            spx_sparse *out)
+{
+    if (first == 0 && end == m->nrows) {
+        *out = spx_sparse_share(m);
+        return SPMVX_OK;
+    }
+    const size_t each = spx_type_bytes(m->ptr_type);
+    spx_array *ptr;
+    SPX_TRY(spx_array_borrow(ctx, (const char *)m->slot[SPX_PTR]->data + (size_t)first * each,
+                             (size_t)(end - first + 1) * each, &ptr));
+    *out = spx_sparse_share(m);
+    spx_array_drop(out->slot[SPX_PTR]);
+    out->slot[SPX_PTR] = ptr;
+    out->nrows = end - first;
+    out->nnz = out->stored = spx_ptr_at(m, end) - spx_ptr_at(m, first);
+    return SPMVX_OK;
+}
+
+static int64_t count_marked(const spx_sparse *m, const uint64_t *bits)
+{
+    int64_t n = 0;
+    for (int64_t r = 0; r < m->nrows; r++)
+        if (spx_bit(bits, r)) n += row_length(m, r);
+    return n;
+}
+
+/* m with its marked rows; the others are empty. Charged, unless they are all. */
+static spmvx_status marked_rows(const spmvx_context *ctx, const spx_sparse *m, const uint64_t *bits,
+                                spx_sparse *out)
+{
+    const int64_t nnz = count_marked(m, bits);
+    if (nnz == m->nnz) {
+        *out = spx_sparse_share(m);
+        return SPMVX_OK;
+    }
+    const size_t each = spx_type_bytes(m->val_type);
+    SPX_TRY(spx_csr_new(ctx, m, nnz, out));
+    int32_t *col = out->slot[SPX_COL]->data;
+    const int32_t *m_col = spx_data(m, SPX_COL);
+    char *val = out->slot[SPX_VAL]->data;
+    int64_t at = 0;
+    for (int64_t r = 0; r < m->nrows; r++) {
+        const int64_t from = spx_ptr_at(m, r), n = spx_bit(bits, r) ? row_length(m, r) : 0;
+        if (n) {
+            memcpy(col + at, m_col + from, (size_t)n * sizeof *col);
+            memcpy(val + (size_t)at * each, (const char *)spx_data(m, SPX_VAL) + (size_t)from * each,
+                   (size_t)n * each);
+        }
+        at += n;
+        spx_index_put(out->slot[SPX_PTR]->data, out->ptr_type, r + 1, at);
+    }
+    return SPMVX_OK;
+}
+
+/* What R*(A*P) is made of for some rows of R: the rows of A*P that these meet. */
+static spmvx_status middle_of(const triple *t, const spx_sparse *R, spx_sparse *out)
+{
+    uint64_t *bits;
+    spx_sparse A;
+    SPX_TRY(
+        spx_alloc(t->ctx, spx_bytes(spx_ceil_div(t->A.nrows, 64), sizeof *bits), "rows that R meets", &bits));
+    mark_rows(R, bits, t->A.nrows);
+    spmvx_status s = marked_rows(t->ctx, &t->A, bits, &A);
+    spx_free(t->ctx, bits);
+    if (s != SPMVX_OK) return s;
+    s = spx_product_csr(t->ctx, &A, &t->P, t->options, true, out);
+    spx_sparse_drop(&A);
+    return s;
+}
+
+/* The factors whose product is rows first ... end-1 of C. */
+static spmvx_status factors_of(const triple *t, int64_t first, int64_t end, spx_sparse *left,
+                               spx_sparse *right)
+{
+    spx_sparse R;
+    SPX_TRY(rows_of(t->ctx, &t->R, first, end, &R));
+    spmvx_status s;
+    if (t->right_first) {
+        s = middle_of(t, &R, right);
+        if (s == SPMVX_OK) *left = R;
+        else spx_sparse_drop(&R);
+    } else {
+        s = spx_product_csr(t->ctx, &R, &t->A, t->options, true, left);
+        if (s == SPMVX_OK) *right = spx_sparse_share(&t->P);
+        spx_sparse_drop(&R);
+    }
+    return s;
+}
+
+/* Rows first ... end-1 of C, as a result or as what is copied into one. */
+static spmvx_status make_rows(const triple *t, int64_t first, int64_t end, bool beside, spx_sparse *C)
+{
+    spx_sparse left, right;
+    SPX_TRY(factors_of(t, first, end, &left, &right));
+    const spmvx_status s = spx_product_csr(t->ctx, &left, &right, t->options, beside, C);
+    spx_sparse_drop(&left);
+    spx_sparse_drop(&right);
+    return s;
+}
+
+/* ---- C from runs ---- */
+
+typedef struct assembly {
+    const triple *t;
+    int64_t *ptr;  /* of C */
+    spx_sparse *C; /* NULL: lengths of rows are wanted */
+} assembly;
+
+static void take_lengths(const assembly *a, int64_t first, const spx_sparse *C)
+{
+    for (int64_t r = 0; r < C->nrows; r++) a->ptr[first + r + 1] = row_length(C, r);
+}
+
+static void take_entries(const assembly *a, int64_t first, const spx_sparse *C)
+{
+    const size_t each = spx_type_bytes(C->val_type);
+    const int64_t at = a->ptr[first];
+    if (!C->nnz) return;
+    memcpy((int32_t *)a->C->slot[SPX_COL]->data + at, spx_data(C, SPX_COL), (size_t)C->nnz * sizeof(int32_t));
+    memcpy((char *)a->C->slot[SPX_VAL]->data + (size_t)at * each, spx_data(C, SPX_VAL),
+           (size_t)C->nnz * each);
+}
+
+/* Rows first ... end-1, or where they do not fit one half after the other. */
+static spmvx_status assemble(const assembly *a, int64_t first, int64_t end)
+{
+    spmvx_context *ctx = a->t->ctx;
+    spx_sparse C;
+    spx_error_state before;
+    spx_error_save(ctx, &before);
+    spmvx_status s = make_rows(a->t, first, end, true, &C);
+    if (s == SPMVX_ERR_LIMIT && end - first > 1) {
+        const int64_t middle = first + (end - first) / 2;
+        spx_error_restore(ctx, &before);
+        SPX_TRY(assemble(a, first, middle));
+        return assemble(a, middle, end);
+    }
+    if (s != SPMVX_OK) return s;
+    if (a->C) take_entries(a, first, &C);
+    else take_lengths(a, first, &C);
+    spx_sparse_drop(&C);
+    return SPMVX_OK;
+}
+
+/* The two passes of an assembly: lengths of rows, then entries. */
+static spmvx_status assemble_all(const triple *t, int64_t *ptr, spx_sparse *out)
+{
+    spmvx_context *ctx = t->ctx;
+    const int64_t nrows = t->R.nrows;
+    spx_sparse shape = { .val_type = t->A.val_type, .nrows = nrows, .ncols = t->P.ncols }, C;
+    assembly a = { t, ptr, NULL };
+    SPX_TRY(assemble(&a, 0, nrows));
+    ptr[0] = 0;
+    spx_running_sum(ptr, SPMVX_I64, nrows);
+    shape.nnz = ptr[nrows];
+    SPX_TRY(spx_product_check(ctx, &shape, t->options));
+    spx_budget *open = spx_budget_suspend(ctx);
+    spmvx_status s = spx_csr_new(ctx, &shape, ptr[nrows], &C);
+    spx_budget_resume(ctx, open);
+    if (s != SPMVX_OK) return s;
+    for (int64_t r = 0; r <= nrows; r++) spx_index_put(C.slot[SPX_PTR]->data, C.ptr_type, r, ptr[r]);
+    a.C = &C;
+    s = assemble(&a, 0, nrows);
+    if (s == SPMVX_OK) *out = C;
+    else spx_sparse_drop(&C);
+    return s;
+}
+
+static spmvx_status by_runs(const triple *t, spx_sparse *C)
+{
+    int64_t *ptr;
+    SPX_TRY(spx_alloc(t->ctx, spx_bytes(t->R.nrows + 1, sizeof *ptr), "row pointers of C", &ptr));
+    const spmvx_status s = assemble_all(t, ptr, C);
+    spx_free(t->ctx, ptr);
+    return s;
+}
+
+/* Within a budget: C as CSR. */
+static spmvx_status multiply(triple *t, spx_sparse *C)
+{
+    spx_error_state before;
+    SPX_TRY(choose_order(t));
+    spx_error_save(t->ctx, &before);
+    const spmvx_status s = make_rows(t, 0, t->R.nrows, false, C);
+    if (s != SPMVX_ERR_LIMIT || !t->options->max_workspace || t->R.nrows < 2) return s;
+    spx_error_restore(t->ctx, &before);
+    return by_runs(t, C);
+}
+
+spmvx_status spx_product_triple(spmvx_context *ctx, const spmvx_matrix *R, const spmvx_matrix *A,
+                                const spmvx_matrix *P, const spmspm_options *o, spmvx_matrix **C)
+{
+    triple t = { .ctx = ctx, .options = o };
+    spx_sparse c;
+    SPX_TRY(spx_product_check_place(ctx));
+    SPX_TRY(spx_product_open_budget(ctx, o->max_workspace));
+    spmvx_status s = spx_product_factor(ctx, R, &t.R);
+    if (s == SPMVX_OK) s = spx_product_factor(ctx, A, &t.A);
+    if (s == SPMVX_OK) s = spx_product_factor(ctx, P, &t.P);
+    if (s == SPMVX_OK) s = multiply(&t, &c);
+    spx_sparse_drop(&t.R);
+    spx_sparse_drop(&t.A);
+    spx_sparse_drop(&t.P);
+    spx_budget_close(ctx);
+    return s == SPMVX_OK ? spx_product_finish(ctx, &c, o->format, C) : s;
+}
