@@ -611,8 +611,9 @@ spmvx_status spmspm_plan_get_info(const spmspm_plan *, spmspm_info *);
  * Errors: as spmspm_mul; PATTERN. */
 spmvx_status spmspm_plan_mul(spmvx_context *, const spmspm_plan *, const spmvx_matrix *A,
                              const spmvx_matrix *B, spmvx_matrix **C);
-/* New values into a C that came from this plan and is neither A nor B. Patterns are told by fingerprints, taken when first
- * needed; under graph capture they must be known already. Errors: ARGUMENT, PATTERN, PLACE, DEVICE. */
+/* New values into a C that came from this plan and is neither A nor B. Patterns are told by fingerprints,
+ * taken when first needed; under graph capture they must be known already. Errors: ARGUMENT, PATTERN, PLACE,
+ * LIMIT, MEMORY, DEVICE. */
 spmvx_status spmspm_plan_refill(spmvx_context *, const spmspm_plan *, const spmvx_matrix *A,
                                 const spmvx_matrix *B, spmvx_matrix *C);
 /* NULL is fine. */

@@ -1,0 +1,325 @@
+/* The pattern of C = A*B, without a branch a product: columns as bits, with a list of the words that have
+ * some, which is sorted where it is short, and brought into order by summaries of words where it is long.
+ * Rows of a group are found once. What a part finds is kept, as far as the budget goes, and found again
+ * beyond that.
+ * Sources: Gilbert, Moler & Schreiber, SIAM J. Matrix Anal. Appl. 13(1), 1992, for the pattern before the
+ * values; Deveci, Trott & Rajamanickam, Parallel Computing 78, 2018, for columns as bits. */
+#include <string.h>
+
+#include "kernel/product_parts.h"
+
+enum {
+    SHORT = 12,   /* words that are sorted */
+    SAMPLES = 64, /* places at which so many entries of B are looked at: */
+    SAMPLE = 256,
+    AHEAD = 8,      /* entries of A whose rows of B are fetched before their turn */
+    BLOCK = 1 << 16 /* columns that are allocated at once */
+};
+
+/* Columns of C that a part found: whole rows. */
+typedef struct block {
+    struct block *next;
+    int64_t used;
+    int32_t col[];
+} block;
+
+typedef struct part {
+    int64_t first, last; /* rows */
+    int64_t stored;      /* rows whose columns are in the blocks: first ... stored-1 */
+    block *head, *tail;
+    int64_t room;    /* left in the last block */
+    int64_t grouped; /* rows that share their columns */
+    int64_t untold;  /* entries that the count of all threads has not yet */
+} part;
+
+/* One bit a column; the words that have some, in the order in which they were met; and summaries of words,
+ * and of those, which are empty but while words are brought into order. */
+typedef struct marks {
+    uint64_t *bit;
+    int32_t *met;
+    int64_t count;
+    uint64_t *upper, *top;
+} marks;
+
+typedef struct job {
+    spmvx_context *ctx;
+    const spx_sparse *A, *B, *C; /* C: lengths of rows at first, in place of pointers */
+    int64_t ahead;               /* where A's entries end */
+    bool runs;                   /* in B's columns */
+    part *parts;
+    int64_t most;  /* entries of C that are worth keeping, */
+    int64_t found; /* and that were found so far, by all threads */
+    void *own;     /* the threads' marks */
+} job;
+
+/* Words of bits, of the list, and of both summaries. */
+static int64_t words_of(int64_t n)
+{
+    return spx_ceil_div(n, 64);
+}
+
+static int64_t list_words(int64_t ncols)
+{
+    return words_of(ncols) / 2 + 1; /* one more than there are, which is written and not counted */
+}
+
+static int64_t marks_size(int64_t ncols)
+{
+    const int64_t words = words_of(ncols);
+    return words + list_words(ncols) + words_of(words) + words_of(words_of(words));
+}
+
+/* The columns of row r of C, as marks; answers how many products the row has. */
+static int64_t mark_each(const job *j, int64_t r, marks *m)
+{
+    const int32_t *a_col = spx_data(j->A, SPX_COL), *restrict b_col = spx_data(j->B, SPX_COL);
+    uint64_t *restrict bit = m->bit;
+    int32_t *restrict met = m->met;
+    const int64_t last = spx_ptr_at(j->A, r + 1);
+    int64_t count = 0, products = 0;
+    for (int64_t i = spx_ptr_at(j->A, r); i < last; i++) {
+        const int64_t begin = spx_ptr_at(j->B, a_col[i]), end = spx_ptr_at(j->B, a_col[i] + 1);
+        if (i + AHEAD < j->ahead) __builtin_prefetch(b_col + spx_ptr_at(j->B, a_col[i + AHEAD]));
+        products += end - begin;
+        for (int64_t k = begin; k < end; k++) {
+            const int32_t word = b_col[k] >> 6;
+            const uint64_t before = bit[word];
+            met[count] = word;
+            count += !before;
+            bit[word] = before | UINT64_C(1) << (b_col[k] & 63);
+        }
+    }
+    m->count = count;
+    return products;
+}
+
+/* The same where B has runs of columns: a word is written once for those of a row that lie in it, since to
+ * read again what was just written takes a while. */
+static int64_t mark_runs(const job *j, int64_t r, marks *m)
+{
+    const int32_t *a_col = spx_data(j->A, SPX_COL), *restrict b_col = spx_data(j->B, SPX_COL);
+    uint64_t *restrict bit = m->bit;
+    int32_t *restrict met = m->met;
+    const int64_t last = spx_ptr_at(j->A, r + 1);
+    int64_t count = 0, products = 0;
+    for (int64_t i = spx_ptr_at(j->A, r); i < last; i++) {
+        const int64_t begin = spx_ptr_at(j->B, a_col[i]), end = spx_ptr_at(j->B, a_col[i] + 1);
+        products += end - begin;
+        for (int64_t k = begin; k < end;) {
+            const int32_t word = b_col[k] >> 6;
+            uint64_t bits = 0;
+            do bits |= UINT64_C(1) << (b_col[k] & 63);
+            while (++k < end && b_col[k] >> 6 == word);
+            const uint64_t before = bit[word];
+            met[count] = word;
+            count += !before;
+            bit[word] = before | bits;
+        }
+    }
+    m->count = count;
+    return products;
+}
+
+static int64_t mark_row(const job *j, int64_t r, marks *m)
+{
+    return j->runs ? mark_runs(j, r, m) : mark_each(j, r, m);
+}
+
+/* Do many columns of B lie in the word of the one before? Told by a sample. */
+static bool has_runs(const spx_sparse *B)
+{
+    const int32_t *col = spx_data(B, SPX_COL);
+    const int64_t first = spx_ptr_at(B, 0), nnz = spx_ptr_at(B, B->nrows) - first;
+    int64_t seen = 0, same = 0;
+    for (int64_t s = 0; s < SAMPLES; s++) {
+        const int64_t at = first + spx_part(nnz, SAMPLES, s);
+        for (int64_t k = at + 1; k < spx_min(at + SAMPLE, first + nnz); k++, seen++)
+            same += col[k] >> 6 == col[k - 1] >> 6;
+    }
+    return 4 * same > 3 * seen;
+}
+
+/* Brings the list of words into rising order. */
+static void order_words(marks *m)
+{
+    int32_t *met = m->met;
+    if (m->count > SHORT) {
+        int32_t low = INT32_MAX, high = -1;
+        for (int64_t i = 0; i < m->count; i++) {
+            m->upper[met[i] >> 6] |= UINT64_C(1) << (met[i] & 63);
+            m->top[met[i] >> 12] |= UINT64_C(1) << (met[i] >> 6 & 63);
+            low = met[i] < low ? met[i] : low;
+            high = met[i] > high ? met[i] : high;
+        }
+        int64_t n = 0;
+        for (int32_t t = low >> 12; t <= high >> 12; t++) {
+            for (uint64_t above = m->top[t]; above; above &= above - 1) {
+                const int32_t s = t * 64 + __builtin_ctzll(above);
+                for (uint64_t words = m->upper[s]; words; words &= words - 1)
+                    met[n++] = s * 64 + __builtin_ctzll(words);
+                m->upper[s] = 0;
+            }
+            m->top[t] = 0;
+        }
+        return;
+    }
+    for (int64_t i = 1; i < m->count; i++) {
+        const int32_t word = met[i];
+        int64_t at = i;
+        for (; at > 0 && met[at - 1] > word; at--) met[at] = met[at - 1];
+        met[at] = word;
+    }
+}
+
+/* Takes all marks away, and writes their columns (out NULL: none); answers how many there were. */
+static int64_t take_marks(marks *m, int32_t *out)
+{
+    int64_t n = 0;
+    if (out) order_words(m);
+    for (int64_t i = 0; i < m->count; i++) {
+        const int32_t word = m->met[i];
+        uint64_t bits = m->bit[word];
+        m->bit[word] = 0;
+        if (out)
+            for (; bits; bits &= bits - 1) out[n++] = word * 64 + __builtin_ctzll(bits);
+        else n += __builtin_popcountll(bits);
+    }
+    m->count = 0;
+    return n;
+}
+
+static marks marks_new(const job *j, int thread)
+{
+    const int64_t ncols = j->B->ncols, size = marks_size(ncols), words = words_of(ncols);
+    uint64_t *own = (uint64_t *)j->own + thread * size;
+    memset(own, 0, (size_t)size * sizeof *own);
+    return (marks){ .bit = own,
+                    .met = (int32_t *)(own + words),
+                    .upper = own + words + list_words(ncols),
+                    .top = own + words + list_words(ncols) + words_of(words) };
+}
+
+/* Room for n columns in the part's last block; NULL where the budget is spent. */
+static int32_t *room_for(const job *j, part *p, int64_t n)
+{
+    if (!p->tail || p->room < n) {
+        const int64_t columns = spx_max(n, BLOCK);
+        block *b = spx_try_alloc(j->ctx, spx_plus(sizeof *b, spx_bytes(columns, sizeof *b->col)));
+        if (!b) return NULL;
+        b->next = NULL;
+        b->used = 0;
+        if (p->tail) p->tail->next = b;
+        else p->head = b;
+        p->tail = b;
+        p->room = columns;
+    }
+    return p->tail->col + p->tail->used;
+}
+
+/* All threads' count follows in steps: to write it for every row would take longer than the row. */
+static void tell_found(job *j, part *p, int64_t entries)
+{
+    enum { STEP = 4096 };
+    p->untold += entries;
+    if (p->untold < STEP) return;
+    __atomic_fetch_add(&j->found, p->untold, __ATOMIC_RELAXED);
+    p->untold = 0;
+}
+
+/* Finds the columns of n rows of C from r on, all the same, and keeps them where there is room. Answers how
+ * many each has. */
+static int64_t find_rows(job *j, part *p, int64_t r, int64_t n, marks *m)
+{
+    const int64_t at_most = spx_min(mark_row(j, r, m), j->B->ncols);
+    const bool wanted = p->stored == r && __atomic_load_n(&j->found, __ATOMIC_RELAXED) <= j->most;
+    int32_t *col = wanted ? room_for(j, p, n * at_most) : NULL;
+    const int64_t length = take_marks(m, col);
+    tell_found(j, p, n * length);
+    if (!col) return length;
+    for (int64_t g = 1; g < n; g++) memcpy(col + g * length, col, (size_t)length * sizeof *col);
+    p->tail->used += n * length;
+    p->room -= n * length;
+    p->stored = r + n;
+    return length;
+}
+
+static void find_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    job *j = arg;
+    marks m = marks_new(j, thread);
+    for (int64_t i = begin; i < end; i++) {
+        part *p = &j->parts[i];
+        for (int64_t r = p->first, n; r < p->last; r += n) {
+            n = spx_group_at(j->A, r, p->last);
+            const int64_t length = find_rows(j, p, r, n, &m);
+            for (int64_t g = 0; g < n; g++)
+                spx_index_put(j->C->slot[SPX_PTR]->data, j->C->ptr_type, r + g + 1, length);
+            p->grouped += n > 1 ? n : 0;
+        }
+    }
+}
+
+/* Brings the columns that were kept to their place in C, and finds the others once more. */
+static void place_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    const job *j = arg;
+    marks m = marks_new(j, thread);
+    for (int64_t i = begin; i < end; i++) {
+        const part *p = &j->parts[i];
+        int32_t *col = j->C->slot[SPX_COL]->data, *to = col + spx_ptr_at(j->C, p->first);
+        for (const block *b = p->head; b; to += b->used, b = b->next)
+            memcpy(to, b->col, (size_t)b->used * sizeof *to);
+        for (int64_t r = p->stored; r < p->last; r++) {
+            mark_row(j, r, &m);
+            take_marks(&m, col + spx_ptr_at(j->C, r));
+        }
+    }
+}
+
+static spmvx_status over_parts(job *j, int64_t parts, int64_t products, spx_body *body)
+{
+    const size_t each = spx_bytes(marks_size(j->B->ncols), sizeof(uint64_t));
+    return spx_parts_run(j->ctx, parts, products, each, "marks of the columns of C", body, j, &j->own);
+}
+
+static spmvx_status find_pattern(job *j, int64_t parts, const int64_t *bound, spx_plan *plan,
+                                 int64_t *grouped)
+{
+    for (int64_t p = 0; p < parts; p++)
+        j->parts[p] = (part){ .first = bound[p], .last = bound[p + 1], .stored = bound[p] };
+    SPX_TRY(over_parts(j, parts, plan->products, find_body));
+    *grouped = 0;
+    for (int64_t p = 0; p < parts; p++) *grouped += j->parts[p].grouped;
+    SPX_TRY(spx_plan_count(j->ctx, plan));
+    if (plan->C.nnz > j->most) return SPMVX_OK; /* nobody wants them */
+    SPX_TRY(spx_plan_columns(j->ctx, plan));
+    return over_parts(j, parts, plan->products, place_body);
+}
+
+static void free_blocks(const job *j, int64_t parts)
+{
+    for (int64_t p = 0; p < parts; p++)
+        for (block *b = j->parts[p].head, *next; b; b = next) {
+            next = b->next;
+            spx_free(j->ctx, b);
+        }
+    spx_free(j->ctx, j->parts);
+}
+
+spmvx_status spx_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan,
+                                 const spx_array *bounds, int64_t *grouped)
+{
+    const int64_t parts = spx_parts_of(bounds);
+    job j = { .ctx = ctx,
+              .A = A,
+              .B = B,
+              .C = &plan->C,
+              .ahead = spx_ptr_at(A, A->nrows),
+              .runs = has_runs(B),
+              .most = plan->most ? plan->most : INT64_MAX };
+    SPX_TRY(spx_plan_begin(ctx, A, B, plan));
+    SPX_TRY(spx_calloc(ctx, spx_bytes(parts, sizeof *j.parts), "parts of a product", &j.parts));
+    const spmvx_status s = find_pattern(&j, parts, bounds->data, plan, grouped);
+    free_blocks(&j, parts);
+    return s;
+}

@@ -1,0 +1,102 @@
+/* Parts of equal work: rows are counted in slices, and only slices in which a part begins are looked at row
+ * by row, so that nothing is kept a row. */
+#include "kernel/product_parts.h"
+
+#include <string.h>
+
+enum {
+    PARTS = 256,    /* at most */
+    SLICES = 4096,  /* of rows, whose work is counted together; at most */
+    WORK = 1 << 16, /* products of a part, at least */
+    ROW_WORK = 8    /* what a row costs beside its products */
+};
+
+typedef struct job {
+    spmvx_context *ctx;
+    const spx_sparse *A, *B;
+    int64_t slices, *before; /* the work before each slice */
+} job;
+
+static int64_t row_work(const job *j, int64_t r)
+{
+    const int32_t *a_col = spx_data(j->A, SPX_COL);
+    int64_t n = ROW_WORK;
+    for (int64_t i = spx_ptr_at(j->A, r); i < spx_ptr_at(j->A, r + 1); i++)
+        n += 1 + spx_ptr_at(j->B, a_col[i] + 1) - spx_ptr_at(j->B, a_col[i]);
+    return n;
+}
+
+static void count_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const job *j = arg;
+    for (int64_t s = begin; s < end; s++) {
+        int64_t n = 0;
+        for (int64_t r = spx_part(j->A->nrows, j->slices, s); r < spx_part(j->A->nrows, j->slices, s + 1);
+             r++)
+            n += row_work(j, r);
+        j->before[s + 1] = n;
+    }
+}
+
+/* The row at which the work before reaches `wanted`. */
+static int64_t row_at(const job *j, int64_t wanted)
+{
+    int64_t low = 0, high = j->slices; /* the last slice with no more than that before it */
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (j->before[middle] <= wanted) low = middle;
+        else high = middle;
+    }
+    int64_t r = spx_part(j->A->nrows, j->slices, low), work = j->before[low];
+    for (; work < wanted; r++) work += row_work(j, r);
+    return r;
+}
+
+static spmvx_status cut(job *j, spx_array **out)
+{
+    const int64_t nrows = j->A->nrows;
+    j->slices = spx_max(1, spx_min(SLICES, nrows));
+    SPX_TRY(
+        spx_calloc(j->ctx, spx_bytes(j->slices + 1, sizeof *j->before), "parts of a product", &j->before));
+    spx_parallel(spx_threads_for(j->ctx->threads, j->A->nnz), j->slices, count_body, j);
+    spx_running_sum(j->before, SPMVX_I64, j->slices);
+    const int64_t work = j->before[j->slices], parts = spx_max(1, spx_min(PARTS, work / WORK));
+    const spmvx_status s = spx_array_new(j->ctx, parts + 2, sizeof(int64_t), "parts of a product", out);
+    for (int64_t p = 0; s == SPMVX_OK && p <= parts; p++)
+        ((int64_t *)(*out)->data)[p] = p == parts ? nrows : row_at(j, spx_part(work, parts, p));
+    spx_free(j->ctx, j->before);
+    return s;
+}
+
+spmvx_status spx_parts_cut(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_array **bounds)
+{
+    job j = { .ctx = ctx, .A = A, .B = B };
+    return cut(&j, bounds);
+}
+
+spmvx_status spx_parts_run(spmvx_context *ctx, int64_t parts, int64_t products, size_t each, const char *what,
+                           spx_body *body, void *arg, void **own)
+{
+    int threads = (int)spx_min(parts, spx_threads_for(ctx->threads, products));
+    while (threads > 1 && spx_block_bytes(spx_bytes(threads, each)) > spx_budget_left(ctx)) threads--;
+    SPX_TRY(spx_alloc(ctx, spx_bytes(threads, each), what, own));
+    spx_parallel(threads, parts, body, arg);
+    spx_free(ctx, *own);
+    return SPMVX_OK;
+}
+
+static bool same_columns(const spx_sparse *A, int64_t r, int64_t s)
+{
+    const int32_t *col = spx_data(A, SPX_COL);
+    const int64_t a = spx_ptr_at(A, r), b = spx_ptr_at(A, s), n = spx_ptr_at(A, r + 1) - a;
+    if (spx_ptr_at(A, s + 1) - b != n || (n && col[a] != col[b])) return false;
+    return !memcmp(col + a, col + b, (size_t)n * sizeof *col);
+}
+
+int64_t spx_group_at(const spx_sparse *A, int64_t r, int64_t last)
+{
+    int64_t n = 1;
+    while (n < SPX_GROUP && r + n < last && same_columns(A, r, r + n)) n++;
+    return n;
+}

@@ -1,0 +1,29 @@
+/* How kernels for products on the host deal rows to threads: in parts of about equal work, and in groups of
+ * rows of A with the same columns, which have the same columns in C. */
+#ifndef SPX_PRODUCT_PARTS_H
+#define SPX_PRODUCT_PARTS_H
+#include "kernel/product.h"
+
+enum { SPX_GROUP = 4 }; /* rows that are taken at once, at most */
+
+/* Of an array: the rows where parts begin, the end, and one number of the caller's. */
+spmvx_status spx_parts_cut(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_array **bounds);
+
+static inline int64_t spx_parts_of(const spx_array *bounds)
+{
+    return (int64_t)(bounds->bytes / sizeof(int64_t)) - 2;
+}
+
+/* Rows from r on, before `last`, that have r's columns; SPX_GROUP at most. */
+int64_t spx_group_at(const spx_sparse *A, int64_t r, int64_t last);
+
+/* Runs a step over parts by as many threads as the budget holds `each` bytes for, which *own tells while it
+ * runs: thread t's begin at t * each. */
+spmvx_status spx_parts_run(spmvx_context *, int64_t parts, int64_t products, size_t each, const char *what,
+                           spx_body *, void *arg, void **own);
+
+/* The pattern of C, all of it, unless there are more entries than anybody wants: kernel/product_columns.c.
+ * *grouped: rows that share their columns with a neighbour. */
+spmvx_status spx_product_columns(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
+                                 const spx_array *bounds, int64_t *grouped);
+#endif
