@@ -46,6 +46,7 @@ typedef struct job {
     const spx_sparse *A, *B, *C; /* C: lengths of rows at first, in place of pointers */
     int64_t ahead;               /* where A's entries end */
     bool runs;                   /* in B's columns */
+    uint64_t *same;              /* rows of B with the columns of the row before; or NULL */
     part *parts;
     int64_t most;  /* entries of C that are worth keeping, */
     int64_t found; /* and that were found so far, by all threads */
@@ -102,9 +103,10 @@ static int64_t mark_runs(const job *j, int64_t r, marks *m)
     int32_t *restrict met = m->met;
     const int64_t last = spx_ptr_at(j->A, r + 1);
     int64_t count = 0, products = 0;
-    for (int64_t i = spx_ptr_at(j->A, r); i < last; i++) {
+    for (int64_t i = spx_ptr_at(j->A, r), like; i < last; i += like) {
         const int64_t begin = spx_ptr_at(j->B, a_col[i]), end = spx_ptr_at(j->B, a_col[i] + 1);
-        products += end - begin;
+        like = j->same ? spx_like_entries(a_col, i, last, j->same) : 1;
+        products += like * (end - begin);
         for (int64_t k = begin; k < end;) {
             const int32_t word = b_col[k] >> 6;
             uint64_t bits = 0;
@@ -319,7 +321,9 @@ spmvx_status spx_product_columns(spmvx_context *ctx, const spx_sparse *A, const 
               .most = plan->most ? plan->most : INT64_MAX };
     SPX_TRY(spx_plan_begin(ctx, A, B, plan));
     SPX_TRY(spx_calloc(ctx, spx_bytes(parts, sizeof *j.parts), "parts of a product", &j.parts));
+    if (j.runs) j.same = spx_same_rows(ctx, B);
     const spmvx_status s = find_pattern(&j, parts, bounds->data, plan, grouped);
     free_blocks(&j, parts);
+    spx_free(ctx, j.same);
     return s;
 }

@@ -100,3 +100,44 @@ int64_t spx_group_at(const spx_sparse *A, int64_t r, int64_t last)
     while (n < SPX_GROUP && r + n < last && same_columns(A, r, r + n)) n++;
     return n;
 }
+
+/* Do the columns of row r rise, so that none comes twice? */
+static bool rises(const spx_sparse *m, int64_t r)
+{
+    const int32_t *col = spx_data(m, SPX_COL);
+    for (int64_t k = spx_ptr_at(m, r) + 1; k < spx_ptr_at(m, r + 1); k++)
+        if (col[k - 1] >= col[k]) return false;
+    return true;
+}
+
+typedef struct same_job {
+    const spx_sparse *m;
+    uint64_t *bits;
+    int64_t found;
+} same_job;
+
+static void same_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    same_job *j = arg;
+    int64_t found = 0;
+    for (int64_t word = begin; word < end; word++) {
+        uint64_t bits = 0;
+        for (int64_t r = spx_max(1, word * 64); r < spx_min(word * 64 + 64, j->m->nrows); r++)
+            bits |= (uint64_t)(same_columns(j->m, r - 1, r) && rises(j->m, r)) << (r & 63);
+        j->bits[word] = bits;
+        found += __builtin_popcountll(bits);
+    }
+    __atomic_fetch_add(&j->found, found, __ATOMIC_RELAXED);
+}
+
+uint64_t *spx_same_rows(const spmvx_context *ctx, const spx_sparse *m)
+{
+    const int64_t words = spx_ceil_div(m->nrows, 64);
+    same_job j = { m, spx_try_alloc(ctx, spx_bytes(words, sizeof *j.bits)), 0 };
+    if (!j.bits) return NULL;
+    spx_parallel(spx_threads_for(ctx->threads, m->nnz), words, same_body, &j);
+    if (4 * j.found > m->nrows) return j.bits;
+    spx_free(ctx, j.bits);
+    return NULL;
+}

@@ -17,6 +17,20 @@ static inline int64_t spx_parts_of(const spx_array *bounds)
 /* Rows from r on, before `last`, that have r's columns; SPX_GROUP at most. */
 int64_t spx_group_at(const spx_sparse *A, int64_t r, int64_t last);
 
+/* A bit a row of m: it has the columns of the row before it, and they rise: with repeats the terms of an
+ * entry would be added in another order. NULL where that is rare, or where the budget does not hold it. Ends
+ * by spx_free. */
+uint64_t *spx_same_rows(const spmvx_context *, const spx_sparse *m);
+
+/* Entries of A from i on, before `last`, whose columns follow each other and whose rows of B have the same
+ * columns: SPX_GROUP at most. These rows lie one after the other. */
+static inline int64_t spx_like_entries(const int32_t *a_col, int64_t i, int64_t last, const uint64_t *same)
+{
+    int64_t n = 1;
+    while (n < SPX_GROUP && i + n < last && a_col[i + n] == a_col[i] + n && spx_bit(same, a_col[i + n])) n++;
+    return n;
+}
+
 /* Runs a step over parts by as many threads as the budget holds `each` bytes for, which *own tells while it
  * runs: thread t's begin at t * each. */
 spmvx_status spx_parts_run(spmvx_context *, int64_t parts, int64_t products, size_t each, const char *what,

@@ -1,6 +1,7 @@
 /* C = A*B row by row (Gustavson): the columns of C first (kernel/product_columns.c), then the values, added
  * up in a dense row of sums that starts from -0, the number that changes none by being added to. Rows of A
- * that follow each other with the same columns (unknowns of one node) share each entry of B that is read.
+ * that follow each other with the same columns (unknowns of one node) share each entry of B that is read, and
+ * rows of B that do so each sum.
  * Sources: Gustavson, ACM TOMS 4(3), 1978; Gilbert, Moler & Schreiber, Sparse matrices in MATLAB, SIAM J.
  * Matrix Anal. Appl. 13(1), 1992. */
 #ifndef SPX_V
@@ -14,6 +15,7 @@ typedef struct job {
     const int64_t *bound; /* where parts begin */
     void *own;            /* the threads' sums */
     int64_t lanes;        /* sums of a column: 1 or SPX_GROUP */
+    uint64_t *same;       /* rows of B with the columns of the row before; or NULL */
 } job;
 
 /* Sums of a column: SPX_GROUP where most rows share their columns with others. */
@@ -48,8 +50,11 @@ static spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_spa
         .A = A, .B = B, .C = C, .ahead = spx_ptr_at(A, A->nrows), .bound = bound, .lanes = lanes_of(plan)
     };
     if (spx_block_bytes(spx_bytes(j.lanes, row)) > spx_budget_left(ctx)) j.lanes = 1;
-    return spx_parts_run(ctx, parts, plan->products, spx_bytes(j.lanes, row), "a dense row of C",
-                         bodies[B->val_type == SPMVX_F64], &j, &j.own);
+    if (j.lanes > 1) j.same = spx_same_rows(ctx, B);
+    const spmvx_status s = spx_parts_run(ctx, parts, plan->products, spx_bytes(j.lanes, row),
+                                         "a dense row of C", bodies[B->val_type == SPMVX_F64], &j, &j.own);
+    spx_free(ctx, j.same);
+    return s;
 }
 
 const spx_product_kernel spx_spmspm_dense_window = {
@@ -87,19 +92,39 @@ static void SPX_VNAME(fill_row)(const job *j, int64_t r, SPX_V *restrict sum)
     }
 }
 
-/* n rows with the same columns: sum has SPX_GROUP places a column. */
+/* `like` entries of each of n rows of A with the same columns, entries apart, by as many rows of B, which
+ * have the same columns, too: sum has SPX_GROUP places a column, and each is read once for all of them. */
+SPX_INLINE void SPX_VNAME(add_like)(const int32_t *restrict col, const SPX_V *restrict b, int64_t length,
+                                    const SPX_V *a, int64_t entries, int64_t n, int64_t like,
+                                    SPX_V *restrict sum)
+{
+    SPX_V factor[SPX_GROUP][SPX_GROUP] = { { 0 } };
+    for (int64_t l = 0; l < like; l++)
+        for (int64_t g = 0; g < n; g++) factor[l][g] = a[l + g * entries];
+    for (int64_t k = 0; k < length; k++) {
+        SPX_V *restrict s = sum + (int64_t)col[k] * SPX_GROUP;
+        for (int g = 0; g < SPX_GROUP; g++) {
+            SPX_V v = s[g];
+            for (int64_t l = 0; l < like; l++) v += factor[l][g] * b[l * length + k];
+            s[g] = v;
+        }
+    }
+}
+
+/* n rows with the same columns. */
 static void SPX_VNAME(fill_group)(const job *j, int64_t r, int64_t n, SPX_V *restrict sum)
 {
-    const int32_t *a_col = spx_data(j->A, SPX_COL), *restrict b_col = spx_data(j->B, SPX_COL);
-    const SPX_V *a = spx_data(j->A, SPX_VAL), *restrict b = spx_data(j->B, SPX_VAL);
+    const int32_t *a_col = spx_data(j->A, SPX_COL), *b_col = spx_data(j->B, SPX_COL);
+    const SPX_V *a = spx_data(j->A, SPX_VAL), *b = spx_data(j->B, SPX_VAL);
     const int64_t first = spx_ptr_at(j->A, r), entries = spx_ptr_at(j->A, r + 1) - first;
-    for (int64_t i = first; i < first + entries; i++) {
-        const int64_t end = spx_ptr_at(j->B, a_col[i] + 1);
-        SPX_V factor[SPX_GROUP] = { 0 };
-        for (int64_t g = 0; g < n; g++) factor[g] = a[i + g * entries];
-        for (int64_t k = spx_ptr_at(j->B, a_col[i]); k < end; k++) {
-            SPX_V *restrict s = sum + (int64_t)b_col[k] * SPX_GROUP;
-            for (int g = 0; g < SPX_GROUP; g++) s[g] += factor[g] * b[k];
+    for (int64_t i = first, like; i < first + entries; i += like) {
+        const int64_t begin = spx_ptr_at(j->B, a_col[i]), length = spx_ptr_at(j->B, a_col[i] + 1) - begin;
+        like = j->same ? spx_like_entries(a_col, i, first + entries, j->same) : 1;
+        switch (like) {
+        case 1: SPX_VNAME(add_like)(b_col + begin, b + begin, length, a + i, entries, n, 1, sum); break;
+        case 2: SPX_VNAME(add_like)(b_col + begin, b + begin, length, a + i, entries, n, 2, sum); break;
+        case 3: SPX_VNAME(add_like)(b_col + begin, b + begin, length, a + i, entries, n, 3, sum); break;
+        default: SPX_VNAME(add_like)(b_col + begin, b + begin, length, a + i, entries, n, 4, sum);
         }
     }
     const int32_t *restrict col = j->C->slot[SPX_COL]->data;

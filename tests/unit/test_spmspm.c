@@ -105,9 +105,9 @@ static void check_pair(const triples *l, const triples *r, spmvx_type type)
         snprintf(what, sizeof what, "%s by '%s', '%s'", kernels[k] ? kernels[k] : "the choice", l->name,
                  r->name);
         spmvx_matrix *C = product(ctx, A, B, kernels[k]), *again = product(many, A, B, kernels[k]);
-        check(C, &a, &b, type, what);
+        if (!first) check(C, &a, &b, type, what);
         assert_true(same(C, again));
-        if (first) assert_true(same(first, C)); /* all kernels add in the same order */
+        if (first && !same(first, C)) fail_msg("%s: other bits", what); /* all add in the same order */
         else first = C;
         if (first != C) spmvx_matrix_destroy(C);
         spmvx_matrix_destroy(again);
@@ -139,6 +139,40 @@ static void pairs(void **state)
             if (t.nrows == t.ncols && t.nrows < 2500) check_pair(&t, &t, type);
             triples copy = t;
             triples_free(&copy);
+        }
+}
+
+/* Unknowns of nodes: rows that follow each other have the same columns, in groups of 2 to 5; in some nodes
+ * unsorted, in some with one of them twice. */
+static triples nodes(int unknowns)
+{
+    enum { NODES = 37, NEAR = 4 };
+    triples t = { "nodes", NODES * unknowns, NODES * unknowns, 0, NULL, NULL, NULL };
+    const size_t most = (size_t)NODES * (size_t)unknowns * NEAR * (size_t)(unknowns + 1);
+    uint64_t seed = 77;
+    t.row = malloc(most * sizeof *t.row);
+    t.col = malloc(most * sizeof *t.col);
+    t.val = malloc(most * sizeof *t.val);
+    for (int n = 0; n < NODES; n++)
+        for (int u = 0; u < unknowns; u++)
+            for (int near = 0; near < NEAR; near++)
+                for (int v = 0; v < unknowns + (n % 5 == 3); v++) {
+                    const int order = n % 7 == 2 ? unknowns - 1 - v % unknowns : v % unknowns;
+                    t.row[t.nnz] = n * unknowns + u;
+                    t.col[t.nnz] = (n + near * near) % NODES * unknowns + order;
+                    t.val[t.nnz++] = case_value(&seed);
+                }
+    return t;
+}
+
+static void unknowns_of_nodes(void **state)
+{
+    (void)state;
+    for (int unknowns = 2; unknowns <= 5; unknowns++)
+        for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
+            triples t = nodes(unknowns);
+            check_pair(&t, &t, type);
+            triples_free(&t);
         }
 }
 
@@ -205,9 +239,13 @@ static void memory(void **state)
         for (long n = 1;; n++) {
             c.fail_at = c.allocations + n;
             const spmvx_status s = spmspm_mul(ctx, A, B, &o, &C);
+            const bool reached = c.allocations >= c.fail_at;
             c.fail_at = 0;
-            if (s == SPMVX_OK) break;
-            assert_int_equal(s, SPMVX_ERR_MEMORY);
+            if (!reached) break;
+            if (s == SPMVX_OK) { /* without what failed */
+                spmvx_matrix_destroy(C);
+                C = (spmvx_matrix *)&c;
+            } else assert_int_equal(s, SPMVX_ERR_MEMORY);
             assert_ptr_equal(C, &c);
             assert_int_equal(c.live, live);
         }
@@ -237,7 +275,8 @@ static void memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(pairs), cmocka_unit_test(real_matrices),
-                                        cmocka_unit_test(results), cmocka_unit_test(memory) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(pairs), cmocka_unit_test(unknowns_of_nodes),
+                                        cmocka_unit_test(real_matrices), cmocka_unit_test(results),
+                                        cmocka_unit_test(memory) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
