@@ -134,7 +134,7 @@ static void pairs(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
             const triples t = case_make(cases[c]), other = turned(t);
-            check_pair(&t, &other, type);
+            if (t.ncols > 1) check_pair(&t, &other, type);
             if (t.ncols < 1000) check_pair(&other, &t, type);
             if (t.nrows == t.ncols && t.nrows < 2500) check_pair(&t, &t, type);
             triples copy = t;
