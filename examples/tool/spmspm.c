@@ -47,7 +47,8 @@ static int run(int argc, char **argv)
     spmspm_options o = SPMSPM_OPTIONS_INIT;
     const option options[] = {
         { "--output", 'o', TEXT, &out, "C", "write C there (" OUTPUT_ENDINGS "; '-': stdout)" },
-        { "--kernel", 0, TEXT, &o.kernel, "NAME", "force a kernel: csr-dense-row, coo-hash, dense-window" },
+        { "--kernel", 0, TEXT, &o.kernel, "NAME",
+          "force a kernel: csr-dense-row, coo-hash, dense-window, hash" },
         { "--max-workspace", 0, COUNT, &workspace, "N",
           "bytes that the product takes beside C (0: no limit)" },
         { "--max-bytes", 0, COUNT, &bytes, "N",

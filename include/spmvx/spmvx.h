@@ -556,8 +556,8 @@ spmvx_status spmvx_mul_multi(spmvx_context *, spmvx_op, double alpha, const spmv
 
 /* ---- products of sparse matrices: C = A * B, columns sorted, no repeats, structural zeros kept ----
  * Terms of an entry are added in the order of A's row, then of B's, for any number of threads. The host's
- * kernels are "csr-dense-row", "coo-hash" and "dense-window". On a device there are none in this version:
- * UNSUPPORTED. */
+ * kernels are "csr-dense-row", "coo-hash", "dense-window" and "hash". On a device there are none in this
+ * version: UNSUPPORTED. */
 
 /* How C = A*B is made. */
 typedef struct spmspm_options {

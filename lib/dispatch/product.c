@@ -32,25 +32,24 @@ static int64_t count_products(const spx_sparse *A, const spx_sparse *B)
     return n;
 }
 
-/* Dense rows cost their columns once a thread, the hash table far more a product: so the hash only where
- * the dense rows would dwarf the work, or not fit. */
-static const char *preferred(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                             int64_t products)
+/* A dense row costs its columns once a thread, a hash table more a product: so that only where the dense rows
+ * would dwarf the work, or not fit beside what parts of rows take. */
+static const char *preferred(const spmvx_context *ctx, const spx_sparse *B, int64_t products)
 {
+    enum { PARTS = 64 << 10 };
     const size_t row = spx_bytes(B->ncols, spx_type_bytes(B->val_type));
     const bool small = row <= (size_t)64 << 20, worth = row / 64 <= (size_t)products;
-    const size_t least = spx_plus(row, spx_bytes(A->nrows + 1, sizeof(int64_t)));
-    return (small || worth) && least <= spx_budget_left(ctx) ? "dense-window" : "coo-hash";
+    return (small || worth) && spx_plus(row, PARTS) <= spx_budget_left(ctx) ? "dense-window" : "hash";
 }
 
 /* The kernel that is asked for; else the preferred one, or another where SPMVX_DISABLE rules that out. */
-static spmvx_status choose(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                           int64_t products, const char *asked, const spx_product_kernel **out)
+static spmvx_status choose(const spmvx_context *ctx, const spx_sparse *B, int64_t products, const char *asked,
+                           const spx_product_kernel **out)
 {
     if (asked) return spx_product_kernel_parse(ctx, asked, out);
     spx_error_state before;
     spx_error_save(ctx, &before);
-    if (spx_product_kernel_parse(ctx, preferred(ctx, A, B, products), out) == SPMVX_OK) return SPMVX_OK;
+    if (spx_product_kernel_parse(ctx, preferred(ctx, B, products), out) == SPMVX_OK) return SPMVX_OK;
     spx_error_restore(ctx, &before);
     for (int32_t i = 0; i < spx_product_kernel_total(); i++) {
         *out = spx_product_kernel_at(i);
@@ -86,7 +85,7 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
     if (o->max_bytes && !beside) /* at least one, since 0 would be any number; spx_product_check() is exact */
         plan->most = spx_max(1, (int64_t)(o->max_bytes / (sizeof(int32_t) + spx_type_bytes(A->val_type))));
     if (o->format == SPMVX_COO && !beside) SPX_TRY(charge_pointers(ctx, A->nrows, plan->products));
-    spmvx_status s = choose(ctx, A, B, plan->products, o->kernel, &p->kernel);
+    spmvx_status s = choose(ctx, B, plan->products, o->kernel, &p->kernel);
     if (s == SPMVX_OK) s = p->kernel->analyse(ctx, A, B, plan);
     if (s == SPMVX_OK && !beside) s = spx_product_check(ctx, &plan->C, o);
     if (s != SPMVX_OK) spx_plan_drop(plan);

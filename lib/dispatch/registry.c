@@ -14,7 +14,8 @@ extern const spx_kernel spx_mul_coo_scalar, spx_mul_csr_scalar, spx_mul_csr_vect
     spx_mul_csr_merge_path, spx_mul_csc_scalar, spx_mul_ell, spx_mul_sell, spx_mul_hyb, spx_mul_pkt,
     spx_mul_dia, spx_mul_bsr, spx_mul_csr5, spx_mul_tiled, spx_mul_packed, spx_mul_multi_csr_vector,
     spx_mul_multi_sell, spx_mul_multi_bsr;
-extern const spx_product_kernel spx_spmspm_csr_dense_row, spx_spmspm_coo_hash, spx_spmspm_dense_window;
+extern const spx_product_kernel spx_spmspm_csr_dense_row, spx_spmspm_coo_hash, spx_spmspm_dense_window,
+    spx_spmspm_hash;
 #ifdef SPX_X86
 extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_mul_dia_avx2,
     spx_mul_dia_avx512, spx_mul_sell_avx2, spx_mul_sell_avx512, spx_mul_packed_avx2, spx_mul_packed_avx512,
@@ -112,6 +113,7 @@ static const spx_product_kernel *const product_kernels[] = {
     &spx_spmspm_csr_dense_row,
     &spx_spmspm_coo_hash,
     &spx_spmspm_dense_window,
+    &spx_spmspm_hash,
 };
 
 static const spx_format *const formats[] = {

@@ -278,10 +278,15 @@ static void place_body(void *arg, int thread, int64_t begin, int64_t end)
     }
 }
 
+static size_t marks_bytes(const spx_sparse *B)
+{
+    return spx_bytes(marks_size(B->ncols), sizeof(uint64_t));
+}
+
 static spmvx_status over_parts(job *j, int64_t parts, int64_t products, spx_body *body)
 {
-    const size_t each = spx_bytes(marks_size(j->B->ncols), sizeof(uint64_t));
-    return spx_parts_run(j->ctx, parts, products, each, "marks of the columns of C", body, j, &j->own);
+    return spx_parts_run(j->ctx, parts, products, marks_bytes(j->B), "marks of the columns of C", body, j,
+                         &j->own);
 }
 
 static spmvx_status find_pattern(job *j, int64_t parts, const int64_t *bound, spx_plan *plan,
@@ -321,7 +326,7 @@ spmvx_status spx_product_columns(spmvx_context *ctx, const spx_sparse *A, const 
               .most = plan->most ? plan->most : INT64_MAX };
     SPX_TRY(spx_plan_begin(ctx, A, B, plan));
     SPX_TRY(spx_calloc(ctx, spx_bytes(parts, sizeof *j.parts), "parts of a product", &j.parts));
-    if (j.runs) j.same = spx_same_rows(ctx, B);
+    if (j.runs) j.same = spx_same_rows(ctx, B, marks_bytes(B));
     const spmvx_status s = find_pattern(&j, parts, bounds->data, plan, grouped);
     free_blocks(&j, parts);
     spx_free(ctx, j.same);

@@ -131,10 +131,13 @@ static void same_body(void *arg, int thread, int64_t begin, int64_t end)
     __atomic_fetch_add(&j->found, found, __ATOMIC_RELAXED);
 }
 
-uint64_t *spx_same_rows(const spmvx_context *ctx, const spx_sparse *m)
+uint64_t *spx_same_rows(const spmvx_context *ctx, const spx_sparse *m, size_t each)
 {
     const int64_t words = spx_ceil_div(m->nrows, 64);
-    same_job j = { m, spx_try_alloc(ctx, spx_bytes(words, sizeof *j.bits)), 0 };
+    same_job j = { .m = m };
+    const size_t bytes = spx_bytes(words, sizeof *j.bits);
+    if (spx_plus(spx_block_bytes(bytes), spx_block_bytes(each)) > spx_budget_left(ctx)) return NULL;
+    j.bits = spx_try_alloc(ctx, bytes);
     if (!j.bits) return NULL;
     spx_parallel(spx_threads_for(ctx->threads, m->nnz), words, same_body, &j);
     if (4 * j.found > m->nrows) return j.bits;

@@ -18,9 +18,9 @@ static inline int64_t spx_parts_of(const spx_array *bounds)
 int64_t spx_group_at(const spx_sparse *A, int64_t r, int64_t last);
 
 /* A bit a row of m: it has the columns of the row before it, and they rise: with repeats the terms of an
- * entry would be added in another order. NULL where that is rare, or where the budget does not hold it. Ends
- * by spx_free. */
-uint64_t *spx_same_rows(const spmvx_context *, const spx_sparse *m);
+ * entry would be added in another order. NULL where that is rare, or where the budget does not hold it
+ * beside `each` bytes, which the step that follows has to take. Ends by spx_free. */
+uint64_t *spx_same_rows(const spmvx_context *, const spx_sparse *m, size_t each);
 
 /* Entries of A from i on, before `last`, whose columns follow each other and whose rows of B have the same
  * columns: SPX_GROUP at most. These rows lie one after the other. */

@@ -50,7 +50,7 @@ static spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_spa
         .A = A, .B = B, .C = C, .ahead = spx_ptr_at(A, A->nrows), .bound = bound, .lanes = lanes_of(plan)
     };
     if (spx_block_bytes(spx_bytes(j.lanes, row)) > spx_budget_left(ctx)) j.lanes = 1;
-    if (j.lanes > 1) j.same = spx_same_rows(ctx, B);
+    if (j.lanes > 1) j.same = spx_same_rows(ctx, B, spx_bytes(j.lanes, row));
     const spmvx_status s = spx_parts_run(ctx, parts, plan->products, spx_bytes(j.lanes, row),
                                          "a dense row of C", bodies[B->val_type == SPMVX_F64], &j, &j.own);
     spx_free(ctx, j.same);

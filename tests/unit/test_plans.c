@@ -9,7 +9,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static const char *const planned[] = { NULL, "dense-window", "coo-hash" };
+static const char *const planned[] = { NULL, "dense-window", "hash", "coo-hash" };
 
 static triples turned(const triples *t)
 {

@@ -9,7 +9,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static const char *const kernels[] = { NULL, "csr-dense-row", "coo-hash", "dense-window" };
+static const char *const kernels[] = { NULL, "csr-dense-row", "coo-hash", "dense-window", "hash" };
 
 /* Beside C's own: two columns of CSR arrays, each a block with its record; and the records of the matrix. */
 enum { BLOCKS_OF_C = 8 * 256, RECORDS = 4096 };
@@ -257,7 +257,8 @@ static void huge_product(void **state)
     assert_ok(ctx, spmvx_matrix_create(ctx, &row, 0, &B));
     static const char *const told[] = { "options.max_bytes is 1048576", "options.max_bytes is 1048576",
                                         "more than the 87381 entries that options.max_bytes has room for",
-                                        "options.max_bytes is 1048576" };
+                                        "options.max_bytes is 1048576",
+                                        "more than the 87381 entries that options.max_bytes has room for" };
     for (size_t k = 0; k < COUNT(kernels); k++) {
         spmspm_options o = SPMSPM_OPTIONS_INIT;
         o.kernel = kernels[k];
@@ -304,7 +305,7 @@ static void disabled(void **state)
     spmspm_options o = SPMSPM_OPTIONS_INIT;
     o.kernel = "csr-dense-row";
     assert_fails(SPMVX_ERR_UNSUPPORTED, "SPMVX_DISABLE rules out", spmspm_mul(ctx, A, B, &o, &C));
-    setenv("SPMVX_DISABLE", "csr-dense-row,coo-hash,dense-window", 1);
+    setenv("SPMVX_DISABLE", "csr-dense-row,coo-hash,dense-window,hash", 1);
     assert_fails(SPMVX_ERR_UNSUPPORTED, "SPMVX_DISABLE", spmspm_mul(ctx, A, B, NULL, &C));
     assert_null(strstr(spmvx_last_error(ctx), "options.kernel"));
     unsetenv("SPMVX_DISABLE");

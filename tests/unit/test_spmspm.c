@@ -8,7 +8,7 @@
 
 #include "cases.h"
 
-static const char *const kernels[] = { NULL, "csr-dense-row", "coo-hash", "dense-window" };
+static const char *const kernels[] = { NULL, "csr-dense-row", "coo-hash", "dense-window", "hash" };
 
 /* Dense long-double rows of |A||B| and A*B; met: some product falls there. */
 typedef struct dense {
