@@ -25,10 +25,8 @@ struct spmspm_plan {
 
 static int64_t count_products(const spx_sparse *A, const spx_sparse *B)
 {
-    const int32_t *col = spx_data(A, SPX_COL);
     int64_t n = 0;
-    for (int64_t k = spx_ptr_at(A, 0); k < spx_ptr_at(A, A->nrows); k++)
-        n += spx_ptr_at(B, col[k] + 1) - spx_ptr_at(B, col[k]);
+    for (int64_t r = 0; r < A->nrows; r++) n += spx_row_products(A, B, r);
     return n;
 }
 

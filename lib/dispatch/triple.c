@@ -25,16 +25,7 @@ static int64_t row_length(const spx_sparse *m, int64_t r)
     return spx_ptr_at(m, r + 1) - spx_ptr_at(m, r);
 }
 
-/* Multiplications of row r of X*Y. */
-static int64_t row_products(const spx_sparse *X, const spx_sparse *Y, int64_t r)
-{
-    const int32_t *col = spx_data(X, SPX_COL);
-    int64_t n = 0;
-    for (int64_t i = spx_ptr_at(X, r); i < spx_ptr_at(X, r + 1); i++) n += row_length(Y, col[i]);
-    return n;
-}
-
-/* The columns of row r of X*Y, in room for row_products(). */
+/* The columns of row r of X*Y, in room for spx_row_products(). */
 static int64_t row_columns(const spx_sparse *X, const spx_sparse *Y, int64_t r, int32_t *out)
 {
     const int32_t *x_col = spx_data(X, SPX_COL), *y_col = spx_data(Y, SPX_COL);
@@ -57,16 +48,16 @@ typedef struct sample {
 static spmvx_status sample_row(const triple *t, int64_t r, double met, sample *s)
 {
     const int32_t *r_col = spx_data(&t->R, SPX_COL);
-    int64_t room = row_products(&t->R, &t->A, r), once = 0;
+    int64_t room = spx_row_products(&t->R, &t->A, r), once = 0;
     for (int64_t i = spx_ptr_at(&t->R, r); i < spx_ptr_at(&t->R, r + 1); i++)
-        room = spx_max(room, row_products(&t->A, &t->P, r_col[i]));
+        room = spx_max(room, spx_row_products(&t->A, &t->P, r_col[i]));
     int32_t *col;
     SPX_TRY(spx_alloc(t->ctx, spx_bytes(room, sizeof *col), "columns of a sample of rows", &col));
-    s->left += row_products(&t->R, &t->A, r);
+    s->left += spx_row_products(&t->R, &t->A, r);
     const int64_t n = row_columns(&t->R, &t->A, r, col);
     for (int64_t i = 0; i < n; i++) s->left += row_length(&t->P, col[i]);
     for (int64_t i = spx_ptr_at(&t->R, r); i < spx_ptr_at(&t->R, r + 1); i++) {
-        once += row_products(&t->A, &t->P, r_col[i]);
+        once += spx_row_products(&t->A, &t->P, r_col[i]);
         s->right += row_columns(&t->A, &t->P, r_col[i], col);
     }
     s->right += (int64_t)(met * (double)once);

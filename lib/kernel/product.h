@@ -32,6 +32,16 @@ typedef struct spx_product_kernel {
                          spx_sparse *C);
 } spx_product_kernel;
 
+/* Multiplications of row r of A*B. */
+static inline int64_t spx_row_products(const spx_sparse *A, const spx_sparse *B, int64_t r)
+{
+    const int32_t *col = spx_data(A, SPX_COL);
+    int64_t n = 0;
+    for (int64_t i = spx_ptr_at(A, r); i < spx_ptr_at(A, r + 1); i++)
+        n += spx_ptr_at(B, col[i] + 1) - spx_ptr_at(B, col[i]);
+    return n;
+}
+
 /* Begins C with row pointers for lengths of rows, in a type that holds their sum however few of the products
  * share an entry; and, when ptr[r + 1] has the length of row r, makes them pointers, in the type of C's
  * entries. What a result keeps is charged to no budget. */

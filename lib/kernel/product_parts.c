@@ -19,11 +19,8 @@ typedef struct job {
 
 static int64_t row_work(const job *j, int64_t r)
 {
-    const int32_t *a_col = spx_data(j->A, SPX_COL);
-    int64_t n = ROW_WORK;
-    for (int64_t i = spx_ptr_at(j->A, r); i < spx_ptr_at(j->A, r + 1); i++)
-        n += 1 + spx_ptr_at(j->B, a_col[i] + 1) - spx_ptr_at(j->B, a_col[i]);
-    return n;
+    const int64_t entries = spx_ptr_at(j->A, r + 1) - spx_ptr_at(j->A, r);
+    return ROW_WORK + entries + spx_row_products(j->A, j->B, r);
 }
 
 static void count_body(void *arg, int thread, int64_t begin, int64_t end)

@@ -35,15 +35,6 @@ typedef struct table {
     uint32_t last;
 } table;
 
-static int64_t row_products(const job *j, int64_t r)
-{
-    const int32_t *a_col = spx_data(j->A, SPX_COL);
-    int64_t n = 0;
-    for (int64_t i = spx_ptr_at(j->A, r); i < spx_ptr_at(j->A, r + 1); i++)
-        n += spx_ptr_at(j->B, a_col[i] + 1) - spx_ptr_at(j->B, a_col[i]);
-    return n;
-}
-
 static int64_t slots_for(int64_t entries)
 {
     int64_t n = 4;
@@ -72,7 +63,7 @@ static slot *slot_of(const table *t, int32_t col)
 static int64_t find_row(const job *j, int thread, int64_t r, int32_t *out)
 {
     const int32_t *a_col = spx_data(j->A, SPX_COL), *b_col = spx_data(j->B, SPX_COL);
-    const table t = empty_table(j, thread, spx_min(row_products(j, r), j->B->ncols));
+    const table t = empty_table(j, thread, spx_min(spx_row_products(j->A, j->B, r), j->B->ncols));
     int64_t n = 0;
     for (int64_t i = spx_ptr_at(j->A, r); i < spx_ptr_at(j->A, r + 1); i++)
         for (int64_t k = spx_ptr_at(j->B, a_col[i]); k < spx_ptr_at(j->B, a_col[i] + 1); k++) {
@@ -90,7 +81,8 @@ static void longest_body(void *arg, int thread, int64_t begin, int64_t end)
     (void)thread;
     job *j = arg;
     int64_t longest = 0, seen = 0;
-    for (int64_t r = j->bound[begin]; r < j->bound[end]; r++) longest = spx_max(longest, row_products(j, r));
+    for (int64_t r = j->bound[begin]; r < j->bound[end]; r++)
+        longest = spx_max(longest, spx_row_products(j->A, j->B, r));
     while (longest > seen && !__atomic_compare_exchange_n(&j->longest, &seen, longest, true, __ATOMIC_RELAXED,
                                                           __ATOMIC_RELAXED)) {}
 }
