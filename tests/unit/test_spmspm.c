@@ -107,8 +107,8 @@ static void check_pair(const triples *l, const triples *r, spmvx_type type)
         spmvx_matrix *C = product(ctx, A, B, kernels[k]), *again = product(many, A, B, kernels[k]);
         if (!first) check(C, &a, &b, type, what);
         assert_true(same(C, again));
-        if (first && !same(first, C)) fail_msg("%s: other bits", what); /* all add in the same order */
-        else first = C;
+        if (!first) first = C;
+        if (!same(first, C)) fail_msg("%s: other bits", what); /* all add in the same order */
         if (first != C) spmvx_matrix_destroy(C);
         spmvx_matrix_destroy(again);
     }
