@@ -579,11 +579,13 @@ typedef struct spmspm_options {
 /* What a plan is. */
 typedef struct spmspm_info {
     size_t size;
-    int64_t nrows;      /* of C */
-    int64_t ncols;      /* of C */
-    int64_t nnz;        /* entries of C */
-    int64_t products;   /* multiplications */
-    size_t workspace;   /* bytes beside C */
+    int64_t nrows;    /* of C */
+    int64_t ncols;    /* of C */
+    int64_t nnz;      /* entries of C */
+    int64_t products; /* multiplications */
+    /* bytes beside C that values take, with the threads of the context that made the plan; copies of the
+     * factors in CSR, where they are given otherwise, come on top */
+    size_t workspace;
     size_t bytes_held;  /* by the plan */
     const char *kernel; /* lives as long as the plan */
     const char *reason; /* in words, what decided for it; lives as long as the plan */
@@ -612,8 +614,8 @@ spmvx_status spmspm_plan_get_info(const spmspm_plan *, spmspm_info *);
 spmvx_status spmspm_plan_mul(spmvx_context *, const spmspm_plan *, const spmvx_matrix *A,
                              const spmvx_matrix *B, spmvx_matrix **C);
 /* New values into a C that came from this plan and is neither A nor B. Patterns are told by fingerprints,
- * taken when first needed; under graph capture they must be known already. Errors: ARGUMENT, PATTERN, PLACE,
- * LIMIT, MEMORY, DEVICE. */
+ * taken when first needed; under graph capture they must be known already. Errors: ARGUMENT, SHAPE, TYPE,
+ * PATTERN, PLACE, LIMIT, MEMORY, DEVICE. */
 spmvx_status spmspm_plan_refill(spmvx_context *, const spmspm_plan *, const spmvx_matrix *A,
                                 const spmvx_matrix *B, spmvx_matrix *C);
 /* NULL is fine. */

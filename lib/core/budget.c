@@ -42,17 +42,31 @@ static spx_budget *ref(spx_budget *b)
     return b;
 }
 
-/* Charges a budget and those around it, or none. */
+/* Charges one budget, unless its limit does not hold the bytes. */
+static bool charge_one(spx_budget *b, size_t bytes)
+{
+    size_t before = used(b), peak;
+    bool fits;
+    do fits = b->limit == SIZE_MAX || (bytes <= b->limit && before <= b->limit - bytes);
+    while (fits && !__atomic_compare_exchange_n(&b->used, &before, before + bytes, true, __ATOMIC_RELAXED,
+                                                __ATOMIC_RELAXED));
+    __atomic_store_n(&b->refused, !fits, __ATOMIC_RELAXED);
+    if (!fits) return false;
+    peak = __atomic_load_n(&b->peak, __ATOMIC_RELAXED);
+    while (before + bytes > peak && !__atomic_compare_exchange_n(&b->peak, &peak, before + bytes, true,
+                                                                 __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    return true;
+}
+
+/* Charges a budget and those around it, or none; from any thread. */
 static bool charge(spx_budget *budget, size_t bytes)
 {
-    for (spx_budget *b = budget; b; b = b->outer) {
-        b->refused = b->limit != SIZE_MAX && (bytes > b->limit || used(b) > b->limit - bytes);
-        if (b->refused) return false;
-    }
-    for (spx_budget *b = budget; b; b = b->outer) {
-        const size_t now = __atomic_add_fetch(&b->used, bytes, __ATOMIC_RELAXED);
-        if (now > b->peak) b->peak = now;
-    }
+    for (spx_budget *b = budget; b; b = b->outer)
+        if (!charge_one(b, bytes)) {
+            for (spx_budget *a = budget; a != b; a = a->outer)
+                __atomic_fetch_sub(&a->used, bytes, __ATOMIC_RELAXED);
+            return false;
+        }
     return true;
 }
 
@@ -108,7 +122,7 @@ size_t spx_budget_used(const spmvx_context *ctx)
 
 size_t spx_budget_peak(const spmvx_context *ctx)
 {
-    return ctx->budget ? ctx->budget->peak : 0;
+    return ctx->budget ? __atomic_load_n(&ctx->budget->peak, __ATOMIC_RELAXED) : 0;
 }
 
 size_t spx_budget_left(const spmvx_context *ctx)

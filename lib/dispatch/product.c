@@ -49,7 +49,7 @@ static spmvx_status choose(const spmvx_context *ctx, const spx_sparse *B, int64_
     spx_error_save(ctx, &before);
     if (spx_product_kernel_parse(ctx, preferred(ctx, B, products), out) == SPMVX_OK) return SPMVX_OK;
     spx_error_restore(ctx, &before);
-    for (int32_t i = 0; i < spx_product_kernel_total(); i++) {
+    for (int32_t i = spx_product_kernel_total() - 1; i >= 0; i--) { /* the last ones can be planned */
         *out = spx_product_kernel_at(i);
         if ((*out)->place == ctx->backend->place && spx_product_kernel_available(*out)) return SPMVX_OK;
     }
@@ -68,10 +68,9 @@ spmvx_status spx_product_check(const spmvx_context *ctx, const spx_sparse *C, co
                     bytes, o->max_bytes);
 }
 
-/* CSR's row pointers of a C that is to be COO are not C's. */
-static spmvx_status charge_pointers(const spmvx_context *ctx, int64_t nrows, int64_t products)
+spmvx_status spx_product_charge_pointers(const spmvx_context *ctx, int64_t nrows, int64_t entries)
 {
-    const size_t bytes = spx_block_bytes(spx_bytes(nrows + 1, spx_type_bytes(spx_count_type(products))));
+    const size_t bytes = spx_block_bytes(spx_bytes(nrows + 1, spx_type_bytes(spx_count_type(entries))));
     return spx_budget_charge(ctx, bytes) ? SPMVX_OK : spx_fail_memory(ctx, bytes, "row pointers of C");
 }
 
@@ -82,7 +81,8 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
     *p = (spx_product){ .plan = { .products = count_products(A, B), .beside = beside } };
     if (o->max_bytes && !beside) /* at least one, since 0 would be any number; spx_product_check() is exact */
         plan->most = spx_max(1, (int64_t)(o->max_bytes / (sizeof(int32_t) + spx_type_bytes(A->val_type))));
-    if (o->format == SPMVX_COO && !beside) SPX_TRY(charge_pointers(ctx, A->nrows, plan->products));
+    if (o->format == SPMVX_COO && !beside)
+        SPX_TRY(spx_product_charge_pointers(ctx, A->nrows, plan->products));
     spmvx_status s = choose(ctx, B, plan->products, o->kernel, &p->kernel);
     if (s == SPMVX_OK) s = p->kernel->analyse(ctx, A, B, plan);
     if (s == SPMVX_OK && !beside) s = spx_product_check(ctx, &plan->C, o);
@@ -228,8 +228,8 @@ static spmvx_status plan(spmvx_context *ctx, const spx_sparse *A, const spx_spar
     SPX_TRY(spx_product_find(ctx, A, B, o, false, &out->product));
     if (!found->C.slot[SPX_COL])
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
-                        "%s finds the columns of C with its values, so that nothing can be planned; leave "
-                        "options.kernel open",
+                        "%s finds the columns of C with its values, so that nothing can be planned; of the "
+                        "others each can",
                         out->product.kernel->name);
     SPX_TRY(shape(ctx, &found->C, o->format, &out->C));
     out->A = spx_pattern_of(ctx, A);

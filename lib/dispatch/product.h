@@ -44,6 +44,8 @@ spmvx_status spx_product_csr(spmvx_context *, const spx_sparse *A, const spx_spa
 
 /* Refuses a C whose arrays would take more than options.max_bytes. */
 spmvx_status spx_product_check(const spmvx_context *, const spx_sparse *C, const spmspm_options *);
+/* CSR's row pointers of a C that is to be COO are not C's. It has so many entries at most. */
+spmvx_status spx_product_charge_pointers(const spmvx_context *, int64_t nrows, int64_t entries);
 /* C, which is CSR and is taken over, as a matrix of a format, CSR or COO. */
 spmvx_status spx_product_finish(spmvx_context *, spx_sparse *csr, spmvx_format, spmvx_matrix **C);
 #endif

@@ -3,13 +3,17 @@
  * between stands beside C and is charged as that. Where the budget does not hold it, rows of R are taken in
  * runs, halved until they fit; of A*P a run has the rows that R meets there, and no others. Rows of C come
  * out the same however they are cut. */
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "core/sort.h"
 #include "dispatch/product.h"
 
-enum { SAMPLES = 256 };
+enum {
+    SAMPLES = 64, /* rows of R that are looked at, */
+    SOME = 8,     /* and rows of A*P for each, */
+    ENOUGH = 4096 /* each of so many products at most */
+};
 
 typedef struct triple {
     spmvx_context *ctx;
@@ -25,77 +29,64 @@ static int64_t row_length(const spx_sparse *m, int64_t r)
     return spx_ptr_at(m, r + 1) - spx_ptr_at(m, r);
 }
 
-/* The columns of row r of X*Y, in room for spx_row_products(). */
-static int64_t row_columns(const spx_sparse *X, const spx_sparse *Y, int64_t r, int32_t *out)
+/* How many columns row r of X*Y has, and how long the rows of Z are in sum that these columns name (Z NULL:
+ * 0). Of a row with more than ENOUGH products no column is looked at: it counts as having one each, as far as
+ * Y has columns, and as naming rows of mean length. */
+static double row_columns(const spx_sparse *X, const spx_sparse *Y, int64_t r, const spx_sparse *Z,
+                          double *named)
 {
     const int32_t *x_col = spx_data(X, SPX_COL), *y_col = spx_data(Y, SPX_COL);
+    const int64_t products = spx_row_products(X, Y, r);
+    int32_t met[ENOUGH];
     int64_t n = 0, kept = 0;
+    *named = 0;
+    if (products > ENOUGH) {
+        const double columns = (double)spx_min(products, Y->ncols);
+        if (Z) *named = columns * (double)Z->nnz / (double)spx_max(1, Z->nrows);
+        return columns;
+    }
     for (int64_t i = spx_ptr_at(X, r); i < spx_ptr_at(X, r + 1); i++)
-        for (int64_t k = spx_ptr_at(Y, x_col[i]); k < spx_ptr_at(Y, x_col[i] + 1); k++) out[n++] = y_col[k];
-    spx_sort_i32(out, n);
-    for (int64_t i = 0; i < n; i++)
-        if (!i || out[i] != out[i - 1]) out[kept++] = out[i];
-    return kept;
+        for (int64_t k = spx_ptr_at(Y, x_col[i]); k < spx_ptr_at(Y, x_col[i] + 1); k++) met[n++] = y_col[k];
+    spx_sort_i32(met, n);
+    for (int64_t i = 0; i < n; i++) {
+        if (i && met[i] == met[i - 1]) continue;
+        if (Z) *named += (double)row_length(Z, met[i]);
+        kept++;
+    }
+    return (double)kept;
 }
 
 typedef struct sample {
-    int64_t left, right; /* multiplications of both products in either order, */
-    int64_t rows;        /* over so many rows of R */
+    double left, right; /* multiplications of both products in either order */
 } sample;
 
-/* The multiplications that row r of R asks for. A row of A*P that many rows of R meet is made once: it counts
- * for each of them as the share that `met` gives, met rows of A in all R for each of its entries. */
-static spmvx_status sample_row(const triple *t, int64_t r, double met, sample *s)
+/* The multiplications that row r of R asks for. Of the rows of A*P that it meets, SOME are looked at; one
+ * that many rows of R meet is made once, and counts for each as `met`, the rows of A for an entry of R. */
+static void sample_row(const triple *t, int64_t r, double met, sample *s)
 {
     const int32_t *r_col = spx_data(&t->R, SPX_COL);
-    int64_t room = spx_row_products(&t->R, &t->A, r), once = 0;
-    for (int64_t i = spx_ptr_at(&t->R, r); i < spx_ptr_at(&t->R, r + 1); i++)
-        room = spx_max(room, spx_row_products(&t->A, &t->P, r_col[i]));
-    int32_t *col;
-    SPX_TRY(spx_alloc(t->ctx, spx_bytes(room, sizeof *col), "columns of a sample of rows", &col));
-    s->left += spx_row_products(&t->R, &t->A, r);
-    const int64_t n = row_columns(&t->R, &t->A, r, col);
-    for (int64_t i = 0; i < n; i++) s->left += row_length(&t->P, col[i]);
-    for (int64_t i = spx_ptr_at(&t->R, r); i < spx_ptr_at(&t->R, r + 1); i++) {
-        once += spx_row_products(&t->A, &t->P, r_col[i]);
-        s->right += row_columns(&t->A, &t->P, r_col[i], col);
+    const int64_t first = spx_ptr_at(&t->R, r), n = row_length(&t->R, r), some = spx_min(n, SOME);
+    double named, none, once = 0, again = 0;
+    row_columns(&t->R, &t->A, r, &t->P, &named);
+    s->left += (double)spx_row_products(&t->R, &t->A, r) + named;
+    for (int64_t i = 0; i < some; i++) {
+        const int32_t row = r_col[first + spx_part(n, some, i)];
+        once += (double)spx_row_products(&t->A, &t->P, row);
+        again += row_columns(&t->A, &t->P, row, NULL, &none);
     }
-    s->right += (int64_t)(met * (double)once);
-    s->rows++;
-    spx_free(t->ctx, col);
-    return SPMVX_OK;
+    if (some) s->right += (met * once + again) * (double)n / (double)some;
 }
 
-/* Rows of A that R meets, as a bit each; answers how many. */
-static int64_t mark_rows(const spx_sparse *R, uint64_t *bits, int64_t nrows)
+static void choose_order(triple *t)
 {
-    const int32_t *col = spx_data(R, SPX_COL);
-    int64_t n = 0;
-    memset(bits, 0, (size_t)spx_ceil_div(nrows, 64) * sizeof *bits);
-    for (int64_t i = spx_ptr_at(R, 0); i < spx_ptr_at(R, R->nrows); i++) {
-        const uint64_t bit = UINT64_C(1) << (col[i] & 63);
-        n += !(bits[col[i] >> 6] & bit);
-        bits[col[i] >> 6] |= bit;
-    }
-    return n;
-}
-
-static spmvx_status choose_order(triple *t)
-{
-    const int64_t step = spx_max(1, t->R.nrows / SAMPLES);
-    uint64_t *bits;
-    if (!t->R.nnz) return SPMVX_OK;
-    SPX_TRY(
-        spx_alloc(t->ctx, spx_bytes(spx_ceil_div(t->A.nrows, 64), sizeof *bits), "rows that R meets", &bits));
-    const double met = (double)mark_rows(&t->R, bits, t->A.nrows) / (double)t->R.nnz;
-    spx_free(t->ctx, bits);
-    sample s = { 0 };
-    for (int64_t r = 0; r < t->R.nrows; r += step) SPX_TRY(sample_row(t, r, met, &s));
+    const int64_t rows = spx_min(SAMPLES, t->R.nrows);
+    const double met = fmin(1.0, (double)t->A.nrows / (double)spx_max(1, t->R.nnz));
+    sample s = { 0, 0 };
+    for (int64_t i = 0; i < rows; i++) sample_row(t, spx_part(t->R.nrows, rows, i), met, &s);
     t->right_first = s.right < s.left;
     spx_log(t->ctx, SPMVX_LOG_DEBUG, "triple product as %s: %.0f multiplications against %.0f, by %d rows",
-            t->right_first ? "R*(A*P)" : "(R*A)*P", (double)(t->right_first ? s.right : s.left),
-            (double)(t->right_first ? s.left : s.right), (int)s.rows);
-    return SPMVX_OK;
+            t->right_first ? "R*(A*P)" : "(R*A)*P", t->right_first ? s.right : s.left,
+            t->right_first ? s.left : s.right, (int)rows);
 }
 
 /* ---- runs of rows ---- */
@@ -118,6 +109,16 @@ static spmvx_status rows_of(const spmvx_context *ctx, const spx_sparse *m, int64
     out->nrows = end - first;
     out->nnz = out->stored = spx_ptr_at(m, end) - spx_ptr_at(m, first);
     return SPMVX_OK;
+}
+
+/* Rows of A that R meets, as a bit each. */
+static void mark_rows(const spx_sparse *R, uint64_t *bits, int64_t nrows)
+{
+    const int32_t *col = spx_data(R, SPX_COL);
+    memset(bits, 0, (size_t)spx_ceil_div(nrows, 64) * sizeof *bits);
+    for (int64_t i = spx_ptr_at(R, 0); i < spx_ptr_at(R, R->nrows); i++) {
+        bits[col[i] >> 6] |= UINT64_C(1) << (col[i] & 63);
+    }
 }
 
 static int64_t count_marked(const spx_sparse *m, const uint64_t *bits)
@@ -258,6 +259,7 @@ static spmvx_status assemble_all(const triple *t, int64_t *ptr, spx_sparse *out)
     spx_running_sum(ptr, SPMVX_I64, nrows);
     shape.nnz = ptr[nrows];
     SPX_TRY(spx_product_check(ctx, &shape, t->options));
+    if (t->options->format == SPMVX_COO) SPX_TRY(spx_product_charge_pointers(ctx, nrows, ptr[nrows]));
     spx_budget *open = spx_budget_suspend(ctx);
     spmvx_status s = spx_csr_new(ctx, &shape, ptr[nrows], &C);
     spx_budget_resume(ctx, open);
@@ -283,7 +285,7 @@ static spmvx_status by_runs(const triple *t, spx_sparse *C)
 static spmvx_status multiply(triple *t, spx_sparse *C)
 {
     spx_error_state before;
-    SPX_TRY(choose_order(t));
+    choose_order(t);
     spx_error_save(t->ctx, &before);
     const spmvx_status s = make_rows(t, 0, t->R.nrows, false, C);
     if (s != SPMVX_ERR_LIMIT || !t->options->max_workspace || t->R.nrows < 2) return s;

@@ -46,6 +46,7 @@ typedef struct job {
     const spx_sparse *A, *B, *C; /* C: lengths of rows at first, in place of pointers */
     int64_t ahead;               /* where A's entries end */
     bool runs;                   /* in B's columns */
+    bool frugal;                 /* C is charged to a limit, too: nothing is taken that can be done without */
     uint64_t *same;              /* rows of B with the columns of the row before; or NULL */
     part *parts;
     int64_t most;  /* entries of C that are worth keeping, */
@@ -204,6 +205,7 @@ static marks marks_new(const job *j, int thread)
 /* Room for n columns in the part's last block; NULL where the budget is spent. */
 static int32_t *room_for(const job *j, part *p, int64_t n)
 {
+    if (j->frugal) return NULL;
     if (!p->tail || p->room < n) {
         const int64_t columns = spx_max(n, BLOCK);
         block *b = spx_try_alloc(j->ctx, spx_plus(sizeof *b, spx_bytes(columns, sizeof *b->col)));
@@ -323,10 +325,11 @@ spmvx_status spx_product_columns(spmvx_context *ctx, const spx_sparse *A, const 
               .C = &plan->C,
               .ahead = spx_ptr_at(A, A->nrows),
               .runs = has_runs(B),
+              .frugal = plan->beside && spx_budget_left(ctx) != SIZE_MAX,
               .most = plan->most ? plan->most : INT64_MAX };
     SPX_TRY(spx_plan_begin(ctx, A, B, plan));
     SPX_TRY(spx_calloc(ctx, spx_bytes(parts, sizeof *j.parts), "parts of a product", &j.parts));
-    if (j.runs) j.same = spx_same_rows(ctx, B, marks_bytes(B));
+    if (j.runs && !j.frugal) j.same = spx_same_rows(ctx, B, marks_bytes(B));
     const spmvx_status s = find_pattern(&j, parts, bounds->data, plan, grouped);
     free_blocks(&j, parts);
     spx_free(ctx, j.same);

@@ -87,8 +87,9 @@ static bool same_columns(const spx_sparse *A, int64_t r, int64_t s)
 {
     const int32_t *col = spx_data(A, SPX_COL);
     const int64_t a = spx_ptr_at(A, r), b = spx_ptr_at(A, s), n = spx_ptr_at(A, r + 1) - a;
-    if (spx_ptr_at(A, s + 1) - b != n || (n && col[a] != col[b])) return false;
-    return !memcmp(col + a, col + b, (size_t)n * sizeof *col);
+    if (spx_ptr_at(A, s + 1) - b != n) return false;
+    if (!n) return true;
+    return col[a] == col[b] && !memcmp(col + a, col + b, (size_t)n * sizeof *col);
 }
 
 int64_t spx_group_at(const spx_sparse *A, int64_t r, int64_t last)
