@@ -252,7 +252,8 @@ static void tell_reason(const spmspm_options *o, spmspm_plan *p)
     const spx_plan *found = &p->product.plan;
     snprintf(p->reason, sizeof p->reason,
              "%s: %" PRId64 " multiplications for %" PRId64 " entries, %.1f each",
-             o->kernel ? "asked for" : "the usual kernel of this place", found->products, found->C.nnz,
+             o->kernel ? "asked for" : "chosen by the columns of B, the multiplications and the budget",
+             found->products, found->C.nnz,
              found->C.nnz ? (double)found->products / (double)found->C.nnz : 0.0);
 }
 
