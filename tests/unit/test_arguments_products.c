@@ -40,7 +40,8 @@ static void test_products(void **state)
 static void test_plans(void **state)
 {
     fixture *f = *state;
-    static const int32_t ptr[] = { 0, 1, 2, 3 }, other[] = { 0, 0, 2, 3 }, col[] = { 0, 1, 3 };
+    static const int32_t ptr[] = { 0, 1, 2, 3 }, other[] = { 0, 0, 2, 3 }, col[] = { 0, 1, 3 },
+                         other_col[] = { 0, 2, 3 };
     static const double val[] = { 1, 2, 3 };
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
     a.nrows = a.nnz = 3;
@@ -48,11 +49,14 @@ static void test_plans(void **state)
     a.ptr = ptr;
     a.col = col;
     a.val = val;
-    spmvx_matrix *A = NULL, *moved = NULL, *C = NULL, *plain = NULL, *m = NOT_WRITTEN;
+    spmvx_matrix *A = NULL, *moved = NULL, *shifted = NULL, *C = NULL, *plain = NULL, *m = NOT_WRITTEN;
     spmspm_plan *plan = NULL, *none = NOT_WRITTEN;
     assert_ok(f->ctx, spmvx_matrix_create(f->ctx, &a, 0, &A));
     a.ptr = other;
     assert_ok(f->ctx, spmvx_matrix_create(f->ctx, &a, 0, &moved));
+    a.ptr = ptr;
+    a.col = other_col;
+    assert_ok(f->ctx, spmvx_matrix_create(f->ctx, &a, 0, &shifted));
     assert_ok(f->ctx, spmspm_plan_create(f->ctx, A, f->B, NULL, &plan));
     assert_ok(f->ctx, spmspm_plan_mul(f->ctx, plan, A, f->B, &C));
     assert_ok(f->ctx, spmspm_mul(f->ctx, A, f->B, NULL, &plain));
@@ -60,6 +64,8 @@ static void test_plans(void **state)
             spmspm_plan_mul(f->ctx, plan, moved, f->B, &m));
     refused(f, SPMVX_ERR_PATTERN, "A has its entries in other places",
             spmspm_plan_refill(f->ctx, plan, moved, f->B, C));
+    refused(f, SPMVX_ERR_PATTERN, "A has its entries in other places",
+            spmspm_plan_mul(f->ctx, plan, shifted, f->B, &m));
     refused(f, SPMVX_ERR_PATTERN, "A is 4 x 3", spmspm_plan_mul(f->ctx, plan, f->B, A, &m));
     refused(f, SPMVX_ERR_PATTERN, "C did not come from this plan",
             spmspm_plan_refill(f->ctx, plan, A, f->B, plain));
@@ -76,6 +82,7 @@ static void test_plans(void **state)
     spmspm_plan_destroy(plan);
     spmvx_matrix_destroy(A);
     spmvx_matrix_destroy(moved);
+    spmvx_matrix_destroy(shifted);
     spmvx_matrix_destroy(C);
     spmvx_matrix_destroy(plain);
 }

@@ -218,6 +218,31 @@ static void results(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* An entry of one product, or of several that are -0, is -0. */
+static void signs_of_zero(void **state)
+{
+    (void)state;
+    int32_t row[] = { 0, 0 }, col[] = { 0, 1 }, back[] = { 0, 1 }, zero[] = { 0, 0 };
+    double one[] = { 1, 2 }, minus[] = { -0.0, -0.0 };
+    for (int64_t n = 1; n <= 2; n++)
+        for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++)
+            for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+                const triples l = { "l", 1, 2, n, row, col, one }, r = { "r", 2, 1, n, back, zero, minus };
+                spmvx_context *ctx = test_context(NULL, 1);
+                spmvx_matrix *A = case_coo(ctx, &l, type), *B = case_coo(ctx, &r, type),
+                             *C = product(ctx, A, B, kernels[k]);
+                spmvx_arrays c = SPMVX_ARRAYS_INIT;
+                assert_ok(ctx, spmvx_matrix_arrays(C, &c));
+                assert_int_equal(c.nnz, 1);
+                const double v = value_at(c.val, type, 0);
+                if (!(v == 0 && signbit(v))) fail_msg("%s: %g", kernels[k] ? kernels[k] : "AUTO", v);
+                spmvx_matrix_destroy(A);
+                spmvx_matrix_destroy(B);
+                spmvx_matrix_destroy(C);
+                spmvx_context_destroy(ctx);
+            }
+}
+
 /* Workspace is bounded, hyper-sparse products take little of it, every allocation may fail. */
 static void memory(void **state)
 {
@@ -275,8 +300,8 @@ static void memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(pairs), cmocka_unit_test(unknowns_of_nodes),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(pairs),         cmocka_unit_test(unknowns_of_nodes),
                                         cmocka_unit_test(real_matrices), cmocka_unit_test(results),
-                                        cmocka_unit_test(memory) };
+                                        cmocka_unit_test(signs_of_zero), cmocka_unit_test(memory) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
