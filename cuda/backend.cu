@@ -514,6 +514,8 @@ extern "C" const spx_backend spx_backend_cuda = {
     .place_of = place_of,
     .replay = replay,
     .features = spx_cuda_features,
+    .fingerprint = spx_cuda_fingerprint,
+    .count_products = spx_cuda_count_products,
     .scale = scale,
     .gather = gather,
 };

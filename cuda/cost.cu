@@ -37,7 +37,7 @@ double spx_cuda_resident(const spx_machine *m)
 
 namespace {
 
-constexpr double GROUP = SPX_TILED_GROUP;
+constexpr double GROUP = SPX_TILED_GROUP, EFFICIENCY = 0.8;
 
 /* A row has a segment in each tile that its columns reach, which is filled up to groups of eight; each
  * segment's sum is written and read. x comes from memory once a block and tile. */
@@ -51,18 +51,15 @@ double cost_of_tiles(const spx_features *f, double width)
                          static_cast<double>(f->nrows) * segments * (2.0 * value + 4.0) +
                          static_cast<double>(f->nrows + f->ncols) * value;
     const spx_machine *m = f->machine;
-    /* the lanes of a long row that fills its columns read one bank of shared memory */
-    const double efficiency =
-        length >= static_cast<double>(SPX_TILED_PIECE) && mean > 0.5 * f->span ? 0.4 : 0.8;
     return 2.5 * m->launch_ns +
-           bytes / (efficiency * (bytes < m->last_cache ? m->cache_rate : m->memory_rate));
+           bytes / (EFFICIENCY * (bytes < m->last_cache ? m->cache_rate : m->memory_rate));
 }
 
 /* Rows are filled up to groups; what is not held is gathered, a sector an entry. Each of the device's warps
  * waits some times for memory on every slice that it takes. */
 double cost_of_hot(const spx_features *f, double share)
 {
-    constexpr double EFFICIENCY = 0.8, SLICE = 2000.0, LANES = SPX_TILED_LANES; /* ns */
+    constexpr double SLICE = 2000.0, LANES = SPX_TILED_LANES; /* ns */
     const spx_machine *const m = f->machine;
     const double value = static_cast<double>(f->value_bytes), rows = static_cast<double>(f->nrows - f->empty),
                  places = static_cast<double>(f->nnz) + 0.5 * GROUP * rows, bytes = places * (4.0 + value),

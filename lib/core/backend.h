@@ -26,7 +26,7 @@ typedef struct spx_backend {
     spmvx_status (*download)(const spmvx_context *, void *host_dst, const void *src, size_t bytes);
     /* Optional (NULL: every pointer is right): can work of this context read and write here? */
     spmvx_status (*check_pointer)(const spmvx_context *, const char *argument, const void *);
-    /* The next seven are a device's; NULL for the host, whose arrays are spx_array_new's.
+    /* What follows is a device's; NULL for the host, whose arrays are spx_array_new's.
      * An array where the context computes, uninitialised. */
     spmvx_status (*array_new)(const spmvx_context *, size_t bytes, const char *what, spx_array **out);
     /* Fills with zero bytes; complete on return. */
@@ -46,6 +46,12 @@ typedef struct spx_backend {
     /* The statistics pass over a CSR on the device: fills in longest, empty, deviation, span,
      * sectors_per_entry, padded and padded_sorted. */
     spmvx_status (*features)(const spmvx_context *, const spx_sparse *csr, struct spx_features *);
+    /* A number that tells indices (I32 or I64) from others; not 0. Complete on return. */
+    spmvx_status (*fingerprint)(const spmvx_context *, spmvx_type, int64_t count, const void *indices,
+                                uint64_t *out);
+    /* The multiplications of A*B, both CSR. Complete on return. */
+    spmvx_status (*count_products)(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
+                                   int64_t *products);
     /* y = beta*y over n elements for each of nvec columns; beta 0 never reads y. Queued. */
     spmvx_status (*scale)(spmvx_context *, spmvx_type, int64_t n, int64_t nvec, spx_scalar beta, void *y,
                           int64_t ldy);

@@ -32,28 +32,31 @@ static void sum_body(void *arg, int thread, int64_t begin, int64_t end)
     __atomic_fetch_add(&j->sum, sum, __ATOMIC_RELAXED);
 }
 
-/* Threads that ask at the same time store the same. 0 stands for one that nobody took. */
-static uint64_t fingerprint(const spmvx_context *ctx, spx_array *a, spmvx_type type, int64_t count)
+static uint64_t fingerprint_on_host(const spmvx_context *ctx, const spx_array *a, spmvx_type type,
+                                    int64_t count)
 {
-    if (!a) return 0;
-    uint64_t known = __atomic_load_n(&a->fingerprint, __ATOMIC_RELAXED);
-    if (known) return known;
     job j = { a->data, type, count, 0 };
     spx_parallel(spx_threads_for(ctx->threads, count), spx_ceil_div(count, CHUNK), sum_body, &j);
-    known = j.sum ? j.sum : 1;
-    __atomic_store_n(&a->fingerprint, known, __ATOMIC_RELAXED);
-    return known;
+    return j.sum ? j.sum : 1;
 }
 
-spx_pattern spx_pattern_of(const spmvx_context *ctx, const spx_sparse *csr)
+/* Threads that ask at the same time store the same. 0 stands for one that nobody took. */
+static spmvx_status fingerprint(const spmvx_context *ctx, spx_array *a, spmvx_type type, int64_t count,
+                                uint64_t *out)
 {
-    return (spx_pattern){
-        .nrows = csr->nrows,
-        .ncols = csr->ncols,
-        .nnz = csr->nnz,
-        .ptr = fingerprint(ctx, csr->slot[SPX_PTR], csr->ptr_type, csr->nrows + 1),
-        .col = fingerprint(ctx, csr->slot[SPX_COL], SPMVX_I32, csr->nnz),
-    };
+    *out = a ? __atomic_load_n(&a->fingerprint, __ATOMIC_RELAXED) : 0;
+    if (!a || *out) return SPMVX_OK;
+    if (ctx->backend->fingerprint) SPX_TRY(ctx->backend->fingerprint(ctx, type, count, a->data, out));
+    else *out = fingerprint_on_host(ctx, a, type, count);
+    __atomic_store_n(&a->fingerprint, *out, __ATOMIC_RELAXED);
+    return SPMVX_OK;
+}
+
+spmvx_status spx_pattern_of(const spmvx_context *ctx, const spx_sparse *csr, spx_pattern *out)
+{
+    *out = (spx_pattern){ .nrows = csr->nrows, .ncols = csr->ncols, .nnz = csr->nnz };
+    SPX_TRY(fingerprint(ctx, csr->slot[SPX_PTR], csr->ptr_type, csr->nrows + 1, &out->ptr));
+    return fingerprint(ctx, csr->slot[SPX_COL], SPMVX_I32, csr->nnz, &out->col);
 }
 
 bool spx_pattern_same(const spx_pattern *a, const spx_pattern *b)

@@ -4,12 +4,12 @@
 #define SPX_FINGERPRINT_H
 #include "core/sparse.h"
 
-/* The pattern of a matrix in CSR. */
+/* The pattern of a matrix in CSR, where the context computes. */
 typedef struct spx_pattern {
     int64_t nrows, ncols, nnz;
     uint64_t ptr, col;
 } spx_pattern;
 
-spx_pattern spx_pattern_of(const spmvx_context *, const spx_sparse *csr);
+spmvx_status spx_pattern_of(const spmvx_context *, const spx_sparse *csr, spx_pattern *);
 bool spx_pattern_same(const spx_pattern *, const spx_pattern *);
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/fingerprint.h"
-#include "dispatch/transfer.h"
+#include "dispatch/source.h"
 
 struct spmspm_plan {
     spx_allocator allocator;
@@ -35,6 +35,7 @@ static int64_t count_products(const spx_sparse *A, const spx_sparse *B)
 static const char *preferred(const spmvx_context *ctx, const spx_sparse *B, int64_t products)
 {
     enum { PARTS = 64 << 10 };
+    if (ctx->backend->place != SPMVX_HOST) return "hash";
     const size_t row = spx_bytes(B->ncols, spx_type_bytes(B->val_type));
     const bool small = row <= (size_t)64 << 20, worth = row / 64 <= (size_t)products;
     return (small || worth) && spx_plus(row, PARTS) <= spx_budget_left(ctx) ? "dense-window" : "hash";
@@ -78,11 +79,13 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
                               const spmspm_options *o, bool beside, spx_product *p)
 {
     spx_plan *plan = &p->plan;
-    *p = (spx_product){ .plan = { .products = count_products(A, B), .beside = beside } };
+    *p = (spx_product){ .plan = { .beside = beside } };
+    if (ctx->backend->place == SPMVX_HOST) plan->products = count_products(A, B);
     if (o->max_bytes && !beside) /* at least one, since 0 would be any number; spx_product_check() is exact */
         plan->most = spx_max(1, (int64_t)(o->max_bytes / (sizeof(int32_t) + spx_type_bytes(A->val_type))));
-    if (o->format == SPMVX_COO && !beside)
-        SPX_TRY(spx_product_charge_pointers(ctx, A->nrows, plan->products));
+    if (o->format == SPMVX_COO && !beside) /* on a device nobody knows yet how many entries there may be */
+        SPX_TRY(spx_product_charge_pointers(ctx, A->nrows,
+                                            ctx->backend->place == SPMVX_HOST ? plan->products : INT64_MAX));
     spmvx_status s = choose(ctx, B, plan->products, o->kernel, &p->kernel);
     if (s == SPMVX_OK) s = p->kernel->analyse(ctx, A, B, plan);
     if (s == SPMVX_OK && !beside) s = spx_product_check(ctx, &plan->C, o);
@@ -135,7 +138,7 @@ spmvx_status spx_product_finish(spmvx_context *ctx, spx_sparse *csr, spmvx_forma
     if (format != SPMVX_COO) return as_matrix(ctx, csr, false, C);
     spx_sparse coo;
     const spx_build any = { .left = SIZE_MAX, .max_bytes = SIZE_MAX };
-    const spmvx_status s = spx_format_coo.from_csr(ctx, csr, &any, &coo);
+    const spmvx_status s = spx_format_of_place(ctx, SPMVX_COO)->from_csr(ctx, csr, &any, &coo);
     spx_sparse_drop(csr);
     return s == SPMVX_OK ? as_matrix(ctx, &coo, false, C) : s;
 }
@@ -148,8 +151,12 @@ typedef struct factors {
 
 spmvx_status spx_product_factor(const spmvx_context *ctx, const spmvx_matrix *m, spx_sparse *csr)
 {
-    const spx_sparse *a = &m->op[SPMVX_N].A;
-    return spx_format_find(a->format)->to_csr(ctx, a, csr);
+    spx_source source = spx_source_of(&m->op[SPMVX_N].A);
+    const spx_sparse *made;
+    const spmvx_status s = spx_source_csr(ctx, &source, &made);
+    if (s == SPMVX_OK) *csr = spx_sparse_share(made);
+    spx_source_drop(&source);
+    return s;
 }
 
 static void drop_factors(factors *f)
@@ -166,14 +173,6 @@ static spmvx_status take_factors(const spmvx_context *ctx, const spmvx_matrix *A
     if (s == SPMVX_OK) s = spx_product_factor(ctx, B, &f->B);
     if (s != SPMVX_OK) drop_factors(f);
     return s;
-}
-
-spmvx_status spx_product_check_place(const spmvx_context *ctx)
-{
-    if (ctx->backend->place == SPMVX_HOST) return SPMVX_OK;
-    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
-                    "products of sparse matrices are on the host only in this version; convert A and B "
-                    "in a host context");
 }
 
 spmvx_status spx_product_open_budget(spmvx_context *ctx, size_t max_workspace)
@@ -198,7 +197,6 @@ spmvx_status spx_product_make(spmvx_context *ctx, const spmvx_matrix *A, const s
                               const spmspm_options *o, spmvx_matrix **C)
 {
     spx_sparse c;
-    SPX_TRY(spx_product_check_place(ctx));
     SPX_TRY(spx_product_open_budget(ctx, o->max_workspace));
     const spmvx_status s = multiply(ctx, A, B, o, &c);
     spx_budget_close(ctx);
@@ -216,7 +214,7 @@ static spmvx_status shape(spmvx_context *ctx, const spx_sparse *csr, spmvx_forma
         return SPMVX_OK;
     }
     spx_budget *open = spx_budget_suspend(ctx);
-    const spmvx_status s = spx_format_coo.from_csr(ctx, csr, &any, out);
+    const spmvx_status s = spx_format_of_place(ctx, SPMVX_COO)->from_csr(ctx, csr, &any, out);
     spx_budget_resume(ctx, open);
     return s;
 }
@@ -232,9 +230,8 @@ static spmvx_status plan(spmvx_context *ctx, const spx_sparse *A, const spx_spar
                         "others each can",
                         out->product.kernel->name);
     SPX_TRY(shape(ctx, &found->C, o->format, &out->C));
-    out->A = spx_pattern_of(ctx, A);
-    out->B = spx_pattern_of(ctx, B);
-    return SPMVX_OK;
+    SPX_TRY(spx_pattern_of(ctx, A, &out->A));
+    return spx_pattern_of(ctx, B, &out->B);
 }
 
 static spmvx_status plan_matrices(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
@@ -261,7 +258,6 @@ spmvx_status spx_product_plan(spmvx_context *ctx, const spmvx_matrix *A, const s
                               const spmspm_options *o, spmspm_plan **out)
 {
     spmspm_plan *p;
-    SPX_TRY(spx_product_check_place(ctx));
     SPX_TRY(spx_calloc(ctx, sizeof *p, "a plan's record", &p));
     p->allocator = ctx->allocator;
     p->place = ctx->backend->place;
@@ -309,7 +305,8 @@ void spx_product_plan_info(const spmspm_plan *p, spmspm_info *info)
 static spmvx_status check_pattern(const spmvx_context *ctx, const char *name, const spx_sparse *csr,
                                   const spx_pattern *of_plan)
 {
-    const spx_pattern now = spx_pattern_of(ctx, csr);
+    spx_pattern now;
+    SPX_TRY(spx_pattern_of(ctx, csr, &now));
     if (spx_pattern_same(&now, of_plan)) return SPMVX_OK;
     if (now.nrows != of_plan->nrows || now.ncols != of_plan->ncols || now.nnz != of_plan->nnz)
         return spx_fail(ctx, SPMVX_ERR_PATTERN,

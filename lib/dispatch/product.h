@@ -26,8 +26,6 @@ typedef struct spx_product {
     spx_plan plan;
 } spx_product;
 
-/* Products are offered where the context computes. */
-spmvx_status spx_product_check_place(const spmvx_context *);
 /* A budget of options.max_workspace for what is taken beside the result. */
 spmvx_status spx_product_open_budget(spmvx_context *, size_t max_workspace);
 /* A factor as CSR: shared, or made and charged. */

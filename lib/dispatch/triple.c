@@ -22,6 +22,11 @@ typedef struct triple {
     bool right_first; /* R*(A*P) */
 } triple;
 
+static bool on_host(const triple *t)
+{
+    return t->ctx->backend->place == SPMVX_HOST;
+}
+
 /* ---- the order ---- */
 
 static int64_t row_length(const spx_sparse *m, int64_t r)
@@ -75,6 +80,16 @@ static void sample_row(const triple *t, int64_t r, double met, sample *s)
         again += row_columns(&t->A, &t->P, row, NULL, &none);
     }
     if (some) s->right += (met * once + again) * (double)n / (double)some;
+}
+
+/* On a device, whose rows are not looked at one by one: by the first product of either order. */
+static spmvx_status choose_order_there(triple *t)
+{
+    int64_t left, right;
+    SPX_TRY(t->ctx->backend->count_products(t->ctx, &t->R, &t->A, &left));
+    SPX_TRY(t->ctx->backend->count_products(t->ctx, &t->A, &t->P, &right));
+    t->right_first = right < left;
+    return SPMVX_OK;
 }
 
 static void choose_order(triple *t)
@@ -162,6 +177,7 @@ static spmvx_status middle_of(const triple *t, const spx_sparse *R, spx_sparse *
 {
     uint64_t *bits;
     spx_sparse A;
+    if (!on_host(t)) return spx_product_csr(t->ctx, &t->A, &t->P, t->options, true, out);
     SPX_TRY(
         spx_alloc(t->ctx, spx_bytes(spx_ceil_div(t->A.nrows, 64), sizeof *bits), "rows that R meets", &bits));
     mark_rows(R, bits, t->A.nrows);
@@ -285,10 +301,11 @@ static spmvx_status by_runs(const triple *t, spx_sparse *C)
 static spmvx_status multiply(triple *t, spx_sparse *C)
 {
     spx_error_state before;
-    choose_order(t);
+    if (on_host(t)) choose_order(t);
+    else SPX_TRY(choose_order_there(t));
     spx_error_save(t->ctx, &before);
     const spmvx_status s = make_rows(t, 0, t->R.nrows, false, C);
-    if (s != SPMVX_ERR_LIMIT || !t->options->max_workspace || t->R.nrows < 2) return s;
+    if (s != SPMVX_ERR_LIMIT || !t->options->max_workspace || t->R.nrows < 2 || !on_host(t)) return s;
     spx_error_restore(t->ctx, &before);
     return by_runs(t, C);
 }
@@ -298,7 +315,6 @@ spmvx_status spx_product_triple(spmvx_context *ctx, const spmvx_matrix *R, const
 {
     triple t = { .ctx = ctx, .options = o };
     spx_sparse c;
-    SPX_TRY(spx_product_check_place(ctx));
     SPX_TRY(spx_product_open_budget(ctx, o->max_workspace));
     spmvx_status s = spx_product_factor(ctx, R, &t.R);
     if (s == SPMVX_OK) s = spx_product_factor(ctx, A, &t.A);

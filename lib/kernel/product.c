@@ -5,7 +5,9 @@ spmvx_status spx_plan_array(spmvx_context *ctx, const spx_plan *plan, int64_t co
                             const char *what, spx_array **out)
 {
     spx_budget *open = plan->beside ? NULL : spx_budget_suspend(ctx);
-    const spmvx_status s = spx_array_new(ctx, count, each, what, out);
+    const spmvx_status s = ctx->backend->array_new
+                               ? ctx->backend->array_new(ctx, spx_bytes(count, each), what, out)
+                               : spx_array_new(ctx, count, each, what, out);
     if (!plan->beside) spx_budget_resume(ctx, open);
     return s;
 }

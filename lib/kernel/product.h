@@ -9,13 +9,16 @@
 
 /* What analyse() found, and what fill() needs of it. Ends by spx_plan_drop. */
 typedef struct spx_plan {
-    int64_t products; /* multiplications: for every entry of A the length of its row of B; known beforehand */
+    /* Multiplications: for every entry of A the length of its row of B. On the host known beforehand, on a
+     * device found by analyse(). */
+    int64_t products;
     int64_t most;     /* entries that C may have: a kernel may stop above it, with LIMIT; 0: any number */
     bool beside;      /* C is no result: it is charged to the budget, as all that stands beside one */
     spx_sparse C;     /* CSR without values. Its columns may be missing: then fill() writes them, and nothing
                        * can be planned */
     spx_array *state; /* the kernel's own; or NULL */
-    size_t work;      /* bytes that fill() takes, if the budget has them */
+    int64_t param[SPX_PARAMS];
+    size_t work; /* bytes that fill() takes, if the budget has them */
 } spx_plan;
 
 typedef struct spx_product_kernel {
@@ -35,7 +38,7 @@ typedef struct spx_product_kernel {
 /* Multiplications of row r of A*B. */
 static inline int64_t spx_row_products(const spx_sparse *A, const spx_sparse *B, int64_t r)
 {
-    const int32_t *col = spx_data(A, SPX_COL);
+    const int32_t *col = (const int32_t *)spx_data(A, SPX_COL);
     int64_t n = 0;
     for (int64_t i = spx_ptr_at(A, r); i < spx_ptr_at(A, r + 1); i++)
         n += spx_ptr_at(B, col[i] + 1) - spx_ptr_at(B, col[i]);

@@ -1,0 +1,360 @@
+/* C = A*B on a GPU: the pattern first (product_columns.cu), then the values, row by row at the places that
+ * the columns tell. A row of up to 64 entries is eight lanes' work, one of up to 512 a warp's, what is longer
+ * is cut into pieces of columns, each a block's. Sums are held in shared memory. A column's place is found by
+ * a table of words of 32 columns, made from C's, where the row has few words, else by bisection.
+ *
+ * The terms of an entry are added one after the other in the order of A's row, then of B's, whatever shares
+ * the work: columns of one row of B are distinct, so that a group of lanes may add the products with one row
+ * at once; and where a warp takes products of several rows at once, or B has repeats, lanes with the same
+ * place wait for those below them, and the warps of a block for each other. So there are no atomics on
+ * values.
+ * Sources: Nagasaka, Nukada & Matsuoka, ICPP 2017; spECK, PPoPP 2020; OpSparse, IEEE Access 10, 2022. What
+ * differs: tables of words in place of columns, and the fixed order of additions. */
+#include "product.cuh"
+#include "ptx.cuh"
+#include "reduce.cuh"
+#include "word_table.cuh"
+
+namespace {
+
+constexpr const char *NAME = "hash";
+constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
+
+/* What rows of C take, in the order of the plan's lists. */
+enum rows_by { BY_EIGHT, BY_WARP_SMALL, BY_WARP_WORDS, BY_WARP, BY_BLOCK, BY_PIECES, WAYS };
+enum { DISTINCT = WAYS }; /* parameters of a plan: how many of each there are; are B's columns distinct? */
+
+constexpr int EIGHT = 64, SMALL = 128, MIDDLE = 512, LARGE = 2048, PIECE = 8192; /* entries at most */
+constexpr int SMALL_WORDS = 96, MIDDLE_WORDS = 192; /* words at most, of tables of 128 and 256 */
+
+__device__ __forceinline__ int way_of(int64_t entries, int words, bool distinct)
+{
+    if (entries == 0) return WAYS;
+    if (entries <= EIGHT && distinct) return BY_EIGHT;
+    if (entries <= SMALL && words <= SMALL_WORDS) return BY_WARP_SMALL;
+    if (entries <= MIDDLE) return words <= MIDDLE_WORDS ? BY_WARP_WORDS : BY_WARP;
+    return entries <= LARGE ? BY_BLOCK : BY_PIECES;
+}
+
+/* ---- the lists ---- */
+
+struct task {
+    int row, piece;
+};
+
+struct tallies {
+    int rows[WAYS]; /* of BY_PIECES: the pieces of all rows */
+};
+
+__device__ __forceinline__ int units_of(int way, int64_t entries)
+{
+    return way == WAYS ? 0 : way == BY_PIECES ? static_cast<int>((entries + PIECE - 1) / PIECE) : 1;
+}
+
+/* How many units there are of each kind; or (WRITE) each of them into its list, whose beginnings `at` has. */
+template <bool WRITE>
+__global__ void list_rows(int nrows, spx_pointers ptr, const int *words, bool distinct, tallies *at,
+                          task *list)
+{
+    const int64_t r = spx_element();
+    const int64_t entries = r < nrows ? ptr[r + 1] - ptr[r] : 0;
+    const int way = way_of(entries, r < nrows ? words[r] : 0, distinct), units = units_of(way, entries);
+    for (int w = 0; w < WAYS; w++) {
+        if (!__any_sync(SPX_ALL_LANES, way == w)) continue;
+        const int with_own = spx_scan_lanes(way == w ? units : 0),
+                  all = __shfl_sync(SPX_ALL_LANES, with_own, 31);
+        int from = 0;
+        if (spx_lane() == 0) from = atomicAdd(&at->rows[w], all);
+        if constexpr (WRITE) {
+            from = __shfl_sync(SPX_ALL_LANES, from, 0) + with_own - units;
+            if (way == w)
+                for (int i = 0; i < units; i++) list[from + i] = { static_cast<int>(r), i };
+        }
+    }
+}
+
+/* ---- values ---- */
+
+template <class V> struct values {
+    const V *a, *b;
+    spx_pointers ptr; /* of C */
+    const int *col;
+    V *c;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(a), f(b), f(static_cast<const char *>(ptr.data)), f(col), f(c);
+    }
+};
+
+/* Where a column of the row is: by words, */
+struct place_by_words {
+    spx_word_table table;
+    const unsigned short *base; /* columns before each word's */
+
+    __device__ __forceinline__ int operator()(int c) const
+    {
+        const int slot = table.find(spx_word_of(c));
+        return base[slot] + __popc(table.bits[slot] & (spx_word_bit(c) - 1u));
+    }
+};
+/* and by bisection; -1: nowhere. */
+struct place_by_columns {
+    const int *col;
+    int entries;
+
+    __device__ __forceinline__ int operator()(int c) const
+    {
+        int first = 0, last = entries;
+        while (first < last) {
+            const int middle = (first + last) / 2;
+            if (col[middle] < c) first = middle + 1;
+            else last = middle;
+        }
+        return first < entries && col[first] == c ? first : -1;
+    }
+};
+
+template <class V> struct product_item {
+    int col;
+    V val;
+};
+
+/* Adds products up. BLOCK: warps take turns. */
+template <class V, class PLACE, bool BLOCK> struct add_products {
+    using entry = V;
+    using item = product_item<V>;
+    const V *a, *b;
+    const int *col;
+    V *sum;
+    PLACE place;
+
+    __device__ V about(int64_t e) const
+    {
+        return __ldg(a + e);
+    }
+    __device__ V told(V of, int lane, int lanes) const
+    {
+        return __shfl_sync(SPX_ALL_LANES, of, lane, lanes);
+    }
+    __device__ item load(int64_t k) const
+    {
+        return { __ldg(col + k), __ldg(b + k) };
+    }
+    /* Lanes with the same place, one after the other. */
+    __device__ void in_order(int at, V left, V right) const
+    {
+        const unsigned peers = __match_any_sync(SPX_ALL_LANES, at);
+        const int rank = at < 0 ? 0 : __popc(peers & ((1u << spx_lane()) - 1u)),
+                  most = __reduce_max_sync(SPX_ALL_LANES, rank);
+        for (int r = 0; r <= most; r++) {
+            if (at >= 0 && rank == r) sum[at] += left * right;
+            __syncwarp();
+        }
+    }
+    __device__ void use(bool in, const item &i, V own, bool distinct) const
+    {
+        const int at = in ? place(i.col) : -1;
+        if constexpr (BLOCK) {
+            for (int w = 0; w < static_cast<int>(blockDim.x) / 32; w++) {
+                if (w == static_cast<int>(threadIdx.x) / 32) in_order(at, own, i.val);
+                __syncthreads();
+            }
+        } else if (distinct) {
+            if (at >= 0) sum[at] += own * i.val;
+            __syncwarp();
+        } else {
+            in_order(at, own, i.val);
+        }
+    }
+    __device__ bool enough() const
+    {
+        return false;
+    }
+};
+
+template <class V, int N, int SLOTS> struct row_shared {
+    V sum[N];
+    int key[SLOTS];
+    unsigned bits[SLOTS];
+    unsigned short base[SLOTS];
+};
+
+/* G lanes a row of up to N entries, by words. */
+template <class V, int G, int N, int SLOTS>
+__global__ void values_by_words(spx_factor A, spx_factor B, values<V> v, const task *list, int rows,
+                                bool distinct)
+{
+    constexpr int GROUPS = THREADS / G;
+    const int lane = spx_lane() % G, group = static_cast<int>(threadIdx.x) / G;
+    row_shared<V, N, SLOTS> *const s = spx_dynamic_shared<row_shared<V, N, SLOTS>>() + group;
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * GROUPS + group;
+    const bool in = i < rows;
+    const int64_t row = in ? list[i].row : 0, begin = in ? v.ptr[row] : 0;
+    const int entries = in ? static_cast<int>(v.ptr[row + 1] - begin) : 0;
+    add_products<V, place_by_words, false> step = { v.a, v.b, B.col, s->sum, { {}, s->base } };
+    step.place.table = spx_empty_words(s->key, s->bits, SLOTS, lane, G);
+    for (int j = lane; j < entries; j += G) s->sum[j] = V(-0.0);
+    __syncwarp();
+    for (int j = lane; j < entries; j += G) {
+        const int c = __ldg(v.col + begin + j), word = spx_word_of(c);
+        bool fresh = false;
+        const int slot = step.place.table.put(word, &fresh);
+        atomicOr(s->bits + slot, spx_word_bit(c));
+        if (j == 0 || spx_word_of(__ldg(v.col + begin + j - 1)) != word)
+            s->base[slot] = static_cast<unsigned short>(j);
+    }
+    __syncwarp();
+    const int64_t first = in ? A.ptr[row] : 0, last = in ? A.ptr[row + 1] : 0;
+    if constexpr (G == 32) spx_by_warp<4>(A, B, first, last, distinct, step);
+    else spx_by_groups<G, 4>(A, B, first, last, step);
+    __syncwarp();
+    for (int j = lane; j < entries; j += G) v.c[begin + j] = s->sum[j];
+}
+
+/* A warp a row of up to MIDDLE entries, by bisection. */
+template <class V> struct warp_shared {
+    V sum[MIDDLE];
+    int col[MIDDLE];
+};
+
+template <class V>
+__global__ void values_by_warp(spx_factor A, spx_factor B, values<V> v, const task *list, int rows,
+                               bool distinct)
+{
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * (THREADS / 32) + threadIdx.x / 32;
+    warp_shared<V> *const s = spx_dynamic_shared<warp_shared<V>>() + threadIdx.x / 32;
+    if (i >= rows) return;
+    const int64_t row = list[i].row, begin = v.ptr[row];
+    const int entries = static_cast<int>(v.ptr[row + 1] - begin);
+    add_products<V, place_by_columns, false> step = { v.a, v.b, B.col, s->sum, { s->col, entries } };
+    for (int j = spx_lane(); j < entries; j += 32) {
+        s->sum[j] = V(-0.0);
+        s->col[j] = __ldg(v.col + begin + j);
+    }
+    __syncwarp();
+    spx_by_warp<4>(A, B, A.ptr[row], A.ptr[row + 1], distinct, step);
+    for (int j = spx_lane(); j < entries; j += 32) v.c[begin + j] = s->sum[j];
+}
+
+/* A block a piece of up to N entries. */
+template <class V, int BLOCK, int N> struct piece_shared {
+    spx_block_tile<BLOCK, add_products<V, place_by_columns, true>> tile;
+    V sum[N];
+    int col[N];
+};
+
+template <class V, int BLOCK, int N>
+__global__ void values_by_block(spx_factor A, spx_factor B, values<V> v, const task *list, int, bool distinct)
+{
+    piece_shared<V, BLOCK, N> *const s = spx_dynamic_shared<piece_shared<V, BLOCK, N>>();
+    const task t = list[blockIdx.x];
+    const int64_t begin = v.ptr[t.row] + static_cast<int64_t>(t.piece) * N, end = v.ptr[t.row + 1];
+    const int entries = static_cast<int>(end - begin < N ? end - begin : N);
+    add_products<V, place_by_columns, true> step = { v.a, v.b, B.col, s->sum, { s->col, entries } };
+    for (int j = static_cast<int>(threadIdx.x); j < entries; j += BLOCK) {
+        s->sum[j] = V(-0.0);
+        s->col[j] = __ldg(v.col + begin + j);
+    }
+    __syncthreads();
+    const bool whole = t.piece == 0 && entries == end - begin;
+    spx_by_block(A, B, A.ptr[t.row], A.ptr[t.row + 1], 1, whole ? 0 : s->col[0],
+                 whole ? INT_MAX : s->col[entries - 1] + int64_t(1), distinct, &s->tile, step);
+    __syncthreads();
+    for (int j = static_cast<int>(threadIdx.x); j < entries; j += BLOCK) v.c[begin + j] = s->sum[j];
+}
+
+/* ---- the host's side ---- */
+
+/* Calls f(way, units a block, threads, shared bytes, kernel) for each way. */
+template <class V, class F> spmvx_status each_way(F f)
+{
+    using eight = row_shared<V, EIGHT, 64>;
+    using small = row_shared<V, SMALL, 128>;
+    using middle = row_shared<V, MIDDLE, 256>;
+    using block = piece_shared<V, THREADS, LARGE>;
+    using pieces = piece_shared<V, 1024, PIECE>;
+    SPX_TRY(f(BY_EIGHT, THREADS / 8, THREADS, THREADS / 8 * sizeof(eight), values_by_words<V, 8, EIGHT, 64>));
+    SPX_TRY(f(BY_WARP_SMALL, THREADS / 32, THREADS, THREADS / 32 * sizeof(small),
+              values_by_words<V, 32, SMALL, 128>));
+    SPX_TRY(f(BY_WARP_WORDS, THREADS / 32, THREADS, THREADS / 32 * sizeof(middle),
+              values_by_words<V, 32, MIDDLE, 256>));
+    SPX_TRY(f(BY_WARP, THREADS / 32, THREADS, THREADS / 32 * sizeof(warp_shared<V>), values_by_warp<V>));
+    SPX_TRY(f(BY_BLOCK, 1, THREADS, sizeof(block), values_by_block<V, THREADS, LARGE>));
+    return f(BY_PIECES, 1, 1024, sizeof(pieces), values_by_block<V, 1024, PIECE>);
+}
+
+/* The plan's state is the lists, one behind the other. */
+spmvx_status list_all(spmvx_context *ctx, spx_plan *plan, const int *words)
+{
+    const int nrows = static_cast<int>(plan->C.nrows);
+    const spx_pointers ptr = spx_pointers_of(&plan->C);
+    const bool distinct = plan->param[DISTINCT];
+    spx_temporary at;
+    tallies all;
+    int units = 0;
+    SPX_TRY(at.make(ctx, 1, sizeof(tallies), NAME));
+    SPX_TRY(ctx->backend->clear(ctx, at.as<void>(), sizeof(tallies)));
+    SPX_TRY(spx_launch_over(ctx, NAME, nrows, list_rows<false>, nrows, ptr, words, distinct, at.as<tallies>(),
+                            nullptr));
+    SPX_TRY(ctx->backend->download(ctx, &all, at.as<tallies>(), sizeof all));
+    for (int w = 0; w < WAYS; w++) {
+        plan->param[w] = all.rows[w];
+        all.rows[w] = units;
+        units += static_cast<int>(plan->param[w]);
+    }
+    SPX_TRY(ctx->backend->upload(ctx, at.as<void>(), &all, sizeof all));
+    SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(units, sizeof(task)), "rows of C by their entries",
+                                    &plan->state));
+    SPX_TRY(spx_launch_over(ctx, NAME, nrows, list_rows<true>, nrows, ptr, words, distinct, at.as<tallies>(),
+                            static_cast<task *>(plan->state->data)));
+    return ctx->backend->synchronize(ctx);
+}
+
+spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
+{
+    spx_temporary words;
+    bool distinct;
+    SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &words, &distinct));
+    plan->param[DISTINCT] = distinct;
+    SPX_TRY(list_all(ctx, plan, words.as<int>()));
+    return spx_by_value(A, [&](auto v) {
+        return each_way<decltype(v)>([&](int way, int, int, size_t shared, auto kernel) {
+            return plan->param[way] ? spx_cuda_load(ctx, NAME, kernel, shared) : SPMVX_OK;
+        });
+    });
+}
+
+spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
+                  spx_sparse *C)
+{
+    return spx_by_value(A, [&](auto v) {
+        using V = decltype(v);
+        const values<V> all = { spx_slot_of<V>(A, SPX_VAL), spx_slot_of<V>(B, SPX_VAL), spx_pointers_of(C),
+                                spx_slot_of<int>(C, SPX_COL), static_cast<V *>(C->slot[SPX_VAL]->data) };
+        const task *list = static_cast<const task *>(plan->state->data);
+        return each_way<V>([&](int way, int each, int threads, size_t shared, auto kernel) {
+            const int64_t units = plan->param[way];
+            const task *own = list;
+            list += units;
+            if (!units) return SPMVX_OK;
+            return spx_cuda_launch(ctx, NAME, kernel, spx_ceil_div(units, each),
+                                   static_cast<unsigned>(threads), shared, spx_factor_of(A), spx_factor_of(B),
+                                   all, own, static_cast<int>(units), plan->param[DISTINCT] != 0);
+        });
+    });
+}
+
+}
+
+extern "C" const spx_product_kernel spx_cuda_spmspm_hash = {
+    .name = "hash",
+    .format = SPMVX_CSR,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "columns by tables of words, sums in shared memory, added in a fixed order",
+    .source = "Nagasaka et al. 2017; spECK 2020; OpSparse 2022",
+    .analyse = analyse,
+    .fill = fill,
+};

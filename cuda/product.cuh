@@ -1,0 +1,212 @@
+/* What kernels for products of sparse matrices on a GPU share: a factor's pattern as a view, and two ways
+ * over the products of a row of C.
+ *
+ * Group by group: a warp has 32 / G rows at a time, and G lanes each take one row of B after the other; or,
+ * by a warp alone, 32 products after the other, from as many rows of B as it takes. And by blocks: the
+ * threads take as many products after the other, of columns first ... last-1 only. What is to be loaded of B
+ * is loaded some steps before it is used.
+ * Source of the way over products by their positions: merge-based load balancing; Baxter, Moderngpu, 2013. */
+#ifndef SPX_PRODUCT_CUH
+#define SPX_PRODUCT_CUH
+#include "build/build.cuh"
+#include "scan.cuh"
+
+extern "C" {
+#include "kernel/product.h"
+}
+
+/* Row pointers of either type. */
+struct spx_pointers {
+    const void *data;
+    bool wide;
+
+    __device__ __forceinline__ int64_t operator[](int64_t i) const
+    {
+        return wide ? __ldg(static_cast<const long long *>(data) + i)
+                    : static_cast<int64_t>(__ldg(static_cast<const int *>(data) + i));
+    }
+};
+
+struct spx_factor {
+    int nrows;
+    spx_pointers ptr;
+    const int *col;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(static_cast<const char *>(ptr.data)), f(col);
+    }
+};
+
+inline spx_pointers spx_pointers_of(const spx_sparse *a)
+{
+    return { spx_data(a, SPX_PTR), a->ptr_type == SPMVX_I64 };
+}
+
+inline spx_factor spx_factor_of(const spx_sparse *a)
+{
+    return { static_cast<int>(a->nrows), spx_pointers_of(a), spx_slot_of<int>(a, SPX_COL) };
+}
+
+/* ---- ways over the products of rows ----
+ *
+ * A step is a struct with
+ *   entry: what is known of an entry of A; entry about(int64_t e) reads it, and entry told(entry, int lane,
+ *       int lanes) is that of another lane;
+ *   item: what is known of one of B; item load(int64_t k) reads it;
+ *   void use(bool in, item, entry, bool distinct): called by all lanes; those that are in have a product;
+ *       distinct: the columns are of one row of B without repeats;
+ *   bool enough(): called by all lanes, the same in all: what follows is not wanted. */
+
+/* Rows of B that as many lanes have in hand. */
+template <class STEP> struct spx_tile {
+    typename STEP::entry about;
+    int64_t begin;
+    int length;
+};
+
+/* Those of entries e, of which there are some before `last`. */
+template <class STEP>
+__device__ __forceinline__ spx_tile<STEP> spx_take_tile(const spx_factor &A, const spx_factor &B, int64_t e,
+                                                        int64_t last, const STEP &step)
+{
+    spx_tile<STEP> t = {};
+    if (e < last) {
+        const int c = __ldg(A.col + e);
+        t.about = step.about(e);
+        t.begin = B.ptr[c];
+        t.length = static_cast<int>(B.ptr[c + 1] - t.begin);
+    }
+    return t;
+}
+
+/* One row of B after the other, G lanes to each. */
+template <int G, int AHEAD, class STEP>
+__device__ __forceinline__ void spx_tile_by_rows(const spx_tile<STEP> &t, int entries, bool distinct,
+                                                 STEP &step)
+{
+    const int lane = spx_lane() % G;
+    for (int i = 0; i < entries; i += AHEAD) {
+        typename STEP::item ahead[AHEAD] = {};
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) {
+            const int64_t begin = __shfl_sync(SPX_ALL_LANES, t.begin, i + j, G);
+            if (lane < __shfl_sync(SPX_ALL_LANES, t.length, i + j, G)) ahead[j] = step.load(begin + lane);
+        }
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) {
+            const int64_t begin = __shfl_sync(SPX_ALL_LANES, t.begin, i + j, G);
+            const int n = __shfl_sync(SPX_ALL_LANES, t.length, i + j, G);
+            const typename STEP::entry own = step.told(t.about, i + j, G);
+            step.use(lane < n, ahead[j], own, distinct);
+            for (int k = G + lane; __any_sync(SPX_ALL_LANES, k < n); k += G)
+                step.use(k < n, k < n ? step.load(begin + k) : typename STEP::item{}, own, distinct);
+        }
+    }
+}
+
+/* Row by row for groups of G lanes, each with entries of its own. */
+template <int G, int AHEAD, class STEP>
+__device__ __forceinline__ void spx_by_groups(const spx_factor &A, const spx_factor &B, int64_t first,
+                                              int64_t last, STEP &step)
+{
+    for (int64_t at = first; __any_sync(SPX_ALL_LANES, at < last); at += G) {
+        const spx_tile<STEP> t = spx_take_tile(A, B, at + spx_lane() % G, last, step);
+        const int64_t left = last - at;
+        const int own = left >= G ? G : left > 0 ? static_cast<int>(left) : 0;
+        spx_tile_by_rows<G, AHEAD>(t, __reduce_max_sync(SPX_ALL_LANES, own), true, step);
+    }
+}
+
+/* By a warp with a row to itself: row by row where rows of B are long, else 32 products after the other. */
+template <int AHEAD, class STEP>
+__device__ __forceinline__ void spx_by_warp(const spx_factor &A, const spx_factor &B, int64_t first,
+                                            int64_t last, bool distinct, STEP &step)
+{
+    constexpr int LONG = 12;
+    for (int64_t at = first; at < last && !step.enough(); at += 32) {
+        const spx_tile<STEP> t = spx_take_tile(A, B, at + spx_lane(), last, step);
+        const int entries = last - at < 32 ? static_cast<int>(last - at) : 32;
+        const int64_t with_own = spx_scan_lanes(static_cast<int64_t>(t.length)),
+                      all = __shfl_sync(SPX_ALL_LANES, with_own, 31);
+        if (all >= static_cast<int64_t>(LONG) * entries || all > INT_MAX) {
+            spx_tile_by_rows<32, AHEAD>(t, entries, distinct, step);
+            continue;
+        }
+        const int before = static_cast<int>(with_own) - t.length, total = static_cast<int>(all);
+        for (int f = spx_lane(); f - spx_lane() < total; f += 32) {
+            int i = 0; /* the last entry with no more products before it */
+#pragma unroll
+            for (int half = 16; half; half /= 2)
+                if (__shfl_sync(SPX_ALL_LANES, before, i + half) <= f) i += half;
+            const int64_t k =
+                __shfl_sync(SPX_ALL_LANES, t.begin, i) + f - __shfl_sync(SPX_ALL_LANES, before, i);
+            const typename STEP::entry own = step.told(t.about, i, 32);
+            step.use(f < total, f < total ? step.load(k) : typename STEP::item{}, own, false);
+        }
+    }
+}
+
+/* By a block: entries first + 0, THREADS, ... of A, `stride` tiles apart, and of B's rows the columns from
+ * `low` on and below `high`; where these do not ascend, all of them. */
+template <int THREADS, class STEP> struct spx_block_tile {
+    typename STEP::entry about[THREADS];
+    int64_t before[THREADS], begin[THREADS];
+};
+
+__device__ __forceinline__ int64_t spx_first_from(const int *col, int64_t begin, int64_t end, int64_t least)
+{
+    while (begin < end) {
+        const int64_t middle = begin + (end - begin) / 2;
+        if (__ldg(col + middle) < least) begin = middle + 1;
+        else end = middle;
+    }
+    return begin;
+}
+
+template <int THREADS, class STEP>
+__device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_factor &B, int64_t first,
+                                             int64_t last, int64_t stride, int64_t low, int64_t high,
+                                             bool ascending, spx_block_tile<THREADS, STEP> *shared,
+                                             STEP &step)
+{
+    const int thread = static_cast<int>(threadIdx.x);
+    for (int64_t at = first; at < last && !step.enough(); at += stride * THREADS) {
+        const int64_t e = at + thread;
+        int64_t begin = 0, end = 0;
+        __syncthreads(); /* the last tile has been read */
+        if (e < last) {
+            const int c = __ldg(A.col + e);
+            shared->about[thread] = step.about(e);
+            begin = B.ptr[c];
+            end = B.ptr[c + 1];
+            if (ascending && (low > 0 || high < INT_MAX)) {
+                begin = spx_first_from(B.col, begin, end, low);
+                end = spx_first_from(B.col, begin, end, high);
+            }
+        }
+        const spx_scanned<int64_t> s = spx_scan_block<THREADS>(end - begin);
+        shared->before[thread] = s.before;
+        shared->begin[thread] = begin;
+        __syncthreads();
+        for (int64_t f = thread; f - thread < s.total; f += THREADS) {
+            const bool in = f < s.total;
+            int i = 0;
+#pragma unroll
+            for (int half = THREADS / 2; half; half /= 2)
+                if (shared->before[i + half] <= f) i += half;
+            const int64_t k = shared->begin[i] + f - shared->before[i];
+            step.use(in, in ? step.load(k) : typename STEP::item{}, shared->about[i], false);
+            if (step.enough()) return;
+        }
+    }
+}
+
+/* ---- product_columns.cu ---- */
+
+/* C's pattern, all of it; products, and what of the budget's is charged meanwhile, as the plan tells. words:
+ * of each row of C, how many words of 32 columns its columns are in, at least INT_MAX where that is not
+ * known; an array of I32. distinct: the columns of each row of B ascend. */
+spmvx_status spx_cuda_product_columns(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
+                                      spx_temporary *words, bool *distinct);
+#endif

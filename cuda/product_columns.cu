@@ -1,0 +1,622 @@
+/* The pattern of C = A*B on a GPU: rows are counted, the counts summed up, and the columns written in order.
+ *
+ * A row's columns are the bits of a table of words (word_table.cuh). Rows with up to 64 products are taken by
+ * eight lanes each, with a slot for every word that they could have. All others are tried by a warp, with a
+ * small table, since products mostly share their words; those that do not fit by a block with a larger one;
+ * and what does not fit there by many blocks, which set bits for all columns in memory. Who gives up has seen
+ * no more products than fit. Nothing is in proportion to the products.
+ * Sources: rows by what they take: Nagasaka, Nukada & Matsuoka, ICPP 2017; Parger, Winter, Mlakar &
+ * Steinberger, spECK, PPoPP 2020. */
+#include "product.cuh"
+#include "ptx.cuh"
+#include "reduce.cuh"
+#include "word_table.cuh"
+
+extern "C" {
+#include "core/size.h"
+}
+
+namespace {
+
+constexpr const char *WHAT = "the pattern of a product";
+constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
+constexpr int SLOTS_A_LANE = 8; /* of a table */
+constexpr int SHORT_LANES = 8, SHORT_PRODUCTS = SHORT_LANES * SLOTS_A_LANE;
+constexpr int64_t BITMAPS = int64_t(64) << 20; /* bytes of bits at a time, or a row's */
+constexpr int PARTS = 32;                      /* blocks for each row by bits */
+
+/* What the first pass finds; rows with no product are in no list. */
+struct totals {
+    unsigned long long products;
+    int short_rows, long_rows, most; /* most: products of a row */
+    int repeats;                     /* columns of a row of B do not ascend, or repeat */
+};
+
+/* Lists of rows, and how far they are filled. */
+struct lists {
+    int short_rows, long_rows, larger, by_bits;
+};
+
+/* What of a row is written where. */
+struct found {
+    int64_t *count;
+    int *words;
+    spx_pointers ptr;
+    int *col;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(count), f(words), f(static_cast<const char *>(ptr.data)), f(col);
+    }
+};
+
+/* ---- counting products ---- */
+
+__device__ __forceinline__ int64_t products_of(const spx_factor &A, const spx_pointers &b_ptr, int64_t first,
+                                               int64_t last, int lane, int lanes)
+{
+    int64_t sum = 0;
+#pragma unroll 4
+    for (int64_t e = first + lane; e < last; e += lanes) {
+        const int c = __ldg(A.col + e);
+        sum += b_ptr[c + 1] - b_ptr[c];
+    }
+    return sum;
+}
+
+/* A block takes as many rows as it has groups; long ones all its threads together. */
+__global__ void count_products(spx_factor A, spx_pointers b_ptr, int *products, totals *t)
+{
+    constexpr int G = SHORT_LANES, GROUPS = THREADS / G, LONG = 32 * G;
+    __shared__ int long_row[GROUPS];
+    __shared__ int long_rows, shorts, longs, most;
+    if (threadIdx.x == 0) long_rows = shorts = longs = most = 0;
+    __syncthreads();
+    const int lane = static_cast<int>(threadIdx.x) % G, group = static_cast<int>(threadIdx.x) / G;
+    const int64_t row = static_cast<int64_t>(blockIdx.x) * GROUPS + group;
+    int64_t all = 0; /* of the rows that this thread answers for */
+    const auto settle = [&](int64_t r, int64_t n) {
+        const int bound = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
+        if (products) products[r] = bound;
+        all += n;
+        if (n) atomicAdd(n <= SHORT_PRODUCTS ? &shorts : &longs, 1);
+        atomicMax(&most, bound);
+    };
+    const bool in = row < A.nrows;
+    const int64_t first = in ? A.ptr[row] : 0, last = in ? A.ptr[row + 1] : 0;
+    const bool is_long = last - first > LONG;
+    int64_t n = is_long ? 0 : products_of(A, b_ptr, first, last, lane, G);
+    n = spx_sum_lanes_to_all<G>(n);
+    if (lane == 0 && in && !is_long) settle(row, n);
+    if (lane == 0 && is_long) long_row[atomicAdd(&long_rows, 1)] = static_cast<int>(row);
+    __syncthreads();
+    for (int i = 0; i < long_rows; i++) {
+        const int64_t r = long_row[i];
+        const int64_t own = products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1], static_cast<int>(threadIdx.x),
+                                        THREADS),
+                      sum = spx_scan_block<THREADS>(own).total;
+        if (threadIdx.x == 0) settle(r, sum);
+    }
+    all = spx_scan_block<THREADS>(all).total;
+    if (threadIdx.x) return;
+    atomicAdd(&t->products, static_cast<unsigned long long>(all));
+    atomicAdd(&t->short_rows, shorts);
+    atomicAdd(&t->long_rows, longs);
+    atomicMax(&t->most, most);
+}
+
+/* Do the columns of some row not ascend, or repeat? Rows begin where `ptr` says; a block looks at a run of
+ * entries, and marks the first ones of rows. */
+__global__ void find_repeats(spx_factor B, int *found_some)
+{
+    const int64_t row = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / SHORT_LANES;
+    const int lane = static_cast<int>(threadIdx.x) % SHORT_LANES;
+    if (row >= B.nrows) return;
+    const int64_t last = B.ptr[row + 1];
+    bool some = false;
+    for (int64_t k = B.ptr[row] + 1 + lane; k < last; k += SHORT_LANES)
+        some |= __ldg(B.col + k) <= __ldg(B.col + k - 1);
+    if (some) *found_some = 1;
+}
+
+/* Rows into their lists: short ones from the front, long ones behind. */
+__global__ void list_rows(int nrows, const int *products, int short_rows, int *list, lists *filled)
+{
+    const int64_t r = spx_element();
+    const int n = r < nrows ? products[r] : 0;
+    const bool is_short = n > 0 && n <= SHORT_PRODUCTS, is_long = n > SHORT_PRODUCTS;
+    const unsigned shorts = __ballot_sync(SPX_ALL_LANES, is_short),
+                   longs = __ballot_sync(SPX_ALL_LANES, is_long), below = (1u << spx_lane()) - 1u;
+    int at_short = 0, at_long = 0;
+    if (spx_lane() == 0) {
+        if (shorts) at_short = atomicAdd(&filled->short_rows, __popc(shorts));
+        if (longs) at_long = short_rows + atomicAdd(&filled->long_rows, __popc(longs));
+    }
+    at_short = __shfl_sync(SPX_ALL_LANES, at_short, 0) + __popc(shorts & below);
+    at_long = __shfl_sync(SPX_ALL_LANES, at_long, 0) + __popc(longs & below);
+    if (is_short) list[at_short] = static_cast<int>(r);
+    if (is_long) list[at_long] = static_cast<int>(r);
+}
+
+/* ---- columns by tables ---- */
+
+struct nothing {};
+
+/* Puts columns into a table. Of a warp or a block that may give up: when over three quarters are full. */
+template <bool BLOCK> struct put_columns {
+    using entry = nothing;
+    using item = int;
+    const int *col;
+    spx_word_table table;
+    bool may_give_up;
+    int words;
+    bool full;
+
+    __device__ entry about(int64_t) const
+    {
+        return {};
+    }
+    __device__ entry told(const entry &, int, int) const
+    {
+        return {};
+    }
+    __device__ item load(int64_t k) const
+    {
+        return __ldg(col + k);
+    }
+    __device__ void use(bool in, item c, const entry &, bool)
+    {
+        bool fresh = false;
+        if (full) return;
+        if (in) {
+            const int slot = table.put(spx_word_of(c), &fresh);
+            atomicOr(table.bits + slot, spx_word_bit(c));
+        }
+        if (!may_give_up) return;
+        if constexpr (BLOCK) words += __syncthreads_count(fresh);
+        else words += __popc(__ballot_sync(SPX_ALL_LANES, fresh));
+        full = words > table.slots / 4 * 3;
+    }
+    __device__ bool enough() const
+    {
+        return full;
+    }
+};
+
+/* The columns of a word, from `to` on. */
+__device__ __forceinline__ void write_word(int word, unsigned bits, int *to)
+{
+    for (; bits; bits &= bits - 1) *to++ = word * 32 + __ffs(static_cast<int>(bits)) - 1;
+}
+
+/* Rows of a list, or all rows (NULL), G lanes to each, or a whole warp. A row that does not fit goes to the
+ * next list, and stands in its own one as ~row. */
+template <int G, bool WRITE>
+__global__ void columns_by_lanes(spx_factor A, spx_factor B, int *list, int rows, found out, int *larger,
+                                 int *larger_rows)
+{
+    constexpr int SLOTS = G * SLOTS_A_LANE, GROUPS = THREADS / G;
+    const int lane = spx_lane() % G, group = static_cast<int>(threadIdx.x) / G;
+    int *const key = spx_dynamic_shared<int>() + group * 2 * SLOTS;
+    unsigned *const bits = reinterpret_cast<unsigned *>(key) + SLOTS;
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * GROUPS + group;
+    int row = i >= rows ? -1 : list ? list[i] : static_cast<int>(i);
+    const bool in = row >= 0;
+    put_columns<false> step = { B.col, spx_empty_words(key, bits, SLOTS, lane, G), G == 32, 0, false };
+    const int64_t first = in ? A.ptr[row] : 0, last = in ? A.ptr[row + 1] : 0;
+    __syncwarp();
+    if constexpr (G == 32) spx_by_warp<8>(A, B, first, last, false, step);
+    else spx_by_groups<G, 8>(A, B, first, last, step);
+    __syncwarp();
+    if (G == 32 && step.full) {
+        if (lane == 0) {
+            larger[atomicAdd(larger_rows, 1)] = row;
+            list[i] = ~row;
+        }
+        return;
+    }
+    int keys[SLOTS_A_LANE];
+    unsigned words[SLOTS_A_LANE];
+    int own = 0, columns = 0;
+#pragma unroll
+    for (int j = 0; j < SLOTS_A_LANE; j++) {
+        keys[j] = key[j * G + lane];
+        words[j] = bits[j * G + lane];
+        own += keys[j] >= 0;
+        columns += __popc(words[j]);
+    }
+    if constexpr (!WRITE) {
+        own = spx_sum_lanes_to_all<G>(own);
+        columns = spx_sum_lanes_to_all<G>(columns);
+        if (lane == 0 && in) {
+            out.count[row] = columns;
+            out.words[row] = own;
+        }
+    } else {
+        int with_own = own;
+#pragma unroll
+        for (int d = 1; d < G; d *= 2) {
+            const int below = __shfl_up_sync(SPX_ALL_LANES, with_own, d, G);
+            if (lane >= d) with_own += below;
+        }
+        const int all = __shfl_sync(SPX_ALL_LANES, with_own, G - 1, G);
+        int at = with_own - own;
+        __syncwarp();
+#pragma unroll
+        for (int j = 0; j < SLOTS_A_LANE; j++)
+            if (keys[j] >= 0) {
+                key[at] = keys[j];
+                bits[at++] = words[j];
+            }
+        __syncwarp();
+        /* Where a word's columns go: behind those of the words below it. */
+        int *const to = in ? out.col + out.ptr[row] : nullptr;
+        for (int j = lane; j < all; j += G) {
+            const int mine = key[j];
+            int before = 0;
+            for (int k = 0; k < all; k++) before += key[k] < mine ? __popc(bits[k]) : 0;
+            write_word(mine, bits[j], to + before);
+        }
+    }
+}
+
+/* ---- by a block ---- */
+
+constexpr int BLOCK_SLOTS = THREADS * SLOTS_A_LANE;
+
+struct block_shared {
+    spx_block_tile<THREADS, put_columns<true>> tile;
+    int key[BLOCK_SLOTS];
+    unsigned bits[BLOCK_SLOTS];
+    int begin[THREADS + 1], fill[THREADS], columns[THREADS], lowest, highest;
+};
+
+/* The table's words by the parts of the range that they are in, one a thread; and of each part which words it
+ * has, and how many columns are before them. */
+__device__ void write_by_parts(block_shared *s, int *to)
+{
+    const int thread = static_cast<int>(threadIdx.x);
+    int keys[SLOTS_A_LANE];
+    unsigned words[SLOTS_A_LANE];
+    if (thread == 0) {
+        s->lowest = INT_MAX;
+        s->highest = 0;
+    }
+    s->fill[thread] = s->columns[thread] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < SLOTS_A_LANE; j++) {
+        keys[j] = s->key[j * THREADS + thread];
+        words[j] = s->bits[j * THREADS + thread];
+        if (keys[j] < 0) continue;
+        atomicMin(&s->lowest, keys[j]);
+        atomicMax(&s->highest, keys[j]);
+    }
+    __syncthreads();
+    const int64_t range = static_cast<int64_t>(s->highest) - s->lowest + 1;
+    const int lowest = s->lowest;
+    const auto part_of = [=](int word) {
+        return static_cast<int>(static_cast<int64_t>(word - lowest) * THREADS / range);
+    };
+#pragma unroll
+    for (int j = 0; j < SLOTS_A_LANE; j++)
+        if (keys[j] >= 0) {
+            atomicAdd(&s->fill[part_of(keys[j])], 1);
+            atomicAdd(&s->columns[part_of(keys[j])], __popc(words[j]));
+        }
+    __syncthreads();
+    const spx_scanned<int> count = spx_scan_block<THREADS>(s->fill[thread]);
+    const spx_scanned<int> before = spx_scan_block<THREADS>(s->columns[thread]);
+    s->begin[thread] = count.before;
+    if (thread == 0) s->begin[THREADS] = count.total;
+    s->fill[thread] = count.before;
+    s->columns[thread] = before.before;
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < SLOTS_A_LANE; j++)
+        if (keys[j] >= 0) {
+            const int at = atomicAdd(&s->fill[part_of(keys[j])], 1);
+            s->key[at] = keys[j];
+            s->bits[at] = words[j];
+        }
+    __syncthreads();
+    for (int i = thread; i < count.total; i += THREADS) {
+        const int mine = s->key[i], part = part_of(mine);
+        int at = s->columns[part];
+        for (int k = s->begin[part]; k < s->begin[part + 1]; k++)
+            at += s->key[k] < mine ? __popc(s->bits[k]) : 0;
+        write_word(mine, s->bits[i], to + at);
+    }
+}
+
+template <bool WRITE>
+__global__ void columns_by_block(spx_factor A, spx_factor B, int *list, const int *rows, found out,
+                                 int *by_bits, int *rows_by_bits)
+{
+    block_shared *const s = spx_dynamic_shared<block_shared>();
+    const int thread = static_cast<int>(threadIdx.x), all = *rows;
+    for (int i = static_cast<int>(blockIdx.x); i < all; i += static_cast<int>(gridDim.x)) {
+        const int row = list[i];
+        __syncthreads(); /* the last row has been written, and every thread knows this one */
+        if (row < 0) continue;
+        put_columns<true> step = { B.col, spx_empty_words(s->key, s->bits, BLOCK_SLOTS, thread, THREADS),
+                                   true, 0, false };
+        __syncthreads();
+        spx_by_block(A, B, A.ptr[row], A.ptr[row + 1], 1, 0, INT_MAX, true, &s->tile, step);
+        __syncthreads();
+        if (step.full) {
+            if (thread == 0) {
+                by_bits[atomicAdd(rows_by_bits, 1)] = row;
+                list[i] = ~row;
+            }
+            continue;
+        }
+        if constexpr (WRITE) {
+            write_by_parts(s, out.col + out.ptr[row]);
+        } else {
+            int own = 0;
+            for (int j = thread; j < BLOCK_SLOTS; j += THREADS) own += __popc(s->bits[j]);
+            const int columns = spx_scan_block<THREADS>(own).total;
+            if (thread == 0) {
+                out.count[row] = columns;
+                out.words[row] = step.words;
+            }
+        }
+    }
+}
+
+/* ---- by bits in memory ---- */
+
+/* Sets bits for all columns of a row. */
+struct set_bits {
+    using entry = nothing;
+    using item = int;
+    const int *col;
+    unsigned *bits;
+
+    __device__ entry about(int64_t) const
+    {
+        return {};
+    }
+    __device__ item load(int64_t k) const
+    {
+        return __ldg(col + k);
+    }
+    __device__ void use(bool in, item c, const entry &, bool) const
+    {
+        if (in) atomicOr(bits + spx_word_of(c), spx_word_bit(c));
+    }
+    __device__ bool enough() const
+    {
+        return false;
+    }
+};
+
+/* PARTS blocks for each row of a list. */
+__global__ void bits_of_rows(spx_factor A, spx_factor B, const int *list, unsigned *bits, int64_t words)
+{
+    spx_block_tile<THREADS, set_bits> *const tile = spx_dynamic_shared<spx_block_tile<THREADS, set_bits>>();
+    const int row = list[blockIdx.x / PARTS];
+    set_bits step = { B.col, bits + blockIdx.x / PARTS * words };
+    spx_by_block(A, B, A.ptr[row] + static_cast<int64_t>(blockIdx.x % PARTS) * THREADS, A.ptr[row + 1], PARTS,
+                 0, INT_MAX, true, tile, step);
+}
+
+/* Each part of a row's words, and how many columns it has. */
+template <bool WRITE>
+__global__ void columns_of_bits(const int *list, const unsigned *bits, int64_t words, int *part_columns,
+                                found out)
+{
+    const int row = list[blockIdx.x / PARTS], part = static_cast<int>(blockIdx.x % PARTS);
+    const int64_t each = (words + PARTS - 1) / PARTS, first = part * each,
+                  last = first + each < words ? first + each : words;
+    const unsigned *const own = bits + blockIdx.x / PARTS * words;
+    if constexpr (!WRITE) {
+        int columns = 0;
+        for (int64_t w = first + threadIdx.x; w < last; w += THREADS) columns += __popc(own[w]);
+        columns = spx_scan_block<THREADS>(columns).total;
+        if (threadIdx.x) return;
+        part_columns[blockIdx.x] = columns;
+        atomicAdd(reinterpret_cast<unsigned long long *>(out.count + row),
+                  static_cast<unsigned long long>(columns));
+        if (part == 0) out.words[row] = INT_MAX;
+    } else {
+        int *to = out.col + out.ptr[row];
+        for (int p = 0; p < part; p++) to += part_columns[blockIdx.x - part + p];
+        for (int64_t w = first; w < last; w += THREADS) {
+            const int64_t mine = w + threadIdx.x;
+            const unsigned b = mine < last ? own[mine] : 0u;
+            const spx_scanned<int> s = spx_scan_block<THREADS>(__popc(b));
+            write_word(static_cast<int>(mine), b, to + s.before);
+            to += s.total;
+        }
+    }
+}
+
+/* ---- the host's side ---- */
+
+struct analysis {
+    const spmvx_context *ctx;
+    spx_factor A, B;
+    int64_t ncols;
+    found out;
+    totals all;
+    spx_temporary list, larger, by_bits, filled, part_columns, bits;
+    int64_t rows_by_bits, at_a_time;
+
+    int *long_list() const
+    {
+        return list.as<int>() + all.short_rows;
+    }
+    lists *fills() const
+    {
+        return filled.as<lists>();
+    }
+    int64_t words() const
+    {
+        return spx_ceil_div(ncols, 32);
+    }
+};
+
+/* products NULL: their sum alone is wanted. */
+spmvx_status count_all(analysis *a, int *products)
+{
+    spx_temporary t;
+    const spmvx_context *ctx = a->ctx;
+    SPX_TRY(t.make(ctx, 1, sizeof(totals), WHAT));
+    SPX_TRY(ctx->backend->clear(ctx, t.as<totals>(), sizeof(totals)));
+    SPX_TRY(spx_launch_over(ctx, WHAT, static_cast<int64_t>(a->A.nrows) * SHORT_LANES, count_products, a->A,
+                            a->B.ptr, products, t.as<totals>()));
+    SPX_TRY(spx_launch_over(ctx, WHAT, static_cast<int64_t>(a->B.nrows) * SHORT_LANES, find_repeats, a->B,
+                            &t.as<totals>()->repeats));
+    return ctx->backend->download(ctx, &a->all, t.as<totals>(), sizeof(totals));
+}
+
+/* Rows by what they take, unless all are short. */
+spmvx_status list_all(analysis *a, const int *products)
+{
+    const spmvx_context *ctx = a->ctx;
+    SPX_TRY(a->filled.make(ctx, 1, sizeof(lists), WHAT));
+    SPX_TRY(ctx->backend->clear(ctx, a->fills(), sizeof(lists)));
+    if (a->all.short_rows == a->A.nrows) return SPMVX_OK;
+    SPX_TRY(
+        a->list.make(ctx, a->all.short_rows + a->all.long_rows, sizeof(int), "rows of C by their products"));
+    SPX_TRY(a->larger.make(ctx, a->all.long_rows, sizeof(int), "rows of C by their products"));
+    SPX_TRY(a->by_bits.make(ctx, a->all.long_rows, sizeof(int), "rows of C by their products"));
+    return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, products, a->all.short_rows,
+                           a->list.as<int>(), a->fills());
+}
+
+template <int G, bool WRITE> spmvx_status by_lanes(const analysis *a, int *list, int rows)
+{
+    constexpr size_t SHARED = static_cast<size_t>(THREADS) * SLOTS_A_LANE * 2 * sizeof(int);
+    if (!rows) return SPMVX_OK;
+    SPX_TRY(spx_cuda_load(a->ctx, WHAT, columns_by_lanes<G, WRITE>, SHARED));
+    return spx_cuda_launch(a->ctx, WHAT, columns_by_lanes<G, WRITE>, spx_ceil_div(rows, THREADS / G),
+                           static_cast<unsigned>(THREADS), SHARED, a->A, a->B, list, rows, a->out,
+                           a->larger.as<int>(), &a->fills()->larger);
+}
+
+template <bool WRITE> spmvx_status by_tables(const analysis *a)
+{
+    SPX_TRY((by_lanes<SHORT_LANES, WRITE>(a, a->list.as<int>(), a->all.short_rows)));
+    if (!a->all.long_rows) return SPMVX_OK;
+    SPX_TRY((by_lanes<32, WRITE>(a, a->long_list(), a->all.long_rows)));
+    SPX_TRY(spx_cuda_load(a->ctx, WHAT, columns_by_block<WRITE>, sizeof(block_shared)));
+    const int64_t blocks = spx_min(a->all.long_rows, spx_cuda_blocks_held(a->ctx, THREADS));
+    return spx_cuda_launch(a->ctx, WHAT, columns_by_block<WRITE>, blocks, static_cast<unsigned>(THREADS),
+                           sizeof(block_shared), a->A, a->B, a->larger.as<int>(), &a->fills()->larger, a->out,
+                           a->by_bits.as<int>(), &a->fills()->by_bits);
+}
+
+/* Rows first ... of the list of those by bits, as many as there are bits for. */
+spmvx_status set_all_bits(const analysis *a, int64_t first, int64_t rows)
+{
+    using tile = spx_block_tile<THREADS, set_bits>;
+    SPX_TRY(spx_cuda_clear(a->ctx, a->bits.as<void>(), spx_bytes(rows * a->words(), sizeof(unsigned)), WHAT));
+    SPX_TRY(spx_cuda_load(a->ctx, WHAT, bits_of_rows, sizeof(tile)));
+    return spx_cuda_launch(a->ctx, WHAT, bits_of_rows, rows * PARTS, static_cast<unsigned>(THREADS),
+                           sizeof(tile), a->A, a->B, a->by_bits.as<int>() + first, a->bits.as<unsigned>(),
+                           a->words());
+}
+
+template <bool WRITE> spmvx_status by_bits(const analysis *a)
+{
+    const bool all_at_once = a->rows_by_bits <= a->at_a_time;
+    for (int64_t first = 0; first < a->rows_by_bits; first += a->at_a_time) {
+        const int64_t rows = spx_min(a->at_a_time, a->rows_by_bits - first);
+        if (!WRITE || !all_at_once) SPX_TRY(set_all_bits(a, first, rows)); /* else they are there */
+        SPX_TRY(spx_launch_over(a->ctx, WHAT, rows * PARTS * THREADS, columns_of_bits<WRITE>,
+                                a->by_bits.as<int>() + first, a->bits.as<unsigned>(), a->words(),
+                                a->part_columns.as<int>() + first * PARTS, a->out));
+    }
+    return SPMVX_OK;
+}
+
+/* How many rows go by bits, and memory for some of them at a time, as the budget has it. */
+spmvx_status prepare_bits(analysis *a)
+{
+    const spmvx_context *ctx = a->ctx;
+    lists filled;
+    if (!a->all.long_rows) return SPMVX_OK;
+    SPX_TRY(ctx->backend->download(ctx, &filled, a->fills(), sizeof filled));
+    a->rows_by_bits = filled.by_bits;
+    if (!filled.by_bits) return SPMVX_OK;
+    SPX_TRY(a->part_columns.make(ctx, a->rows_by_bits * PARTS, sizeof(int), "columns of parts of rows of C"));
+    const size_t row = spx_bytes(a->words(), sizeof(unsigned)), left = spx_budget_left(ctx);
+    const int64_t room = static_cast<int64_t>(
+        (left < static_cast<size_t>(BITMAPS) ? left : static_cast<size_t>(BITMAPS)) / row);
+    a->at_a_time = spx_min(spx_max(room, 1), a->rows_by_bits);
+    return a->bits.make(ctx, a->at_a_time * a->words(), sizeof(unsigned),
+                        "bits for the columns of rows of C");
+}
+
+/* C's row pointers from the counts, and its columns' array. */
+spmvx_status make_pattern(analysis *a, spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                          spx_plan *plan)
+{
+    spx_sparse *C = &plan->C;
+    int64_t nnz;
+    SPX_TRY(spx_sum_up(ctx, WHAT, A->nrows, a->out.count, &nnz));
+    C->format = SPMVX_CSR;
+    C->val_type = A->val_type;
+    C->ptr_type = spx_count_type(nnz);
+    C->nrows = A->nrows;
+    C->ncols = B->ncols;
+    C->nnz = C->stored = nnz;
+    if (plan->most && nnz > plan->most)
+        return spx_fail(ctx, SPMVX_ERR_LIMIT,
+                        "C would have %lld entries, more than the %lld that options.max_bytes has room for",
+                        static_cast<long long>(nnz), static_cast<long long>(plan->most));
+    SPX_TRY(spx_plan_array(ctx, plan, A->nrows + 1, spx_type_bytes(C->ptr_type), "row pointers of C",
+                           &C->slot[SPX_PTR]));
+    SPX_TRY(spx_by_pointer(C->ptr_type, [&](auto p) {
+        using P = decltype(p);
+        return spx_launch_over(ctx, WHAT, A->nrows + 1, spx_narrow<P>, A->nrows + 1, a->out.count,
+                               static_cast<P *>(C->slot[SPX_PTR]->data));
+    }));
+    return spx_plan_columns(ctx, plan);
+}
+
+}
+
+spmvx_status spx_cuda_count_products(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                     int64_t *products)
+{
+    analysis a = {};
+    a.ctx = ctx;
+    a.A = spx_factor_of(A);
+    a.B = spx_factor_of(B);
+    SPX_TRY(count_all(&a, nullptr));
+    *products = static_cast<int64_t>(a.all.products);
+    return SPMVX_OK;
+}
+
+spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                      spx_plan *plan, spx_temporary *words, bool *distinct)
+{
+    analysis a = {};
+    spx_temporary counts;
+    a.ctx = ctx;
+    a.A = spx_factor_of(A);
+    a.B = spx_factor_of(B);
+    a.ncols = B->ncols;
+    SPX_TRY(words->make(ctx, A->nrows, sizeof(int), "products of the rows of C"));
+    SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
+    SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), spx_bytes(A->nrows + 1, sizeof(int64_t))));
+    SPX_TRY(count_all(&a, words->as<int>()));
+    plan->products = static_cast<int64_t>(a.all.products);
+    *distinct = !a.all.repeats;
+    SPX_TRY(list_all(&a, words->as<int>()));
+    a.out.count = counts.as<int64_t>();
+    a.out.words = words->as<int>();
+    SPX_TRY(by_tables<false>(&a));
+    SPX_TRY(prepare_bits(&a));
+    SPX_TRY(by_bits<false>(&a));
+    SPX_TRY(make_pattern(&a, ctx, A, B, plan));
+    a.out.ptr = spx_pointers_of(&plan->C);
+    a.out.col = static_cast<int *>(plan->C.slot[SPX_COL]->data);
+    SPX_TRY(by_tables<true>(&a));
+    SPX_TRY(by_bits<true>(&a));
+    return ctx->backend->synchronize(ctx);
+}
