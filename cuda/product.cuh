@@ -1,10 +1,8 @@
 /* What kernels for products of sparse matrices on a GPU share: a factor's pattern as a view, and two ways
  * over the products of a row of C.
  *
- * Group by group: a warp has 32 / G rows at a time, and G lanes each take one row of B after the other; or,
- * by a warp alone, 32 products after the other, from as many rows of B as it takes. And by blocks: the
- * threads take as many products after the other, of columns first ... last-1 only. What is to be loaded of B
- * is loaded some steps before it is used.
+ * A warp takes one row of B after the other, or 32 products after the other, from as many rows of B as it
+ * takes. A block takes as many products after the other as it has threads, of columns low ... high-1 only.
  * Source of the way over products by their positions: merge-based load balancing; Baxter, Moderngpu, 2013. */
 #ifndef SPX_PRODUCT_CUH
 #define SPX_PRODUCT_CUH
@@ -51,8 +49,8 @@ inline spx_factor spx_factor_of(const spx_sparse *a)
 /* ---- ways over the products of rows ----
  *
  * A step is a struct with
- *   entry: what is known of an entry of A; entry about(int64_t e) reads it, and entry told(entry, int lane,
- *       int lanes) is that of another lane;
+ *   entry: what is known of an entry of A; entry about(int64_t e) reads it, and entry told(entry, int lane)
+ *       is that of another lane;
  *   item: what is known of one of B; item load(int64_t k) reads it;
  *   void use(bool in, item, entry, bool distinct): called by all lanes; those that are in have a product;
  *       distinct: the columns are of one row of B without repeats;
@@ -80,41 +78,29 @@ __device__ __forceinline__ spx_tile<STEP> spx_take_tile(const spx_factor &A, con
     return t;
 }
 
-/* One row of B after the other, G lanes to each. */
-template <int G, int AHEAD, class STEP>
+/* One row of B after the other. */
+template <int AHEAD, class STEP>
 __device__ __forceinline__ void spx_tile_by_rows(const spx_tile<STEP> &t, int entries, bool distinct,
                                                  STEP &step)
 {
-    const int lane = spx_lane() % G;
+    const int lane = spx_lane();
     for (int i = 0; i < entries; i += AHEAD) {
         typename STEP::item ahead[AHEAD] = {};
 #pragma unroll
         for (int j = 0; j < AHEAD; j++) {
-            const int64_t begin = __shfl_sync(SPX_ALL_LANES, t.begin, i + j, G);
-            if (lane < __shfl_sync(SPX_ALL_LANES, t.length, i + j, G)) ahead[j] = step.load(begin + lane);
+            const int64_t begin = __shfl_sync(SPX_ALL_LANES, t.begin, i + j);
+            if (lane < __shfl_sync(SPX_ALL_LANES, t.length, i + j)) ahead[j] = step.load(begin + lane);
         }
 #pragma unroll
         for (int j = 0; j < AHEAD; j++) {
-            const int64_t begin = __shfl_sync(SPX_ALL_LANES, t.begin, i + j, G);
-            const int n = __shfl_sync(SPX_ALL_LANES, t.length, i + j, G);
-            const typename STEP::entry own = step.told(t.about, i + j, G);
+            const int64_t begin = __shfl_sync(SPX_ALL_LANES, t.begin, i + j);
+            const int n = __shfl_sync(SPX_ALL_LANES, t.length, i + j);
+            const typename STEP::entry own = step.told(t.about, i + j);
             step.use(lane < n, ahead[j], own, distinct);
-            for (int k = G + lane; __any_sync(SPX_ALL_LANES, k < n); k += G)
-                step.use(k < n, k < n ? step.load(begin + k) : typename STEP::item{}, own, distinct);
+            for (int k = 32; k < n; k += 32)
+                step.use(k + lane < n, k + lane < n ? step.load(begin + k + lane) : typename STEP::item{},
+                         own, distinct);
         }
-    }
-}
-
-/* Row by row for groups of G lanes, each with entries of its own. */
-template <int G, int AHEAD, class STEP>
-__device__ __forceinline__ void spx_by_groups(const spx_factor &A, const spx_factor &B, int64_t first,
-                                              int64_t last, STEP &step)
-{
-    for (int64_t at = first; __any_sync(SPX_ALL_LANES, at < last); at += G) {
-        const spx_tile<STEP> t = spx_take_tile(A, B, at + spx_lane() % G, last, step);
-        const int64_t left = last - at;
-        const int own = left >= G ? G : left > 0 ? static_cast<int>(left) : 0;
-        spx_tile_by_rows<G, AHEAD>(t, __reduce_max_sync(SPX_ALL_LANES, own), true, step);
     }
 }
 
@@ -130,7 +116,7 @@ __device__ __forceinline__ void spx_by_warp(const spx_factor &A, const spx_facto
         const int64_t with_own = spx_scan_lanes(static_cast<int64_t>(t.length)),
                       all = __shfl_sync(SPX_ALL_LANES, with_own, 31);
         if (all >= static_cast<int64_t>(LONG) * entries || all > INT_MAX) {
-            spx_tile_by_rows<32, AHEAD>(t, entries, distinct, step);
+            spx_tile_by_rows<AHEAD>(t, entries, distinct, step);
             continue;
         }
         const int before = static_cast<int>(with_own) - t.length, total = static_cast<int>(all);
@@ -141,7 +127,7 @@ __device__ __forceinline__ void spx_by_warp(const spx_factor &A, const spx_facto
                 if (__shfl_sync(SPX_ALL_LANES, before, i + half) <= f) i += half;
             const int64_t k =
                 __shfl_sync(SPX_ALL_LANES, t.begin, i) + f - __shfl_sync(SPX_ALL_LANES, before, i);
-            const typename STEP::entry own = step.told(t.about, i, 32);
+            const typename STEP::entry own = step.told(t.about, i);
             step.use(f < total, f < total ? step.load(k) : typename STEP::item{}, own, false);
         }
     }
@@ -204,9 +190,9 @@ __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_fact
 
 /* ---- product_columns.cu ---- */
 
-/* C's pattern, all of it; products, and what of the budget's is charged meanwhile, as the plan tells. words:
- * of each row of C, how many words of 32 columns its columns are in, at least INT_MAX where that is not
- * known; an array of I32. distinct: the columns of each row of B ascend. */
+/* C's pattern, all of it, and the plan's products. Of each row of C: products, INT_MAX at most, and in how
+ * many words of 32 columns its entries are, INT_MAX where that is not known (arrays of I32). distinct: the
+ * columns of each row of B ascend. */
 spmvx_status spx_cuda_product_columns(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
-                                      spx_temporary *words, bool *distinct);
+                                      spx_temporary *products, spx_temporary *words, bool *distinct);
 #endif

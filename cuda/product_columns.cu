@@ -1,7 +1,7 @@
 /* The pattern of C = A*B on a GPU: rows are counted, the counts summed up, and the columns written in order.
  *
- * A row's columns are the bits of a table of words (word_table.cuh). Rows with up to 64 products are taken by
- * eight lanes each, with a slot for every word that they could have. All others are tried by a warp, with a
+ * A row's columns are the bits of a table of words (word_table.cuh). A row with few products is a thread's
+ * work, which has its table, of 32 or 64 words, in shared memory. All others are tried by a warp, with a
  * small table, since products mostly share their words; those that do not fit by a block with a larger one;
  * and what does not fit there by many blocks, which set bits for all columns in memory. Who gives up has seen
  * no more products than fit. Nothing is in proportion to the products.
@@ -20,33 +20,36 @@ namespace {
 
 constexpr const char *WHAT = "the pattern of a product";
 constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
-constexpr int SLOTS_A_LANE = 8; /* of a table */
-constexpr int SHORT_LANES = 8, SHORT_PRODUCTS = SHORT_LANES * SLOTS_A_LANE;
+constexpr int SLOTS_A_LANE = 8;                /* of a table that a warp or a block has */
+constexpr int FEW = 64, MANY = 1 << 15;        /* products: a thread's rows; more than a warp's */
+constexpr int THREADS_A_BLOCK = 128;           /* where each has a row */
+constexpr int COUNTERS = 8;                    /* lanes that count the products of a row */
 constexpr int64_t BITMAPS = int64_t(64) << 20; /* bytes of bits at a time, or a row's */
 constexpr int PARTS = 32;                      /* blocks for each row by bits */
 
 /* What the first pass finds; rows with no product are in no list. */
 struct totals {
     unsigned long long products;
-    int short_rows, long_rows, most; /* most: products of a row */
-    int repeats;                     /* columns of a row of B do not ascend, or repeat */
+    int few, more; /* rows of at most FEW products, and of more */
+    int repeats;   /* columns of a row of B do not ascend, or repeat */
 };
 
 /* Lists of rows, and how far they are filled. */
 struct lists {
-    int short_rows, long_rows, larger, by_bits;
+    int apart, by_warp, by_block, by_bits; /* apart: with few products in many words */
 };
 
 /* What of a row is written where. */
 struct found {
     int64_t *count;
+    const int *products;
     int *words;
     spx_pointers ptr;
     int *col;
 
     template <class F> void each_pointer(F f) const
     {
-        f(count), f(words), f(static_cast<const char *>(ptr.data)), f(col);
+        f(count), f(products), f(words), f(static_cast<const char *>(ptr.data)), f(col);
     }
 };
 
@@ -67,10 +70,10 @@ __device__ __forceinline__ int64_t products_of(const spx_factor &A, const spx_po
 /* A block takes as many rows as it has groups; long ones all its threads together. */
 __global__ void count_products(spx_factor A, spx_pointers b_ptr, int *products, totals *t)
 {
-    constexpr int G = SHORT_LANES, GROUPS = THREADS / G, LONG = 32 * G;
+    constexpr int G = COUNTERS, GROUPS = THREADS / G, LONG = 32 * G;
     __shared__ int long_row[GROUPS];
-    __shared__ int long_rows, shorts, longs, most;
-    if (threadIdx.x == 0) long_rows = shorts = longs = most = 0;
+    __shared__ int long_rows, few, more;
+    if (threadIdx.x == 0) long_rows = few = more = 0;
     __syncthreads();
     const int lane = static_cast<int>(threadIdx.x) % G, group = static_cast<int>(threadIdx.x) / G;
     const int64_t row = static_cast<int64_t>(blockIdx.x) * GROUPS + group;
@@ -79,8 +82,7 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int *products, 
         const int bound = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
         if (products) products[r] = bound;
         all += n;
-        if (n) atomicAdd(n <= SHORT_PRODUCTS ? &shorts : &longs, 1);
-        atomicMax(&most, bound);
+        if (n) atomicAdd(n <= FEW ? &few : &more, 1);
     };
     const bool in = row < A.nrows;
     const int64_t first = in ? A.ptr[row] : 0, last = in ? A.ptr[row + 1] : 0;
@@ -100,55 +102,169 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int *products, 
     all = spx_scan_block<THREADS>(all).total;
     if (threadIdx.x) return;
     atomicAdd(&t->products, static_cast<unsigned long long>(all));
-    atomicAdd(&t->short_rows, shorts);
-    atomicAdd(&t->long_rows, longs);
-    atomicMax(&t->most, most);
+    atomicAdd(&t->few, few);
+    atomicAdd(&t->more, more);
 }
 
 /* Do the columns of some row not ascend, or repeat? Rows begin where `ptr` says; a block looks at a run of
  * entries, and marks the first ones of rows. */
 __global__ void find_repeats(spx_factor B, int *found_some)
 {
-    const int64_t row = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / SHORT_LANES;
-    const int lane = static_cast<int>(threadIdx.x) % SHORT_LANES;
+    const int64_t row = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / COUNTERS;
+    const int lane = static_cast<int>(threadIdx.x) % COUNTERS;
     if (row >= B.nrows) return;
     const int64_t last = B.ptr[row + 1];
     bool some = false;
-    for (int64_t k = B.ptr[row] + 1 + lane; k < last; k += SHORT_LANES)
+    for (int64_t k = B.ptr[row] + 1 + lane; k < last; k += COUNTERS)
         some |= __ldg(B.col + k) <= __ldg(B.col + k - 1);
     if (some) *found_some = 1;
 }
 
-/* Rows into their lists: short ones from the front, long ones behind. */
-__global__ void list_rows(int nrows, const int *products, int short_rows, int *list, lists *filled)
+/* Rows of more than FEW products into their lists. */
+__global__ void list_rows(int nrows, const int *products, int *by_warp, int *by_block, lists *filled)
 {
     const int64_t r = spx_element();
     const int n = r < nrows ? products[r] : 0;
-    const bool is_short = n > 0 && n <= SHORT_PRODUCTS, is_long = n > SHORT_PRODUCTS;
-    const unsigned shorts = __ballot_sync(SPX_ALL_LANES, is_short),
-                   longs = __ballot_sync(SPX_ALL_LANES, is_long), below = (1u << spx_lane()) - 1u;
-    int at_short = 0, at_long = 0;
-    if (spx_lane() == 0) {
-        if (shorts) at_short = atomicAdd(&filled->short_rows, __popc(shorts));
-        if (longs) at_long = short_rows + atomicAdd(&filled->long_rows, __popc(longs));
+    const bool warp = n > FEW && n <= MANY, block = n > MANY;
+    const unsigned warps = __ballot_sync(SPX_ALL_LANES, warp), below = (1u << spx_lane()) - 1u;
+    int at = 0;
+    if (spx_lane() == 0 && warps) at = atomicAdd(&filled->by_warp, __popc(warps));
+    at = __shfl_sync(SPX_ALL_LANES, at, 0) + __popc(warps & below);
+    if (warp) by_warp[at] = static_cast<int>(r);
+    if (block) by_block[atomicAdd(&filled->by_block, 1)] = static_cast<int>(r);
+}
+
+/* ---- a row a thread ---- */
+
+/* A thread's table, whose slots lie a block's threads apart. */
+template <int SLOTS> struct own_table {
+    int *key;
+    unsigned *bits;
+    int words, columns;
+
+    __device__ __forceinline__ void clear()
+    {
+#pragma unroll 8
+        for (int i = 0; i < SLOTS; i++) key[i * THREADS_A_BLOCK] = -1;
+        words = columns = 0;
     }
-    at_short = __shfl_sync(SPX_ALL_LANES, at_short, 0) + __popc(shorts & below);
-    at_long = __shfl_sync(SPX_ALL_LANES, at_long, 0) + __popc(longs & below);
-    if (is_short) list[at_short] = static_cast<int>(r);
-    if (is_long) list[at_long] = static_cast<int>(r);
+    __device__ __forceinline__ void put(int word, unsigned own)
+    {
+        constexpr int SHIFT = SLOTS == 32 ? 27 : 26;
+        static_assert(SLOTS == 32 || SLOTS == 64, "the shift");
+        unsigned i = static_cast<unsigned>(word) * 0x9e3779b1u >> SHIFT;
+        int there;
+        while ((there = key[i * THREADS_A_BLOCK]) != word && there >= 0) i = (i + 1) % SLOTS;
+        unsigned before = 0;
+        if (there == word) {
+            before = bits[i * THREADS_A_BLOCK];
+        } else {
+            key[i * THREADS_A_BLOCK] = word;
+            words++;
+        }
+        bits[i * THREADS_A_BLOCK] = before | own;
+        columns += __popc(own & ~before);
+    }
+    /* The words in their order, from the first slot on. */
+    __device__ __forceinline__ void sort()
+    {
+        int n = 0;
+        for (int i = 0; i < SLOTS; i++) {
+            const int word = key[i * THREADS_A_BLOCK];
+            if (word < 0) continue;
+            const unsigned own = bits[i * THREADS_A_BLOCK];
+            int at = n++;
+            for (; at && key[(at - 1) * THREADS_A_BLOCK] > word; at--) {
+                key[at * THREADS_A_BLOCK] = key[(at - 1) * THREADS_A_BLOCK];
+                bits[at * THREADS_A_BLOCK] = bits[(at - 1) * THREADS_A_BLOCK];
+            }
+            key[at * THREADS_A_BLOCK] = word;
+            bits[at * THREADS_A_BLOCK] = own;
+        }
+    }
+};
+
+/* Puts columns of a row into its table, neighbours in a row of B together; until there are over `most` words. */
+template <int SLOTS>
+__device__ __forceinline__ void put_row(const spx_factor &A, const spx_factor &B, int64_t row, int most,
+                                        own_table<SLOTS> &table)
+{
+    constexpr int AHEAD = 4;
+    const int64_t last = A.ptr[row + 1];
+    int64_t e = A.ptr[row];
+    int next = e < last ? __ldg(A.col + e) : 0;
+    while (e < last && table.words <= most) {
+        const int64_t begin = B.ptr[next], end = B.ptr[next + 1];
+        next = ++e < last ? __ldg(A.col + e) : 0;
+        int word = -1;
+        unsigned own = 0;
+        for (int64_t k = begin; k < end; k += AHEAD) {
+            int col[AHEAD];
+#pragma unroll
+            for (int j = 0; j < AHEAD; j++) col[j] = k + j < end ? __ldg(B.col + k + j) : -1;
+#pragma unroll
+            for (int j = 0; j < AHEAD; j++) {
+                if (col[j] < 0) continue;
+                if (spx_word_of(col[j]) != word) {
+                    if (own) table.put(word, own);
+                    if (table.words > most) return;
+                    word = spx_word_of(col[j]);
+                    own = 0;
+                }
+                own |= spx_word_bit(col[j]);
+            }
+        }
+        if (own) table.put(word, own);
+    }
+}
+
+/* The columns of a word, from `to` on. */
+__device__ __forceinline__ int *write_word(int word, unsigned bits, int *to)
+{
+    for (; bits; bits &= bits - 1) *to++ = word * 32 + __ffs(static_cast<int>(bits)) - 1;
+    return to;
+}
+
+/* Rows of few products: with 32 slots all of them, of which those with too many words are put apart; and
+ * 64 slots those. */
+template <int SLOTS, bool WRITE>
+__global__ void columns_by_thread(spx_factor A, spx_factor B, found out, int *apart, int *rows_apart)
+{
+    constexpr int MOST = SLOTS == 32 ? 28 : FEW; /* words */
+    int *const key = spx_dynamic_shared<int>();
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS_A_BLOCK + threadIdx.x;
+    const bool in = i < (SLOTS == 32 ? A.nrows : *rows_apart);
+    const int64_t row = SLOTS == 32 || !in ? i : apart[i];
+    if (!in || out.products[row] == 0 || out.products[row] > FEW) return;
+    if (WRITE && SLOTS == 32 && out.words[row] > MOST) return;
+    own_table<SLOTS> table = { key + threadIdx.x,
+                               reinterpret_cast<unsigned *>(key) + SLOTS * THREADS_A_BLOCK + threadIdx.x, 0,
+                               0 };
+    table.clear();
+    put_row(A, B, row, MOST, table);
+    if (table.words > MOST) {
+        apart[atomicAdd(rows_apart, 1)] = static_cast<int>(row);
+    } else if constexpr (WRITE) {
+        table.sort();
+        int *to = out.col + out.ptr[row];
+        for (int w = 0; w < table.words; w++)
+            to = write_word(table.key[w * THREADS_A_BLOCK], table.bits[w * THREADS_A_BLOCK], to);
+    } else {
+        out.count[row] = table.columns;
+        out.words[row] = table.words;
+    }
 }
 
 /* ---- columns by tables ---- */
 
 struct nothing {};
 
-/* Puts columns into a table. Of a warp or a block that may give up: when over three quarters are full. */
+/* Puts columns into a table of a warp or a block, which give up when over three quarters are full. */
 template <bool BLOCK> struct put_columns {
     using entry = nothing;
     using item = int;
     const int *col;
     spx_word_table table;
-    bool may_give_up;
     int words;
     bool full;
 
@@ -156,7 +272,7 @@ template <bool BLOCK> struct put_columns {
     {
         return {};
     }
-    __device__ entry told(const entry &, int, int) const
+    __device__ entry told(const entry &, int) const
     {
         return {};
     }
@@ -172,7 +288,6 @@ template <bool BLOCK> struct put_columns {
             const int slot = table.put(spx_word_of(c), &fresh);
             atomicOr(table.bits + slot, spx_word_bit(c));
         }
-        if (!may_give_up) return;
         if constexpr (BLOCK) words += __syncthreads_count(fresh);
         else words += __popc(__ballot_sync(SPX_ALL_LANES, fresh));
         full = words > table.slots / 4 * 3;
@@ -183,32 +298,23 @@ template <bool BLOCK> struct put_columns {
     }
 };
 
-/* The columns of a word, from `to` on. */
-__device__ __forceinline__ void write_word(int word, unsigned bits, int *to)
+/* A warp a row of a list. One that does not fit goes to the next list, and stands in its own as ~row. */
+template <bool WRITE>
+__global__ void columns_by_warp(spx_factor A, spx_factor B, int *list, const int *rows, found out,
+                                int *larger, int *larger_rows)
 {
-    for (; bits; bits &= bits - 1) *to++ = word * 32 + __ffs(static_cast<int>(bits)) - 1;
-}
-
-/* Rows of a list, or all rows (NULL), G lanes to each, or a whole warp. A row that does not fit goes to the
- * next list, and stands in its own one as ~row. */
-template <int G, bool WRITE>
-__global__ void columns_by_lanes(spx_factor A, spx_factor B, int *list, int rows, found out, int *larger,
-                                 int *larger_rows)
-{
-    constexpr int SLOTS = G * SLOTS_A_LANE, GROUPS = THREADS / G;
-    const int lane = spx_lane() % G, group = static_cast<int>(threadIdx.x) / G;
-    int *const key = spx_dynamic_shared<int>() + group * 2 * SLOTS;
+    constexpr int SLOTS = 32 * SLOTS_A_LANE;
+    const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
+    int *const key = spx_dynamic_shared<int>() + warp * 2 * SLOTS;
     unsigned *const bits = reinterpret_cast<unsigned *>(key) + SLOTS;
-    const int64_t i = static_cast<int64_t>(blockIdx.x) * GROUPS + group;
-    int row = i >= rows ? -1 : list ? list[i] : static_cast<int>(i);
-    const bool in = row >= 0;
-    put_columns<false> step = { B.col, spx_empty_words(key, bits, SLOTS, lane, G), G == 32, 0, false };
-    const int64_t first = in ? A.ptr[row] : 0, last = in ? A.ptr[row + 1] : 0;
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * (THREADS / 32) + warp;
+    const int row = i < *rows ? list[i] : -1;
+    if (row < 0) return;
+    put_columns<false> step = { B.col, spx_empty_words(key, bits, SLOTS, lane, 32), 0, false };
     __syncwarp();
-    if constexpr (G == 32) spx_by_warp<8>(A, B, first, last, false, step);
-    else spx_by_groups<G, 8>(A, B, first, last, step);
+    spx_by_warp<8>(A, B, A.ptr[row], A.ptr[row + 1], false, step);
     __syncwarp();
-    if (G == 32 && step.full) {
+    if (step.full) {
         if (lane == 0) {
             larger[atomicAdd(larger_rows, 1)] = row;
             list[i] = ~row;
@@ -220,27 +326,19 @@ __global__ void columns_by_lanes(spx_factor A, spx_factor B, int *list, int rows
     int own = 0, columns = 0;
 #pragma unroll
     for (int j = 0; j < SLOTS_A_LANE; j++) {
-        keys[j] = key[j * G + lane];
-        words[j] = bits[j * G + lane];
+        keys[j] = key[j * 32 + lane];
+        words[j] = bits[j * 32 + lane];
         own += keys[j] >= 0;
         columns += __popc(words[j]);
     }
     if constexpr (!WRITE) {
-        own = spx_sum_lanes_to_all<G>(own);
-        columns = spx_sum_lanes_to_all<G>(columns);
-        if (lane == 0 && in) {
+        columns = spx_sum_lanes_to_all<32>(columns);
+        if (lane == 0) {
             out.count[row] = columns;
-            out.words[row] = own;
+            out.words[row] = step.words;
         }
     } else {
-        int with_own = own;
-#pragma unroll
-        for (int d = 1; d < G; d *= 2) {
-            const int below = __shfl_up_sync(SPX_ALL_LANES, with_own, d, G);
-            if (lane >= d) with_own += below;
-        }
-        const int all = __shfl_sync(SPX_ALL_LANES, with_own, G - 1, G);
-        int at = with_own - own;
+        int at = spx_scan_lanes_before(own);
         __syncwarp();
 #pragma unroll
         for (int j = 0; j < SLOTS_A_LANE; j++)
@@ -250,11 +348,11 @@ __global__ void columns_by_lanes(spx_factor A, spx_factor B, int *list, int rows
             }
         __syncwarp();
         /* Where a word's columns go: behind those of the words below it. */
-        int *const to = in ? out.col + out.ptr[row] : nullptr;
-        for (int j = lane; j < all; j += G) {
+        int *const to = out.col + out.ptr[row];
+        for (int j = lane; j < step.words; j += 32) {
             const int mine = key[j];
             int before = 0;
-            for (int k = 0; k < all; k++) before += key[k] < mine ? __popc(bits[k]) : 0;
+            for (int k = 0; k < step.words; k++) before += key[k] < mine ? __popc(bits[k]) : 0;
             write_word(mine, bits[j], to + before);
         }
     }
@@ -339,8 +437,8 @@ __global__ void columns_by_block(spx_factor A, spx_factor B, int *list, const in
         const int row = list[i];
         __syncthreads(); /* the last row has been written, and every thread knows this one */
         if (row < 0) continue;
-        put_columns<true> step = { B.col, spx_empty_words(s->key, s->bits, BLOCK_SLOTS, thread, THREADS),
-                                   true, 0, false };
+        put_columns<true> step = { B.col, spx_empty_words(s->key, s->bits, BLOCK_SLOTS, thread, THREADS), 0,
+                                   false };
         __syncthreads();
         spx_by_block(A, B, A.ptr[row], A.ptr[row + 1], 1, 0, INT_MAX, true, &s->tile, step);
         __syncthreads();
@@ -441,13 +539,9 @@ struct analysis {
     int64_t ncols;
     found out;
     totals all;
-    spx_temporary list, larger, by_bits, filled, part_columns, bits;
+    spx_temporary apart, by_warp, by_block, by_bits, filled, part_columns, bits;
     int64_t rows_by_bits, at_a_time;
 
-    int *long_list() const
-    {
-        return list.as<int>() + all.short_rows;
-    }
     lists *fills() const
     {
         return filled.as<lists>();
@@ -465,48 +559,55 @@ spmvx_status count_all(analysis *a, int *products)
     const spmvx_context *ctx = a->ctx;
     SPX_TRY(t.make(ctx, 1, sizeof(totals), WHAT));
     SPX_TRY(ctx->backend->clear(ctx, t.as<totals>(), sizeof(totals)));
-    SPX_TRY(spx_launch_over(ctx, WHAT, static_cast<int64_t>(a->A.nrows) * SHORT_LANES, count_products, a->A,
+    SPX_TRY(spx_launch_over(ctx, WHAT, static_cast<int64_t>(a->A.nrows) * COUNTERS, count_products, a->A,
                             a->B.ptr, products, t.as<totals>()));
-    SPX_TRY(spx_launch_over(ctx, WHAT, static_cast<int64_t>(a->B.nrows) * SHORT_LANES, find_repeats, a->B,
+    SPX_TRY(spx_launch_over(ctx, WHAT, static_cast<int64_t>(a->B.nrows) * COUNTERS, find_repeats, a->B,
                             &t.as<totals>()->repeats));
     return ctx->backend->download(ctx, &a->all, t.as<totals>(), sizeof(totals));
 }
 
-/* Rows by what they take, unless all are short. */
-spmvx_status list_all(analysis *a, const int *products)
+/* Room for lists; and those that products tell. */
+spmvx_status list_all(analysis *a)
 {
+    static const char rows[] = "rows of C by their products";
     const spmvx_context *ctx = a->ctx;
     SPX_TRY(a->filled.make(ctx, 1, sizeof(lists), WHAT));
     SPX_TRY(ctx->backend->clear(ctx, a->fills(), sizeof(lists)));
-    if (a->all.short_rows == a->A.nrows) return SPMVX_OK;
-    SPX_TRY(
-        a->list.make(ctx, a->all.short_rows + a->all.long_rows, sizeof(int), "rows of C by their products"));
-    SPX_TRY(a->larger.make(ctx, a->all.long_rows, sizeof(int), "rows of C by their products"));
-    SPX_TRY(a->by_bits.make(ctx, a->all.long_rows, sizeof(int), "rows of C by their products"));
-    return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, products, a->all.short_rows,
-                           a->list.as<int>(), a->fills());
+    SPX_TRY(a->apart.make(ctx, a->all.few, sizeof(int), rows));
+    if (!a->all.more) return SPMVX_OK;
+    SPX_TRY(a->by_warp.make(ctx, a->all.more, sizeof(int), rows));
+    SPX_TRY(a->by_block.make(ctx, a->all.more, sizeof(int), rows));
+    SPX_TRY(a->by_bits.make(ctx, a->all.more, sizeof(int), rows));
+    return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->out.products,
+                           a->by_warp.as<int>(), a->by_block.as<int>(), a->fills());
 }
 
-template <int G, bool WRITE> spmvx_status by_lanes(const analysis *a, int *list, int rows)
+template <int SLOTS, bool WRITE> spmvx_status by_threads(const analysis *a, int64_t rows)
 {
-    constexpr size_t SHARED = static_cast<size_t>(THREADS) * SLOTS_A_LANE * 2 * sizeof(int);
-    if (!rows) return SPMVX_OK;
-    SPX_TRY(spx_cuda_load(a->ctx, WHAT, columns_by_lanes<G, WRITE>, SHARED));
-    return spx_cuda_launch(a->ctx, WHAT, columns_by_lanes<G, WRITE>, spx_ceil_div(rows, THREADS / G),
-                           static_cast<unsigned>(THREADS), SHARED, a->A, a->B, list, rows, a->out,
-                           a->larger.as<int>(), &a->fills()->larger);
+    constexpr size_t SHARED = 2 * sizeof(int) * SLOTS * THREADS_A_BLOCK;
+    if (!a->all.few) return SPMVX_OK;
+    SPX_TRY(spx_cuda_load(a->ctx, WHAT, columns_by_thread<SLOTS, WRITE>, SHARED));
+    return spx_cuda_launch(a->ctx, WHAT, columns_by_thread<SLOTS, WRITE>, spx_ceil_div(rows, THREADS_A_BLOCK),
+                           static_cast<unsigned>(THREADS_A_BLOCK), SHARED, a->A, a->B, a->out,
+                           a->apart.as<int>(), &a->fills()->apart);
 }
 
 template <bool WRITE> spmvx_status by_tables(const analysis *a)
 {
-    SPX_TRY((by_lanes<SHORT_LANES, WRITE>(a, a->list.as<int>(), a->all.short_rows)));
-    if (!a->all.long_rows) return SPMVX_OK;
-    SPX_TRY((by_lanes<32, WRITE>(a, a->long_list(), a->all.long_rows)));
-    SPX_TRY(spx_cuda_load(a->ctx, WHAT, columns_by_block<WRITE>, sizeof(block_shared)));
-    const int64_t blocks = spx_min(a->all.long_rows, spx_cuda_blocks_held(a->ctx, THREADS));
-    return spx_cuda_launch(a->ctx, WHAT, columns_by_block<WRITE>, blocks, static_cast<unsigned>(THREADS),
-                           sizeof(block_shared), a->A, a->B, a->larger.as<int>(), &a->fills()->larger, a->out,
-                           a->by_bits.as<int>(), &a->fills()->by_bits);
+    constexpr size_t TABLES = static_cast<size_t>(THREADS) * SLOTS_A_LANE * 2 * sizeof(int);
+    const spmvx_context *ctx = a->ctx;
+    SPX_TRY((by_threads<32, WRITE>(a, a->A.nrows)));
+    SPX_TRY((by_threads<64, WRITE>(a, a->all.few)));
+    if (!a->all.more) return SPMVX_OK;
+    SPX_TRY(spx_cuda_load(ctx, WHAT, columns_by_warp<WRITE>, TABLES));
+    SPX_TRY(spx_cuda_launch(ctx, WHAT, columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
+                            static_cast<unsigned>(THREADS), TABLES, a->A, a->B, a->by_warp.as<int>(),
+                            &a->fills()->by_warp, a->out, a->by_block.as<int>(), &a->fills()->by_block));
+    SPX_TRY(spx_cuda_load(ctx, WHAT, columns_by_block<WRITE>, sizeof(block_shared)));
+    const int64_t blocks = spx_min(a->all.more, spx_cuda_blocks_held(ctx, THREADS));
+    return spx_cuda_launch(ctx, WHAT, columns_by_block<WRITE>, blocks, static_cast<unsigned>(THREADS),
+                           sizeof(block_shared), a->A, a->B, a->by_block.as<int>(), &a->fills()->by_block,
+                           a->out, a->by_bits.as<int>(), &a->fills()->by_bits);
 }
 
 /* Rows first ... of the list of those by bits, as many as there are bits for. */
@@ -538,7 +639,7 @@ spmvx_status prepare_bits(analysis *a)
 {
     const spmvx_context *ctx = a->ctx;
     lists filled;
-    if (!a->all.long_rows) return SPMVX_OK;
+    if (!a->all.more) return SPMVX_OK;
     SPX_TRY(ctx->backend->download(ctx, &filled, a->fills(), sizeof filled));
     a->rows_by_bits = filled.by_bits;
     if (!filled.by_bits) return SPMVX_OK;
@@ -593,7 +694,8 @@ spmvx_status spx_cuda_count_products(const spmvx_context *ctx, const spx_sparse 
 }
 
 spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                      spx_plan *plan, spx_temporary *words, bool *distinct)
+                                      spx_plan *plan, spx_temporary *products, spx_temporary *words,
+                                      bool *distinct)
 {
     analysis a = {};
     spx_temporary counts;
@@ -601,15 +703,18 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     a.A = spx_factor_of(A);
     a.B = spx_factor_of(B);
     a.ncols = B->ncols;
-    SPX_TRY(words->make(ctx, A->nrows, sizeof(int), "products of the rows of C"));
+    SPX_TRY(products->make(ctx, A->nrows, sizeof(int), "products of the rows of C"));
+    SPX_TRY(words->make(ctx, A->nrows, sizeof(int), "words of the rows of C"));
     SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
     SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), spx_bytes(A->nrows + 1, sizeof(int64_t))));
-    SPX_TRY(count_all(&a, words->as<int>()));
+    SPX_TRY(ctx->backend->clear(ctx, words->as<int>(), spx_bytes(A->nrows, sizeof(int))));
+    SPX_TRY(count_all(&a, products->as<int>()));
     plan->products = static_cast<int64_t>(a.all.products);
     *distinct = !a.all.repeats;
-    SPX_TRY(list_all(&a, words->as<int>()));
     a.out.count = counts.as<int64_t>();
+    a.out.products = products->as<int>();
     a.out.words = words->as<int>();
+    SPX_TRY(list_all(&a));
     SPX_TRY(by_tables<false>(&a));
     SPX_TRY(prepare_bits(&a));
     SPX_TRY(by_bits<false>(&a));

@@ -1,13 +1,12 @@
 /* C = A*B on a GPU: the pattern first (product_columns.cu), then the values, row by row at the places that
- * the columns tell. A row of up to 64 entries is eight lanes' work, one of up to 512 a warp's, what is longer
+ * the columns tell. A row of up to 64 entries is a thread's work, one of up to 512 a warp's, what is longer
  * is cut into pieces of columns, each a block's. Sums are held in shared memory. A column's place is found by
- * a table of words of 32 columns, made from C's, where the row has few words, else by bisection.
+ * a table of words of 32 columns, made from C's, where a warp's row has few words, else by bisection.
  *
  * The terms of an entry are added one after the other in the order of A's row, then of B's, whatever shares
- * the work: columns of one row of B are distinct, so that a group of lanes may add the products with one row
- * at once; and where a warp takes products of several rows at once, or B has repeats, lanes with the same
- * place wait for those below them, and the warps of a block for each other. So there are no atomics on
- * values.
+ * the work: columns of one row of B are distinct, so that a warp may add the products with one row at once;
+ * and where a warp takes products of several rows at once, or B has repeats, lanes with the same place wait
+ * for those below them, and the warps of a block for each other. So there are no atomics on values.
  * Sources: Nagasaka, Nukada & Matsuoka, ICPP 2017; spECK, PPoPP 2020; OpSparse, IEEE Access 10, 2022. What
  * differs: tables of words in place of columns, and the fixed order of additions. */
 #include "product.cuh"
@@ -21,19 +20,23 @@ constexpr const char *NAME = "hash";
 constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 
 /* What rows of C take, in the order of the plan's lists. */
-enum rows_by { BY_EIGHT, BY_WARP_SMALL, BY_WARP_WORDS, BY_WARP, BY_BLOCK, BY_PIECES, WAYS };
+enum rows_by { BY_THREAD, BY_THREAD_MORE, BY_WARP_SMALL, BY_WARP_WORDS, BY_WARP, BY_BLOCK, BY_PIECES, WAYS };
 enum { DISTINCT = WAYS }; /* parameters of a plan: how many of each there are; are B's columns distinct? */
 
-constexpr int EIGHT = 64, SMALL = 128, MIDDLE = 512, LARGE = 2048, PIECE = 8192; /* entries at most */
-constexpr int SMALL_WORDS = 96, MIDDLE_WORDS = 192; /* words at most, of tables of 128 and 256 */
+/* Entries at most; */
+constexpr int FEW = 32, MORE = 64, SMALL = 128, MIDDLE = 512, LARGE = 2048, PIECE = 8192;
+/* words at most, of tables of 128 and 256; products at most, of threads, warps and blocks. */
+constexpr int SMALL_WORDS = 96, MIDDLE_WORDS = 192, BY_THREADS = 256, BY_WARPS = 1 << 14, BY_BLOCKS = 1 << 18;
 
-__device__ __forceinline__ int way_of(int64_t entries, int words, bool distinct)
+__device__ __forceinline__ int way_of(int64_t entries, int products, int words)
 {
     if (entries == 0) return WAYS;
-    if (entries <= EIGHT && distinct) return BY_EIGHT;
-    if (entries <= SMALL && words <= SMALL_WORDS) return BY_WARP_SMALL;
-    if (entries <= MIDDLE) return words <= MIDDLE_WORDS ? BY_WARP_WORDS : BY_WARP;
-    return entries <= LARGE ? BY_BLOCK : BY_PIECES;
+    if (entries <= MORE && products <= BY_THREADS) return entries <= FEW ? BY_THREAD : BY_THREAD_MORE;
+    if (entries <= MIDDLE && products <= BY_WARPS)
+        return entries <= SMALL && words <= SMALL_WORDS ? BY_WARP_SMALL
+               : words <= MIDDLE_WORDS                  ? BY_WARP_WORDS
+                                                        : BY_WARP;
+    return entries <= LARGE && products <= BY_BLOCKS ? BY_BLOCK : BY_PIECES;
 }
 
 /* ---- the lists ---- */
@@ -53,12 +56,12 @@ __device__ __forceinline__ int units_of(int way, int64_t entries)
 
 /* How many units there are of each kind; or (WRITE) each of them into its list, whose beginnings `at` has. */
 template <bool WRITE>
-__global__ void list_rows(int nrows, spx_pointers ptr, const int *words, bool distinct, tallies *at,
+__global__ void list_rows(int nrows, spx_pointers ptr, const int *products, const int *words, tallies *at,
                           task *list)
 {
     const int64_t r = spx_element();
     const int64_t entries = r < nrows ? ptr[r + 1] - ptr[r] : 0;
-    const int way = way_of(entries, r < nrows ? words[r] : 0, distinct), units = units_of(way, entries);
+    const int way = r < nrows ? way_of(entries, products[r], words[r]) : WAYS, units = units_of(way, entries);
     for (int w = 0; w < WAYS; w++) {
         if (!__any_sync(SPX_ALL_LANES, way == w)) continue;
         const int with_own = spx_scan_lanes(way == w ? units : 0),
@@ -133,9 +136,9 @@ template <class V, class PLACE, bool BLOCK> struct add_products {
     {
         return __ldg(a + e);
     }
-    __device__ V told(V of, int lane, int lanes) const
+    __device__ V told(V of, int lane) const
     {
-        return __shfl_sync(SPX_ALL_LANES, of, lane, lanes);
+        return __shfl_sync(SPX_ALL_LANES, of, lane);
     }
     __device__ item load(int64_t k) const
     {
@@ -173,6 +176,68 @@ template <class V, class PLACE, bool BLOCK> struct add_products {
     }
 };
 
+/* A row a thread, of up to N entries. Places lie a block's threads and one apart, so that lanes that take one
+ * row's entries together, and lanes that take the same place of their rows, read different banks. */
+template <class V, int N, int BLOCK> struct threads_shared {
+    V sum[N * (BLOCK + 1)];
+    int col[N * (BLOCK + 1)];
+};
+
+template <class V, int N, int BLOCK>
+__global__ void values_by_thread(spx_factor A, spx_factor B, values<V> v, const task *list, int rows, bool)
+{
+    constexpr int APART = BLOCK + 1, AHEAD = 4;
+    threads_shared<V, N, BLOCK> *const s = spx_dynamic_shared<threads_shared<V, N, BLOCK>>();
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x;
+    const bool in = i < rows;
+    const int64_t row = in ? list[i].row : 0, begin = in ? v.ptr[row] : 0;
+    const int entries = in ? static_cast<int>(v.ptr[row + 1] - begin) : 0,
+              first_thread = static_cast<int>(threadIdx.x) & ~31;
+    V *const sum = s->sum + threadIdx.x;
+    const int *const col = s->col + threadIdx.x;
+    for (int t = 0; t < 32; t++) {
+        const int64_t from = __shfl_sync(SPX_ALL_LANES, begin, t);
+        const int n = __shfl_sync(SPX_ALL_LANES, entries, t);
+        for (int j = spx_lane(); j < n; j += 32)
+            s->col[j * APART + first_thread + t] = __ldg(v.col + from + j);
+    }
+    for (int j = 0; j < entries; j++) sum[j * APART] = V(-0.0);
+    __syncwarp();
+    int64_t e = in ? A.ptr[row] : 0;
+    const int64_t last = in ? A.ptr[row + 1] : 0;
+    int next = e < last ? __ldg(A.col + e) : 0;
+    while (e < last) {
+        const int64_t b = B.ptr[next], end = B.ptr[next + 1];
+        const V left = __ldg(v.a + e);
+        next = ++e < last ? __ldg(A.col + e) : 0;
+        for (int64_t k = b; k < end; k += AHEAD) {
+            int c[AHEAD];
+            V right[AHEAD];
+#pragma unroll
+            for (int j = 0; j < AHEAD; j++) {
+                c[j] = k + j < end ? __ldg(B.col + k + j) : -1;
+                right[j] = k + j < end ? __ldg(v.b + k + j) : V(0);
+            }
+#pragma unroll
+            for (int j = 0; j < AHEAD; j++) {
+                if (c[j] < 0) continue;
+                int at = 0; /* entries before it */
+#pragma unroll
+                for (int half = N / 2; half; half /= 2)
+                    if (at + half <= entries && col[(at + half - 1) * APART] < c[j]) at += half;
+                if (at < entries && col[at * APART] < c[j]) at++;
+                sum[at * APART] += left * right[j];
+            }
+        }
+    }
+    __syncwarp();
+    for (int t = 0; t < 32; t++) {
+        const int64_t to = __shfl_sync(SPX_ALL_LANES, begin, t);
+        const int n = __shfl_sync(SPX_ALL_LANES, entries, t);
+        for (int j = spx_lane(); j < n; j += 32) v.c[to + j] = s->sum[j * APART + first_thread + t];
+    }
+}
+
 template <class V, int N, int SLOTS> struct row_shared {
     V sum[N];
     int key[SLOTS];
@@ -180,23 +245,22 @@ template <class V, int N, int SLOTS> struct row_shared {
     unsigned short base[SLOTS];
 };
 
-/* G lanes a row of up to N entries, by words. */
-template <class V, int G, int N, int SLOTS>
+/* A warp a row of up to N entries, by words. */
+template <class V, int N, int SLOTS>
 __global__ void values_by_words(spx_factor A, spx_factor B, values<V> v, const task *list, int rows,
                                 bool distinct)
 {
-    constexpr int GROUPS = THREADS / G;
-    const int lane = spx_lane() % G, group = static_cast<int>(threadIdx.x) / G;
-    row_shared<V, N, SLOTS> *const s = spx_dynamic_shared<row_shared<V, N, SLOTS>>() + group;
-    const int64_t i = static_cast<int64_t>(blockIdx.x) * GROUPS + group;
-    const bool in = i < rows;
-    const int64_t row = in ? list[i].row : 0, begin = in ? v.ptr[row] : 0;
-    const int entries = in ? static_cast<int>(v.ptr[row + 1] - begin) : 0;
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * (THREADS / 32) + threadIdx.x / 32;
+    row_shared<V, N, SLOTS> *const s = spx_dynamic_shared<row_shared<V, N, SLOTS>>() + threadIdx.x / 32;
+    if (i >= rows) return;
+    const int lane = spx_lane();
+    const int64_t row = list[i].row, begin = v.ptr[row];
+    const int entries = static_cast<int>(v.ptr[row + 1] - begin);
     add_products<V, place_by_words, false> step = { v.a, v.b, B.col, s->sum, { {}, s->base } };
-    step.place.table = spx_empty_words(s->key, s->bits, SLOTS, lane, G);
-    for (int j = lane; j < entries; j += G) s->sum[j] = V(-0.0);
+    step.place.table = spx_empty_words(s->key, s->bits, SLOTS, lane, 32);
+    for (int j = lane; j < entries; j += 32) s->sum[j] = V(-0.0);
     __syncwarp();
-    for (int j = lane; j < entries; j += G) {
+    for (int j = lane; j < entries; j += 32) {
         const int c = __ldg(v.col + begin + j), word = spx_word_of(c);
         bool fresh = false;
         const int slot = step.place.table.put(word, &fresh);
@@ -205,11 +269,9 @@ __global__ void values_by_words(spx_factor A, spx_factor B, values<V> v, const t
             s->base[slot] = static_cast<unsigned short>(j);
     }
     __syncwarp();
-    const int64_t first = in ? A.ptr[row] : 0, last = in ? A.ptr[row + 1] : 0;
-    if constexpr (G == 32) spx_by_warp<4>(A, B, first, last, distinct, step);
-    else spx_by_groups<G, 4>(A, B, first, last, step);
+    spx_by_warp<4>(A, B, A.ptr[row], A.ptr[row + 1], distinct, step);
     __syncwarp();
-    for (int j = lane; j < entries; j += G) v.c[begin + j] = s->sum[j];
+    for (int j = lane; j < entries; j += 32) v.c[begin + j] = s->sum[j];
 }
 
 /* A warp a row of up to MIDDLE entries, by bisection. */
@@ -269,33 +331,35 @@ __global__ void values_by_block(spx_factor A, spx_factor B, values<V> v, const t
 /* Calls f(way, units a block, threads, shared bytes, kernel) for each way. */
 template <class V, class F> spmvx_status each_way(F f)
 {
-    using eight = row_shared<V, EIGHT, 64>;
+    constexpr int T = 128, T_MORE = 64;
+    using few = threads_shared<V, FEW, T>;
+    using more = threads_shared<V, MORE, T_MORE>;
     using small = row_shared<V, SMALL, 128>;
     using middle = row_shared<V, MIDDLE, 256>;
     using block = piece_shared<V, THREADS, LARGE>;
     using pieces = piece_shared<V, 1024, PIECE>;
-    SPX_TRY(f(BY_EIGHT, THREADS / 8, THREADS, THREADS / 8 * sizeof(eight), values_by_words<V, 8, EIGHT, 64>));
+    SPX_TRY(f(BY_THREAD, T, T, sizeof(few), values_by_thread<V, FEW, T>));
+    SPX_TRY(f(BY_THREAD_MORE, T_MORE, T_MORE, sizeof(more), values_by_thread<V, MORE, T_MORE>));
     SPX_TRY(f(BY_WARP_SMALL, THREADS / 32, THREADS, THREADS / 32 * sizeof(small),
-              values_by_words<V, 32, SMALL, 128>));
+              values_by_words<V, SMALL, 128>));
     SPX_TRY(f(BY_WARP_WORDS, THREADS / 32, THREADS, THREADS / 32 * sizeof(middle),
-              values_by_words<V, 32, MIDDLE, 256>));
+              values_by_words<V, MIDDLE, 256>));
     SPX_TRY(f(BY_WARP, THREADS / 32, THREADS, THREADS / 32 * sizeof(warp_shared<V>), values_by_warp<V>));
     SPX_TRY(f(BY_BLOCK, 1, THREADS, sizeof(block), values_by_block<V, THREADS, LARGE>));
     return f(BY_PIECES, 1, 1024, sizeof(pieces), values_by_block<V, 1024, PIECE>);
 }
 
 /* The plan's state is the lists, one behind the other. */
-spmvx_status list_all(spmvx_context *ctx, spx_plan *plan, const int *words)
+spmvx_status list_all(spmvx_context *ctx, spx_plan *plan, const int *products, const int *words)
 {
     const int nrows = static_cast<int>(plan->C.nrows);
     const spx_pointers ptr = spx_pointers_of(&plan->C);
-    const bool distinct = plan->param[DISTINCT];
     spx_temporary at;
     tallies all;
     int units = 0;
     SPX_TRY(at.make(ctx, 1, sizeof(tallies), NAME));
     SPX_TRY(ctx->backend->clear(ctx, at.as<void>(), sizeof(tallies)));
-    SPX_TRY(spx_launch_over(ctx, NAME, nrows, list_rows<false>, nrows, ptr, words, distinct, at.as<tallies>(),
+    SPX_TRY(spx_launch_over(ctx, NAME, nrows, list_rows<false>, nrows, ptr, products, words, at.as<tallies>(),
                             nullptr));
     SPX_TRY(ctx->backend->download(ctx, &all, at.as<tallies>(), sizeof all));
     for (int w = 0; w < WAYS; w++) {
@@ -306,18 +370,18 @@ spmvx_status list_all(spmvx_context *ctx, spx_plan *plan, const int *words)
     SPX_TRY(ctx->backend->upload(ctx, at.as<void>(), &all, sizeof all));
     SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(units, sizeof(task)), "rows of C by their entries",
                                     &plan->state));
-    SPX_TRY(spx_launch_over(ctx, NAME, nrows, list_rows<true>, nrows, ptr, words, distinct, at.as<tallies>(),
+    SPX_TRY(spx_launch_over(ctx, NAME, nrows, list_rows<true>, nrows, ptr, products, words, at.as<tallies>(),
                             static_cast<task *>(plan->state->data)));
     return ctx->backend->synchronize(ctx);
 }
 
 spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
-    spx_temporary words;
+    spx_temporary products, words;
     bool distinct;
-    SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &words, &distinct));
+    SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &products, &words, &distinct));
     plan->param[DISTINCT] = distinct;
-    SPX_TRY(list_all(ctx, plan, words.as<int>()));
+    SPX_TRY(list_all(ctx, plan, products.as<int>(), words.as<int>()));
     return spx_by_value(A, [&](auto v) {
         return each_way<decltype(v)>([&](int way, int, int, size_t shared, auto kernel) {
             return plan->param[way] ? spx_cuda_load(ctx, NAME, kernel, shared) : SPMVX_OK;
