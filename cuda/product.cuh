@@ -174,6 +174,7 @@ __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_fact
         const spx_scanned<int64_t> s = spx_scan_block<THREADS>(end - begin);
         shared->before[thread] = s.before;
         shared->begin[thread] = begin;
+        if (s.total == 0) continue;
         __syncthreads();
         for (int64_t f = thread; f - thread < s.total; f += THREADS) {
             const bool in = f < s.total;

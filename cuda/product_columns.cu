@@ -23,20 +23,19 @@ constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 constexpr int SLOTS_A_LANE = 8;                /* of a table that a warp or a block has */
 constexpr int FEW = 64, MANY = 1 << 15;        /* products: a thread's rows; more than a warp's */
 constexpr int THREADS_A_BLOCK = 128;           /* where each has a row */
-constexpr int COUNTERS = 8;                    /* lanes that count the products of a row */
 constexpr int64_t BITMAPS = int64_t(64) << 20; /* bytes of bits at a time, or a row's */
 constexpr int PARTS = 32;                      /* blocks for each row by bits */
 
 /* What the first pass finds; rows with no product are in no list. */
 struct totals {
     unsigned long long products;
-    int few, more; /* rows of at most FEW products, and of more */
-    int repeats;   /* columns of a row of B do not ascend, or repeat */
+    unsigned long long descents, at_begins; /* of columns in B: all of them, and between rows */
+    int few, more;                          /* rows of at most FEW products, and of more */
 };
 
 /* Lists of rows, and how far they are filled. */
 struct lists {
-    int apart, by_warp, by_block, by_bits; /* apart: with few products in many words */
+    int apart, by_warp, by_block, by_large_block, by_bits; /* apart: with few products in many words */
 };
 
 /* What of a row is written where. */
@@ -59,7 +58,7 @@ __device__ __forceinline__ int64_t products_of(const spx_factor &A, const spx_po
                                                int64_t last, int lane, int lanes)
 {
     int64_t sum = 0;
-#pragma unroll 4
+#pragma unroll 8
     for (int64_t e = first + lane; e < last; e += lanes) {
         const int c = __ldg(A.col + e);
         sum += b_ptr[c + 1] - b_ptr[c];
@@ -67,37 +66,37 @@ __device__ __forceinline__ int64_t products_of(const spx_factor &A, const spx_po
     return sum;
 }
 
-/* A block takes as many rows as it has groups; long ones all its threads together. */
+/* A thread a row; long rows a warp's work, and very long ones the block's. */
 __global__ void count_products(spx_factor A, spx_pointers b_ptr, int *products, totals *t)
 {
-    constexpr int G = COUNTERS, GROUPS = THREADS / G, LONG = 32 * G;
-    __shared__ int long_row[GROUPS];
-    __shared__ int long_rows, few, more;
-    if (threadIdx.x == 0) long_rows = few = more = 0;
+    constexpr int LONG = 24, VERY_LONG = 2048;
+    __shared__ int long_row[THREADS], very_long_row[THREADS];
+    __shared__ int longs, very_longs, few, more;
+    if (threadIdx.x == 0) longs = very_longs = few = more = 0;
     __syncthreads();
-    const int lane = static_cast<int>(threadIdx.x) % G, group = static_cast<int>(threadIdx.x) / G;
-    const int64_t row = static_cast<int64_t>(blockIdx.x) * GROUPS + group;
+    const int64_t row = spx_element();
     int64_t all = 0; /* of the rows that this thread answers for */
     const auto settle = [&](int64_t r, int64_t n) {
-        const int bound = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
-        if (products) products[r] = bound;
+        if (products) products[r] = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
         all += n;
         if (n) atomicAdd(n <= FEW ? &few : &more, 1);
     };
-    const bool in = row < A.nrows;
-    const int64_t first = in ? A.ptr[row] : 0, last = in ? A.ptr[row + 1] : 0;
-    const bool is_long = last - first > LONG;
-    int64_t n = is_long ? 0 : products_of(A, b_ptr, first, last, lane, G);
-    n = spx_sum_lanes_to_all<G>(n);
-    if (lane == 0 && in && !is_long) settle(row, n);
-    if (lane == 0 && is_long) long_row[atomicAdd(&long_rows, 1)] = static_cast<int>(row);
+    const int64_t first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
+    if (last - first > VERY_LONG) very_long_row[atomicAdd(&very_longs, 1)] = static_cast<int>(row);
+    else if (last - first > LONG) long_row[atomicAdd(&longs, 1)] = static_cast<int>(row);
+    else if (row < A.nrows) settle(row, products_of(A, b_ptr, first, last, 0, 1));
     __syncthreads();
-    for (int i = 0; i < long_rows; i++) {
-        const int64_t r = long_row[i];
-        const int64_t own = products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1], static_cast<int>(threadIdx.x),
+    for (int i = static_cast<int>(threadIdx.x) / 32; i < longs; i += THREADS / 32) {
+        const int64_t r = long_row[i], n = spx_sum_lanes_to_all<32>(
+                                           products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1], spx_lane(), 32));
+        if (spx_lane() == 0) settle(r, n);
+    }
+    for (int i = 0; i < very_longs; i++) {
+        const int64_t r = very_long_row[i],
+                      own = products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1], static_cast<int>(threadIdx.x),
                                         THREADS),
-                      sum = spx_scan_block<THREADS>(own).total;
-        if (threadIdx.x == 0) settle(r, sum);
+                      n = spx_scan_block<THREADS>(own).total;
+        if (threadIdx.x == 0) settle(r, n);
     }
     all = spx_scan_block<THREADS>(all).total;
     if (threadIdx.x) return;
@@ -106,18 +105,26 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int *products, 
     atomicAdd(&t->more, more);
 }
 
-/* Do the columns of some row not ascend, or repeat? Rows begin where `ptr` says; a block looks at a run of
- * entries, and marks the first ones of rows. */
-__global__ void find_repeats(spx_factor B, int *found_some)
+/* Entries of B that do not lie right of the one before, and of these the ones that begin a row. */
+__global__ void count_descents(spx_factor B, int64_t nnz, totals *t)
 {
-    const int64_t row = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / COUNTERS;
-    const int lane = static_cast<int>(threadIdx.x) % COUNTERS;
-    if (row >= B.nrows) return;
-    const int64_t last = B.ptr[row + 1];
-    bool some = false;
-    for (int64_t k = B.ptr[row] + 1 + lane; k < last; k += COUNTERS)
-        some |= __ldg(B.col + k) <= __ldg(B.col + k - 1);
-    if (some) *found_some = 1;
+    __shared__ int descents, at_begins;
+    if (threadIdx.x == 0) descents = at_begins = 0;
+    __syncthreads();
+    const auto falls = [&](int64_t k) { return __ldg(B.col + k) <= __ldg(B.col + k - 1); };
+    const int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
+    int all = 0, begins = 0;
+    for (int64_t k = spx_element() + 1; k < nnz; k += step) all += falls(k);
+    for (int64_t r = spx_element(); r < B.nrows; r += step) {
+        const int64_t k = B.ptr[r];
+        begins += k > 0 && k < B.ptr[r + 1] && falls(k);
+    }
+    atomicAdd(&descents, all);
+    atomicAdd(&at_begins, begins);
+    __syncthreads();
+    if (threadIdx.x) return;
+    atomicAdd(&t->descents, static_cast<unsigned long long>(descents));
+    atomicAdd(&t->at_begins, static_cast<unsigned long long>(at_begins));
 }
 
 /* Rows of more than FEW products into their lists. */
@@ -184,7 +191,7 @@ template <int SLOTS> struct own_table {
     }
 };
 
-/* Puts columns of a row into its table, neighbours in a row of B together; until there are over `most` words. */
+/* Puts a row's columns into its table, neighbours in a row of B together; until it has over `most` words. */
 template <int SLOTS>
 __device__ __forceinline__ void put_row(const spx_factor &A, const spx_factor &B, int64_t row, int most,
                                         own_table<SLOTS> &table)
@@ -360,22 +367,21 @@ __global__ void columns_by_warp(spx_factor A, spx_factor B, int *list, const int
 
 /* ---- by a block ---- */
 
-constexpr int BLOCK_SLOTS = THREADS * SLOTS_A_LANE;
-
-struct block_shared {
-    spx_block_tile<THREADS, put_columns<true>> tile;
-    int key[BLOCK_SLOTS];
-    unsigned bits[BLOCK_SLOTS];
-    int begin[THREADS + 1], fill[THREADS], columns[THREADS], lowest, highest;
+template <int BLOCK, int SLOTS> struct block_shared {
+    spx_block_tile<BLOCK, put_columns<true>> tile;
+    int key[SLOTS];
+    unsigned bits[SLOTS];
+    int begin[BLOCK + 1], fill[BLOCK], columns[BLOCK], lowest, highest;
 };
 
 /* The table's words by the parts of the range that they are in, one a thread; and of each part which words it
  * has, and how many columns are before them. */
-__device__ void write_by_parts(block_shared *s, int *to)
+template <int BLOCK, int SLOTS> __device__ void write_by_parts(block_shared<BLOCK, SLOTS> *s, int *to)
 {
+    constexpr int EACH = SLOTS / BLOCK;
     const int thread = static_cast<int>(threadIdx.x);
-    int keys[SLOTS_A_LANE];
-    unsigned words[SLOTS_A_LANE];
+    int keys[EACH];
+    unsigned words[EACH];
     if (thread == 0) {
         s->lowest = INT_MAX;
         s->highest = 0;
@@ -383,9 +389,9 @@ __device__ void write_by_parts(block_shared *s, int *to)
     s->fill[thread] = s->columns[thread] = 0;
     __syncthreads();
 #pragma unroll
-    for (int j = 0; j < SLOTS_A_LANE; j++) {
-        keys[j] = s->key[j * THREADS + thread];
-        words[j] = s->bits[j * THREADS + thread];
+    for (int j = 0; j < EACH; j++) {
+        keys[j] = s->key[j * BLOCK + thread];
+        words[j] = s->bits[j * BLOCK + thread];
         if (keys[j] < 0) continue;
         atomicMin(&s->lowest, keys[j]);
         atomicMax(&s->highest, keys[j]);
@@ -394,31 +400,31 @@ __device__ void write_by_parts(block_shared *s, int *to)
     const int64_t range = static_cast<int64_t>(s->highest) - s->lowest + 1;
     const int lowest = s->lowest;
     const auto part_of = [=](int word) {
-        return static_cast<int>(static_cast<int64_t>(word - lowest) * THREADS / range);
+        return static_cast<int>(static_cast<int64_t>(word - lowest) * BLOCK / range);
     };
 #pragma unroll
-    for (int j = 0; j < SLOTS_A_LANE; j++)
+    for (int j = 0; j < EACH; j++)
         if (keys[j] >= 0) {
             atomicAdd(&s->fill[part_of(keys[j])], 1);
             atomicAdd(&s->columns[part_of(keys[j])], __popc(words[j]));
         }
     __syncthreads();
-    const spx_scanned<int> count = spx_scan_block<THREADS>(s->fill[thread]);
-    const spx_scanned<int> before = spx_scan_block<THREADS>(s->columns[thread]);
+    const spx_scanned<int> count = spx_scan_block<BLOCK>(s->fill[thread]);
+    const spx_scanned<int> before = spx_scan_block<BLOCK>(s->columns[thread]);
     s->begin[thread] = count.before;
-    if (thread == 0) s->begin[THREADS] = count.total;
+    if (thread == 0) s->begin[BLOCK] = count.total;
     s->fill[thread] = count.before;
     s->columns[thread] = before.before;
     __syncthreads();
 #pragma unroll
-    for (int j = 0; j < SLOTS_A_LANE; j++)
+    for (int j = 0; j < EACH; j++)
         if (keys[j] >= 0) {
             const int at = atomicAdd(&s->fill[part_of(keys[j])], 1);
             s->key[at] = keys[j];
             s->bits[at] = words[j];
         }
     __syncthreads();
-    for (int i = thread; i < count.total; i += THREADS) {
+    for (int i = thread; i < count.total; i += BLOCK) {
         const int mine = s->key[i], part = part_of(mine);
         int at = s->columns[part];
         for (int k = s->begin[part]; k < s->begin[part + 1]; k++)
@@ -427,24 +433,24 @@ __device__ void write_by_parts(block_shared *s, int *to)
     }
 }
 
-template <bool WRITE>
-__global__ void columns_by_block(spx_factor A, spx_factor B, int *list, const int *rows, found out,
-                                 int *by_bits, int *rows_by_bits)
+template <int BLOCK, int SLOTS, bool WRITE>
+__global__ void __launch_bounds__(BLOCK)
+    columns_by_block(spx_factor A, spx_factor B, int *list, const int *rows, found out, int *larger,
+                     int *larger_rows)
 {
-    block_shared *const s = spx_dynamic_shared<block_shared>();
+    block_shared<BLOCK, SLOTS> *const s = spx_dynamic_shared<block_shared<BLOCK, SLOTS>>();
     const int thread = static_cast<int>(threadIdx.x), all = *rows;
     for (int i = static_cast<int>(blockIdx.x); i < all; i += static_cast<int>(gridDim.x)) {
         const int row = list[i];
         __syncthreads(); /* the last row has been written, and every thread knows this one */
         if (row < 0) continue;
-        put_columns<true> step = { B.col, spx_empty_words(s->key, s->bits, BLOCK_SLOTS, thread, THREADS), 0,
-                                   false };
+        put_columns<true> step = { B.col, spx_empty_words(s->key, s->bits, SLOTS, thread, BLOCK), 0, false };
         __syncthreads();
         spx_by_block(A, B, A.ptr[row], A.ptr[row + 1], 1, 0, INT_MAX, true, &s->tile, step);
         __syncthreads();
         if (step.full) {
             if (thread == 0) {
-                by_bits[atomicAdd(rows_by_bits, 1)] = row;
+                larger[atomicAdd(larger_rows, 1)] = row;
                 list[i] = ~row;
             }
             continue;
@@ -453,8 +459,8 @@ __global__ void columns_by_block(spx_factor A, spx_factor B, int *list, const in
             write_by_parts(s, out.col + out.ptr[row]);
         } else {
             int own = 0;
-            for (int j = thread; j < BLOCK_SLOTS; j += THREADS) own += __popc(s->bits[j]);
-            const int columns = spx_scan_block<THREADS>(own).total;
+            for (int j = thread; j < SLOTS; j += BLOCK) own += __popc(s->bits[j]);
+            const int columns = spx_scan_block<BLOCK>(own).total;
             if (thread == 0) {
                 out.count[row] = columns;
                 out.words[row] = step.words;
@@ -539,7 +545,7 @@ struct analysis {
     int64_t ncols;
     found out;
     totals all;
-    spx_temporary apart, by_warp, by_block, by_bits, filled, part_columns, bits;
+    spx_temporary apart, by_warp, by_block, by_large_block, by_bits, filled, part_columns, bits;
     int64_t rows_by_bits, at_a_time;
 
     lists *fills() const
@@ -553,16 +559,15 @@ struct analysis {
 };
 
 /* products NULL: their sum alone is wanted. */
-spmvx_status count_all(analysis *a, int *products)
+spmvx_status count_all(analysis *a, const spx_sparse *B, int *products)
 {
     spx_temporary t;
     const spmvx_context *ctx = a->ctx;
     SPX_TRY(t.make(ctx, 1, sizeof(totals), WHAT));
     SPX_TRY(ctx->backend->clear(ctx, t.as<totals>(), sizeof(totals)));
-    SPX_TRY(spx_launch_over(ctx, WHAT, static_cast<int64_t>(a->A.nrows) * COUNTERS, count_products, a->A,
-                            a->B.ptr, products, t.as<totals>()));
-    SPX_TRY(spx_launch_over(ctx, WHAT, static_cast<int64_t>(a->B.nrows) * COUNTERS, find_repeats, a->B,
-                            &t.as<totals>()->repeats));
+    SPX_TRY(spx_launch_over(ctx, WHAT, a->A.nrows, count_products, a->A, a->B.ptr, products, t.as<totals>()));
+    const int64_t threads = spx_min(spx_max(B->nnz, B->nrows), spx_cuda_blocks_held(ctx, THREADS) * THREADS);
+    SPX_TRY(spx_launch_over(ctx, WHAT, threads, count_descents, a->B, B->nnz, t.as<totals>()));
     return ctx->backend->download(ctx, &a->all, t.as<totals>(), sizeof(totals));
 }
 
@@ -577,6 +582,7 @@ spmvx_status list_all(analysis *a)
     if (!a->all.more) return SPMVX_OK;
     SPX_TRY(a->by_warp.make(ctx, a->all.more, sizeof(int), rows));
     SPX_TRY(a->by_block.make(ctx, a->all.more, sizeof(int), rows));
+    SPX_TRY(a->by_large_block.make(ctx, a->all.more, sizeof(int), rows));
     SPX_TRY(a->by_bits.make(ctx, a->all.more, sizeof(int), rows));
     return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->out.products,
                            a->by_warp.as<int>(), a->by_block.as<int>(), a->fills());
@@ -592,6 +598,18 @@ template <int SLOTS, bool WRITE> spmvx_status by_threads(const analysis *a, int6
                            a->apart.as<int>(), &a->fills()->apart);
 }
 
+template <int BLOCK, int SLOTS, bool WRITE>
+spmvx_status by_blocks(const analysis *a, const spx_temporary &list, const int *rows,
+                       const spx_temporary &larger, int *larger_rows)
+{
+    constexpr size_t SHARED = sizeof(block_shared<BLOCK, SLOTS>);
+    const int64_t blocks = spx_min(a->all.more, spx_cuda_blocks_held(a->ctx, BLOCK));
+    SPX_TRY(spx_cuda_load(a->ctx, WHAT, columns_by_block<BLOCK, SLOTS, WRITE>, SHARED));
+    return spx_cuda_launch(a->ctx, WHAT, columns_by_block<BLOCK, SLOTS, WRITE>, blocks,
+                           static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list.as<int>(), rows, a->out,
+                           larger.as<int>(), larger_rows);
+}
+
 template <bool WRITE> spmvx_status by_tables(const analysis *a)
 {
     constexpr size_t TABLES = static_cast<size_t>(THREADS) * SLOTS_A_LANE * 2 * sizeof(int);
@@ -603,11 +621,10 @@ template <bool WRITE> spmvx_status by_tables(const analysis *a)
     SPX_TRY(spx_cuda_launch(ctx, WHAT, columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
                             static_cast<unsigned>(THREADS), TABLES, a->A, a->B, a->by_warp.as<int>(),
                             &a->fills()->by_warp, a->out, a->by_block.as<int>(), &a->fills()->by_block));
-    SPX_TRY(spx_cuda_load(ctx, WHAT, columns_by_block<WRITE>, sizeof(block_shared)));
-    const int64_t blocks = spx_min(a->all.more, spx_cuda_blocks_held(ctx, THREADS));
-    return spx_cuda_launch(ctx, WHAT, columns_by_block<WRITE>, blocks, static_cast<unsigned>(THREADS),
-                           sizeof(block_shared), a->A, a->B, a->by_block.as<int>(), &a->fills()->by_block,
-                           a->out, a->by_bits.as<int>(), &a->fills()->by_bits);
+    lists *const n = a->fills();
+    SPX_TRY((by_blocks<THREADS, 2048, WRITE>(a, a->by_block, &n->by_block, a->by_large_block,
+                                             &n->by_large_block)));
+    return by_blocks<1024, 16384, WRITE>(a, a->by_large_block, &n->by_large_block, a->by_bits, &n->by_bits);
 }
 
 /* Rows first ... of the list of those by bits, as many as there are bits for. */
@@ -688,7 +705,7 @@ spmvx_status spx_cuda_count_products(const spmvx_context *ctx, const spx_sparse 
     a.ctx = ctx;
     a.A = spx_factor_of(A);
     a.B = spx_factor_of(B);
-    SPX_TRY(count_all(&a, nullptr));
+    SPX_TRY(count_all(&a, B, nullptr));
     *products = static_cast<int64_t>(a.all.products);
     return SPMVX_OK;
 }
@@ -708,9 +725,9 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
     SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), spx_bytes(A->nrows + 1, sizeof(int64_t))));
     SPX_TRY(ctx->backend->clear(ctx, words->as<int>(), spx_bytes(A->nrows, sizeof(int))));
-    SPX_TRY(count_all(&a, products->as<int>()));
+    SPX_TRY(count_all(&a, B, products->as<int>()));
     plan->products = static_cast<int64_t>(a.all.products);
-    *distinct = !a.all.repeats;
+    *distinct = a.all.descents == a.all.at_begins;
     a.out.count = counts.as<int64_t>();
     a.out.products = products->as<int>();
     a.out.words = words->as<int>();

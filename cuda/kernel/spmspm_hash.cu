@@ -20,18 +20,29 @@ constexpr const char *NAME = "hash";
 constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 
 /* What rows of C take, in the order of the plan's lists. */
-enum rows_by { BY_THREAD, BY_THREAD_MORE, BY_WARP_SMALL, BY_WARP_WORDS, BY_WARP, BY_BLOCK, BY_PIECES, WAYS };
+enum rows_by {
+    BY_THREAD_FEW,
+    BY_THREAD,
+    BY_THREAD_MORE,
+    BY_WARP_SMALL,
+    BY_WARP_WORDS,
+    BY_WARP,
+    BY_BLOCK,
+    BY_PIECES,
+    WAYS
+};
 enum { DISTINCT = WAYS }; /* parameters of a plan: how many of each there are; are B's columns distinct? */
 
 /* Entries at most; */
-constexpr int FEW = 32, MORE = 64, SMALL = 128, MIDDLE = 512, LARGE = 2048, PIECE = 8192;
+constexpr int FEW = 16, SOME = 32, MORE = 64, SMALL = 128, MIDDLE = 512, LARGE = 2048, PIECE = 8192;
 /* words at most, of tables of 128 and 256; products at most, of threads, warps and blocks. */
 constexpr int SMALL_WORDS = 96, MIDDLE_WORDS = 192, BY_THREADS = 256, BY_WARPS = 1 << 14, BY_BLOCKS = 1 << 18;
 
 __device__ __forceinline__ int way_of(int64_t entries, int products, int words)
 {
     if (entries == 0) return WAYS;
-    if (entries <= MORE && products <= BY_THREADS) return entries <= FEW ? BY_THREAD : BY_THREAD_MORE;
+    if (entries <= MORE && products <= BY_THREADS)
+        return entries <= FEW ? BY_THREAD_FEW : entries <= SOME ? BY_THREAD : BY_THREAD_MORE;
     if (entries <= MIDDLE && products <= BY_WARPS)
         return entries <= SMALL && words <= SMALL_WORDS ? BY_WARP_SMALL
                : words <= MIDDLE_WORDS                  ? BY_WARP_WORDS
@@ -54,25 +65,35 @@ __device__ __forceinline__ int units_of(int way, int64_t entries)
     return way == WAYS ? 0 : way == BY_PIECES ? static_cast<int>((entries + PIECE - 1) / PIECE) : 1;
 }
 
-/* How many units there are of each kind; or (WRITE) each of them into its list, whose beginnings `at` has. */
+/* How many units there are of each kind; or (WRITE) each of them into its list, whose beginnings `at` has.
+ * Rows of a warp stay in their order. */
 template <bool WRITE>
 __global__ void list_rows(int nrows, spx_pointers ptr, const int *products, const int *words, tallies *at,
                           task *list)
 {
+    __shared__ int all[WAYS];
     const int64_t r = spx_element();
+    if (threadIdx.x < WAYS) all[threadIdx.x] = 0;
+    __syncthreads();
     const int64_t entries = r < nrows ? ptr[r + 1] - ptr[r] : 0;
     const int way = r < nrows ? way_of(entries, products[r], words[r]) : WAYS, units = units_of(way, entries);
-    for (int w = 0; w < WAYS; w++) {
-        if (!__any_sync(SPX_ALL_LANES, way == w)) continue;
-        const int with_own = spx_scan_lanes(way == w ? units : 0),
-                  all = __shfl_sync(SPX_ALL_LANES, with_own, 31);
+    int to = 0; /* among the block's of its kind */
+    for (unsigned left = SPX_ALL_LANES; left;) {
+        const int w = __shfl_sync(SPX_ALL_LANES, way, __ffs(static_cast<int>(left)) - 1);
+        left &= ~__ballot_sync(SPX_ALL_LANES, way == w);
+        if (w == WAYS) continue;
+        const int with_own = spx_scan_lanes(way == w ? units : 0);
         int from = 0;
-        if (spx_lane() == 0) from = atomicAdd(&at->rows[w], all);
-        if constexpr (WRITE) {
-            from = __shfl_sync(SPX_ALL_LANES, from, 0) + with_own - units;
-            if (way == w)
-                for (int i = 0; i < units; i++) list[from + i] = { static_cast<int>(r), i };
-        }
+        if (spx_lane() == 31) from = atomicAdd(&all[w], with_own);
+        from = __shfl_sync(SPX_ALL_LANES, from, 31);
+        if (way == w) to = from + with_own - units;
+    }
+    __syncthreads();
+    if (threadIdx.x < WAYS && all[threadIdx.x])
+        all[threadIdx.x] = atomicAdd(&at->rows[threadIdx.x], all[threadIdx.x]);
+    if constexpr (WRITE) {
+        __syncthreads();
+        for (int i = 0; i < units; i++) list[all[way] + to + i] = { static_cast<int>(r), i };
     }
 }
 
@@ -131,6 +152,8 @@ template <class V, class PLACE, bool BLOCK> struct add_products {
     const int *col;
     V *sum;
     PLACE place;
+    int *ticket; /* of a block: one a place, of so many */
+    int places, round;
 
     __device__ V about(int64_t e) const
     {
@@ -155,14 +178,40 @@ template <class V, class PLACE, bool BLOCK> struct add_products {
             __syncwarp();
         }
     }
-    __device__ void use(bool in, const item &i, V own, bool distinct) const
+    /* The same among the threads of a block: of each place, the lowest lane of a warp has its warp's sum, and
+     * the warps' come one after the other. Later rounds have lower tickets. */
+    __device__ void in_order_of_warps(int at, V term)
+    {
+        constexpr int FIRST = INT_MAX / 1024 - 1; /* round; there are no more than 1024 threads */
+        const unsigned peers = __match_any_sync(SPX_ALL_LANES, at), own = 1u << spx_lane();
+        const int most = __reduce_max_sync(SPX_ALL_LANES, at < 0 ? 1 : __popc(peers));
+        bool pending = at >= 0 && !(peers & (own - 1u));
+        unsigned others = peers & ~own;
+        for (int i = 1; i < most; i++, others &= others - 1u) {
+            const V other =
+                __shfl_sync(SPX_ALL_LANES, term, others ? __ffs(static_cast<int>(others)) - 1 : 0);
+            if (pending && others) term += other;
+        }
+        while (__syncthreads_or(pending)) {
+            if (round == 0) {
+                for (int j = static_cast<int>(threadIdx.x); j < places; j += static_cast<int>(blockDim.x))
+                    ticket[j] = INT_MAX;
+                round = FIRST;
+                __syncthreads();
+            }
+            const int mine = --round * 1024 + static_cast<int>(threadIdx.x);
+            if (pending) atomicMin(ticket + at, mine);
+            __syncthreads();
+            if (!pending || ticket[at] != mine) continue;
+            sum[at] += term;
+            pending = false;
+        }
+    }
+    __device__ void use(bool in, const item &i, V own, bool distinct)
     {
         const int at = in ? place(i.col) : -1;
         if constexpr (BLOCK) {
-            for (int w = 0; w < static_cast<int>(blockDim.x) / 32; w++) {
-                if (w == static_cast<int>(threadIdx.x) / 32) in_order(at, own, i.val);
-                __syncthreads();
-            }
+            in_order_of_warps(at, own * i.val);
         } else if (distinct) {
             if (at >= 0) sum[at] += own * i.val;
             __syncwarp();
@@ -183,59 +232,90 @@ template <class V, int N, int BLOCK> struct threads_shared {
     int col[N * (BLOCK + 1)];
 };
 
-template <class V, int N, int BLOCK>
-__global__ void values_by_thread(spx_factor A, spx_factor B, values<V> v, const task *list, int rows, bool)
+/* Calls f(there, thread of the block, lane, entry) for the entries of the rows that the lanes of a warp have,
+ * of which each has so many; all lanes call it. */
+template <class F> __device__ __forceinline__ void each_entry(int entries, F f)
 {
-    constexpr int APART = BLOCK + 1, AHEAD = 4;
+    const int first_thread = static_cast<int>(threadIdx.x) & ~31, with_own = spx_scan_lanes(entries),
+              before = with_own - entries, all = __shfl_sync(SPX_ALL_LANES, with_own, 31);
+#pragma unroll 4
+    for (int at = 0; at < all; at += 32) {
+        const int n = at + spx_lane();
+        int lane = 0; /* the last one with no more entries before it */
+#pragma unroll
+        for (int half = 16; half; half /= 2)
+            if (__shfl_sync(SPX_ALL_LANES, before, lane + half) <= n) lane += half;
+        const int entry = n - __shfl_sync(SPX_ALL_LANES, before, lane);
+        f(n < all, first_thread + lane, lane, entry);
+    }
+}
+
+template <class V, int N, int BLOCK>
+__global__ void __launch_bounds__(BLOCK)
+    values_by_thread(spx_factor A, spx_factor B, values<V> v, const task *list, int rows, bool)
+{
+    constexpr int APART = BLOCK + 1, ROWS = 2, AHEAD = 8; /* rows of B at once, and entries of each */
     threads_shared<V, N, BLOCK> *const s = spx_dynamic_shared<threads_shared<V, N, BLOCK>>();
     const int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x;
     const bool in = i < rows;
     const int64_t row = in ? list[i].row : 0, begin = in ? v.ptr[row] : 0;
-    const int entries = in ? static_cast<int>(v.ptr[row + 1] - begin) : 0,
-              first_thread = static_cast<int>(threadIdx.x) & ~31;
+    const int entries = in ? static_cast<int>(v.ptr[row + 1] - begin) : 0;
     V *const sum = s->sum + threadIdx.x;
     const int *const col = s->col + threadIdx.x;
-    for (int t = 0; t < 32; t++) {
-        const int64_t from = __shfl_sync(SPX_ALL_LANES, begin, t);
-        const int n = __shfl_sync(SPX_ALL_LANES, entries, t);
-        for (int j = spx_lane(); j < n; j += 32)
-            s->col[j * APART + first_thread + t] = __ldg(v.col + from + j);
-    }
+    each_entry(entries, [&](bool there, int thread, int lane, int entry) {
+        const int64_t from = __shfl_sync(SPX_ALL_LANES, begin, lane) + entry;
+        if (there) s->col[entry * APART + thread] = __ldg(v.col + from);
+    });
     for (int j = 0; j < entries; j++) sum[j * APART] = V(-0.0);
     __syncwarp();
-    int64_t e = in ? A.ptr[row] : 0;
-    const int64_t last = in ? A.ptr[row + 1] : 0;
-    int next = e < last ? __ldg(A.col + e) : 0;
-    while (e < last) {
-        const int64_t b = B.ptr[next], end = B.ptr[next + 1];
-        const V left = __ldg(v.a + e);
-        next = ++e < last ? __ldg(A.col + e) : 0;
-        for (int64_t k = b; k < end; k += AHEAD) {
-            int c[AHEAD];
-            V right[AHEAD];
+    const auto add = [&](const int(&c)[AHEAD], V left, const V(&right)[AHEAD]) {
+        int at[AHEAD] = {}; /* entries before it */
 #pragma unroll
-            for (int j = 0; j < AHEAD; j++) {
-                c[j] = k + j < end ? __ldg(B.col + k + j) : -1;
-                right[j] = k + j < end ? __ldg(v.b + k + j) : V(0);
-            }
+        for (int half = N / 2; half; half /= 2)
 #pragma unroll
-            for (int j = 0; j < AHEAD; j++) {
-                if (c[j] < 0) continue;
-                int at = 0; /* entries before it */
+            for (int j = 0; j < AHEAD; j++)
+                if (at[j] + half <= entries && col[(at[j] + half - 1) * APART] < c[j]) at[j] += half;
 #pragma unroll
-                for (int half = N / 2; half; half /= 2)
-                    if (at + half <= entries && col[(at + half - 1) * APART] < c[j]) at += half;
-                if (at < entries && col[at * APART] < c[j]) at++;
-                sum[at * APART] += left * right[j];
-            }
+        for (int j = 0; j < AHEAD; j++) {
+            if (c[j] < 0) continue;
+            if (at[j] < entries && col[at[j] * APART] < c[j]) at[j]++;
+            sum[at[j] * APART] += left * right[j];
         }
+    };
+    const auto take = [&](int64_t k, int64_t end, int(&c)[AHEAD], V(&right)[AHEAD]) {
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) {
+            c[j] = k + j < end ? __ldg(B.col + k + j) : -1;
+            right[j] = k + j < end ? __ldg(v.b + k + j) : V(0);
+        }
+    };
+    const int64_t last = in ? A.ptr[row + 1] : 0;
+    for (int64_t e = in ? A.ptr[row] : 0; e < last; e += ROWS) {
+        int c[ROWS][AHEAD];
+        V left[ROWS], right[ROWS][AHEAD];
+        int64_t k[ROWS], end[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const int of = e + r < last ? __ldg(A.col + e + r) : -1;
+            left[r] = of >= 0 ? __ldg(v.a + e + r) : V(0);
+            k[r] = of >= 0 ? B.ptr[of] : 0;
+            end[r] = of >= 0 ? B.ptr[of + 1] : 0;
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) take(k[r], end[r], c[r], right[r]);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+            while (k[r] < end[r]) {
+                add(c[r], left[r], right[r]);
+                k[r] += AHEAD;
+                if (k[r] < end[r]) take(k[r], end[r], c[r], right[r]);
+            }
     }
     __syncwarp();
-    for (int t = 0; t < 32; t++) {
-        const int64_t to = __shfl_sync(SPX_ALL_LANES, begin, t);
-        const int n = __shfl_sync(SPX_ALL_LANES, entries, t);
-        for (int j = spx_lane(); j < n; j += 32) v.c[to + j] = s->sum[j * APART + first_thread + t];
-    }
+    each_entry(entries, [&](bool there, int thread, int lane, int entry) {
+        const int64_t to = __shfl_sync(SPX_ALL_LANES, begin, lane) + entry;
+        if (there) v.c[to] = s->sum[entry * APART + thread];
+    });
 }
 
 template <class V, int N, int SLOTS> struct row_shared {
@@ -256,7 +336,7 @@ __global__ void values_by_words(spx_factor A, spx_factor B, values<V> v, const t
     const int lane = spx_lane();
     const int64_t row = list[i].row, begin = v.ptr[row];
     const int entries = static_cast<int>(v.ptr[row + 1] - begin);
-    add_products<V, place_by_words, false> step = { v.a, v.b, B.col, s->sum, { {}, s->base } };
+    add_products<V, place_by_words, false> step = { v.a, v.b, B.col, s->sum, { {}, s->base }, nullptr, 0, 0 };
     step.place.table = spx_empty_words(s->key, s->bits, SLOTS, lane, 32);
     for (int j = lane; j < entries; j += 32) s->sum[j] = V(-0.0);
     __syncwarp();
@@ -289,7 +369,8 @@ __global__ void values_by_warp(spx_factor A, spx_factor B, values<V> v, const ta
     if (i >= rows) return;
     const int64_t row = list[i].row, begin = v.ptr[row];
     const int entries = static_cast<int>(v.ptr[row + 1] - begin);
-    add_products<V, place_by_columns, false> step = { v.a, v.b, B.col, s->sum, { s->col, entries } };
+    add_products<V, place_by_columns, false> step = { v.a,     v.b, B.col, s->sum, { s->col, entries },
+                                                      nullptr, 0,   0 };
     for (int j = spx_lane(); j < entries; j += 32) {
         s->sum[j] = V(-0.0);
         s->col[j] = __ldg(v.col + begin + j);
@@ -303,17 +384,19 @@ __global__ void values_by_warp(spx_factor A, spx_factor B, values<V> v, const ta
 template <class V, int BLOCK, int N> struct piece_shared {
     spx_block_tile<BLOCK, add_products<V, place_by_columns, true>> tile;
     V sum[N];
-    int col[N];
+    int col[N], ticket[N];
 };
 
 template <class V, int BLOCK, int N>
-__global__ void values_by_block(spx_factor A, spx_factor B, values<V> v, const task *list, int, bool distinct)
+__global__ void __launch_bounds__(BLOCK)
+    values_by_block(spx_factor A, spx_factor B, values<V> v, const task *list, int, bool distinct)
 {
     piece_shared<V, BLOCK, N> *const s = spx_dynamic_shared<piece_shared<V, BLOCK, N>>();
     const task t = list[blockIdx.x];
     const int64_t begin = v.ptr[t.row] + static_cast<int64_t>(t.piece) * N, end = v.ptr[t.row + 1];
     const int entries = static_cast<int>(end - begin < N ? end - begin : N);
-    add_products<V, place_by_columns, true> step = { v.a, v.b, B.col, s->sum, { s->col, entries } };
+    add_products<V, place_by_columns, true> step = { v.a,       v.b,     B.col, s->sum, { s->col, entries },
+                                                     s->ticket, entries, 0 };
     for (int j = static_cast<int>(threadIdx.x); j < entries; j += BLOCK) {
         s->sum[j] = V(-0.0);
         s->col[j] = __ldg(v.col + begin + j);
@@ -333,12 +416,14 @@ template <class V, class F> spmvx_status each_way(F f)
 {
     constexpr int T = 128, T_MORE = 64;
     using few = threads_shared<V, FEW, T>;
+    using some = threads_shared<V, SOME, T>;
     using more = threads_shared<V, MORE, T_MORE>;
     using small = row_shared<V, SMALL, 128>;
     using middle = row_shared<V, MIDDLE, 256>;
     using block = piece_shared<V, THREADS, LARGE>;
     using pieces = piece_shared<V, 1024, PIECE>;
-    SPX_TRY(f(BY_THREAD, T, T, sizeof(few), values_by_thread<V, FEW, T>));
+    SPX_TRY(f(BY_THREAD_FEW, T, T, sizeof(few), values_by_thread<V, FEW, T>));
+    SPX_TRY(f(BY_THREAD, T, T, sizeof(some), values_by_thread<V, SOME, T>));
     SPX_TRY(f(BY_THREAD_MORE, T_MORE, T_MORE, sizeof(more), values_by_thread<V, MORE, T_MORE>));
     SPX_TRY(f(BY_WARP_SMALL, THREADS / 32, THREADS, THREADS / 32 * sizeof(small),
               values_by_words<V, SMALL, 128>));

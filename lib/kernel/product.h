@@ -7,6 +7,8 @@
 #define SPX_PRODUCT_KERNEL_H
 #include "kernel/kernel.h"
 
+enum { SPX_PLAN_PARAMS = 12 };
+
 /* What analyse() found, and what fill() needs of it. Ends by spx_plan_drop. */
 typedef struct spx_plan {
     /* Multiplications: for every entry of A the length of its row of B. On the host known beforehand, on a
@@ -17,7 +19,7 @@ typedef struct spx_plan {
     spx_sparse C;     /* CSR without values. Its columns may be missing: then fill() writes them, and nothing
                        * can be planned */
     spx_array *state; /* the kernel's own; or NULL */
-    int64_t param[SPX_PARAMS];
+    int64_t param[SPX_PLAN_PARAMS];
     size_t work; /* bytes that fill() takes, if the budget has them */
 } spx_plan;
 
