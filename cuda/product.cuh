@@ -191,6 +191,10 @@ __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_fact
 
 /* ---- product_columns.cu ---- */
 
+/* C's row pointers from its rows' lengths (counts, nrows + 1, overwritten), and room for its columns. */
+spmvx_status spx_cuda_product_pointers(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
+                                       int64_t *counts, spx_plan *);
+
 /* C's pattern, all of it, and the plan's products. Of each row of C: products, INT_MAX at most, and in how
  * many words of 32 columns its entries are, INT_MAX where that is not known (arrays of I32). distinct: the
  * columns of each row of B ascend. */

@@ -434,7 +434,7 @@ template <int BLOCK, int SLOTS> __device__ void write_by_parts(block_shared<BLOC
 }
 
 template <int BLOCK, int SLOTS, bool WRITE>
-__global__ void __launch_bounds__(BLOCK)
+__global__ void __launch_bounds__(BLOCK, 1)
     columns_by_block(spx_factor A, spx_factor B, int *list, const int *rows, found out, int *larger,
                      int *larger_rows)
 {
@@ -669,13 +669,14 @@ spmvx_status prepare_bits(analysis *a)
                         "bits for the columns of rows of C");
 }
 
-/* C's row pointers from the counts, and its columns' array. */
-spmvx_status make_pattern(analysis *a, spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                          spx_plan *plan)
+}
+
+spmvx_status spx_cuda_product_pointers(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                       int64_t *counts, spx_plan *plan)
 {
     spx_sparse *C = &plan->C;
     int64_t nnz;
-    SPX_TRY(spx_sum_up(ctx, WHAT, A->nrows, a->out.count, &nnz));
+    SPX_TRY(spx_sum_up(ctx, WHAT, A->nrows, counts, &nnz));
     C->format = SPMVX_CSR;
     C->val_type = A->val_type;
     C->ptr_type = spx_count_type(nnz);
@@ -690,12 +691,10 @@ spmvx_status make_pattern(analysis *a, spmvx_context *ctx, const spx_sparse *A, 
                            &C->slot[SPX_PTR]));
     SPX_TRY(spx_by_pointer(C->ptr_type, [&](auto p) {
         using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, A->nrows + 1, spx_narrow<P>, A->nrows + 1, a->out.count,
+        return spx_launch_over(ctx, WHAT, A->nrows + 1, spx_narrow<P>, A->nrows + 1, counts,
                                static_cast<P *>(C->slot[SPX_PTR]->data));
     }));
     return spx_plan_columns(ctx, plan);
-}
-
 }
 
 spmvx_status spx_cuda_count_products(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
@@ -735,7 +734,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(by_tables<false>(&a));
     SPX_TRY(prepare_bits(&a));
     SPX_TRY(by_bits<false>(&a));
-    SPX_TRY(make_pattern(&a, ctx, A, B, plan));
+    SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
     a.out.ptr = spx_pointers_of(&plan->C);
     a.out.col = static_cast<int *>(plan->C.slot[SPX_COL]->data);
     SPX_TRY(by_tables<true>(&a));

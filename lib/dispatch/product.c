@@ -35,7 +35,7 @@ static int64_t count_products(const spx_sparse *A, const spx_sparse *B)
 static const char *preferred(const spmvx_context *ctx, const spx_sparse *B, int64_t products)
 {
     enum { PARTS = 64 << 10 };
-    if (ctx->backend->place != SPMVX_HOST) return "hash";
+    if (ctx->backend->place != SPMVX_HOST) return B->ncols <= 1024 ? "thin" : "hash";
     const size_t row = spx_bytes(B->ncols, spx_type_bytes(B->val_type));
     const bool small = row <= (size_t)64 << 20, worth = row / 64 <= (size_t)products;
     return (small || worth) && spx_plus(row, PARTS) <= spx_budget_left(ctx) ? "dense-window" : "hash";
@@ -297,6 +297,7 @@ void spx_product_plan_info(const spmspm_plan *p, spmspm_info *info)
     info->products = found->products;
     info->workspace = p->max_workspace && p->max_workspace < found->work ? p->max_workspace : found->work;
     info->bytes_held = sizeof *p + spx_sparse_bytes(&found->C, true) + array_bytes(found->state) +
+                       array_bytes(found->rows) +
                        (p->C.format == SPMVX_COO ? array_bytes(p->C.slot[SPX_ROW]) : 0);
     info->kernel = p->product.kernel->name;
     info->reason = p->reason;

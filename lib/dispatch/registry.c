@@ -22,7 +22,7 @@ extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_
     spx_mul_bsr_avx512;
 #endif
 #ifdef SPX_CUDA
-extern const spx_product_kernel spx_cuda_spmspm_hash;
+extern const spx_product_kernel spx_cuda_spmspm_hash, spx_cuda_spmspm_thin;
 extern const spx_format spx_cuda_format_coo, spx_cuda_format_csr, spx_cuda_format_csc, spx_cuda_format_ell,
     spx_cuda_format_sell, spx_cuda_format_hyb, spx_cuda_format_dia, spx_cuda_format_bsr, spx_cuda_format_csr5,
     spx_cuda_format_tiled, spx_cuda_format_pkt;
@@ -111,9 +111,9 @@ static const spx_kernel *const kernels[] = {
 _Static_assert(sizeof kernels / sizeof *kernels <= SPX_CANDIDATES, "SPX_CANDIDATES holds all kernels");
 
 static const spx_product_kernel *const product_kernels[] = {
-    &spx_spmspm_csr_dense_row, &spx_spmspm_coo_hash, &spx_spmspm_dense_window, &spx_spmspm_hash,
+    &spx_spmspm_csr_dense_row, &spx_spmspm_coo_hash,  &spx_spmspm_dense_window, &spx_spmspm_hash,
 #ifdef SPX_CUDA
-    &spx_cuda_spmspm_hash,
+    &spx_cuda_spmspm_hash,     &spx_cuda_spmspm_thin,
 #endif
 };
 

@@ -19,6 +19,7 @@ typedef struct spx_plan {
     spx_sparse C;     /* CSR without values. Its columns may be missing: then fill() writes them, and nothing
                        * can be planned */
     spx_array *state; /* the kernel's own; or NULL */
+    spx_array *rows;  /* on a device: lists of C's rows; or NULL */
     int64_t param[SPX_PLAN_PARAMS];
     size_t work; /* bytes that fill() takes, if the budget has them */
 } spx_plan;

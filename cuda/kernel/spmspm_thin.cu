@@ -1,0 +1,361 @@
+/* C = A*B on a GPU for B of at most 1024 columns, where a row of C is a dense row of sums.
+ *
+ * Each row of B has a record of 16 bytes with where its values are and its first columns, so that an entry of
+ * A costs a sector of 32 bytes for the pattern, and one or two more for values; and nothing but the record
+ * where B's row is empty. A row of C is found as bits, which are kept until its columns are written. Rows of
+ * few entries of A are a thread's work (product_rows.cuh), others a warp's, long ones eight warps'. The lanes
+ * of a warp take an entry of A each, and add what they have to a copy of the sums of their own where there is
+ * room for as many, so that none waits for another; to as many copies as there is room for, in turns; or, of
+ * many columns, to one, where lanes with the same column wait for those below them. Copies are added up in a
+ * fixed order.
+ * Source: Charaf, Charaf & Abou Hawili report, whose products are thin, and which leaves B sorted and tiled
+ * to future work; copies: privatisation of histograms (Gomez-Luna et al., Concurrency and Computation 25,
+ * 2013). */
+#include "product_rows.cuh"
+#include "reduce.cuh"
+
+namespace {
+
+constexpr const char *NAME = "thin";
+constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS), WARPS = THREADS / 32;
+
+enum rows_by { BY_WARP = SPX_THREAD_WAYS, BY_BLOCK, WAYS };
+
+constexpr int THREAD_ENTRIES = 24, LONG = 1024; /* of A: a thread's at most; more than a warp's */
+constexpr int MOST_COLUMNS = 1024, SUMS = 1024; /* of B; of a warp */
+
+/* A row of B. */
+struct __align__(16) record
+{
+    static constexpr int HELD = 4;
+    unsigned begin_low;
+    unsigned short begin_high, length; /* 0xffff: at least; the row pointers tell */
+    unsigned short col[HELD];
+
+    __device__ __forceinline__ int64_t begin() const
+    {
+        return static_cast<int64_t>(begin_high) << 32 | begin_low;
+    }
+};
+
+__global__ void make_records(spx_factor B, record *records)
+{
+    const int64_t r = spx_element();
+    if (r >= B.nrows) return;
+    const int64_t begin = B.ptr[r], length = B.ptr[r + 1] - begin;
+    record own = {};
+    own.begin_low = static_cast<unsigned>(begin);
+    own.begin_high = static_cast<unsigned short>(begin >> 32);
+    own.length = static_cast<unsigned short>(length < 0xffff ? length : 0xffff);
+#pragma unroll
+    for (int j = 0; j < record::HELD; j++)
+        own.col[j] = j < length ? static_cast<unsigned short>(__ldg(B.col + begin + j)) : 0;
+    records[r] = own;
+}
+
+__device__ __forceinline__ record load_record(const record *p)
+{
+    const uint4 bits = __ldg(reinterpret_cast<const uint4 *>(p));
+    record r;
+    memcpy(&r, &bits, sizeof r);
+    return r;
+}
+
+__device__ __forceinline__ int64_t length_of(const record &r, const spx_factor &B, int c)
+{
+    return r.length < 0xffff ? r.length : B.ptr[c + 1] - B.ptr[c];
+}
+
+/* ---- the pattern ---- */
+
+/* Sets the bits of the columns that entries first, first + step, ... of A meet: put(word, bits). Answers how
+ * many products they have. */
+template <class F>
+__device__ __forceinline__ int64_t put_entries(const spx_factor &A, const spx_factor &B,
+                                               const record *records, int64_t first, int64_t last, int step,
+                                               F put)
+{
+    int64_t products = 0;
+#pragma unroll 4
+    for (int64_t e = first; e < last; e += step) {
+        const int c = __ldg(A.col + e);
+        const record r = load_record(records + c);
+        const int64_t length = length_of(r, B, c), begin = r.begin();
+        products += length;
+#pragma unroll
+        for (int j = 0; j < record::HELD; j++)
+            if (j < r.length) put(r.col[j] >> 5, 1u << (r.col[j] & 31));
+        for (int64_t k = begin + record::HELD; k < begin + length; k++) {
+            const int col = __ldg(B.col + k);
+            put(col >> 5, 1u << (col & 31));
+        }
+    }
+    return products;
+}
+
+/* The bits of rows of C, `words` a row, how many they are, and the products. A block has a row a thread; rows
+ * that are not a thread's go to its warps, or are the block's. */
+__global__ void find_bits(spx_factor A, spx_factor B, const record *records, int words, unsigned *bits,
+                          int64_t *count, unsigned long long *products)
+{
+    __shared__ int by_warp[THREADS], by_block[THREADS];
+    __shared__ int warps, blocks;
+    __shared__ unsigned shared[WARPS][MOST_COLUMNS / 32];
+    const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
+    int64_t own_products = 0;
+    if (threadIdx.x == 0) warps = blocks = 0;
+    __syncthreads();
+    const int64_t row = spx_element(), first = row < A.nrows ? A.ptr[row] : 0,
+                  last = row < A.nrows ? A.ptr[row + 1] : 0;
+    if (row >= A.nrows) {
+    } else if (last - first > LONG) {
+        by_block[atomicAdd(&blocks, 1)] = static_cast<int>(row);
+    } else if (words > 2 || last - first > THREAD_ENTRIES) {
+        if (last > first) by_warp[atomicAdd(&warps, 1)] = static_cast<int>(row);
+        else count[row] = 0;
+    } else {
+        unsigned own[2] = {};
+        own_products += put_entries(A, B, records, first, last, 1, [&](int w, unsigned b) { own[w] |= b; });
+        for (int w = 0; w < 2; w++)
+            if (w < words) bits[row * words + w] = own[w];
+        count[row] = __popc(own[0]) + __popc(own[1]);
+    }
+    __syncthreads();
+    const auto settle = [&](int64_t r) { /* of shared[warp], by a warp */
+                                         const unsigned own = lane < words ? shared[warp][lane] : 0u;
+                                         if (lane < words) bits[r * words + lane] = own;
+                                         const int all = spx_sum_lanes_to_all<32>(__popc(own));
+                                         if (lane == 0) count[r] = all;
+    };
+    for (int i = warp; i < warps; i += WARPS) {
+        const int64_t r = by_warp[i];
+        shared[warp][lane] = 0;
+        __syncwarp();
+        own_products += put_entries(A, B, records, A.ptr[r] + lane, A.ptr[r + 1], 32,
+                                    [&](int w, unsigned b) { atomicOr(&shared[warp][w], b); });
+        __syncwarp();
+        settle(r);
+        __syncwarp();
+    }
+    for (int i = 0; i < blocks; i++) {
+        const int64_t r = by_block[i];
+        __syncthreads();
+        if (warp == 0) shared[0][lane] = 0;
+        __syncthreads();
+        own_products += put_entries(A, B, records, A.ptr[r] + threadIdx.x, A.ptr[r + 1], THREADS,
+                                    [&](int w, unsigned b) { atomicOr(&shared[0][w], b); });
+        __syncthreads();
+        if (warp == 0) settle(r);
+    }
+    own_products = spx_scan_block<THREADS>(own_products).total;
+    if (threadIdx.x == 0) atomicAdd(products, static_cast<unsigned long long>(own_products));
+}
+
+/* The n-th bit of a word. */
+__device__ __forceinline__ int nth_bit(unsigned word, int n)
+{
+    int at = 0;
+#pragma unroll
+    for (int half = 16; half; half /= 2) {
+        const int low = __popc(word & ((1u << half) - 1u));
+        if (n < low) continue;
+        n -= low;
+        at += half;
+        word >>= half;
+    }
+    return at;
+}
+
+/* The columns of all words, of which those of a warp lie side by side. */
+__global__ void write_columns(int64_t all_words, int words, const unsigned *bits, spx_pointers ptr, int *col)
+{
+    const int64_t i = spx_element();
+    const bool in = i < all_words;
+    const unsigned own = in ? bits[i] : 0u;
+    const int64_t row = in ? i / words : 0;
+    int64_t to = in ? ptr[row] : 0;
+    for (int64_t w = row * words; in && w < i; w++) to += __popc(bits[w]);
+    const int before_word = static_cast<int>(i - row * words) * 32;
+    spx_each_entry(__popc(own), [&](bool there, int, int lane, int entry) {
+        const unsigned word = __shfl_sync(SPX_ALL_LANES, own, lane);
+        const int first = __shfl_sync(SPX_ALL_LANES, before_word, lane);
+        const int64_t from = __shfl_sync(SPX_ALL_LANES, to, lane);
+        if (there) col[from + entry] = first + nth_bit(word, entry);
+    });
+}
+
+/* ---- values ---- */
+
+struct way_of {
+    spx_pointers a_ptr;
+
+    __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
+    {
+        const int64_t n = a_ptr[row + 1] - a_ptr[row];
+        *units = 1;
+        if (n <= THREAD_ENTRIES && entries <= SPX_MORE) return spx_thread_way(entries);
+        return n <= LONG ? BY_WARP : BY_BLOCK;
+    }
+    template <class F> void each_pointer(F f) const
+    {
+        f(static_cast<const char *>(a_ptr.data));
+    }
+};
+
+/* Adds a lane's product to its copy: lanes with the same copy in turns; of one copy, lanes with the same
+ * column one after the other. */
+template <int COPIES, class V> __device__ __forceinline__ void add(V *sum, bool in, int col, V term)
+{
+    const int lane = spx_lane();
+    if constexpr (COPIES > 1) {
+        for (int turn = 0; turn < 32 / COPIES; turn++) {
+            if (in && lane / COPIES == turn) sum[col * COPIES + lane % COPIES] += term;
+            if (COPIES < 32) __syncwarp();
+        }
+    } else {
+        const unsigned peers = __match_any_sync(SPX_ALL_LANES, in ? col : -1);
+        const int rank = in ? __popc(peers & ((1u << lane) - 1u)) : 0,
+                  most = __reduce_max_sync(SPX_ALL_LANES, rank);
+        for (int r = 0; r <= most; r++) {
+            if (in && rank == r) sum[col] += term;
+            __syncwarp();
+        }
+    }
+}
+
+/* A row for each TEAM warps of a block. */
+template <class V, int COPIES, int TEAM>
+__global__ void values_dense(spx_factor A, spx_factor B, const record *records, spx_product_values<V> v,
+                             int columns, const spx_task *list, int rows)
+{
+    const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32,
+              team_lane = threadIdx.x % (32 * TEAM);
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * (WARPS / TEAM) + warp / TEAM;
+    V *const all = spx_dynamic_shared<V>(), *const sum = all + warp * SUMS;
+    if (TEAM == 1 && i >= rows) return; /* a block of one team has a row */
+    const int64_t row = list[i].row, last = A.ptr[row + 1];
+    for (int j = lane; j < columns * COPIES; j += 32) sum[j] = V(-0.0);
+    __syncwarp();
+    for (int64_t at = A.ptr[row] + team_lane - lane; at < last; at += 32 * TEAM) {
+        const bool in = at + lane < last;
+        const int c = in ? __ldg(A.col + at + lane) : 0;
+        const V left = in ? __ldg(v.a + at + lane) : V(0);
+        record r = load_record(records + c);
+        if (!in) r.length = 0;
+        V right[record::HELD];
+        const V *const from = v.b + r.begin();
+#pragma unroll
+        for (int j = 0; j < record::HELD; j++) right[j] = j < r.length ? __ldg(from + j) : V(0);
+        const int most = __reduce_max_sync(SPX_ALL_LANES, static_cast<int>(r.length));
+#pragma unroll
+        for (int j = 0; j < record::HELD; j++)
+            if (j < most) add<COPIES>(sum, j < r.length, r.col[j], left * right[j]);
+        if (most <= record::HELD) continue;
+        const int64_t begin = r.begin(), end = begin + (r.length > record::HELD ? length_of(r, B, c) : 0);
+        for (int64_t k = begin + record::HELD; __any_sync(SPX_ALL_LANES, k < end); k++)
+            add<COPIES>(sum, k < end, k < end ? __ldg(B.col + k) : 0, k < end ? left * __ldg(v.b + k) : V(0));
+    }
+    if constexpr (TEAM > 1) __syncthreads();
+    else __syncwarp();
+    const V *const team = all + (warp - warp % TEAM) * SUMS;
+    const int64_t begin = v.ptr[row], end = v.ptr[row + 1];
+    for (int64_t k = begin + team_lane; k < end; k += 32 * TEAM) {
+        const int col = __ldg(v.col + k);
+        V own = V(-0.0);
+        for (int w = 0; w < TEAM; w++)
+#pragma unroll
+            for (int j = 0; j < COPIES; j++) /* lanes of neighbouring columns read different banks */
+                own += team[w * SUMS + col * COPIES + (col + j) % COPIES];
+        v.c[k] = own;
+    }
+}
+
+/* ---- the host's side ---- */
+
+int copies_for(int64_t columns)
+{
+    return columns <= 32 ? 32 : columns <= 64 ? 16 : columns <= 128 ? 8 : 1;
+}
+
+/* C's row pointers and columns; and the plan's products. */
+spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
+{
+    spx_temporary bits, counts, products;
+    const int words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
+    const record *const records = static_cast<const record *>(plan->state->data);
+    SPX_TRY(bits.make(ctx, A->nrows * words, sizeof(unsigned), "the columns of C's rows as bits"));
+    SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
+    SPX_TRY(products.make(ctx, 1, sizeof(unsigned long long), NAME));
+    SPX_TRY(ctx->backend->clear(ctx, bits.as<void>(), spx_bytes(A->nrows * words, sizeof(unsigned))));
+    SPX_TRY(ctx->backend->clear(ctx, products.as<void>(), sizeof(unsigned long long)));
+    SPX_TRY(spx_launch_over(ctx, NAME, A->nrows, find_bits, spx_factor_of(A), spx_factor_of(B), records,
+                            words, bits.as<unsigned>(), counts.as<int64_t>(),
+                            products.as<unsigned long long>()));
+    SPX_TRY(ctx->backend->download(ctx, &plan->products, products.as<void>(), sizeof plan->products));
+    SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
+    SPX_TRY(spx_launch_over(ctx, NAME, A->nrows * words, write_columns, A->nrows * words, words,
+                            bits.as<unsigned>(), spx_pointers_of(&plan->C),
+                            static_cast<int *>(plan->C.slot[SPX_COL]->data)));
+    return ctx->backend->synchronize(ctx);
+}
+
+/* All kernels over the plan's lists. */
+template <bool LAUNCH>
+spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
+                        const spx_sparse *C)
+{
+    const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
+    const record *const records = static_cast<const record *>(plan->state->data);
+    const int columns = static_cast<int>(B->ncols);
+    spx_over_lists<LAUNCH> over(ctx, NAME, plan);
+    return spx_by_value(A, [&](auto value) {
+        using V = decltype(value);
+        constexpr size_t DENSE = static_cast<size_t>(WARPS) * SUMS * sizeof(V);
+        const spx_product_values<V> v = spx_product_values_of<V>(A, B, C);
+        SPX_TRY(spx_each_thread_way<V>([&](int way, int each, int threads, size_t shared, auto kernel) {
+            return over(way, each, threads, shared, kernel, a, b, v);
+        }));
+        return spx_pick<32, 16, 8, 1>(copies_for(columns), [&](auto copies) {
+            constexpr int COPIES = decltype(copies)::value;
+            SPX_TRY(
+                over(BY_WARP, WARPS, THREADS, DENSE, values_dense<V, COPIES, 1>, a, b, records, v, columns));
+            return over(BY_BLOCK, 1, THREADS, DENSE, values_dense<V, COPIES, WARPS>, a, b, records, v,
+                        columns);
+        });
+    });
+}
+
+/* The plan's state is the records of B's rows. */
+spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
+{
+    if (B->ncols > MOST_COLUMNS)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s takes a B of at most %d columns; this one has %lld",
+                        NAME, MOST_COLUMNS, static_cast<long long>(B->ncols));
+    SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(spx_max(B->nrows, 1), sizeof(record)),
+                                    "records of B's rows", &plan->state));
+    SPX_TRY(spx_launch_over(ctx, NAME, B->nrows, make_records, spx_factor_of(B),
+                            static_cast<record *>(plan->state->data)));
+    SPX_TRY(find_pattern(ctx, A, B, plan));
+    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, way_of{ spx_pointers_of(A) }));
+    return over_lists<false>(ctx, plan, A, B, &plan->C);
+}
+
+spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
+                  spx_sparse *C)
+{
+    return over_lists<true>(ctx, plan, A, B, C);
+}
+
+}
+
+extern "C" const spx_product_kernel spx_cuda_spmspm_thin = {
+    .name = "thin",
+    .format = SPMVX_CSR,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "B of at most 1024 columns: dense sums, B's rows by records, copies for lanes",
+    .source = "Charaf, Charaf & Abou Hawili report, future work; Gomez-Luna et al. 2013",
+    .analyse = analyse,
+    .fill = fill,
+};

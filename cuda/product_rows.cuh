@@ -1,0 +1,245 @@
+/* Values of C = A*B on a GPU: rows of C in lists by what they take, and rows with few entries, a thread each.
+ * Places are found by bisection among the row's columns, and terms are added in the order of A's row, then of
+ * B's. */
+#ifndef SPX_PRODUCT_ROWS_CUH
+#define SPX_PRODUCT_ROWS_CUH
+#include "product.cuh"
+#include "ptx.cuh"
+
+/* ---- what kernels are given ---- */
+
+template <class V> struct spx_product_values {
+    const V *a, *b;
+    spx_pointers ptr; /* of C */
+    const int *col;
+    V *c;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(a), f(b), f(static_cast<const char *>(ptr.data)), f(col), f(c);
+    }
+};
+
+template <class V>
+spx_product_values<V> spx_product_values_of(const spx_sparse *A, const spx_sparse *B, const spx_sparse *C)
+{
+    return { spx_slot_of<V>(A, SPX_VAL), spx_slot_of<V>(B, SPX_VAL), spx_pointers_of(C),
+             spx_slot_of<int>(C, SPX_COL), const_cast<V *>(spx_slot_of<V>(C, SPX_VAL)) };
+}
+
+/* ---- lists ---- */
+
+/* A row, or a piece of one that is cut. */
+struct spx_task {
+    int row, piece;
+};
+
+constexpr int SPX_WAYS = SPX_PLAN_PARAMS;
+
+/* How many units there are of each kind; or (WRITE) each of them into its list, whose beginnings `at` has.
+ * Rows of a warp stay in their order. */
+template <bool WRITE, class WAY>
+__global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of, int *at, spx_task *list)
+{
+    __shared__ int all[SPX_WAYS];
+    const int64_t r = spx_element();
+    if (threadIdx.x < SPX_WAYS) all[threadIdx.x] = 0;
+    __syncthreads();
+    const int64_t entries = r < nrows ? ptr[r + 1] - ptr[r] : 0;
+    int units = 0;
+    const int way = entries ? way_of(r, entries, &units) : ways;
+    int to = 0; /* among the block's of its kind */
+    for (unsigned left = SPX_ALL_LANES; left;) {
+        const int w = __shfl_sync(SPX_ALL_LANES, way, __ffs(static_cast<int>(left)) - 1);
+        left &= ~__ballot_sync(SPX_ALL_LANES, way == w);
+        if (w == ways) continue;
+        const int with_own = spx_scan_lanes(way == w ? units : 0);
+        int from = 0;
+        if (spx_lane() == 31) from = atomicAdd(&all[w], with_own);
+        from = __shfl_sync(SPX_ALL_LANES, from, 31);
+        if (way == w) to = from + with_own - units;
+    }
+    __syncthreads();
+    if (threadIdx.x < SPX_WAYS && all[threadIdx.x])
+        all[threadIdx.x] = atomicAdd(at + threadIdx.x, all[threadIdx.x]);
+    if constexpr (WRITE) {
+        __syncthreads();
+        for (int i = 0; i < units; i++) list[all[way] + to + i] = { static_cast<int>(r), i };
+    }
+}
+
+/* Makes lists of the rows of C that have entries, one behind the other, the plan's rows; the first params
+ * become their lengths. way_of(row, entries, &units), a function of the device, tells which list a row is in,
+ * and in how many pieces. */
+template <class WAY>
+spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan *plan, int ways, WAY way_of)
+{
+    const int nrows = static_cast<int>(plan->C.nrows);
+    const spx_pointers ptr = spx_pointers_of(&plan->C);
+    spx_temporary at;
+    int all[SPX_WAYS], units = 0;
+    SPX_TRY(at.make(ctx, SPX_WAYS, sizeof(int), what));
+    SPX_TRY(ctx->backend->clear(ctx, at.as<void>(), sizeof all));
+    SPX_TRY(spx_launch_over(ctx, what, nrows, spx_tell_rows<false, WAY>, nrows, ptr, ways, way_of,
+                            at.as<int>(), nullptr));
+    SPX_TRY(ctx->backend->download(ctx, all, at.as<int>(), sizeof all));
+    for (int w = 0; w < ways; w++) {
+        plan->param[w] = all[w];
+        all[w] = units;
+        units += static_cast<int>(plan->param[w]);
+    }
+    SPX_TRY(ctx->backend->upload(ctx, at.as<int>(), all, sizeof all));
+    SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(units, sizeof(spx_task)), "rows of C by what they take",
+                                    &plan->rows));
+    SPX_TRY(spx_launch_over(ctx, what, nrows, spx_tell_rows<true, WAY>, nrows, ptr, ways, way_of,
+                            at.as<int>(), static_cast<spx_task *>(plan->rows->data)));
+    return ctx->backend->synchronize(ctx);
+}
+
+/* ---- a row a thread ---- */
+
+/* A row a thread, of up to N entries. Places lie a block's threads and one apart, so that lanes that take one
+ * row's entries together, and lanes that take the same place of their rows, read different banks. */
+template <class V, int N, int BLOCK> struct spx_threads_shared {
+    V sum[N * (BLOCK + 1)];
+    int col[N * (BLOCK + 1)];
+};
+
+/* Calls f(there, thread of the block, lane, entry) for the entries of the rows that the lanes of a warp have,
+ * of which each has so many; all lanes call it. */
+template <class F> __device__ __forceinline__ void spx_each_entry(int entries, F f)
+{
+    const int first_thread = static_cast<int>(threadIdx.x) & ~31, with_own = spx_scan_lanes(entries),
+              before = with_own - entries, all = __shfl_sync(SPX_ALL_LANES, with_own, 31);
+#pragma unroll 4
+    for (int at = 0; at < all; at += 32) {
+        const int n = at + spx_lane();
+        int lane = 0; /* the last one with no more entries before it */
+#pragma unroll
+        for (int half = 16; half; half /= 2)
+            if (__shfl_sync(SPX_ALL_LANES, before, lane + half) <= n) lane += half;
+        const int entry = n - __shfl_sync(SPX_ALL_LANES, before, lane);
+        f(n < all, first_thread + lane, lane, entry);
+    }
+}
+
+template <class V, int N, int BLOCK>
+__global__ void __launch_bounds__(BLOCK, 1)
+    spx_values_by_thread(spx_factor A, spx_factor B, spx_product_values<V> v, const spx_task *list, int rows)
+{
+    constexpr int APART = BLOCK + 1, ROWS = 2, AHEAD = 8; /* rows of B at once, and entries of each */
+    spx_threads_shared<V, N, BLOCK> *const s = spx_dynamic_shared<spx_threads_shared<V, N, BLOCK>>();
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x;
+    const bool in = i < rows;
+    const int64_t row = in ? list[i].row : 0, begin = in ? v.ptr[row] : 0;
+    const int entries = in ? static_cast<int>(v.ptr[row + 1] - begin) : 0;
+    V *const sum = s->sum + threadIdx.x;
+    const int *const col = s->col + threadIdx.x;
+    spx_each_entry(entries, [&](bool there, int thread, int lane, int entry) {
+        const int64_t from = __shfl_sync(SPX_ALL_LANES, begin, lane) + entry;
+        if (there) s->col[entry * APART + thread] = __ldg(v.col + from);
+    });
+    for (int j = 0; j < entries; j++) sum[j * APART] = V(-0.0);
+    __syncwarp();
+    const auto add = [&](const int(&c)[AHEAD], V left, const V(&right)[AHEAD]) {
+        int at[AHEAD] = {}; /* entries before it */
+#pragma unroll
+        for (int half = N / 2; half; half /= 2)
+#pragma unroll
+            for (int j = 0; j < AHEAD; j++)
+                if (at[j] + half <= entries && col[(at[j] + half - 1) * APART] < c[j]) at[j] += half;
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) {
+            if (c[j] < 0) continue;
+            if (at[j] < entries && col[at[j] * APART] < c[j]) at[j]++;
+            sum[at[j] * APART] += left * right[j];
+        }
+    };
+    const auto take = [&](int64_t k, int64_t end, int(&c)[AHEAD], V(&right)[AHEAD]) {
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) {
+            c[j] = k + j < end ? __ldg(B.col + k + j) : -1;
+            right[j] = k + j < end ? __ldg(v.b + k + j) : V(0);
+        }
+    };
+    const int64_t last = in ? A.ptr[row + 1] : 0;
+    for (int64_t e = in ? A.ptr[row] : 0; e < last; e += ROWS) {
+        int c[ROWS][AHEAD];
+        V left[ROWS], right[ROWS][AHEAD];
+        int64_t k[ROWS], end[ROWS];
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const int of = e + r < last ? __ldg(A.col + e + r) : -1;
+            left[r] = of >= 0 ? __ldg(v.a + e + r) : V(0);
+            k[r] = of >= 0 ? B.ptr[of] : 0;
+            end[r] = of >= 0 ? B.ptr[of + 1] : 0;
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) take(k[r], end[r], c[r], right[r]);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+            while (k[r] < end[r]) {
+                add(c[r], left[r], right[r]);
+                k[r] += AHEAD;
+                if (k[r] < end[r]) take(k[r], end[r], c[r], right[r]);
+            }
+    }
+    __syncwarp();
+    spx_each_entry(entries, [&](bool there, int thread, int lane, int entry) {
+        const int64_t to = __shfl_sync(SPX_ALL_LANES, begin, lane) + entry;
+        if (there) v.c[to] = s->sum[entry * APART + thread];
+    });
+}
+
+/* ---- the host's side of lists ---- */
+
+/* The first lists of a plan whose kernel leaves rows to threads, by their entries. */
+enum { SPX_BY_THREAD_FEW, SPX_BY_THREAD, SPX_BY_THREAD_MORE, SPX_THREAD_WAYS };
+constexpr int SPX_FEW = 16, SPX_SOME = 32, SPX_MORE = 64;
+
+/* Which of them a row with at most SPX_MORE entries is in. */
+__device__ __forceinline__ int spx_thread_way(int64_t entries)
+{
+    return entries <= SPX_FEW ? SPX_BY_THREAD_FEW : entries <= SPX_SOME ? SPX_BY_THREAD : SPX_BY_THREAD_MORE;
+}
+
+/* Calls f(way, units a block, threads, shared bytes, kernel) for each of them. */
+template <class V, class F> spmvx_status spx_each_thread_way(F f)
+{
+    constexpr int T = 128, MORE = 64;
+    SPX_TRY(f(SPX_BY_THREAD_FEW, T, T, sizeof(spx_threads_shared<V, SPX_FEW, T>),
+              spx_values_by_thread<V, SPX_FEW, T>));
+    SPX_TRY(f(SPX_BY_THREAD, T, T, sizeof(spx_threads_shared<V, SPX_SOME, T>),
+              spx_values_by_thread<V, SPX_SOME, T>));
+    return f(SPX_BY_THREAD_MORE, MORE, MORE, sizeof(spx_threads_shared<V, SPX_MORE, MORE>),
+             spx_values_by_thread<V, SPX_MORE, MORE>);
+}
+
+/* Launches kernels over a plan's lists, in the order of these, or loads their code (LAUNCH false). Each takes
+ * the list and its length last. */
+template <bool LAUNCH> class spx_over_lists {
+public:
+    spx_over_lists(const spmvx_context *ctx, const char *what, const spx_plan *plan)
+        : ctx_(ctx), what_(what), plan_(plan), list_(static_cast<const spx_task *>(plan->rows->data))
+    {}
+    template <class... P, class... ARGS>
+    spmvx_status operator()(int way, int each, int threads, size_t shared, void (*kernel)(P...), ARGS... args)
+    {
+        const int64_t units = plan_->param[way];
+        const spx_task *const own = list_;
+        list_ += units;
+        if (!units) return SPMVX_OK;
+        if constexpr (LAUNCH)
+            return spx_cuda_launch(ctx_, what_, kernel, spx_ceil_div(units, each),
+                                   static_cast<unsigned>(threads), shared, args..., own,
+                                   static_cast<int>(units));
+        else return spx_cuda_load(ctx_, what_, kernel, shared);
+    }
+
+private:
+    const spmvx_context *ctx_;
+    const char *what_;
+    const spx_plan *plan_;
+    const spx_task *list_;
+};
+#endif
