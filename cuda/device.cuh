@@ -103,13 +103,15 @@ spmvx_status spx_cuda_load(const spmvx_context *ctx, const char *name, void (*ke
     constexpr size_t ALWAYS = 48 << 10; /* what every device has */
     const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
+    size_t all = shared; /* and what the kernel has of its own */
     int most = 0;
     if (e == cudaSuccess && shared > ALWAYS) {
         e = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ctx->device);
-        if (e == cudaSuccess && shared > static_cast<size_t>(most))
+        if (e == cudaSuccess) e = spx_add_own_shared(kernel, &all);
+        if (e == cudaSuccess && all > static_cast<size_t>(most))
             return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
-                            "%s takes %zu bytes of shared memory for a block; this device has %d", name,
-                            shared, most);
+                            "%s takes %zu bytes of shared memory for a block; this device has %d", name, all,
+                            most);
     }
     if (e == cudaSuccess) e = spx_load_code(kernel, shared);
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);

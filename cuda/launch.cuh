@@ -50,6 +50,18 @@ cudaError_t spx_launch_early(cudaLaunchConfig_t config, void (*kernel)(P...),
     return spx_launch(config, kernel, args...);
 }
 
+/* Adds the shared memory that a kernel has by its declarations. */
+template <class... P> cudaError_t spx_add_own_shared(void (*kernel)(P...), size_t *bytes)
+{
+#ifdef SPX_SIMT
+    simt::expose(kernel);
+#endif
+    cudaFuncAttributes attributes;
+    const cudaError_t e = cudaFuncGetAttributes(&attributes, reinterpret_cast<const void *>(kernel));
+    if (e == cudaSuccess) *bytes += attributes.sharedSizeBytes;
+    return e;
+}
+
 /* Loads the kernel's code to the current device, which its first launch would do otherwise, and might wait
  * for the device; and lets a launch have so many bytes of dynamic shared memory, which is refused beyond 48
  * KiB unless asked for. All that there is is asked for, since one kernel serves several matrices. */

@@ -189,6 +189,26 @@ __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_fact
     }
 }
 
+/* ---- entries of rows that lanes have ---- */
+
+/* Calls f(there, thread of the block, lane, entry) for the entries of the rows that the lanes of a warp have,
+ * of which each has so many; all lanes call it. */
+template <class F> __device__ __forceinline__ void spx_each_entry(int entries, F f)
+{
+    const int first_thread = static_cast<int>(threadIdx.x) & ~31, with_own = spx_scan_lanes(entries),
+              before = with_own - entries, all = __shfl_sync(SPX_ALL_LANES, with_own, 31);
+#pragma unroll 4
+    for (int at = 0; at < all; at += 32) {
+        const int n = at + spx_lane();
+        int lane = 0; /* the last one with no more entries before it */
+#pragma unroll
+        for (int half = 16; half; half /= 2)
+            if (__shfl_sync(SPX_ALL_LANES, before, lane + half) <= n) lane += half;
+        const int entry = n - __shfl_sync(SPX_ALL_LANES, before, lane);
+        f(n < all, first_thread + lane, lane, entry);
+    }
+}
+
 /* ---- product_columns.cu ---- */
 
 /* C's row pointers from its rows' lengths (counts, nrows + 1, overwritten), and room for its columns. */

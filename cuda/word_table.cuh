@@ -58,4 +58,11 @@ __device__ __forceinline__ unsigned spx_word_bit(int col)
 {
     return 1u << (col & 31);
 }
+
+/* Sets bits that other lanes set, too: most are there already, and lanes that only look do not wait for each
+ * other. */
+__device__ __forceinline__ void spx_set_bits(unsigned *word, unsigned bits)
+{
+    if (~*const_cast<volatile unsigned *>(word) & bits) atomicOr(word, bits);
+}
 #endif

@@ -65,7 +65,8 @@ __global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A
 #pragma unroll
             /* past the end of the row both are 0 */
             for (int s = 0; s < STEPS; s++) sum[i] += val[i][s] * from_x[i][s];
-            left[i] -= STEPS * LANES;
+            /* not below 0: while another row goes on, 32 bits could wrap */
+            left[i] = max(left[i] - STEPS * LANES, P(0));
             at[i] += left[i] > 0 ? STEPS * LANES : 0;
             more = more || left[i] > 0;
         }

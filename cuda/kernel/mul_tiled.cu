@@ -133,10 +133,12 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     const int64_t slices = spx_tiled_slices(a), pieces = slices * SPX_TILED_LANES / spx_max(a->nrows, 1);
     int64_t *lanes = &p->param[LANES_PARAM];
     if (!*lanes) *lanes = pieces < 4 ? 1 : pieces < 64 ? 4 : 32;
-    else *lanes = *lanes < 4 ? 1 : *lanes < 32 ? 4 : 32;
+    if (*lanes != 1 && *lanes != 4 && *lanes != 32)
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel: lanes is %lld, and %s takes 1, 4 or 32",
+                        static_cast<long long>(*lanes), NAME);
     p->chunks = spx_max(spx_min(spx_cuda_of(ctx)->multiprocessors, slices), 1);
     p->param[PARTS_PARAM] = parts_for(a, p);
-    if (slices * p->param[PARTS_PARAM] > INT32_MAX)
+    if (slices * p->param[PARTS_PARAM] > INT32_MAX - (1 << 20)) /* warps draw beyond the last one */
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld slices in %lld parts; %s takes 2^31 on CUDA",
                         static_cast<long long>(slices), static_cast<long long>(p->param[PARTS_PARAM]), NAME);
     p->work_bytes =

@@ -13,6 +13,7 @@
  * 2013). */
 #include "product_rows.cuh"
 #include "reduce.cuh"
+#include "word_table.cuh"
 
 namespace {
 
@@ -132,7 +133,7 @@ __global__ void find_bits(spx_factor A, spx_factor B, const record *records, int
         shared[warp][lane] = 0;
         __syncwarp();
         own_products += put_entries(A, B, records, A.ptr[r] + lane, A.ptr[r + 1], 32,
-                                    [&](int w, unsigned b) { atomicOr(&shared[warp][w], b); });
+                                    [&](int w, unsigned b) { spx_set_bits(&shared[warp][w], b); });
         __syncwarp();
         settle(r);
         __syncwarp();
@@ -143,7 +144,7 @@ __global__ void find_bits(spx_factor A, spx_factor B, const record *records, int
         if (warp == 0) shared[0][lane] = 0;
         __syncthreads();
         own_products += put_entries(A, B, records, A.ptr[r] + threadIdx.x, A.ptr[r + 1], THREADS,
-                                    [&](int w, unsigned b) { atomicOr(&shared[0][w], b); });
+                                    [&](int w, unsigned b) { spx_set_bits(&shared[0][w], b); });
         __syncthreads();
         if (warp == 0) settle(r);
     }

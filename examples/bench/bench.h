@@ -141,6 +141,8 @@ void input_release(input *);
 
 /* ---- contenders ---- */
 
+/* Is there such a kernel, parameters and variant aside? */
+bool kernel_is_known(const char *name);
 /* Loads the modules of a comma-separated list of files and directories; false after a message. */
 bool load_peers(const char *paths, bool on_device);
 int peer_count(void);

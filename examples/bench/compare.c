@@ -276,6 +276,21 @@ static void compare_case(counts *n, const json_t *before, const json_t *c)
     free(p);
 }
 
+/* What the old run had, and the new one does not name. */
+static void count_gone(counts *n, const json_t *before, const json_t *c)
+{
+    const json_t *r;
+    size_t i;
+    json_array_foreach(json_object_get(before, "results"), i, r)
+    {
+        const double median = number(r, "time_s");
+        if (!isfinite(median) || (c && find_result(c, text(r, "name")))) continue;
+        printf("gone     %-20s %-30s was %.1f us: not in the new run\n", text(before, "matrix"),
+               text(r, "name"), 1e6 * median);
+        n->missing++;
+    }
+}
+
 static void compare_cases(counts *n, const json_t *old, const json_t *new)
 {
     size_t i;
@@ -285,13 +300,28 @@ static void compare_cases(counts *n, const json_t *old, const json_t *new)
         const json_t *before = find_case(old, c);
         if (before) compare_case(n, before, c);
     }
+    json_array_foreach(json_object_get(old, "cases"), i, c) count_gone(n, c, find_case(new, c));
+}
+
+/* Has every case the bandwidth at which memory was read? */
+static bool has_bandwidth(const char *path, const json_t *run)
+{
+    size_t i;
+    const json_t *c;
+    json_array_foreach(json_object_get(run, "cases"), i, c) if (!isfinite(median_of(c, "read_bytes_s")))
+    {
+        fprintf(stderr, "spmvx: %s: %s has no read_bytes_s, which --relative needs\n", path,
+                text(c, "matrix"));
+        return false;
+    }
+    return true;
 }
 
 static int compare(const char *old_path, const char *new_path, counts *n)
 {
     json_t *old = load(old_path), *new = old ? load(new_path) : NULL;
     int result = EXIT_FAILURE;
-    if (old && new) {
+    if (old && new && (!n->relative || (has_bandwidth(old_path, old) && has_bandwidth(new_path, new)))) {
         if (strcmp(text(old, "device"), text(new, "device")) ||
             number(old, "threads") != number(new, "threads"))
             fprintf(stderr, "spmvx: the runs differ in machine or threads: %s, %g; %s, %g\n",
@@ -337,7 +367,7 @@ static int run(int argc, char **argv)
         { "--relative", 0, FLAG, &n.relative, NULL,
           "times relative to the bandwidth at which each run read memory" },
         { "--all", 0, FLAG, &n.all, NULL, "also what did not change" },
-        { "--fail", 0, FLAG, &fail_slower, NULL, "exit status 1 when something got slower or is gone" },
+        { "--fail", 0, FLAG, &fail_slower, NULL, "exit status 1 when something got slower, or is gone" },
         { 0 }
     };
     const int status = parse(&command_compare, options, argc, argv, files, &count);
@@ -362,6 +392,6 @@ const command command_compare = {
     "tells that the machine was busy, also\n"
     "no sample of one run among those of the other, and a change that the other "
     "results of the matrix do not share.\n"
-    "Exit status 1 with --fail when something got slower.",
+    "Exit status 1 with --fail when something got slower, or is gone.",
     run
 };

@@ -200,8 +200,7 @@ static void add_peers(bench *b)
 
 /* ---- set-up ---- */
 
-/* Is there such a kernel, parameters and variant aside? */
-static bool is_known(const char *name)
+bool kernel_is_known(const char *name)
 {
     const size_t n = strcspn(name, ":@");
     for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
@@ -217,7 +216,7 @@ static bool is_known(const char *name)
  * caller's mistake. */
 static bool is_refusal(const contender *c, spmvx_status s)
 {
-    if (s == SPMVX_ERR_UNSUPPORTED) return c->kind != KERNEL || is_known(c->name);
+    if (s == SPMVX_ERR_UNSUPPORTED) return c->kind != KERNEL || kernel_is_known(c->name);
     return s == SPMVX_ERR_LIMIT || s == SPMVX_ERR_MEMORY;
 }
 

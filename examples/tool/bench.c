@@ -257,6 +257,24 @@ static int open_place(const wishes *w, settings *set, spmvx_context *host, spmvx
     return spmvx_context_set_stream(tried, device_stream()) == SPMVX_OK ? -1 : fail(tried, "stream");
 }
 
+/* Are the names of --kernels known, before the machine is measured? */
+static int check_names(const settings *set, spmvx_context *ctx)
+{
+    char name[128];
+    if (!set->kernels) return -1;
+    if (!*set->kernels) return usage_error(&command_bench, "--kernels is empty");
+    for (const char *p = set->kernels; *p;) {
+        const size_t n = strcspn(p, ";");
+        snprintf(name, sizeof name, "%.*s", (int)n, p);
+        p += n + (p[n] == ';');
+        if (!strcmp(name, "auto")) continue;
+        const spmvx_status s = try_kernel(ctx, SPMVX_MUL, name, set->type[0] ? SPMVX_F64 : SPMVX_F32);
+        if (s == SPMVX_ERR_ARGUMENT || (s == SPMVX_ERR_UNSUPPORTED && !kernel_is_known(name)))
+            return usage_error(&command_bench, "--kernels: %s", spmvx_last_error(ctx));
+    }
+    return -1;
+}
+
 static void close_place(const settings *set, spmvx_context *host, spmvx_context *ctx)
 {
     if (ctx != host) spmvx_context_destroy(ctx);
@@ -320,6 +338,7 @@ static int run(int argc, char **argv)
     spmvx_context *host = open_host(&w), *ctx = NULL;
     set.flush_bytes = w.flush < 0 ? enough_to_flush() : (size_t)w.flush << 20;
     status = host ? open_place(&w, &set, host, &ctx) : EXIT_FAILURE;
+    if (status < 0) status = check_names(&set, ctx);
     if (status < 0 && (!import_wisdom(ctx, w.wisdom) || !load_peers(w.peers, set.on_device)))
         status = EXIT_FAILURE;
     if (status >= 0) {

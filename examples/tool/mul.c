@@ -4,8 +4,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "tool.h"
+
+/* Is it the banner of a Matrix Market array of real numbers? */
+static bool is_vector_banner(const char *line)
+{
+    char object[16], format[16], field[16], symmetry[16];
+    const int words = sscanf(line, "%%%%MatrixMarket %15s %15s %15s %15s", object, format, field, symmetry);
+    return words == 4 && !strcasecmp(object, "matrix") && !strcasecmp(format, "array") &&
+           (!strcasecmp(field, "real") || !strcasecmp(field, "integer")) && !strcasecmp(symmetry, "general");
+}
+
+/* Is it the line of sizes of a column of n numbers? Says so, if not. */
+static bool is_size(const char *path, int64_t at, const char *line, int64_t n)
+{
+    int64_t rows, columns;
+    char more;
+    if (sscanf(line, "%" SCNd64 " %" SCNd64 " %c", &rows, &columns, &more) != 2 || columns != 1)
+        fprintf(stderr, "spmvx: %s: line %" PRId64 ": not the sizes of one column\n", path, at);
+    else if (rows != n)
+        fprintf(stderr, "spmvx: %s: %" PRId64 " numbers, and the product needs %" PRId64 "\n", path, rows, n);
+    else return true;
+    return false;
+}
 
 /* A vector from a text file: numbers apart by white space, or a Matrix Market array of one column. */
 static bool read_vector(const char *path, int64_t n, spmvx_type type, void *out)
@@ -21,17 +44,25 @@ static bool read_vector(const char *path, int64_t n, spmvx_type type, void *out)
     int64_t got = 0, at = 0;
     while (ok && getline(&line, &room, f) >= 0) {
         at++;
-        if (at == 1 && !strncmp(line, "%%MatrixMarket", 14)) market = true;
+        if (at == 1 && !strncmp(line, "%%MatrixMarket", 14)) {
+            market = true;
+            ok = is_vector_banner(line);
+            if (!ok) fprintf(stderr, "spmvx: %s: no 'matrix array real general', as a vector is\n", path);
+        }
         if (line[0] == '%') continue;
+        if (market && !sized && line[strspn(line, " \t\r\n")]) {
+            sized = true;
+            ok = is_size(path, at, line, n);
+            continue;
+        }
         for (char *p = line, *end; ok; p = end) {
             const double v = strtod(p, &end);
             if (end == p) {
                 ok = !p[strspn(p, " \t\r\n")];
-                if (!ok) fprintf(stderr, "spmvx: %s: line %" PRId64 ": '%.20s' is no number\n", path, at, p);
-                break;
-            }
-            if (market && !sized) {
-                sized = true; /* rows and columns of the array */
+                const int shown = (int)strcspn(p, "\r\n");
+                if (!ok)
+                    fprintf(stderr, "spmvx: %s: line %" PRId64 ": '%.*s' is no number\n", path, at,
+                            shown < 20 ? shown : 20, p);
                 break;
             }
             if (got < n) vector_set(out, type, got, v);
@@ -59,6 +90,19 @@ static bool write_vector(const char *path, int64_t n, spmvx_type type, const voi
     const bool ok = !ferror(f) && (f == stdout ? !fflush(f) : !fclose(f));
     if (!ok) fprintf(stderr, "spmvx: %s: %s\n", path, strerror(errno));
     return ok;
+}
+
+/* y is text, which no ending of another kind of file may hide. */
+static bool is_vector_name(const char *path)
+{
+    static const char *const others[] = { ".npz", ".npy", ".gz",  ".zst", ".xz", ".bz2",
+                                          ".rb",  ".rua", ".rsa", ".hb",  ".mat" };
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const size_t n = strlen(others[i]);
+        if (length > n && !strcasecmp(path + length - n, others[i])) return false;
+    }
+    return true;
 }
 
 static bool make_x(const char *how, int64_t n, spmvx_type type, void *x)
@@ -128,6 +172,11 @@ static int run(int argc, char **argv)
     if (status >= 0) return status;
     if (count != 1) return usage_error(&command_mul, "%d files given, one wanted", count);
     q.type = type_named(type);
+    if (q.y && !is_vector_name(q.y))
+        return usage_error(&command_mul,
+                           "%s: y is a Matrix Market array: .mtx, another ending than a "
+                           "matrix's, or '-' for standard output",
+                           q.y);
     spmvx_context *ctx = open_context_at(place, device, threads);
     const int wrong = ctx ? check_kernel(&command_mul, ctx, SPMVX_MUL, q.kernel, q.type) : EXIT_FAILURE;
     spmvx_matrix *m = wrong < 0 ? read_matrix(ctx, files[0], q.type, NULL) : NULL, *A = NULL;

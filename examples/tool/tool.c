@@ -298,9 +298,7 @@ spmvx_context *open_context_at(const char *place, int64_t device, int64_t thread
     return ctx;
 }
 
-/* By a matrix of one place and no entries. */
-int check_kernel(const command *c, spmvx_context *ctx, spmvx_operation operation, const char *kernel,
-                 spmvx_type type)
+spmvx_status try_kernel(spmvx_context *ctx, spmvx_operation operation, const char *kernel, spmvx_type type)
 {
     static const int32_t ptr[] = { 0, 0 };
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
@@ -311,12 +309,18 @@ int check_kernel(const command *c, spmvx_context *ctx, spmvx_operation operation
     a.nrows = a.ncols = 1;
     a.ptr = ptr;
     o.kernel = p.kernel = kernel;
-    if (!kernel) return -1;
     spmvx_status s = spmvx_matrix_create(ctx, &a, 0, &A);
     if (s == SPMVX_OK)
         s = operation == SPMVX_SPMSPM ? spmspm_mul(ctx, A, A, &p, &B) : spmvx_matrix_convert(ctx, A, &o, &B);
     spmvx_matrix_destroy(B);
     spmvx_matrix_destroy(A);
+    return s;
+}
+
+int check_kernel(const command *c, spmvx_context *ctx, spmvx_operation operation, const char *kernel,
+                 spmvx_type type)
+{
+    const spmvx_status s = kernel ? try_kernel(ctx, operation, kernel, type) : SPMVX_OK;
     if (s == SPMVX_OK) return -1;
     fprintf(stderr, "spmvx %s: --kernel: %s\n", c->name, spmvx_last_error(ctx));
     return s == SPMVX_ERR_ARGUMENT || s == SPMVX_ERR_UNSUPPORTED ? EXIT_USAGE : EXIT_FAILURE;

@@ -37,6 +37,8 @@ int parse(const command *, const option *, int argc, char **argv, const char *fi
 void print_help(const command *, const option *);
 /* The words as an option's value has them, in a buffer of so many bytes, with an end such as ",...". */
 const char *join_words(const char *const *words, int count, const char *end, char *out, size_t room);
+/* The status of a product of a matrix of one place and no entries by the kernel of that name. */
+spmvx_status try_kernel(spmvx_context *, spmvx_operation, const char *kernel, spmvx_type);
 /* Before any work: -1 when the kernel of that name, which may be NULL, serves; else an exit status after a
  * message. */
 int check_kernel(const command *, spmvx_context *, spmvx_operation, const char *kernel, spmvx_type);

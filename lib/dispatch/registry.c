@@ -390,13 +390,26 @@ static spmvx_status parse_param(const spmvx_context *ctx, const char *word, size
     return unknown_key(ctx, k, word, key);
 }
 
+/* Does one of the words before `word` have its key? */
+static bool comes_twice(const char *list, const char *word)
+{
+    const size_t key = strcspn(word, "=,");
+    for (const char *w = list; w < word; w += strcspn(w, ",") + 1)
+        if (strcspn(w, "=,") == key && !strncmp(w, word, key)) return true;
+    return false;
+}
+
 static spmvx_status parse_params(const spmvx_context *ctx, const char *list, spx_choice *c)
 {
-    for (size_t n; *list; list += n + (list[n] == ',')) {
-        n = strcspn(list, ",");
-        SPX_TRY(parse_param(ctx, list, n, c));
+    for (const char *word = list;; word++) {
+        const size_t n = strcspn(word, ",");
+        SPX_TRY(parse_param(ctx, word, n, c));
+        if (comes_twice(list, word))
+            return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has %.*s twice",
+                            (int)spx_min((int64_t)strcspn(word, "=,"), 64), word);
+        word += n;
+        if (!*word) return SPMVX_OK;
     }
-    return SPMVX_OK;
 }
 
 static spmvx_status unknown_name(const spmvx_context *ctx, const char *spec, const char *names)

@@ -63,7 +63,7 @@ static int64_t most_of_a_thread(const job *j, int64_t p)
         for (int64_t i = spx_ptr_at(j->csr, r); i < spx_ptr_at(j->csr, r + 1); i++)
             n += inside(j, column_in(j, p, col[i]));
     }
-    return spx_max(LEAST, UNEVEN * spx_ceil_div(n, LANES));
+    return spx_max(LEAST, UNEVEN * spx_ceil_div(n, spx_max(1, spx_min(LANES, positions(j, p)))));
 }
 
 static void put(const job *j, int64_t to, int32_t col, int64_t from)

@@ -164,6 +164,13 @@ static void check_pair(spmvx_context *ctx, const triples *l, const triples *r, s
     pair_free(&there);
 }
 
+/* Under sanitizers, which take long. */
+static bool takes_long(void)
+{
+    const char *emulated = getenv("TEST_EMULATED");
+    return emulated && !strcmp(emulated, "2");
+}
+
 /* A*A^T and A^T*A, and A*A where it is square. */
 static void cases(void **state)
 {
@@ -172,6 +179,7 @@ static void cases(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (size_t c = 0; c < sizeof some / sizeof *some; c++)
         for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
+            if (takes_long() && (c + type) % 3) continue;
             triples t = case_make(some[c]);
             const triples other = turned(t);
             if (type == SPMVX_F64) make_whole(&t);
@@ -195,6 +203,7 @@ static void lengths_of_rows(void **state)
         for (int width = 0; width < 9; width++) {
             static const int64_t columns[] = { 100000, 3000, 500, 1024, 128, 64, 33, 32, 1 };
             static const int each[] = { 40, 7, 60, 3, 4, 5, 2, 6, 1 };
+            if (takes_long() && (wild + width) % 2) continue;
             triples l = rows_of(wild ? "wild rows" : "rows", lengths, ROWS, INNER, wild),
                     r = even_rows("even rows", INNER, each[width], columns[width], wild);
             make_whole(&l);
@@ -218,7 +227,7 @@ static void budgets(void **state)
     spmvx_matrix *first = product(ctx, p.A, p.B, NULL, SPMVX_COO), *want = to_host(first);
     int fits = 0, refusals = 0;
     make_whole(&l);
-    for (size_t limit = 16; limit < (size_t)1 << 21; limit += limit / 4) {
+    for (size_t limit = 16; limit < (size_t)1 << 21; limit += limit / (takes_long() ? 1 : 4)) {
         spmspm_options o = SPMSPM_OPTIONS_INIT;
         spmvx_matrix *C = NULL;
         o.max_workspace = limit;
@@ -233,7 +242,7 @@ static void budgets(void **state)
         }
         spmvx_matrix_destroy(C);
     }
-    assert_true(fits > 3 && refusals > 3);
+    assert_true(fits > 1 && refusals > 1);
     spmspm_options o = SPMSPM_OPTIONS_INIT;
     spmvx_matrix *C = NULL;
     o.max_bytes = 1000;

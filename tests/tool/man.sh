@@ -9,6 +9,9 @@ trap 'rm -rf "$tmp"' EXIT
 bad=0
 wrong() { echo "$*"; bad=1; }
 
+# A line that begins with a point is a macro, or lost.
+grep -nE '^\.' "$page" | grep -vE '^[0-9]+:\.(TH|SH|SS|TP|PP|IP|BI|BR|RB|B|I|RI|IR|br|nf|fi|RS|RE|EX|EE|\\")( |$)' && wrong 'lines that troff drops'
+
 # The text without its markup, a paragraph a line: what stands between two .TP, .PP or .SH.
 sed 's/\\f[RPBI]//g; s/\\-/-/g; s/"//g' "$page" | awk '/^\.(TP|PP|SH|IP)/ { printf "\n"; sub(/^\.(TP|PP|IP.*)/, "") }
     { sub(/^\.(BI|BR|RB|B|I|RI) /, ""); gsub(/ , /, ", "); gsub(/ +/, " "); printf "%s ", $0 } END { print "" }' >"$tmp/page"
