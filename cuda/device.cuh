@@ -206,7 +206,7 @@ inline double spx_cuda_l2_ratio(const spmvx_context *ctx, const spx_sparse *a)
 /* The backend's statistics pass: cuda/features.cu. */
 spmvx_status spx_cuda_features(const spmvx_context *, const spx_sparse *csr, spx_features *);
 
-/* The backend's count of multiplications (cuda/product_columns.cu) and fingerprints (cuda/fingerprint.cu). */
+/* The backend's count of multiplications (cuda/product_look.cu) and fingerprints (cuda/fingerprint.cu). */
 spmvx_status spx_cuda_count_products(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                      int64_t *products);
 spmvx_status spx_cuda_fingerprint(const spmvx_context *, spmvx_type, int64_t count, const void *indices,

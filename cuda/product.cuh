@@ -29,12 +29,26 @@ struct spx_factor {
     int nrows;
     spx_pointers ptr;
     const int *col;
+    const unsigned *same; /* a bit a row: it has the columns of the row before; or NULL: not told */
 
     template <class F> void each_pointer(F f) const
     {
-        f(static_cast<const char *>(ptr.data)), f(col);
+        f(static_cast<const char *>(ptr.data)), f(col), f(same);
     }
 };
+
+__device__ __forceinline__ bool spx_same_row(const unsigned *same, int64_t row)
+{
+    return __ldg(same + row / 32) >> (row % 32) & 1u;
+}
+/* The first of the rows with its columns. */
+__device__ __forceinline__ int64_t spx_first_same_row(const unsigned *same, int64_t row)
+{
+    int64_t w = row / 32;
+    unsigned others = ~__ldg(same + w) & (SPX_ALL_LANES >> (31 - row % 32));
+    while (!others) others = ~__ldg(same + --w); /* row 0 has none before it */
+    return w * 32 + 31 - __clz(static_cast<int>(others));
+}
 
 inline spx_pointers spx_pointers_of(const spx_sparse *a)
 {
@@ -43,7 +57,7 @@ inline spx_pointers spx_pointers_of(const spx_sparse *a)
 
 inline spx_factor spx_factor_of(const spx_sparse *a)
 {
-    return { static_cast<int>(a->nrows), spx_pointers_of(a), spx_slot_of<int>(a, SPX_COL) };
+    return { static_cast<int>(a->nrows), spx_pointers_of(a), spx_slot_of<int>(a, SPX_COL), nullptr };
 }
 
 /* ---- ways over the products of rows ----
@@ -63,14 +77,24 @@ template <class STEP> struct spx_tile {
     int length;
 };
 
+/* Is the row of B for entry e of a row of A, which begins at `first`, one with the columns of the entry
+ * before? Of a B that tells such rows; then only columns matter. */
+__device__ __forceinline__ bool spx_is_met(const spx_factor &A, const spx_factor &B, int64_t first, int64_t e,
+                                           int c)
+{
+    return B.same && e > first && __ldg(A.col + e - 1) == c - 1 && spx_same_row(B.same, c);
+}
+
 /* Those of entries e, of which there are some before `last`. */
 template <class STEP>
-__device__ __forceinline__ spx_tile<STEP> spx_take_tile(const spx_factor &A, const spx_factor &B, int64_t e,
-                                                        int64_t last, const STEP &step)
+__device__ __forceinline__ spx_tile<STEP> spx_take_tile(const spx_factor &A, const spx_factor &B,
+                                                        int64_t first, int64_t e, int64_t last,
+                                                        const STEP &step)
 {
     spx_tile<STEP> t = {};
     if (e < last) {
         const int c = __ldg(A.col + e);
+        if (spx_is_met(A, B, first, e, c)) return t;
         t.about = step.about(e);
         t.begin = B.ptr[c];
         t.length = static_cast<int>(B.ptr[c + 1] - t.begin);
@@ -95,6 +119,7 @@ __device__ __forceinline__ void spx_tile_by_rows(const spx_tile<STEP> &t, int en
         for (int j = 0; j < AHEAD; j++) {
             const int64_t begin = __shfl_sync(SPX_ALL_LANES, t.begin, i + j);
             const int n = __shfl_sync(SPX_ALL_LANES, t.length, i + j);
+            if (n == 0) continue;
             const typename STEP::entry own = step.told(t.about, i + j);
             step.use(lane < n, ahead[j], own, distinct);
             for (int k = 32; k < n; k += 32)
@@ -111,7 +136,7 @@ __device__ __forceinline__ void spx_by_warp(const spx_factor &A, const spx_facto
 {
     constexpr int LONG = 12;
     for (int64_t at = first; at < last && !step.enough(); at += 32) {
-        const spx_tile<STEP> t = spx_take_tile(A, B, at + spx_lane(), last, step);
+        const spx_tile<STEP> t = spx_take_tile(A, B, first, at + spx_lane(), last, step);
         const int entries = last - at < 32 ? static_cast<int>(last - at) : 32;
         const int64_t with_own = spx_scan_lanes(static_cast<int64_t>(t.length)),
                       all = __shfl_sync(SPX_ALL_LANES, with_own, 31);
@@ -164,8 +189,10 @@ __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_fact
         if (e < last) {
             const int c = __ldg(A.col + e);
             shared->about[thread] = step.about(e);
-            begin = B.ptr[c];
-            end = B.ptr[c + 1];
+            if (!spx_is_met(A, B, first, e, c)) {
+                begin = B.ptr[c];
+                end = B.ptr[c + 1];
+            }
             if (ascending && (low > 0 || high < INT_MAX)) {
                 begin = spx_first_from(B.col, begin, end, low);
                 end = spx_first_from(B.col, begin, end, high);
@@ -208,6 +235,24 @@ template <class F> __device__ __forceinline__ void spx_each_entry(int entries, F
         f(n < all, first_thread + lane, lane, entry);
     }
 }
+
+/* ---- product_look.cu ---- */
+
+/* What a first look at the factors tells. */
+struct spx_product_look {
+    int64_t products;
+    int few, more;  /* rows of C with products, but no more than so many, and with more */
+    bool distinct;  /* the columns of each row of B ascend */
+    bool scattered; /* few neighbours in rows of B are in one word of 32 columns */
+};
+
+/* products, NULL or an array of I32: those of each row of C, INT_MAX at most. */
+spmvx_status spx_cuda_look_at_factors(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
+                                      int few, int *products, spx_product_look *);
+
+/* A bit a row: it has the columns of the row before. Empty where that is rare, or where the budget has no
+ * room. */
+spmvx_status spx_cuda_same_rows(const spmvx_context *, const spx_sparse *csr, spx_temporary *bits);
 
 /* ---- product_columns.cu ---- */
 

@@ -20,18 +20,12 @@ namespace {
 
 constexpr const char *WHAT = "the pattern of a product";
 constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
-constexpr int SLOTS_A_LANE = 8;                /* of a table that a warp or a block has */
+constexpr int SLOTS_A_LANE = 8;                             /* of a table that a warp or a block has */
+constexpr int SCATTERED_WARP = 160, SCATTERED_BLOCK = 1400; /* products that fit without sharing words */
 constexpr int FEW = 64, MANY = 1 << 15;        /* products: a thread's rows; more than a warp's */
 constexpr int THREADS_A_BLOCK = 128;           /* where each has a row */
 constexpr int64_t BITMAPS = int64_t(64) << 20; /* bytes of bits at a time, or a row's */
 constexpr int PARTS = 32;                      /* blocks for each row by bits */
-
-/* What the first pass finds; rows with no product are in no list. */
-struct totals {
-    unsigned long long products;
-    unsigned long long descents, at_begins; /* of columns in B: all of them, and between rows */
-    int few, more;                          /* rows of at most FEW products, and of more */
-};
 
 /* Lists of rows, and how far they are filled. */
 struct lists {
@@ -52,93 +46,52 @@ struct found {
     }
 };
 
-/* ---- counting products ---- */
+/* ---- rows with the columns of the row before ---- */
 
-__device__ __forceinline__ int64_t products_of(const spx_factor &A, const spx_pointers &b_ptr, int64_t first,
-                                               int64_t last, int lane, int lanes)
+/* Rows of A with the columns of the row before, and more than FEW products, follow that one: their row of C
+ * has its columns. */
+__device__ __forceinline__ bool follows(const unsigned *same, const int *products, int64_t row)
 {
-    int64_t sum = 0;
-#pragma unroll 8
-    for (int64_t e = first + lane; e < last; e += lanes) {
-        const int c = __ldg(A.col + e);
-        sum += b_ptr[c + 1] - b_ptr[c];
-    }
-    return sum;
+    return same && spx_same_row(same, row) && products[row] > FEW;
 }
 
-/* A thread a row; long rows a warp's work, and very long ones the block's. */
-__global__ void count_products(spx_factor A, spx_pointers b_ptr, int *products, totals *t)
+/* What the rows that follow others have: counts and words, or (WRITE) columns, a warp each. */
+template <bool WRITE> __global__ void copy_rows(int nrows, const unsigned *same, found out)
 {
-    constexpr int LONG = 24, VERY_LONG = 2048;
-    __shared__ int long_row[THREADS], very_long_row[THREADS];
-    __shared__ int longs, very_longs, few, more;
-    if (threadIdx.x == 0) longs = very_longs = few = more = 0;
-    __syncthreads();
-    const int64_t row = spx_element();
-    int64_t all = 0; /* of the rows that this thread answers for */
-    const auto settle = [&](int64_t r, int64_t n) {
-        if (products) products[r] = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
-        all += n;
-        if (n) atomicAdd(n <= FEW ? &few : &more, 1);
-    };
-    const int64_t first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
-    if (last - first > VERY_LONG) very_long_row[atomicAdd(&very_longs, 1)] = static_cast<int>(row);
-    else if (last - first > LONG) long_row[atomicAdd(&longs, 1)] = static_cast<int>(row);
-    else if (row < A.nrows) settle(row, products_of(A, b_ptr, first, last, 0, 1));
-    __syncthreads();
-    for (int i = static_cast<int>(threadIdx.x) / 32; i < longs; i += THREADS / 32) {
-        const int64_t r = long_row[i], n = spx_sum_lanes_to_all<32>(
-                                           products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1], spx_lane(), 32));
-        if (spx_lane() == 0) settle(r, n);
+    constexpr int ROWS = WRITE ? THREADS / 32 : THREADS;
+    const int64_t row = static_cast<int64_t>(blockIdx.x) * ROWS + threadIdx.x / (THREADS / ROWS);
+    if (row >= nrows || !follows(same, out.products, row)) return;
+    const int64_t leader = spx_first_same_row(same, row);
+    if constexpr (WRITE) {
+        const int64_t to = out.ptr[row], n = out.ptr[row + 1] - to, from = out.ptr[leader];
+        for (int64_t j = spx_lane(); j < n; j += 32) out.col[to + j] = out.col[from + j];
+    } else {
+        out.count[row] = out.count[leader];
+        out.words[row] = out.words[leader];
     }
-    for (int i = 0; i < very_longs; i++) {
-        const int64_t r = very_long_row[i],
-                      own = products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1], static_cast<int>(threadIdx.x),
-                                        THREADS),
-                      n = spx_scan_block<THREADS>(own).total;
-        if (threadIdx.x == 0) settle(r, n);
-    }
-    all = spx_scan_block<THREADS>(all).total;
-    if (threadIdx.x) return;
-    atomicAdd(&t->products, static_cast<unsigned long long>(all));
-    atomicAdd(&t->few, few);
-    atomicAdd(&t->more, more);
 }
 
-/* Entries of B that do not lie right of the one before, and of these the ones that begin a row. */
-__global__ void count_descents(spx_factor B, int64_t nnz, totals *t)
-{
-    __shared__ int descents, at_begins;
-    if (threadIdx.x == 0) descents = at_begins = 0;
-    __syncthreads();
-    const auto falls = [&](int64_t k) { return __ldg(B.col + k) <= __ldg(B.col + k - 1); };
-    const int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
-    int all = 0, begins = 0;
-    for (int64_t k = spx_element() + 1; k < nnz; k += step) all += falls(k);
-    for (int64_t r = spx_element(); r < B.nrows; r += step) {
-        const int64_t k = B.ptr[r];
-        begins += k > 0 && k < B.ptr[r + 1] && falls(k);
-    }
-    atomicAdd(&descents, all);
-    atomicAdd(&at_begins, begins);
-    __syncthreads();
-    if (threadIdx.x) return;
-    atomicAdd(&t->descents, static_cast<unsigned long long>(descents));
-    atomicAdd(&t->at_begins, static_cast<unsigned long long>(at_begins));
-}
+/* ---- lists ---- */
 
-/* Rows of more than FEW products into their lists. */
-__global__ void list_rows(int nrows, const int *products, int *by_warp, int *by_block, lists *filled)
+/* Rows of more than FEW products into their lists: where columns of B are scattered, so that each product is
+ * in a word of its own, by what takes so many words; else as if words were few. */
+__global__ void list_rows(int nrows, found out, const unsigned *same, bool scattered, int *by_warp,
+                          int *by_block, int *by_large_block, lists *filled)
 {
     const int64_t r = spx_element();
-    const int n = r < nrows ? products[r] : 0;
-    const bool warp = n > FEW && n <= MANY, block = n > MANY;
-    const unsigned warps = __ballot_sync(SPX_ALL_LANES, warp), below = (1u << spx_lane()) - 1u;
-    int at = 0;
-    if (spx_lane() == 0 && warps) at = atomicAdd(&filled->by_warp, __popc(warps));
-    at = __shfl_sync(SPX_ALL_LANES, at, 0) + __popc(warps & below);
-    if (warp) by_warp[at] = static_cast<int>(r);
-    if (block) by_block[atomicAdd(&filled->by_block, 1)] = static_cast<int>(r);
+    const int n = r >= nrows || follows(same, out.products, r) ? 0 : out.products[r];
+    const bool large = n > (scattered ? SCATTERED_BLOCK : INT_MAX - 1),
+               block = !large && n > (scattered ? SCATTERED_WARP : MANY), warp = !large && !block && n > FEW;
+    const auto put = [&](bool in, int *list, int *fill) {
+        const unsigned lanes = __ballot_sync(SPX_ALL_LANES, in);
+        int at = 0;
+        if (spx_lane() == 0 && lanes) at = atomicAdd(fill, __popc(lanes));
+        at = __shfl_sync(SPX_ALL_LANES, at, 0) + __popc(lanes & ((1u << spx_lane()) - 1u));
+        if (in) list[at] = static_cast<int>(r);
+    };
+    put(warp, by_warp, &filled->by_warp);
+    put(block, by_block, &filled->by_block);
+    put(large, by_large_block, &filled->by_large_block);
 }
 
 /* ---- a row a thread ---- */
@@ -247,7 +200,8 @@ __device__ __forceinline__ int *write_word(int word, unsigned bits, int *to)
 /* Rows of few products: with 32 slots all of them, of which those with too many words are put apart; and with
  * 64 slots those. Columns are written by the warp, some of each row at a time. */
 template <int SLOTS, bool WRITE>
-__global__ void columns_by_thread(spx_factor A, spx_factor B, found out, int *apart, int *rows_apart)
+__global__ void columns_by_thread(spx_factor A, spx_factor B, found out, bool scattered, int *apart,
+                                  int *rows_apart)
 {
     constexpr int MOST = SLOTS == 32 ? 28 : FEW; /* words */
     constexpr int STAGED = 16, APART = THREADS_A_BLOCK + 1;
@@ -257,6 +211,10 @@ __global__ void columns_by_thread(spx_factor A, spx_factor B, found out, int *ap
     const int64_t row = SLOTS == 32 || !listed ? i : apart[i];
     bool in = listed && out.products[row] > 0 && out.products[row] <= FEW;
     if (WRITE && SLOTS == 32 && in && out.words[row] > MOST) in = false;
+    if (!WRITE && SLOTS == 32 && in && scattered && out.products[row] > MOST) {
+        apart[atomicAdd(rows_apart, 1)] = static_cast<int>(row);
+        in = false;
+    }
     if (!__any_sync(SPX_ALL_LANES, in)) return;
     own_table<SLOTS> table = { key + threadIdx.x,
                                reinterpret_cast<unsigned *>(key) + SLOTS * THREADS_A_BLOCK + threadIdx.x, 0,
@@ -577,8 +535,9 @@ struct analysis {
     spx_factor A, B;
     int64_t ncols;
     found out;
-    totals all;
-    spx_temporary apart, by_warp, by_block, by_large_block, by_bits, filled, part_columns, bits;
+    spx_product_look all;
+    spx_temporary same_a, same_b, apart, by_warp, by_block, by_large_block, by_bits, filled, part_columns,
+        bits;
     int64_t rows_by_bits, at_a_time;
 
     lists *fills() const
@@ -591,17 +550,20 @@ struct analysis {
     }
 };
 
-/* products NULL: their sum alone is wanted. */
-spmvx_status count_all(analysis *a, const spx_sparse *B, int *products)
+/* Rows of A, and of B, with the columns of the row before; B's serve A where these are the same arrays. */
+spmvx_status find_same(analysis *a, const spx_sparse *A, const spx_sparse *B)
 {
-    spx_temporary t;
-    const spmvx_context *ctx = a->ctx;
-    SPX_TRY(t.make(ctx, 1, sizeof(totals), WHAT));
-    SPX_TRY(ctx->backend->clear(ctx, t.as<totals>(), sizeof(totals)));
-    SPX_TRY(spx_launch_over(ctx, WHAT, a->A.nrows, count_products, a->A, a->B.ptr, products, t.as<totals>()));
-    const int64_t threads = spx_min(spx_max(B->nnz, B->nrows), spx_cuda_blocks_held(ctx, THREADS) * THREADS);
-    SPX_TRY(spx_launch_over(ctx, WHAT, threads, count_descents, a->B, B->nnz, t.as<totals>()));
-    return ctx->backend->download(ctx, &a->all, t.as<totals>(), sizeof(totals));
+    SPX_TRY(spx_cuda_same_rows(a->ctx, B, &a->same_b));
+    a->B.same = a->same_b.as<unsigned>();
+    return spx_cuda_same_rows(a->ctx, A, &a->same_a);
+}
+
+template <bool WRITE> spmvx_status copy_to_followers(const analysis *a)
+{
+    const int64_t threads = static_cast<int64_t>(a->A.nrows) * (WRITE ? 32 : 1);
+    if (!a->same_a.as<unsigned>()) return SPMVX_OK;
+    return spx_launch_over(a->ctx, WHAT, threads, copy_rows<WRITE>, a->A.nrows, a->same_a.as<unsigned>(),
+                           a->out);
 }
 
 /* Room for lists; and those that products tell. */
@@ -617,8 +579,9 @@ spmvx_status list_all(analysis *a)
     SPX_TRY(a->by_block.make(ctx, a->all.more, sizeof(int), rows));
     SPX_TRY(a->by_large_block.make(ctx, a->all.more, sizeof(int), rows));
     SPX_TRY(a->by_bits.make(ctx, a->all.more, sizeof(int), rows));
-    return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->out.products,
-                           a->by_warp.as<int>(), a->by_block.as<int>(), a->fills());
+    return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->out, a->same_a.as<unsigned>(),
+                           a->all.scattered, a->by_warp.as<int>(), a->by_block.as<int>(),
+                           a->by_large_block.as<int>(), a->fills());
 }
 
 template <int SLOTS, bool WRITE> spmvx_status by_threads(const analysis *a, int64_t rows)
@@ -629,7 +592,7 @@ template <int SLOTS, bool WRITE> spmvx_status by_threads(const analysis *a, int6
     SPX_TRY(spx_cuda_load(a->ctx, WHAT, columns_by_thread<SLOTS, WRITE>, SHARED));
     return spx_cuda_launch(a->ctx, WHAT, columns_by_thread<SLOTS, WRITE>, spx_ceil_div(rows, THREADS_A_BLOCK),
                            static_cast<unsigned>(THREADS_A_BLOCK), SHARED, a->A, a->B, a->out,
-                           a->apart.as<int>(), &a->fills()->apart);
+                           a->all.scattered, a->apart.as<int>(), &a->fills()->apart);
 }
 
 template <int BLOCK, int SLOTS, bool WRITE>
@@ -731,18 +694,6 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *ctx, const spx_sparse *A, 
     return spx_plan_columns(ctx, plan);
 }
 
-spmvx_status spx_cuda_count_products(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                     int64_t *products)
-{
-    analysis a = {};
-    a.ctx = ctx;
-    a.A = spx_factor_of(A);
-    a.B = spx_factor_of(B);
-    SPX_TRY(count_all(&a, B, nullptr));
-    *products = static_cast<int64_t>(a.all.products);
-    return SPMVX_OK;
-}
-
 spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                                       spx_plan *plan, spx_temporary *products, spx_temporary *words,
                                       bool *distinct)
@@ -758,9 +709,10 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
     SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), spx_bytes(A->nrows + 1, sizeof(int64_t))));
     SPX_TRY(ctx->backend->clear(ctx, words->as<int>(), spx_bytes(A->nrows, sizeof(int))));
-    SPX_TRY(count_all(&a, B, products->as<int>()));
-    plan->products = static_cast<int64_t>(a.all.products);
-    *distinct = a.all.descents == a.all.at_begins;
+    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, FEW, products->as<int>(), &a.all));
+    plan->products = a.all.products;
+    *distinct = a.all.distinct;
+    if (a.all.more && a.all.distinct) SPX_TRY(find_same(&a, A, B));
     a.out.count = counts.as<int64_t>();
     a.out.products = products->as<int>();
     a.out.words = words->as<int>();
@@ -768,10 +720,12 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(by_tables<false>(&a));
     SPX_TRY(prepare_bits(&a));
     SPX_TRY(by_bits<false>(&a));
+    SPX_TRY(copy_to_followers<false>(&a));
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
     a.out.ptr = spx_pointers_of(&plan->C);
     a.out.col = static_cast<int *>(plan->C.slot[SPX_COL]->data);
     SPX_TRY(by_tables<true>(&a));
     SPX_TRY(by_bits<true>(&a));
+    SPX_TRY(copy_to_followers<true>(&a));
     return ctx->backend->synchronize(ctx);
 }

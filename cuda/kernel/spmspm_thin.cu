@@ -94,10 +94,10 @@ __device__ __forceinline__ int64_t put_entries(const spx_factor &A, const spx_fa
     return products;
 }
 
-/* The bits of rows of C, `words` a row, how many they are, and the products. A block has a row a thread; rows
+/* The bits of rows of C, `words` a row, how many they are, and the products. A block has so many rows; those
  * that are not a thread's go to its warps, or are the block's. */
-__global__ void find_bits(spx_factor A, spx_factor B, const record *records, int words, unsigned *bits,
-                          int64_t *count, unsigned long long *products)
+__global__ void find_bits(spx_factor A, spx_factor B, const record *records, int rows_a_block, int words,
+                          unsigned *bits, int64_t *count, unsigned long long *products)
 {
     __shared__ int by_warp[THREADS], by_block[THREADS];
     __shared__ int warps, blocks;
@@ -106,8 +106,10 @@ __global__ void find_bits(spx_factor A, spx_factor B, const record *records, int
     int64_t own_products = 0;
     if (threadIdx.x == 0) warps = blocks = 0;
     __syncthreads();
-    const int64_t row = spx_element(), first = row < A.nrows ? A.ptr[row] : 0,
-                  last = row < A.nrows ? A.ptr[row + 1] : 0;
+    const int64_t row = static_cast<int>(threadIdx.x) < rows_a_block
+                            ? static_cast<int64_t>(blockIdx.x) * rows_a_block + threadIdx.x
+                            : A.nrows,
+                  first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
     if (row >= A.nrows) {
     } else if (last - first > LONG) {
         by_block[atomicAdd(&blocks, 1)] = static_cast<int>(row);
@@ -237,24 +239,41 @@ __global__ void values_dense(spx_factor A, spx_factor B, const record *records, 
     const int64_t row = list[i].row, last = A.ptr[row + 1];
     for (int j = lane; j < columns * COPIES; j += 32) sum[j] = V(-0.0);
     __syncwarp();
-    for (int64_t at = A.ptr[row] + team_lane - lane; at < last; at += 32 * TEAM) {
-        const bool in = at + lane < last;
-        const int c = in ? __ldg(A.col + at + lane) : 0;
-        const V left = in ? __ldg(v.a + at + lane) : V(0);
-        record r = load_record(records + c);
-        if (!in) r.length = 0;
-        V right[record::HELD];
-        const V *const from = v.b + r.begin();
+    constexpr int AHEAD = 2; /* entries of a lane that are loaded at once */
+    for (int64_t at = A.ptr[row] + team_lane - lane; at < last; at += AHEAD * 32 * TEAM) {
+        int c[AHEAD];
+        record r[AHEAD];
+        V left[AHEAD], right[AHEAD][record::HELD];
 #pragma unroll
-        for (int j = 0; j < record::HELD; j++) right[j] = j < r.length ? __ldg(from + j) : V(0);
-        const int most = __reduce_max_sync(SPX_ALL_LANES, static_cast<int>(r.length));
+        for (int i = 0; i < AHEAD; i++) {
+            const int64_t e = at + i * 32 * TEAM + lane;
+            c[i] = e < last ? __ldg(A.col + e) : -1;
+            left[i] = e < last ? __ldg(v.a + e) : V(0);
+        }
 #pragma unroll
-        for (int j = 0; j < record::HELD; j++)
-            if (j < most) add<COPIES>(sum, j < r.length, r.col[j], left * right[j]);
-        if (most <= record::HELD) continue;
-        const int64_t begin = r.begin(), end = begin + (r.length > record::HELD ? length_of(r, B, c) : 0);
-        for (int64_t k = begin + record::HELD; __any_sync(SPX_ALL_LANES, k < end); k++)
-            add<COPIES>(sum, k < end, k < end ? __ldg(B.col + k) : 0, k < end ? left * __ldg(v.b + k) : V(0));
+        for (int i = 0; i < AHEAD; i++) {
+            if (c[i] >= 0) r[i] = load_record(records + c[i]);
+            else r[i] = record{};
+        }
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            const V *const from = v.b + r[i].begin();
+#pragma unroll
+            for (int j = 0; j < record::HELD; j++) right[i][j] = j < r[i].length ? __ldg(from + j) : V(0);
+        }
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            const int most = __reduce_max_sync(SPX_ALL_LANES, static_cast<int>(r[i].length));
+#pragma unroll
+            for (int j = 0; j < record::HELD; j++)
+                if (j < most) add<COPIES>(sum, j < r[i].length, r[i].col[j], left[i] * right[i][j]);
+            if (most <= record::HELD) continue;
+            const int64_t begin = r[i].begin(),
+                          end = begin + (r[i].length > record::HELD ? length_of(r[i], B, c[i]) : 0);
+            for (int64_t k = begin + record::HELD; __any_sync(SPX_ALL_LANES, k < end); k++)
+                add<COPIES>(sum, k < end, k < end ? __ldg(B.col + k) : 0,
+                            k < end ? left[i] * __ldg(v.b + k) : V(0));
+        }
     }
     if constexpr (TEAM > 1) __syncthreads();
     else __syncwarp();
@@ -289,8 +308,11 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
     SPX_TRY(products.make(ctx, 1, sizeof(unsigned long long), NAME));
     SPX_TRY(ctx->backend->clear(ctx, bits.as<void>(), spx_bytes(A->nrows * words, sizeof(unsigned))));
     SPX_TRY(ctx->backend->clear(ctx, products.as<void>(), sizeof(unsigned long long)));
-    SPX_TRY(spx_launch_over(ctx, NAME, A->nrows, find_bits, spx_factor_of(A), spx_factor_of(B), records,
-                            words, bits.as<unsigned>(), counts.as<int64_t>(),
+    const int rows = A->nnz <= THREAD_ENTRIES * A->nrows ? THREADS
+                     : A->nnz <= LONG / 4 * A->nrows     ? 2 * WARPS
+                                                         : 2;
+    SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, find_bits, spx_factor_of(A),
+                            spx_factor_of(B), records, rows, words, bits.as<unsigned>(), counts.as<int64_t>(),
                             products.as<unsigned long long>()));
     SPX_TRY(ctx->backend->download(ctx, &plan->products, products.as<void>(), sizeof plan->products));
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));

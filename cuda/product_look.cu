@@ -1,0 +1,165 @@
+/* A first look at the factors of a product on a GPU: the multiplications of each row, whether B's columns
+ * ascend and lie in words together, and which rows have the columns of the row before, as the unknowns of a
+ * node of a finite element mesh have. */
+#include "product.cuh"
+#include "reduce.cuh"
+#include "word_table.cuh"
+
+namespace {
+
+constexpr const char *WHAT = "a look at the factors of a product";
+constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
+
+struct totals {
+    unsigned long long products;
+    unsigned long long descents, at_begins; /* of columns in B: all of them, and between rows */
+    unsigned long long shared_words;        /* entries of B in the word of the one before */
+    int few, more;
+};
+
+__device__ __forceinline__ int64_t products_of(const spx_factor &A, const spx_pointers &b_ptr, int64_t first,
+                                               int64_t last, int lane, int lanes)
+{
+    int64_t sum = 0;
+#pragma unroll 8
+    for (int64_t e = first + lane; e < last; e += lanes) {
+        const int c = __ldg(A.col + e);
+        sum += b_ptr[c + 1] - b_ptr[c];
+    }
+    return sum;
+}
+
+/* A thread a row, of so many a block; long rows a warp's work, and very long ones the block's. */
+__global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_block, int few_most,
+                               int *products, totals *t)
+{
+    constexpr int LONG = 24, VERY_LONG = 2048;
+    __shared__ int long_row[THREADS], very_long_row[THREADS];
+    __shared__ int longs, very_longs, few, more;
+    if (threadIdx.x == 0) longs = very_longs = few = more = 0;
+    __syncthreads();
+    const bool in = static_cast<int>(threadIdx.x) < rows_a_block;
+    const int64_t row = in ? static_cast<int64_t>(blockIdx.x) * rows_a_block + threadIdx.x : A.nrows;
+    int64_t all = 0; /* of the rows that this thread answers for */
+    const auto settle = [&](int64_t r, int64_t n) {
+        if (products) products[r] = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
+        all += n;
+        if (n) atomicAdd(n <= few_most ? &few : &more, 1);
+    };
+    const int64_t first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
+    if (last - first > VERY_LONG) very_long_row[atomicAdd(&very_longs, 1)] = static_cast<int>(row);
+    else if (last - first > LONG) long_row[atomicAdd(&longs, 1)] = static_cast<int>(row);
+    else if (row < A.nrows) settle(row, products_of(A, b_ptr, first, last, 0, 1));
+    __syncthreads();
+    for (int i = static_cast<int>(threadIdx.x) / 32; i < longs; i += THREADS / 32) {
+        const int64_t r = long_row[i], n = spx_sum_lanes_to_all<32>(
+                                           products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1], spx_lane(), 32));
+        if (spx_lane() == 0) settle(r, n);
+    }
+    for (int i = 0; i < very_longs; i++) {
+        const int64_t r = very_long_row[i],
+                      own = products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1], static_cast<int>(threadIdx.x),
+                                        THREADS),
+                      n = spx_scan_block<THREADS>(own).total;
+        if (threadIdx.x == 0) settle(r, n);
+    }
+    all = spx_scan_block<THREADS>(all).total;
+    if (threadIdx.x) return;
+    atomicAdd(&t->products, static_cast<unsigned long long>(all));
+    atomicAdd(&t->few, few);
+    atomicAdd(&t->more, more);
+}
+
+/* Entries of B that do not lie right of the one before, and of these the ones that begin a row. */
+__global__ void count_descents(spx_factor B, int64_t nnz, totals *t)
+{
+    __shared__ int descents, at_begins, shared_words;
+    if (threadIdx.x == 0) descents = at_begins = shared_words = 0;
+    __syncthreads();
+    const auto falls = [&](int64_t k) { return __ldg(B.col + k) <= __ldg(B.col + k - 1); };
+    const int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
+    int all = 0, begins = 0, sharing = 0;
+    for (int64_t k = spx_element() + 1; k < nnz; k += step) {
+        all += falls(k);
+        sharing += spx_word_of(__ldg(B.col + k)) == spx_word_of(__ldg(B.col + k - 1));
+    }
+    for (int64_t r = spx_element(); r < B.nrows; r += step) {
+        const int64_t k = B.ptr[r];
+        begins += k > 0 && k < B.ptr[r + 1] && falls(k);
+    }
+    atomicAdd(&descents, all);
+    atomicAdd(&at_begins, begins);
+    atomicAdd(&shared_words, sharing);
+    __syncthreads();
+    if (threadIdx.x) return;
+    atomicAdd(&t->descents, static_cast<unsigned long long>(descents));
+    atomicAdd(&t->at_begins, static_cast<unsigned long long>(at_begins));
+    atomicAdd(&t->shared_words, static_cast<unsigned long long>(shared_words));
+}
+
+/* Lanes of a warp look at as many rows, most of which differ in the first entry. */
+__global__ void find_same_rows(spx_factor m, unsigned *bits, int *count)
+{
+    const int64_t r = spx_element();
+    bool same = r > 0 && r < m.nrows;
+    if (same) {
+        const int64_t begin = m.ptr[r], before = m.ptr[r - 1], n = m.ptr[r + 1] - begin;
+        same = n > 0 && n == begin - before;
+        for (int64_t k = 0; same && k < n; k++) same = __ldg(m.col + begin + k) == __ldg(m.col + before + k);
+    }
+    const unsigned all = __ballot_sync(SPX_ALL_LANES, same);
+    if (spx_lane() || r >= m.nrows) return;
+    bits[r / 32] = all;
+    if (all) atomicAdd(count, __popc(all));
+}
+
+}
+
+spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                      int few, int *products, spx_product_look *look)
+{
+    constexpr int LONG_MEAN = 24, ROWS_OF_LONG = 32; /* of a block where rows are long */
+    spx_temporary memory;
+    totals t;
+    const int rows = A->nnz > LONG_MEAN * A->nrows ? ROWS_OF_LONG : THREADS;
+    const int64_t blocks = spx_ceil_div(A->nrows, rows),
+                  threads = spx_min(spx_max(B->nnz, B->nrows), spx_cuda_blocks_held(ctx, THREADS) * THREADS);
+    SPX_TRY(memory.make(ctx, 1, sizeof t, WHAT));
+    SPX_TRY(ctx->backend->clear(ctx, memory.as<void>(), sizeof t));
+    SPX_TRY(spx_launch_over(ctx, WHAT, blocks * THREADS, count_products, spx_factor_of(A), spx_pointers_of(B),
+                            rows, few, products, memory.as<totals>()));
+    SPX_TRY(
+        spx_launch_over(ctx, WHAT, threads, count_descents, spx_factor_of(B), B->nnz, memory.as<totals>()));
+    SPX_TRY(ctx->backend->download(ctx, &t, memory.as<void>(), sizeof t));
+    look->products = static_cast<int64_t>(t.products);
+    look->few = t.few;
+    look->more = t.more;
+    look->distinct = t.descents == t.at_begins;
+    look->scattered = t.shared_words < static_cast<unsigned long long>(B->nnz) / 8;
+    return SPMVX_OK;
+}
+
+spmvx_status spx_cuda_count_products(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                     int64_t *products)
+{
+    spx_product_look look;
+    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, 0, nullptr, &look));
+    *products = look.products;
+    return SPMVX_OK;
+}
+
+spmvx_status spx_cuda_same_rows(const spmvx_context *ctx, const spx_sparse *csr, spx_temporary *bits)
+{
+    spx_temporary found, number;
+    int count;
+    const int64_t words = spx_ceil_div(csr->nrows, 32);
+    if (spx_bytes(words, 2 * sizeof(unsigned)) > spx_budget_left(ctx)) return SPMVX_OK;
+    SPX_TRY(found.make(ctx, words, sizeof(unsigned), "rows with the columns of the row before"));
+    SPX_TRY(number.make(ctx, 1, sizeof(int), WHAT));
+    SPX_TRY(ctx->backend->clear(ctx, number.as<int>(), sizeof(int)));
+    SPX_TRY(spx_launch_over(ctx, WHAT, csr->nrows, find_same_rows, spx_factor_of(csr), found.as<unsigned>(),
+                            number.as<int>()));
+    SPX_TRY(ctx->backend->download(ctx, &count, number.as<int>(), sizeof count));
+    if (count >= csr->nrows / 4) bits->swap(&found);
+    return SPMVX_OK;
+}
