@@ -144,49 +144,37 @@ template <int SLOTS> struct own_table {
     }
 };
 
-/* Puts a row's columns into its table, neighbours in a row of B together; until it has over `most` words. Two
- * rows of B are loaded at once. */
+/* Puts a row's columns into its table, neighbours in a row of B together; until it has over `most` words. */
 template <int SLOTS>
-__device__ __forceinline__ void put_row(const spx_factor &A, const spx_factor &B, int64_t first, int64_t last,
-                                        int most, own_table<SLOTS> &table)
+__device__ __forceinline__ void put_row(const spx_factor &A, const spx_factor &B, int64_t row, int most,
+                                        own_table<SLOTS> &table)
 {
-    constexpr int ROWS = 2, AHEAD = 8;
-    const auto take = [&](int64_t k, int64_t end, int(&col)[AHEAD]) {
+    constexpr int AHEAD = 4;
+    const int64_t last = A.ptr[row + 1];
+    int64_t e = A.ptr[row];
+    int next = e < last ? __ldg(A.col + e) : 0;
+    while (e < last && table.words <= most) {
+        const int64_t begin = B.ptr[next], end = B.ptr[next + 1];
+        next = ++e < last ? __ldg(A.col + e) : 0;
+        int word = -1;
+        unsigned own = 0;
+        for (int64_t k = begin; k < end; k += AHEAD) {
+            int col[AHEAD];
 #pragma unroll
-        for (int j = 0; j < AHEAD; j++) col[j] = k + j < end ? __ldg(B.col + k + j) : -1;
-    };
-    for (int64_t e = first; e < last && table.words <= most; e += ROWS) {
-        int col[ROWS][AHEAD];
-        int64_t k[ROWS], end[ROWS];
+            for (int j = 0; j < AHEAD; j++) col[j] = k + j < end ? __ldg(B.col + k + j) : -1;
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            const int of = e + r < last ? __ldg(A.col + e + r) : -1;
-            k[r] = of >= 0 ? B.ptr[of] : 0;
-            end[r] = of >= 0 ? B.ptr[of + 1] : 0;
-        }
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) take(k[r], end[r], col[r]);
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            int word = -1;
-            unsigned own = 0;
-            while (k[r] < end[r]) {
-#pragma unroll
-                for (int j = 0; j < AHEAD; j++) {
-                    if (col[r][j] < 0) continue;
-                    if (spx_word_of(col[r][j]) != word) {
-                        if (own) table.put(word, own);
-                        if (table.words > most) return;
-                        word = spx_word_of(col[r][j]);
-                        own = 0;
-                    }
-                    own |= spx_word_bit(col[r][j]);
+            for (int j = 0; j < AHEAD; j++) {
+                if (col[j] < 0) continue;
+                if (spx_word_of(col[j]) != word) {
+                    if (own) table.put(word, own);
+                    if (table.words > most) return;
+                    word = spx_word_of(col[j]);
+                    own = 0;
                 }
-                k[r] += AHEAD;
-                if (k[r] < end[r]) take(k[r], end[r], col[r]);
+                own |= spx_word_bit(col[j]);
             }
-            if (own) table.put(word, own);
         }
+        if (own) table.put(word, own);
     }
 }
 
@@ -197,59 +185,35 @@ __device__ __forceinline__ int *write_word(int word, unsigned bits, int *to)
     return to;
 }
 
-/* Rows of few products: with 32 slots all of them, of which those with too many words are put apart; and with
- * 64 slots those. Columns are written by the warp, some of each row at a time. */
+/* Rows of few products: with 32 slots all of them, of which those with too many words are put apart, those of
+ * a scattered B before they are tried; and with 64 slots those. */
 template <int SLOTS, bool WRITE>
 __global__ void columns_by_thread(spx_factor A, spx_factor B, found out, bool scattered, int *apart,
                                   int *rows_apart)
 {
     constexpr int MOST = SLOTS == 32 ? 28 : FEW; /* words */
-    constexpr int STAGED = 16, APART = THREADS_A_BLOCK + 1;
-    int *const key = spx_dynamic_shared<int>(), *const staged = key + 2 * SLOTS * THREADS_A_BLOCK;
+    int *const key = spx_dynamic_shared<int>();
     const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS_A_BLOCK + threadIdx.x;
-    const bool listed = i < (SLOTS == 32 ? A.nrows : *rows_apart);
-    const int64_t row = SLOTS == 32 || !listed ? i : apart[i];
-    bool in = listed && out.products[row] > 0 && out.products[row] <= FEW;
-    if (WRITE && SLOTS == 32 && in && out.words[row] > MOST) in = false;
-    if (!WRITE && SLOTS == 32 && in && scattered && out.products[row] > MOST) {
-        apart[atomicAdd(rows_apart, 1)] = static_cast<int>(row);
-        in = false;
-    }
-    if (!__any_sync(SPX_ALL_LANES, in)) return;
+    const bool in = i < (SLOTS == 32 ? A.nrows : *rows_apart);
+    const int64_t row = SLOTS == 32 || !in ? i : apart[i];
+    if (!in || out.products[row] == 0 || out.products[row] > FEW) return;
+    if (WRITE && SLOTS == 32 && out.words[row] > MOST) return;
     own_table<SLOTS> table = { key + threadIdx.x,
                                reinterpret_cast<unsigned *>(key) + SLOTS * THREADS_A_BLOCK + threadIdx.x, 0,
                                0 };
     table.clear();
-    if (in) put_row(A, B, A.ptr[row], A.ptr[row + 1], MOST, table);
+    if (WRITE || SLOTS > 32 || !scattered || out.products[row] <= MOST) put_row(A, B, row, MOST, table);
+    else table.words = MOST + 1;
     if (table.words > MOST) {
         apart[atomicAdd(rows_apart, 1)] = static_cast<int>(row);
-    } else if (WRITE) {
+    } else if constexpr (WRITE) {
         table.sort();
-    } else if (in) {
+        int *to = out.col + out.ptr[row];
+        for (int w = 0; w < table.words; w++)
+            to = write_word(table.key[w * THREADS_A_BLOCK], table.bits[w * THREADS_A_BLOCK], to);
+    } else {
         out.count[row] = table.columns;
         out.words[row] = table.words;
-    }
-    if constexpr (WRITE) {
-        const int64_t to = in ? out.ptr[row] : 0;
-        int word = 0, next = 0;
-        unsigned bits = 0;
-        for (int first = 0; __any_sync(SPX_ALL_LANES, first < table.columns); first += STAGED) {
-            const int left = table.columns - first, n = left < 0 ? 0 : left < STAGED ? left : STAGED;
-            for (int j = 0; j < n; j++) {
-                if (!bits) {
-                    bits = table.bits[next * THREADS_A_BLOCK];
-                    word = table.key[next++ * THREADS_A_BLOCK];
-                }
-                staged[j * APART + threadIdx.x] = word * 32 + __ffs(static_cast<int>(bits)) - 1;
-                bits &= bits - 1;
-            }
-            __syncwarp();
-            spx_each_entry(n, [&](bool there, int thread, int lane, int entry) {
-                const int64_t at = __shfl_sync(SPX_ALL_LANES, to, lane) + first + entry;
-                if (there) out.col[at] = staged[entry * APART + thread];
-            });
-            __syncwarp();
-        }
     }
 }
 
@@ -586,8 +550,7 @@ spmvx_status list_all(analysis *a)
 
 template <int SLOTS, bool WRITE> spmvx_status by_threads(const analysis *a, int64_t rows)
 {
-    constexpr size_t SHARED =
-        sizeof(int) * (2 * SLOTS * THREADS_A_BLOCK + (WRITE ? 16 * (THREADS_A_BLOCK + 1) : 0));
+    constexpr size_t SHARED = 2 * sizeof(int) * SLOTS * THREADS_A_BLOCK;
     if (!a->all.few) return SPMVX_OK;
     SPX_TRY(spx_cuda_load(a->ctx, WHAT, columns_by_thread<SLOTS, WRITE>, SHARED));
     return spx_cuda_launch(a->ctx, WHAT, columns_by_thread<SLOTS, WRITE>, spx_ceil_div(rows, THREADS_A_BLOCK),

@@ -308,9 +308,7 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
     SPX_TRY(products.make(ctx, 1, sizeof(unsigned long long), NAME));
     SPX_TRY(ctx->backend->clear(ctx, bits.as<void>(), spx_bytes(A->nrows * words, sizeof(unsigned))));
     SPX_TRY(ctx->backend->clear(ctx, products.as<void>(), sizeof(unsigned long long)));
-    const int rows = A->nnz <= THREAD_ENTRIES * A->nrows ? THREADS
-                     : A->nnz <= LONG / 4 * A->nrows     ? 2 * WARPS
-                                                         : 2;
+    const int rows = A->nnz <= 64 * A->nrows ? THREADS : A->nnz <= 256 * A->nrows ? THREADS / 4 : 2;
     SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, find_bits, spx_factor_of(A),
                             spx_factor_of(B), records, rows, words, bits.as<unsigned>(), counts.as<int64_t>(),
                             products.as<unsigned long long>()));

@@ -216,6 +216,27 @@ static void lengths_of_rows(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* Three unknowns a node, whose rows have the same columns; all rows alike; and runs that others cut. */
+static void rows_alike(void **state)
+{
+    (void)state;
+    enum { NODES = 70, NEAR = 8 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int kind = 0; kind < 3; kind++) {
+        triples t = even_rows("nodes", 3 * NODES, 3 * NEAR, 3 * NODES, false);
+        for (int64_t i = 0; i < t.nnz; i++) {
+            const int node = kind == 1 ? 0 : t.row[i] / 3, k = (int)(i % (3 * NEAR)), near = k / 3;
+            t.col[i] = (node + near * near) % NODES * 3 + k % 3;
+            if (kind == 2 && t.row[i] % 7 == 0 && k == 0) t.col[i] = (t.col[i] + 100) % (3 * NODES);
+        }
+        make_whole(&t);
+        check_pair(ctx, &t, &t, SPMVX_F64, false);
+        check_pair(ctx, &t, &t, SPMVX_F32, false);
+        triples_free(&t);
+    }
+    spmvx_context_destroy(ctx);
+}
+
 /* The same bits whatever the budget, which may refuse; and as COO. */
 static void budgets(void **state)
 {
@@ -371,9 +392,9 @@ static void triple_products(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(cases), cmocka_unit_test(lengths_of_rows),
-                                        cmocka_unit_test(budgets), cmocka_unit_test(plans),
-                                        cmocka_unit_test(triple_products) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(cases),      cmocka_unit_test(lengths_of_rows),
+                                        cmocka_unit_test(rows_alike), cmocka_unit_test(budgets),
+                                        cmocka_unit_test(plans),      cmocka_unit_test(triple_products) };
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     o.place = SPMVX_HOST;
     if (spmvx_context_create(&o, &host) != SPMVX_OK) return 1;
