@@ -54,6 +54,13 @@ for change in 1.12:slower 0.88:faster; do
 done
 made 1.04 5 >"$tmp/new.json"                    # below the threshold
 expect 0 "$spmvx" compare "$tmp/old.json" "$tmp/new.json"; has out ': 0 slower, 0 faster'
+# What the new run does not name is gone, and so is a matrix; without a bandwidth nothing is relative.
+sed 's/kernel-1/other/' "$tmp/old.json" >"$tmp/new.json"
+expect 1 "$spmvx" compare --fail "$tmp/old.json" "$tmp/new.json"; has out '^gone  *m  *kernel-1 .*not in the new run'; has out '2 compared.*1 gone'
+sed 's/"matrix": "m"/"matrix": "n"/' "$tmp/old.json" >"$tmp/new.json"
+expect 1 "$spmvx" compare --fail "$tmp/old.json" "$tmp/new.json"; has out '0 compared.*3 gone'
+sed 's/read_bytes_s/nothing/' "$tmp/old.json" >"$tmp/new.json"
+expect 1 "$spmvx" compare --relative "$tmp/old.json" "$tmp/new.json"; has err 'm has no read_bytes_s'
 # One sample says nothing, however far it is away; nor do two.
 for samples in 1 2; do
     made 100 $samples >"$tmp/new.json"

@@ -75,7 +75,7 @@ for command in mul info convert spmspm bench tune generate spy; do
 done
 expect 2 "$spmvx" bench --place host --states graph lap2d_4; has err 'graph, which is a device'
 expect 2 "$spmvx" bench --states warm,,cold lap2d_4; has err 'not a list of warm, cold, rotated, graph'
-expect 1 "$spmvx" mul --x "$tmp/a.mtx" "$tmp/a.mtx"; has err 'needs 3'
+printf "1 2\n" >"$tmp/y.txt"; expect 1 "$spmvx" mul --x "$tmp/y.txt" "$tmp/a.mtx"; has err 'needs 3'
 expect 1 "$spmvx" mul -o "$tmp/no/such/folder" "$tmp/a.mtx"; has err 'no/such'
 
 printf '%%%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 2\n3 1 -1\n2 2 5\n' >"$tmp/b.mtx"
@@ -89,6 +89,17 @@ expect 0 "$spmvx" mul --quiet -o "$tmp/y.mtx" "$tmp/a.mtx"; silent out; silent e
 expect 0 "$spmvx" mul --quiet -o - "$tmp/a.mtx"; has out MatrixMarket; silent err
 expect 0 "$spmvx" spmspm -q "$tmp/a.mtx" "$tmp/b.mtx"; has out '2 x 2'
 expect 0 "$spmvx" spmspm -q "$tmp/a.mtx" "$tmp/b.mtx" -o "$tmp/ab.mtx"; silent out; silent err
+# A vector's file: numbers, or an array of one column; nothing else is taken for one, nor written under another name.
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n' >"$tmp/eye.mtx"
+printf '%%%%MatrixMarket matrix array real general\n%% of one column\n\n2 1\n3\n4\n' >"$tmp/x.mtx"
+expect 0 "$spmvx" mul -q -x "$tmp/x.mtx" -o - "$tmp/eye.mtx"; has out '^3$'; has out '^4$'
+for x in 'coordinate real general\n2 1 2\n1 1 3\n2 1 4' 'array real symmetric\n2 2\n1\n2\n3' 'array real general\n1 2\n3\n4' 'array complex general\n2 1\n3 4\n5 6'; do
+    printf "%%%%%%%%MatrixMarket matrix $x\n" >"$tmp/y.mtx"
+    expect 1 "$spmvx" mul -x "$tmp/y.mtx" "$tmp/eye.mtx"; silent out
+done
+printf '%%%%MatrixMarket matrix array real general\n5 1\n3\n4\n' >"$tmp/y.mtx"
+expect 1 "$spmvx" mul -x "$tmp/y.mtx" "$tmp/eye.mtx"; has err '5 numbers, and the product needs 2'
+for end in npz mtx.gz RUA; do expect 2 "$spmvx" mul -o "$tmp/y.$end" "$tmp/eye.mtx"; has err "y.$end"; done
 expect 1 "$spmvx" info --quiet "$tmp/absent.mtx"; has err 'absent.mtx'
 for end in mtx mtx.gz mtx.zst mtx.xz; do
     if ! "$spmvx" convert "$data/lhr01.mtx.gz" "$tmp/b.$end" 2>"$tmp/err" && grep -q 'without' "$tmp/err"; then continue; fi   # a build that lacks it
@@ -148,7 +159,10 @@ expect 0 "$spmvx" generate lap2d_5 --quiet; has out '25 x 25'
 expect 0 "$spmvx" bench --place host --flush 4 --repeat 3 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
 has out '^.. *csr-scalar '; has out '^.. *sell'; has out 'AUTO, by its model took'; has out 'AUTO, by timing took'; has out '^fastest: \|^no winner'
 expect 0 "$spmvx" bench --place host --flush 4 --kernels 'sell;csr-merge-path:chunk=128' --repeat 2 "$data/arc130.mtx.gz"; has out 'csr-merge-path:chunk=128'
-expect 1 "$spmvx" bench --place host --flush 4 --kernels 'sell;nonsense' --repeat 2 "$data/arc130.mtx.gz"; has err 'nonsense did not run'
+expect 2 "$spmvx" bench --place host --flush 4 --kernels 'sell;nonsense' --repeat 2 "$data/arc130.mtx.gz"; has err '"nonsense", which is not known'
+expect 2 "$spmvx" bench --kernels 'sell:slice=3' "$data/arc130.mtx.gz"; has err 'slice'
+expect 2 "$spmvx" bench --kernels 'csr5:sigma=4,sigma=5' --place host "$data/arc130.mtx.gz"; has err 'sigma twice'
+expect 2 "$spmvx" bench --kernels '' "$data/arc130.mtx.gz"; has err 'empty'
 expect 0 "$spmvx" bench --place host --flush 4 --json --repeat 2 --types f32 "$data/arc130.mtx.gz" "$tmp/a.mtx"; silent err
 if command -v python3 >/dev/null; then
     python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); assert len(d["cases"]) == 2 and len(d["cases"][0]["results"]) > 8' "$tmp/out" || bad=1
