@@ -555,9 +555,10 @@ spmvx_status spmvx_mul_multi(spmvx_context *, spmvx_op, double alpha, const spmv
                              const void *X, int64_t ldx, double beta, void *Y, int64_t ldy);
 
 /* ---- products of sparse matrices: C = A * B, columns sorted, no repeats, structural zeros kept ----
- * Terms of an entry are added in the order of A's row, then of B's, for any number of threads. The host's
- * kernels are "csr-dense-row", "coo-hash", "dense-window" and "hash". On a device there are none in this
- * version: UNSUPPORTED. */
+ * On the host terms of an entry are added in the order of A's row, then of B's, for any number of threads,
+ * by the kernels "csr-dense-row", "coo-hash", "dense-window" and "hash". On a device there are "hash", and
+ * "thin" for B of at most 1024 columns; products are fused with their additions, whose order the patterns and
+ * the kernel fix. */
 
 /* How C = A*B is made. */
 typedef struct spmspm_options {
@@ -598,8 +599,9 @@ typedef struct spmspm_info {
 spmvx_status spmspm_mul(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *,
                         spmvx_matrix **C);
 /* C = R*A*P, as (R*A)*P or R*(A*P): in the order that needs fewer multiplications, told by a sample of the
- * patterns alone. What is in between is charged to max_workspace; where that does not hold it, rows of C are
- * made in runs, with the same bits. Errors: as spmspm_mul. */
+ * patterns alone; on a device by the multiplications of the first product. What is in between is charged to
+ * max_workspace; where that does not hold it, rows of C are made in runs, with the same bits (LIMIT on a
+ * device). Errors: as spmspm_mul. */
 spmvx_status spmspm_triple(spmvx_context *, const spmvx_matrix *R, const spmvx_matrix *A,
                            const spmvx_matrix *P, const spmspm_options *, spmvx_matrix **C);
 /* The pattern of A*B, for repeated products with new values; ends by spmspm_plan_destroy. Errors: as

@@ -104,6 +104,7 @@ spmvx_status spx_product_fill(spmvx_context *ctx, const spx_product *p, const sp
     if (s == SPMVX_OK)
         s = spx_plan_array(ctx, plan, c.nnz, spx_type_bytes(c.val_type), "values of C", &c.slot[SPX_VAL]);
     if (s == SPMVX_OK) s = p->kernel->fill(ctx, plan, A, B, &c);
+    if (s == SPMVX_OK) s = ctx->backend->synchronize(ctx);
     spx_log(ctx, SPMVX_LOG_DEBUG,
             "product by %s: %" PRId64 " multiplications, %" PRId64 " entries, %zu bytes of workspace",
             p->kernel->name, plan->products, c.nnz, spx_budget_peak(ctx));

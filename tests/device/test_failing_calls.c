@@ -13,7 +13,7 @@ typedef struct scene {
     problem p;
     borrowed_arrays borrowed;
     spmvx_context *ctx;
-    spmvx_matrix *csr, *coo, *sell, *merge, *made;
+    spmvx_matrix *csr, *coo, *turned, *wide, *sell, *merge, *made;
     const char *kernel; /* that build() asks for */
     void *x, *y, *val;
 } scene;
@@ -27,6 +27,11 @@ static scene scene_new(void)
     s.sell = convert_by(s.ctx, s.csr, "sell", SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE, 3);
     triples few = case_make(SMALL_CASE);
     s.coo = case_coo(s.ctx, &few, SPMVX_F64);
+    const triples turned = { "turned", few.ncols, few.nrows, few.nnz, few.col, few.row, few.val };
+    triples wide = turned;
+    wide.ncols = 5000; /* not thin */
+    s.turned = case_coo(s.ctx, &turned, SPMVX_F64);
+    s.wide = case_coo(s.ctx, &wide, SPMVX_F64);
     triples_free(&few);
     s.merge = convert_by(s.ctx, s.csr, "csr-merge-path", 0, 0, 0);
     s.x = test_up(s.ctx, s.p.x, 800 * 8);
@@ -42,6 +47,8 @@ static void scene_free(scene *s)
     spmvx_buffer_free(s->ctx, s->val);
     spmvx_matrix_destroy(s->csr);
     spmvx_matrix_destroy(s->coo);
+    spmvx_matrix_destroy(s->turned);
+    spmvx_matrix_destroy(s->wide);
     spmvx_matrix_destroy(s->sell);
     spmvx_matrix_destroy(s->merge);
     spmvx_context_destroy(s->ctx);
@@ -127,6 +134,28 @@ static spmvx_status build_all(scene *s)
 static spmvx_status turn(scene *s)
 {
     return spmvx_matrix_transpose(s->ctx, s->sell, &s->made);
+}
+static spmvx_status multiply_thin(scene *s)
+{
+    return spmspm_mul(s->ctx, s->coo, s->turned, NULL, &s->made);
+}
+static spmvx_status multiply_wide(scene *s)
+{
+    return spmspm_mul(s->ctx, s->coo, s->wide, NULL, &s->made);
+}
+/* A plan, C of it, and once more; C is nobody's where the last call fails. */
+static spmvx_status plan_and_refill(scene *s)
+{
+    spmspm_plan *plan = NULL;
+    spmvx_status status = spmspm_plan_create(s->ctx, s->coo, s->wide, NULL, &plan);
+    if (status == SPMVX_OK) status = spmspm_plan_mul(s->ctx, plan, s->coo, s->wide, &s->made);
+    if (status == SPMVX_OK) status = spmspm_plan_refill(s->ctx, plan, s->coo, s->wide, s->made);
+    spmspm_plan_destroy(plan);
+    if (status != SPMVX_OK) {
+        spmvx_matrix_destroy(s->made);
+        s->made = NULL;
+    }
+    return status;
 }
 static spmvx_status multiply(scene *s)
 {
@@ -255,6 +284,9 @@ static void test_sweep(void **state)
     SWEEP(to_vector);
     SWEEP(by_model);
     SWEEP(turn);
+    SWEEP(multiply_thin);
+    SWEEP(multiply_wide);
+    SWEEP(plan_and_refill);
     SWEEP(multiply);
     SWEEP(multiply_merge);
     SWEEP(multiply_turned);
