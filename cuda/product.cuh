@@ -60,6 +60,22 @@ inline spx_factor spx_factor_of(const spx_sparse *a)
     return { static_cast<int>(a->nrows), spx_pointers_of(a), spx_slot_of<int>(a, SPX_COL), nullptr };
 }
 
+/* ---- what is found ---- */
+
+/* What of a row is written where. */
+struct spx_found {
+    int64_t *count;
+    const int *products;
+    int *words;
+    spx_pointers ptr;
+    int *col;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(count), f(products), f(words), f(static_cast<const char *>(ptr.data)), f(col);
+    }
+};
+
 /* ---- ways over the products of rows ----
  *
  * A step is a struct with

@@ -7,8 +7,8 @@
  * no more products than fit. Nothing is in proportion to the products.
  * Sources: rows by what they take: Nagasaka, Nukada & Matsuoka, ICPP 2017; Parger, Winter, Mlakar &
  * Steinberger, spECK, PPoPP 2020. */
-#include "product.cuh"
-#include "ptx.cuh"
+#include "columns_by_thread.cuh"
+#include "columns_by_words.cuh"
 #include "reduce.cuh"
 #include "word_table.cuh"
 
@@ -19,44 +19,28 @@ extern "C" {
 namespace {
 
 constexpr const char *WHAT = "the pattern of a product";
-constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
-constexpr int SLOTS_A_LANE = 8;                             /* of a table that a warp or a block has */
+constexpr int THREADS = SPX_COLUMN_THREADS;
 constexpr int SCATTERED_WARP = 160, SCATTERED_BLOCK = 1400; /* products that fit without sharing words */
-constexpr int FEW = 64, MANY = 1 << 15;        /* products: a thread's rows; more than a warp's */
-constexpr int THREADS_A_BLOCK = 128;           /* where each has a row */
-constexpr int64_t BITMAPS = int64_t(64) << 20; /* bytes of bits at a time, or a row's */
-constexpr int PARTS = 32;                      /* blocks for each row by bits */
+constexpr int MANY = 1 << 15;                               /* products: more than a warp's */
+constexpr int64_t BITMAPS = int64_t(64) << 20;              /* bytes of bits at a time, or a row's */
+constexpr int PARTS = 32;                                   /* blocks for each row by bits */
 
 /* Lists of rows, and how far they are filled. */
 struct lists {
     int apart, by_warp, by_block, by_large_block, by_bits; /* apart: with few products in many words */
 };
 
-/* What of a row is written where. */
-struct found {
-    int64_t *count;
-    const int *products;
-    int *words;
-    spx_pointers ptr;
-    int *col;
-
-    template <class F> void each_pointer(F f) const
-    {
-        f(count), f(products), f(words), f(static_cast<const char *>(ptr.data)), f(col);
-    }
-};
-
 /* ---- rows with the columns of the row before ---- */
 
-/* Rows of A with the columns of the row before, and more than FEW products, follow that one: their row of C
- * has its columns. */
+/* Rows of A with the columns of the row before, and more than SPX_FEW_PRODUCTS products, follow that one:
+ * their row of C has its columns. */
 __device__ __forceinline__ bool follows(const unsigned *same, const int *products, int64_t row)
 {
-    return same && spx_same_row(same, row) && products[row] > FEW;
+    return same && spx_same_row(same, row) && products[row] > SPX_FEW_PRODUCTS;
 }
 
 /* What the rows that follow others have: counts and words, or (WRITE) columns, a warp each. */
-template <bool WRITE> __global__ void copy_rows(int nrows, const unsigned *same, found out)
+template <bool WRITE> __global__ void copy_rows(int nrows, const unsigned *same, spx_found out)
 {
     constexpr int ROWS = WRITE ? THREADS / 32 : THREADS;
     const int64_t row = static_cast<int64_t>(blockIdx.x) * ROWS + threadIdx.x / (THREADS / ROWS);
@@ -73,15 +57,16 @@ template <bool WRITE> __global__ void copy_rows(int nrows, const unsigned *same,
 
 /* ---- lists ---- */
 
-/* Rows of more than FEW products into their lists: where columns of B are scattered, so that each product is
- * in a word of its own, by what takes so many words; else as if words were few. */
-__global__ void list_rows(int nrows, found out, const unsigned *same, bool scattered, int *by_warp,
+/* Rows of more than SPX_FEW_PRODUCTS products into their lists: where columns of B are scattered, so that
+ * each product is in a word of its own, by what takes so many words; else as if words were few. */
+__global__ void list_rows(int nrows, spx_found out, const unsigned *same, bool scattered, int *by_warp,
                           int *by_block, int *by_large_block, lists *filled)
 {
     const int64_t r = spx_element();
     const int n = r >= nrows || follows(same, out.products, r) ? 0 : out.products[r];
     const bool large = n > (scattered ? SCATTERED_BLOCK : INT_MAX - 1),
-               block = !large && n > (scattered ? SCATTERED_WARP : MANY), warp = !large && !block && n > FEW;
+               block = !large && n > (scattered ? SCATTERED_WARP : MANY),
+               warp = !large && !block && n > SPX_FEW_PRODUCTS;
     const auto put = [&](bool in, int *list, int *fill) {
         const unsigned lanes = __ballot_sync(SPX_ALL_LANES, in);
         int at = 0;
@@ -94,341 +79,11 @@ __global__ void list_rows(int nrows, found out, const unsigned *same, bool scatt
     put(large, by_large_block, &filled->by_large_block);
 }
 
-/* ---- a row a thread ---- */
-
-/* A thread's table, whose slots lie a block's threads apart. */
-template <int SLOTS> struct own_table {
-    int *key;
-    unsigned *bits;
-    int words, columns;
-
-    __device__ __forceinline__ void clear()
-    {
-#pragma unroll 8
-        for (int i = 0; i < SLOTS; i++) key[i * THREADS_A_BLOCK] = -1;
-        words = columns = 0;
-    }
-    __device__ __forceinline__ void put(int word, unsigned own)
-    {
-        constexpr int SHIFT = SLOTS == 32 ? 27 : 26;
-        static_assert(SLOTS == 32 || SLOTS == 64, "the shift");
-        unsigned i = static_cast<unsigned>(word) * 0x9e3779b1u >> SHIFT;
-        int there;
-        while ((there = key[i * THREADS_A_BLOCK]) != word && there >= 0) i = (i + 1) % SLOTS;
-        unsigned before = 0;
-        if (there == word) {
-            before = bits[i * THREADS_A_BLOCK];
-        } else {
-            key[i * THREADS_A_BLOCK] = word;
-            words++;
-        }
-        bits[i * THREADS_A_BLOCK] = before | own;
-        columns += __popc(own & ~before);
-    }
-    /* The words in their order, from the first slot on. */
-    __device__ __forceinline__ void sort()
-    {
-        int n = 0;
-        for (int i = 0; i < SLOTS; i++) {
-            const int word = key[i * THREADS_A_BLOCK];
-            if (word < 0) continue;
-            const unsigned own = bits[i * THREADS_A_BLOCK];
-            int at = n++;
-            for (; at && key[(at - 1) * THREADS_A_BLOCK] > word; at--) {
-                key[at * THREADS_A_BLOCK] = key[(at - 1) * THREADS_A_BLOCK];
-                bits[at * THREADS_A_BLOCK] = bits[(at - 1) * THREADS_A_BLOCK];
-            }
-            key[at * THREADS_A_BLOCK] = word;
-            bits[at * THREADS_A_BLOCK] = own;
-        }
-    }
-};
-
-/* Puts a row's columns into its table, neighbours in a row of B together; until it has over `most` words. */
-template <int SLOTS>
-__device__ __forceinline__ void put_row(const spx_factor &A, const spx_factor &B, int64_t row, int most,
-                                        own_table<SLOTS> &table)
-{
-    constexpr int AHEAD = 4;
-    const int64_t last = A.ptr[row + 1];
-    int64_t e = A.ptr[row];
-    int next = e < last ? __ldg(A.col + e) : 0;
-    while (e < last && table.words <= most) {
-        const int64_t begin = B.ptr[next], end = B.ptr[next + 1];
-        next = ++e < last ? __ldg(A.col + e) : 0;
-        int word = -1;
-        unsigned own = 0;
-        for (int64_t k = begin; k < end; k += AHEAD) {
-            int col[AHEAD];
-#pragma unroll
-            for (int j = 0; j < AHEAD; j++) col[j] = k + j < end ? __ldg(B.col + k + j) : -1;
-#pragma unroll
-            for (int j = 0; j < AHEAD; j++) {
-                if (col[j] < 0) continue;
-                if (spx_word_of(col[j]) != word) {
-                    if (own) table.put(word, own);
-                    if (table.words > most) return;
-                    word = spx_word_of(col[j]);
-                    own = 0;
-                }
-                own |= spx_word_bit(col[j]);
-            }
-        }
-        if (own) table.put(word, own);
-    }
-}
-
-/* The columns of a word, from `to` on. */
-__device__ __forceinline__ int *write_word(int word, unsigned bits, int *to)
-{
-    for (; bits; bits &= bits - 1) *to++ = word * 32 + __ffs(static_cast<int>(bits)) - 1;
-    return to;
-}
-
-/* Rows of few products: with 32 slots all of them, of which those with too many words are put apart, those of
- * a scattered B before they are tried; and with 64 slots those. */
-template <int SLOTS, bool WRITE>
-__global__ void columns_by_thread(spx_factor A, spx_factor B, found out, bool scattered, int *apart,
-                                  int *rows_apart)
-{
-    constexpr int MOST = SLOTS == 32 ? 28 : FEW; /* words */
-    int *const key = spx_dynamic_shared<int>();
-    const int64_t i = static_cast<int64_t>(blockIdx.x) * THREADS_A_BLOCK + threadIdx.x;
-    const bool in = i < (SLOTS == 32 ? A.nrows : *rows_apart);
-    const int64_t row = SLOTS == 32 || !in ? i : apart[i];
-    if (!in || out.products[row] == 0 || out.products[row] > FEW) return;
-    if (WRITE && SLOTS == 32 && out.words[row] > MOST) return;
-    own_table<SLOTS> table = { key + threadIdx.x,
-                               reinterpret_cast<unsigned *>(key) + SLOTS * THREADS_A_BLOCK + threadIdx.x, 0,
-                               0 };
-    table.clear();
-    if (WRITE || SLOTS > 32 || !scattered || out.products[row] <= MOST) put_row(A, B, row, MOST, table);
-    else table.words = MOST + 1;
-    if (table.words > MOST) {
-        apart[atomicAdd(rows_apart, 1)] = static_cast<int>(row);
-    } else if constexpr (WRITE) {
-        table.sort();
-        int *to = out.col + out.ptr[row];
-        for (int w = 0; w < table.words; w++)
-            to = write_word(table.key[w * THREADS_A_BLOCK], table.bits[w * THREADS_A_BLOCK], to);
-    } else {
-        out.count[row] = table.columns;
-        out.words[row] = table.words;
-    }
-}
-
-/* ---- columns by tables ---- */
-
-struct nothing {};
-
-/* Puts columns into a table of a warp or a block, which give up when over three quarters are full. */
-template <bool BLOCK> struct put_columns {
-    using entry = nothing;
-    using item = int;
-    const int *col;
-    spx_word_table table;
-    int words;
-    bool full;
-
-    __device__ entry about(int64_t) const
-    {
-        return {};
-    }
-    __device__ entry told(const entry &, int) const
-    {
-        return {};
-    }
-    __device__ item load(int64_t k) const
-    {
-        return __ldg(col + k);
-    }
-    __device__ void use(bool in, item c, const entry &, bool)
-    {
-        bool fresh = false;
-        if (full) return;
-        if (in) {
-            const int slot = table.put(spx_word_of(c), &fresh);
-            spx_set_bits(table.bits + slot, spx_word_bit(c));
-        }
-        if constexpr (BLOCK) words += __syncthreads_count(fresh);
-        else words += __popc(__ballot_sync(SPX_ALL_LANES, fresh));
-        full = words > table.slots / 4 * 3;
-    }
-    __device__ bool enough() const
-    {
-        return full;
-    }
-};
-
-/* A warp a row of a list. One that does not fit goes to the next list, and stands in its own as ~row. */
-template <bool WRITE>
-__global__ void columns_by_warp(spx_factor A, spx_factor B, int *list, const int *rows, found out,
-                                int *larger, int *larger_rows)
-{
-    constexpr int SLOTS = 32 * SLOTS_A_LANE;
-    const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
-    int *const key = spx_dynamic_shared<int>() + warp * 2 * SLOTS;
-    unsigned *const bits = reinterpret_cast<unsigned *>(key) + SLOTS;
-    const int64_t i = static_cast<int64_t>(blockIdx.x) * (THREADS / 32) + warp;
-    const int row = i < *rows ? list[i] : -1;
-    if (row < 0) return;
-    put_columns<false> step = { B.col, spx_empty_words(key, bits, SLOTS, lane, 32), 0, false };
-    __syncwarp();
-    spx_by_warp<8>(A, B, A.ptr[row], A.ptr[row + 1], false, step);
-    __syncwarp();
-    if (step.full) {
-        if (lane == 0) {
-            larger[atomicAdd(larger_rows, 1)] = row;
-            list[i] = ~row;
-        }
-        return;
-    }
-    int keys[SLOTS_A_LANE];
-    unsigned words[SLOTS_A_LANE];
-    int own = 0, columns = 0;
-#pragma unroll
-    for (int j = 0; j < SLOTS_A_LANE; j++) {
-        keys[j] = key[j * 32 + lane];
-        words[j] = bits[j * 32 + lane];
-        own += keys[j] >= 0;
-        columns += __popc(words[j]);
-    }
-    if constexpr (!WRITE) {
-        columns = spx_sum_lanes_to_all<32>(columns);
-        if (lane == 0) {
-            out.count[row] = columns;
-            out.words[row] = step.words;
-        }
-    } else {
-        int at = spx_scan_lanes_before(own);
-        __syncwarp();
-#pragma unroll
-        for (int j = 0; j < SLOTS_A_LANE; j++)
-            if (keys[j] >= 0) {
-                key[at] = keys[j];
-                bits[at++] = words[j];
-            }
-        __syncwarp();
-        /* Where a word's columns go: behind those of the words below it. */
-        int *const to = out.col + out.ptr[row];
-        for (int j = lane; j < step.words; j += 32) {
-            const int mine = key[j];
-            int before = 0;
-            for (int k = 0; k < step.words; k++) before += key[k] < mine ? __popc(bits[k]) : 0;
-            write_word(mine, bits[j], to + before);
-        }
-    }
-}
-
-/* ---- by a block ---- */
-
-template <int BLOCK, int SLOTS> struct block_shared {
-    spx_block_tile<BLOCK, put_columns<true>> tile;
-    int key[SLOTS];
-    unsigned bits[SLOTS];
-    int begin[BLOCK + 1], fill[BLOCK], columns[BLOCK], lowest, highest;
-};
-
-/* The table's words by the parts of the range that they are in, one a thread; and of each part which words it
- * has, and how many columns are before them. */
-template <int BLOCK, int SLOTS> __device__ void write_by_parts(block_shared<BLOCK, SLOTS> *s, int *to)
-{
-    constexpr int EACH = SLOTS / BLOCK;
-    const int thread = static_cast<int>(threadIdx.x);
-    int keys[EACH];
-    unsigned words[EACH];
-    if (thread == 0) {
-        s->lowest = INT_MAX;
-        s->highest = 0;
-    }
-    s->fill[thread] = s->columns[thread] = 0;
-    __syncthreads();
-#pragma unroll
-    for (int j = 0; j < EACH; j++) {
-        keys[j] = s->key[j * BLOCK + thread];
-        words[j] = s->bits[j * BLOCK + thread];
-        if (keys[j] < 0) continue;
-        atomicMin(&s->lowest, keys[j]);
-        atomicMax(&s->highest, keys[j]);
-    }
-    __syncthreads();
-    const int64_t range = static_cast<int64_t>(s->highest) - s->lowest + 1;
-    const int lowest = s->lowest;
-    const auto part_of = [=](int word) {
-        return static_cast<int>(static_cast<int64_t>(word - lowest) * BLOCK / range);
-    };
-#pragma unroll
-    for (int j = 0; j < EACH; j++)
-        if (keys[j] >= 0) {
-            atomicAdd(&s->fill[part_of(keys[j])], 1);
-            atomicAdd(&s->columns[part_of(keys[j])], __popc(words[j]));
-        }
-    __syncthreads();
-    const spx_scanned<int> count = spx_scan_block<BLOCK>(s->fill[thread]);
-    const spx_scanned<int> before = spx_scan_block<BLOCK>(s->columns[thread]);
-    s->begin[thread] = count.before;
-    if (thread == 0) s->begin[BLOCK] = count.total;
-    s->fill[thread] = count.before;
-    s->columns[thread] = before.before;
-    __syncthreads();
-#pragma unroll
-    for (int j = 0; j < EACH; j++)
-        if (keys[j] >= 0) {
-            const int at = atomicAdd(&s->fill[part_of(keys[j])], 1);
-            s->key[at] = keys[j];
-            s->bits[at] = words[j];
-        }
-    __syncthreads();
-    for (int i = thread; i < count.total; i += BLOCK) {
-        const int mine = s->key[i], part = part_of(mine);
-        int at = s->columns[part];
-        for (int k = s->begin[part]; k < s->begin[part + 1]; k++)
-            at += s->key[k] < mine ? __popc(s->bits[k]) : 0;
-        write_word(mine, s->bits[i], to + at);
-    }
-}
-
-template <int BLOCK, int SLOTS, bool WRITE>
-__global__ void __launch_bounds__(BLOCK, 1)
-    columns_by_block(spx_factor A, spx_factor B, int *list, const int *rows, found out, int *larger,
-                     int *larger_rows)
-{
-    block_shared<BLOCK, SLOTS> *const s = spx_dynamic_shared<block_shared<BLOCK, SLOTS>>();
-    const int thread = static_cast<int>(threadIdx.x), all = *rows;
-    for (int i = static_cast<int>(blockIdx.x); i < all; i += static_cast<int>(gridDim.x)) {
-        const int row = list[i];
-        __syncthreads(); /* the last row has been written, and every thread knows this one */
-        if (row < 0) continue;
-        put_columns<true> step = { B.col, spx_empty_words(s->key, s->bits, SLOTS, thread, BLOCK), 0, false };
-        __syncthreads();
-        spx_by_block(A, B, A.ptr[row], A.ptr[row + 1], 1, 0, INT_MAX, true, &s->tile, step);
-        __syncthreads();
-        if (step.full) {
-            if (thread == 0) {
-                larger[atomicAdd(larger_rows, 1)] = row;
-                list[i] = ~row;
-            }
-            continue;
-        }
-        if constexpr (WRITE) {
-            write_by_parts(s, out.col + out.ptr[row]);
-        } else {
-            int own = 0;
-            for (int j = thread; j < SLOTS; j += BLOCK) own += __popc(s->bits[j]);
-            const int columns = spx_scan_block<BLOCK>(own).total;
-            if (thread == 0) {
-                out.count[row] = columns;
-                out.words[row] = step.words;
-            }
-        }
-    }
-}
-
 /* ---- by bits in memory ---- */
 
 /* Sets bits for all columns of a row. */
 struct set_bits {
-    using entry = nothing;
+    using entry = spx_nothing;
     using item = int;
     const int *col;
     unsigned *bits;
@@ -464,7 +119,7 @@ __global__ void bits_of_rows(spx_factor A, spx_factor B, const int *list, unsign
 /* Each part of a row's words, and how many columns it has. */
 template <bool WRITE>
 __global__ void columns_of_bits(const int *list, const unsigned *bits, int64_t words, int *part_columns,
-                                found out)
+                                spx_found out)
 {
     const int row = list[blockIdx.x / PARTS], part = static_cast<int>(blockIdx.x % PARTS);
     const int64_t each = (words + PARTS - 1) / PARTS, first = part * each,
@@ -486,7 +141,7 @@ __global__ void columns_of_bits(const int *list, const unsigned *bits, int64_t w
             const int64_t mine = w + threadIdx.x;
             const unsigned b = mine < last ? own[mine] : 0u;
             const spx_scanned<int> s = spx_scan_block<THREADS>(__popc(b));
-            write_word(static_cast<int>(mine), b, to + s.before);
+            spx_write_word(static_cast<int>(mine), b, to + s.before);
             to += s.total;
         }
     }
@@ -498,7 +153,7 @@ struct analysis {
     const spmvx_context *ctx;
     spx_factor A, B;
     int64_t ncols;
-    found out;
+    spx_found out;
     spx_product_look all;
     spx_temporary same_a, same_b, apart, by_warp, by_block, by_large_block, by_bits, filled, part_columns,
         bits;
@@ -550,35 +205,36 @@ spmvx_status list_all(analysis *a)
 
 template <int SLOTS, bool WRITE> spmvx_status by_threads(const analysis *a, int64_t rows)
 {
-    constexpr size_t SHARED = 2 * sizeof(int) * SLOTS * THREADS_A_BLOCK;
+    constexpr size_t SHARED = 2 * sizeof(int) * SLOTS * SPX_ROWS_A_BLOCK;
     if (!a->all.few) return SPMVX_OK;
-    SPX_TRY(spx_cuda_load(a->ctx, WHAT, columns_by_thread<SLOTS, WRITE>, SHARED));
-    return spx_cuda_launch(a->ctx, WHAT, columns_by_thread<SLOTS, WRITE>, spx_ceil_div(rows, THREADS_A_BLOCK),
-                           static_cast<unsigned>(THREADS_A_BLOCK), SHARED, a->A, a->B, a->out,
-                           a->all.scattered, a->apart.as<int>(), &a->fills()->apart);
+    SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_thread<SLOTS, WRITE>, SHARED));
+    return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_thread<SLOTS, WRITE>,
+                           spx_ceil_div(rows, SPX_ROWS_A_BLOCK), static_cast<unsigned>(SPX_ROWS_A_BLOCK),
+                           SHARED, a->A, a->B, a->out, a->all.scattered, a->apart.as<int>(),
+                           &a->fills()->apart);
 }
 
 template <int BLOCK, int SLOTS, bool WRITE>
 spmvx_status by_blocks(const analysis *a, const spx_temporary &list, const int *rows,
                        const spx_temporary &larger, int *larger_rows)
 {
-    constexpr size_t SHARED = sizeof(block_shared<BLOCK, SLOTS>);
+    constexpr size_t SHARED = sizeof(spx_columns_shared<BLOCK, SLOTS>);
     const int64_t blocks = spx_min(a->all.more, spx_cuda_blocks_held(a->ctx, BLOCK));
-    SPX_TRY(spx_cuda_load(a->ctx, WHAT, columns_by_block<BLOCK, SLOTS, WRITE>, SHARED));
-    return spx_cuda_launch(a->ctx, WHAT, columns_by_block<BLOCK, SLOTS, WRITE>, blocks,
+    SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_block<BLOCK, SLOTS, WRITE>, SHARED));
+    return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_block<BLOCK, SLOTS, WRITE>, blocks,
                            static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list.as<int>(), rows, a->out,
                            larger.as<int>(), larger_rows);
 }
 
 template <bool WRITE> spmvx_status by_tables(const analysis *a)
 {
-    constexpr size_t TABLES = static_cast<size_t>(THREADS) * SLOTS_A_LANE * 2 * sizeof(int);
+    constexpr size_t TABLES = static_cast<size_t>(THREADS) * SPX_SLOTS_A_LANE * 2 * sizeof(int);
     const spmvx_context *ctx = a->ctx;
     SPX_TRY((by_threads<32, WRITE>(a, a->A.nrows)));
     SPX_TRY((by_threads<64, WRITE>(a, a->all.few)));
     if (!a->all.more) return SPMVX_OK;
-    SPX_TRY(spx_cuda_load(ctx, WHAT, columns_by_warp<WRITE>, TABLES));
-    SPX_TRY(spx_cuda_launch(ctx, WHAT, columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
+    SPX_TRY(spx_cuda_load(ctx, WHAT, spx_columns_by_warp<WRITE>, TABLES));
+    SPX_TRY(spx_cuda_launch(ctx, WHAT, spx_columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
                             static_cast<unsigned>(THREADS), TABLES, a->A, a->B, a->by_warp.as<int>(),
                             &a->fills()->by_warp, a->out, a->by_block.as<int>(), &a->fills()->by_block));
     lists *const n = a->fills();
@@ -672,7 +328,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
     SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), spx_bytes(A->nrows + 1, sizeof(int64_t))));
     SPX_TRY(ctx->backend->clear(ctx, words->as<int>(), spx_bytes(A->nrows, sizeof(int))));
-    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, FEW, products->as<int>(), &a.all));
+    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, SPX_FEW_PRODUCTS, products->as<int>(), &a.all));
     plan->products = a.all.products;
     *distinct = a.all.distinct;
     if (a.all.more && a.all.distinct) SPX_TRY(find_same(&a, A, B));

@@ -65,4 +65,11 @@ __device__ __forceinline__ void spx_set_bits(unsigned *word, unsigned bits)
 {
     if (~*const_cast<volatile unsigned *>(word) & bits) atomicOr(word, bits);
 }
+
+/* The columns of a word, from `to` on. */
+__device__ __forceinline__ int *spx_write_word(int word, unsigned bits, int *to)
+{
+    for (; bits; bits &= bits - 1) *to++ = word * 32 + __ffs(static_cast<int>(bits)) - 1;
+    return to;
+}
 #endif
