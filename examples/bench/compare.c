@@ -84,7 +84,8 @@ static const json_t *find_result(const json_t *c, const char *name)
 }
 
 typedef struct counts {
-    int compared, slower, faster, missing, once;
+    int compared, slower, faster, once;
+    int missing, absent; /* gone: with a reason, or not in the new run */
     double sum;
     double threshold;
     bool relative, all, busy;
@@ -287,7 +288,7 @@ static void count_gone(counts *n, const json_t *before, const json_t *c)
         if (!isfinite(median) || (c && find_result(c, text(r, "name")))) continue;
         printf("gone     %-20s %-30s was %.1f us: not in the new run\n", text(before, "matrix"),
                text(r, "name"), 1e6 * median);
-        n->missing++;
+        n->absent++;
     }
 }
 
