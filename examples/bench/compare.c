@@ -329,7 +329,8 @@ static int compare(const char *old_path, const char *new_path, counts *n)
                     text(old, "device"), number(old, "threads"), text(new, "device"), number(new, "threads"));
         n->busy = is_busy(old, new, n->relative);
         compare_cases(n, old, new);
-        printf("%d compared: %d slower, %d faster, %d gone", n->compared, n->slower, n->faster, n->missing);
+        printf("%d compared: %d slower, %d faster, %d gone", n->compared, n->slower, n->faster,
+               n->missing + n->absent);
         if (n->compared > n->once)
             printf("; times x%.3f in the geometric mean", exp(n->sum / (n->compared - n->once)));
         if (n->once) printf("; %d timed once, which are no findings", n->once);
@@ -343,7 +344,7 @@ static int compare(const char *old_path, const char *new_path, counts *n)
 
 #else
 typedef struct counts {
-    int compared, slower, missing;
+    int compared, slower, missing, absent;
     double threshold;
     bool relative, all;
 } counts;
@@ -382,7 +383,8 @@ static int run(int argc, char **argv)
         fprintf(stderr, "spmvx: compare: the two have no result in common\n");
         return EXIT_FAILURE;
     }
-    return result == EXIT_SUCCESS && fail_slower && (n.slower || n.missing) ? EXIT_FAILURE : result;
+    return result == EXIT_SUCCESS && fail_slower && (n.slower || n.missing || n.absent) ? EXIT_FAILURE
+                                                                                        : result;
 }
 
 const command command_compare = {
