@@ -392,6 +392,8 @@ static void triple_products(void **state)
 
 int main(void)
 {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(cases),      cmocka_unit_test(lengths_of_rows),
                                         cmocka_unit_test(rows_alike), cmocka_unit_test(budgets),
                                         cmocka_unit_test(plans),      cmocka_unit_test(triple_products) };
