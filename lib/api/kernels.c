@@ -61,19 +61,23 @@ static const char *parameters_of(int32_t i)
     return parameters[i];
 }
 
+static uint32_t availability(bool ruled_in, spmvx_place place)
+{
+    char why[SPX_MESSAGE / 2];
+    const bool answers = ruled_in && (place == SPMVX_HOST || spx_cuda_answers(0, why, sizeof why));
+    return answers ? SPMVX_KERNEL_AVAILABLE : 0;
+}
+
 static spmvx_kernel_info info_of_kernel(int32_t i)
 {
     const spx_kernel *k = spx_kernel_at(i);
-    char why[SPX_MESSAGE / 2];
-    const bool available =
-        spx_kernel_available(k) && (k->place == SPMVX_HOST || spx_cuda_answers(0, why, sizeof why));
     return (spmvx_kernel_info){
         .operation = k->operation,
         .format = k->format,
         .place = k->place,
         .types = k->types,
         .ops = SPMVX_OPS_N | SPMVX_OPS_T,
-        .flags = k->flags | (available ? SPMVX_KERNEL_AVAILABLE : 0),
+        .flags = k->flags | availability(spx_kernel_available(k), k->place),
         .name = k->name,
         .summary = k->summary,
         .source = k->source,
@@ -89,7 +93,7 @@ static spmvx_kernel_info info_of_product_kernel(const spx_product_kernel *k)
         .place = k->place,
         .types = k->types,
         .ops = SPMVX_OPS_N,
-        .flags = k->flags | (spx_product_kernel_available(k) ? SPMVX_KERNEL_AVAILABLE : 0),
+        .flags = k->flags | availability(spx_product_kernel_available(k), k->place),
         .name = k->name,
         .summary = k->summary,
         .source = k->source,
