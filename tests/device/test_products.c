@@ -232,6 +232,13 @@ static void rows_alike(void **state)
         make_whole(&t);
         check_pair(ctx, &t, &t, SPMVX_F64, false);
         check_pair(ctx, &t, &t, SPMVX_F32, false);
+        /* of each node the last unknown alone, whose row of B is like one that is not asked for */
+        triples last = even_rows("last unknowns", NODES, NEAR, NODES, false);
+        for (int64_t i = 0; i < last.nnz; i++) last.col[i] = 3 * last.col[i] + 2;
+        last.ncols = 3 * NODES;
+        make_whole(&last);
+        check_pair(ctx, &last, &t, SPMVX_F64, false);
+        triples_free(&last);
         triples_free(&t);
     }
     spmvx_context_destroy(ctx);
