@@ -65,6 +65,8 @@ int check_output(const command *c, spmvx_context *ctx, const char **path, spmvx_
     lower(base_name(*path), name, sizeof name);
     if (spx_kind_of_name(*path, &compressed) == SPX_MARKET)
         options->compression = spx_sink_compression(name, &length);
+    if (options->level && spx_kind_of_name(*path, &compressed) == SPX_MARKET && !compressed)
+        return usage_error(c, "--level is %d, and %s is plain text", (int)options->level, *path);
     const spmvx_status s = spx_output_check(ctx, *path, options);
     if (s == SPMVX_OK) return -1;
     fail_plainly(ctx);

@@ -34,11 +34,13 @@ static void append_words(char *text, const char *const *words)
 
 static void describe(const spx_kernel *k, char *text)
 {
-    for (const spx_layout_key *l = spx_format_find(k->format)->layout; l && l->key; l++) {
+    for (const spx_layout_key *l = spx_kernel_layout(k); l && l->key; l++) {
         append(text, "%s%s=", *text ? "; " : "", l->key);
         if (l->words) append_words(text, l->words);
+        else if (l->low == l->high) append(text, "%" PRId64, l->low);
+        else if (l->step > 1) append(text, "%" PRId64 ", %" PRId64 " ...", l->low, l->low + l->step);
         else append(text, "%" PRId64 " ...", l->low);
-        if (!l->words && l->high < INT64_MAX) append(text, " %" PRId64, l->high);
+        if (!l->words && l->high > l->low && l->high < INT64_MAX) append(text, " %" PRId64, l->high);
     }
     for (const spx_param *p = k->params; p && p->key; p++) {
         append(text, "%s%s=", *text ? "; " : "", p->key);

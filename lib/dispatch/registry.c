@@ -183,6 +183,12 @@ const spx_format *spx_format_of_place(const spmvx_context *ctx, spmvx_format f)
     return format_at(f, ctx->backend->place);
 }
 
+const spx_layout_key *spx_kernel_layout(const spx_kernel *k)
+{
+    const spx_format *own = format_at(k->format, k->place);
+    return (own ? own : spx_format_find(k->format))->layout;
+}
+
 bool spx_kernel_serves(const spmvx_context *ctx, spmvx_format format, bool unasked)
 {
     for (int32_t i = 0; i < spx_kernel_total(); i++)
@@ -314,10 +320,9 @@ static spmvx_status unknown_key(const spmvx_context *ctx, const spx_kernel *k, c
 {
     char names[SPX_MESSAGE / 2] = "none";
     text known = { names, sizeof names, 0 };
-    const spx_format *f = format_at(k->format, SPMVX_HOST);
     for (int i = 0; k->params && k->params[i].key; i++)
         append(&known, "%s%s", known.n ? ", " : "", k->params[i].key);
-    for (const spx_layout_key *l = f->layout; l && l->key; l++)
+    for (const spx_layout_key *l = spx_kernel_layout(k); l && l->key; l++)
         append(&known, "%s%s", known.n ? ", " : "", l->key);
     return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has the parameter \"%.*s\"; %s knows: %s",
                     (int)(n > 64 ? 64 : n), key, k->name, names);
@@ -373,7 +378,7 @@ static spmvx_status parse_param(const spmvx_context *ctx, const char *word, size
         c->param[i] = v;
         return SPMVX_OK;
     }
-    for (const spx_layout_key *l = format_at(k->format, SPMVX_HOST)->layout; l && l->key; l++) {
+    for (const spx_layout_key *l = spx_kernel_layout(k); l && l->key; l++) {
         if (!is_word(word, key, l->key)) continue;
         if (l->words) {
             SPX_TRY(parse_word(ctx, k, l->words, word, whole, &v));

@@ -29,6 +29,8 @@ const spx_format *spx_format_at(int32_t i);
 /* A format's record of the host, which builds all; and the one of the place where the context computes,
  * NULL where it has none. NULL for AUTO and what is no format. */
 const spx_format *spx_format_find(spmvx_format);
+/* The keys of the kernel's format's layout, with the bounds that hold where the kernel runs; NULL: none. */
+const spx_layout_key *spx_kernel_layout(const spx_kernel *);
 const spx_format *spx_format_of_place(const spmvx_context *, spmvx_format);
 
 /* Is there any kernel for one column, in the place where the context computes, that takes the format; and

@@ -12,6 +12,8 @@ includedir=$(pkg-config --variable=includedir spmvx)
 version=$(pkg-config --modversion spmvx)
 major=${version%%.*}
 
+doc=${DATADIR:-$prefix/share}/doc/spmvx
+
 expected_files()
 {
     echo "$includedir/spmvx/spmvx.h"
@@ -25,9 +27,8 @@ expected_files()
         echo "$libdir/libspmvx.so.$major"
         echo "$libdir/libspmvx.so.$version"
     fi
-    doc=${DATADIR:-$prefix/share}/doc/spmvx
-    (cd "$source" && find LICENSE README.md NEWS.md CONTRIBUTING.md docs examples/*.c examples/*.h examples/*.cu examples/*.f90 ! -type d) |
-        grep -v -e '^docs/packaging/' -e '^docs/make-results\.py$' | sed "s|^|$doc/|"
+    (cd "$source" && find LICENSE README.md NEWS.md CONTRIBUTING.md docs examples/*.c examples/*.h examples/*.cu examples/*.f90 tests/simt/README.md tests/bench/peer.h ! -type d) |
+        grep -v '^docs/make-.*\.py$' | sed "s|^|$doc/|"
     if [ -e "$build/examples/spmvx" ]; then
         echo "${BINDIR:-$prefix/bin}/spmvx"
         echo "${MANDIR:-$prefix/share/man}/man1/spmvx.1"
@@ -39,6 +40,12 @@ expected_files()
 expected_files | sort >expected
 (cd "$dest" && find . ! -type d | sed 's/^\.//' | sort) >found
 diff -u expected found || fail "installed files differ from those expected"
+
+# What the installed pages link to is installed; a target with neither a dot nor a slash is code in a text.
+grep -o '](\([^)#:]*[./][^)#:]*\)[)#]' -r "$dest$doc" --include='*.md' | sed 's/](//; s/[)#]$//' | while IFS=: read -r page target; do
+    [ -e "$(dirname "$page")/$target" ] || echo "$page: $target is not there"
+done >missing
+[ ! -s missing ] || { cat missing; fail "the installed pages have links to what is not installed"; }
 
 header_version=$(awk '/^#define SPMVX_VERSION_(MAJOR|MINOR|PATCH) / { v = v s $3; s = "." } END { print v }' \
     "$dest$includedir/spmvx/version.h")

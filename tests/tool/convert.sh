@@ -67,6 +67,7 @@ expect 1 "$spmvx" convert "$tmp/absent.mtx" "$tmp/no/such/folder.mtx"; has err '
 expect 1 "$spmvx" convert "$tmp/absent.mtx" "$tmp"; has err 'cannot open: Is a directory'; hasnot err absent
 expect 1 "$spmvx" generate nonsense -o "$tmp/no/such/folder.mtx"; has err 'no/such'; hasnot err nonsense
 expect 1 "$spmvx" spmspm "$tmp/absent.mtx" "$tmp/absent.mtx" -o "$tmp/no/such/folder.mtx"; has err 'no/such'; hasnot err absent
+expect 2 "$spmvx" convert --level 3 "$tmp/absent.mtx" "$tmp/b.mtx"; has err 'level is 3, and .*b.mtx is plain text'
 if ! lacks "$spmvx" convert "$tmp/s.mtx" "$tmp/a.gz"; then
     expect 2 "$spmvx" convert --level 12 "$tmp/absent.mtx" "$tmp/b.gz"; has err 'options.level is 12; gzip takes 1 to 9'
 fi
