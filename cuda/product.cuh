@@ -272,7 +272,7 @@ spmvx_status spx_cuda_same_rows(const spmvx_context *, const spx_sparse *csr, sp
 
 /* ---- product_columns.cu ---- */
 
-/* C's row pointers from its rows' lengths (counts, nrows + 1, overwritten), and room for its columns. */
+/* C's row pointers from its rows' lengths (counts, nrows + 1, overwritten). */
 spmvx_status spx_cuda_product_pointers(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                        int64_t *counts, spx_plan *);
 

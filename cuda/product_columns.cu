@@ -305,12 +305,11 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *ctx, const spx_sparse *A, 
                         static_cast<long long>(nnz), static_cast<long long>(plan->most));
     SPX_TRY(spx_plan_array(ctx, plan, A->nrows + 1, spx_type_bytes(C->ptr_type), "row pointers of C",
                            &C->slot[SPX_PTR]));
-    SPX_TRY(spx_by_pointer(C->ptr_type, [&](auto p) {
+    return spx_by_pointer(C->ptr_type, [&](auto p) {
         using P = decltype(p);
         return spx_launch_over(ctx, WHAT, A->nrows + 1, spx_narrow<P>, A->nrows + 1, counts,
                                static_cast<P *>(C->slot[SPX_PTR]->data));
-    }));
-    return spx_plan_columns(ctx, plan);
+    });
 }
 
 spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
@@ -341,6 +340,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(by_bits<false>(&a));
     SPX_TRY(copy_to_followers<false>(&a));
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
+    SPX_TRY(spx_plan_columns(ctx, plan));
     a.out.ptr = spx_pointers_of(&plan->C);
     a.out.col = static_cast<int *>(plan->C.slot[SPX_COL]->data);
     SPX_TRY(by_tables<true>(&a));

@@ -34,7 +34,7 @@ struct spx_task {
     int row, piece;
 };
 
-constexpr int SPX_WAYS = SPX_PLAN_PARAMS;
+constexpr int SPX_WAYS = SPX_PLAN_NUMBERS;
 
 /* How many units there are of each kind; or (WRITE) each of them into its list, whose beginnings `at` has.
  * Rows of a warp stay in their order. */
@@ -84,9 +84,9 @@ spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan 
                             at.as<int>(), nullptr));
     SPX_TRY(ctx->backend->download(ctx, all, at.as<int>(), sizeof all));
     for (int w = 0; w < ways; w++) {
-        plan->param[w] = all[w];
+        plan->number[w] = all[w];
         all[w] = units;
-        units += static_cast<int>(plan->param[w]);
+        units += static_cast<int>(plan->number[w]);
     }
     SPX_TRY(ctx->backend->upload(ctx, at.as<int>(), all, sizeof all));
     SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(units, sizeof(spx_task)), "rows of C by what they take",
@@ -207,7 +207,7 @@ public:
     template <class... P, class... ARGS>
     spmvx_status operator()(int way, int each, int threads, size_t shared, void (*kernel)(P...), ARGS... args)
     {
-        const int64_t units = plan_->param[way];
+        const int64_t units = plan_->number[way];
         const spx_task *const own = list_;
         list_ += units;
         if (!units) return SPMVX_OK;

@@ -269,7 +269,7 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
 {
     constexpr int EACH = THREADS / 32; /* warps of a block */
     const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
-    const bool distinct = plan->param[DISTINCT];
+    const bool distinct = plan->number[DISTINCT];
     spx_over_lists<LAUNCH> over(ctx, NAME, plan);
     return spx_by_value(A, [&](auto value) {
         using V = decltype(value);
@@ -297,7 +297,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     spx_temporary products, words;
     bool distinct;
     SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &products, &words, &distinct));
-    plan->param[DISTINCT] = distinct;
+    plan->number[DISTINCT] = distinct;
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, way_of{ products.as<int>(), words.as<int>() }));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }

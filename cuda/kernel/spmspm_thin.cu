@@ -314,6 +314,7 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
                             products.as<unsigned long long>()));
     SPX_TRY(ctx->backend->download(ctx, &plan->products, products.as<void>(), sizeof plan->products));
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
+    SPX_TRY(spx_plan_columns(ctx, plan));
     SPX_TRY(spx_launch_over(ctx, NAME, A->nrows * words, write_columns, A->nrows * words, words,
                             bits.as<unsigned>(), spx_pointers_of(&plan->C),
                             static_cast<int *>(plan->C.slot[SPX_COL]->data)));

@@ -48,7 +48,8 @@ static int run(int argc, char **argv)
     const option options[] = {
         { "--output", 'o', TEXT, &out, "C", "write C there (" OUTPUT_ENDINGS "; '-': stdout)" },
         { "--kernel", 0, TEXT, &o.kernel, "NAME",
-          "force a kernel: csr-dense-row, coo-hash, dense-window, hash; on a GPU hash, thin" },
+          "force a kernel: csr-dense-row, coo-hash, dense-window, hash; on a GPU hash, thin, rows-thread, "
+          "rows-block, rows-block-private, rows-warp, rows-multiwarp" },
         { "--max-workspace", 0, COUNT, &workspace, "N",
           "bytes that the product takes beside C (0: no limit)" },
         { "--max-bytes", 0, COUNT, &bytes, "N",

@@ -32,9 +32,9 @@ static void append_words(char *text, const char *const *words)
     for (int w = 0; words[w]; w++) append(text, "%s%s", w ? ", " : "", words[w]);
 }
 
-static void describe(const spx_kernel *k, char *text)
+static void describe(const spx_layout_key *layout, const spx_param *params, char *text)
 {
-    for (const spx_layout_key *l = spx_kernel_layout(k); l && l->key; l++) {
+    for (const spx_layout_key *l = layout; l && l->key; l++) {
         append(text, "%s%s=", *text ? "; " : "", l->key);
         if (l->words) append_words(text, l->words);
         else if (l->low == l->high) append(text, "%" PRId64, l->low);
@@ -42,7 +42,7 @@ static void describe(const spx_kernel *k, char *text)
         else append(text, "%" PRId64 " ...", l->low);
         if (!l->words && l->high > l->low && l->high < INT64_MAX) append(text, " %" PRId64, l->high);
     }
-    for (const spx_param *p = k->params; p && p->key; p++) {
+    for (const spx_param *p = params; p && p->key; p++) {
         append(text, "%s%s=", *text ? "; " : "", p->key);
         if (p->kind == SPX_WORD) append_words(text, p->words);
         else if (p->kind == SPX_POWER_OF_TWO)
@@ -53,7 +53,11 @@ static void describe(const spx_kernel *k, char *text)
 
 static void describe_all(void)
 {
-    for (int32_t i = 0; i < spx_kernel_total(); i++) describe(spx_kernel_at(i), parameters[i]);
+    const int32_t by_vectors = spx_kernel_total();
+    for (int32_t i = 0; i < by_vectors; i++)
+        describe(spx_kernel_layout(spx_kernel_at(i)), spx_kernel_at(i)->params, parameters[i]);
+    for (int32_t i = 0; i < spx_product_kernel_total(); i++)
+        describe(NULL, spx_product_kernel_at(i)->params, parameters[by_vectors + i]);
 }
 
 static const char *parameters_of(int32_t i)
@@ -87,8 +91,9 @@ static spmvx_kernel_info info_of_kernel(int32_t i)
     };
 }
 
-static spmvx_kernel_info info_of_product_kernel(const spx_product_kernel *k)
+static spmvx_kernel_info info_of_product_kernel(int32_t i)
 {
+    const spx_product_kernel *k = spx_product_kernel_at(i);
     return (spmvx_kernel_info){
         .operation = SPMVX_SPMSPM,
         .format = k->format,
@@ -99,7 +104,7 @@ static spmvx_kernel_info info_of_product_kernel(const spx_product_kernel *k)
         .name = k->name,
         .summary = k->summary,
         .source = k->source,
-        .parameters = "",
+        .parameters = parameters_of(spx_kernel_total() + i),
     };
 }
 
@@ -107,8 +112,7 @@ spmvx_status spmvx_kernel_get_info(int32_t i, spmvx_kernel_info *info)
 {
     const int32_t by_vectors = spx_kernel_total();
     SPX_TRY(spx_check_range(NULL, "i", i, 0, spmvx_kernel_count() - 1));
-    const spmvx_kernel_info out =
-        i < by_vectors ? info_of_kernel(i) : info_of_product_kernel(spx_product_kernel_at(i - by_vectors));
+    const spmvx_kernel_info out = i < by_vectors ? info_of_kernel(i) : info_of_product_kernel(i - by_vectors);
     return SPX_GIVE_GROWN(NULL, "info", info, &out, spmvx_kernel_info, parameters);
 }
 

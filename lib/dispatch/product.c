@@ -41,18 +41,22 @@ static const char *preferred(const spmvx_context *ctx, const spx_sparse *B, int6
     return (small || worth) && spx_plus(row, PARTS) <= spx_budget_left(ctx) ? "dense-window" : "hash";
 }
 
-/* The kernel that is asked for; else the preferred one, or another where SPMVX_DISABLE rules that out. */
+/* The kernel that is asked for; else the preferred one, or another where SPMVX_DISABLE rules that out: one
+ * without atomics on values, which a caller has to ask for. */
 static spmvx_status choose(const spmvx_context *ctx, const spx_sparse *B, int64_t products, const char *asked,
-                           const spx_product_kernel **out)
+                           const spx_product_kernel **out, int64_t param[SPX_PARAMS])
 {
-    if (asked) return spx_product_kernel_parse(ctx, asked, out);
+    if (asked) return spx_product_kernel_parse(ctx, asked, out, param);
     spx_error_state before;
     spx_error_save(ctx, &before);
-    if (spx_product_kernel_parse(ctx, preferred(ctx, B, products), out) == SPMVX_OK) return SPMVX_OK;
-    spx_error_restore(ctx, &before);
+    if (spx_product_kernel_parse(ctx, preferred(ctx, B, products), out, param) == SPMVX_OK) return SPMVX_OK;
     for (int32_t i = spx_product_kernel_total() - 1; i >= 0; i--) { /* the last ones can be planned */
-        *out = spx_product_kernel_at(i);
-        if ((*out)->place == ctx->backend->place && spx_product_kernel_available(*out)) return SPMVX_OK;
+        const spx_product_kernel *k = spx_product_kernel_at(i);
+        if (k->place == ctx->backend->place && k->flags & SPMVX_KERNEL_DETERMINISTIC &&
+            spx_product_kernel_parse(ctx, k->name, out, param) == SPMVX_OK) {
+            spx_error_restore(ctx, &before);
+            return SPMVX_OK;
+        }
     }
     return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
                     "SPMVX_DISABLE rules out every kernel for products of sparse matrices");
@@ -86,7 +90,7 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
     if (o->format == SPMVX_COO && !beside) /* on a device nobody knows yet how many entries there may be */
         SPX_TRY(spx_product_charge_pointers(ctx, A->nrows,
                                             ctx->backend->place == SPMVX_HOST ? plan->products : INT64_MAX));
-    spmvx_status s = choose(ctx, B, plan->products, o->kernel, &p->kernel);
+    spmvx_status s = choose(ctx, B, plan->products, o->kernel, &p->kernel, plan->param);
     if (s == SPMVX_OK) s = p->kernel->analyse(ctx, A, B, plan);
     if (s == SPMVX_OK && !beside) s = spx_product_check(ctx, &plan->C, o);
     if (s != SPMVX_OK) spx_plan_drop(plan);
@@ -227,8 +231,8 @@ static spmvx_status plan(spmvx_context *ctx, const spx_sparse *A, const spx_spar
     SPX_TRY(spx_product_find(ctx, A, B, o, false, &out->product));
     if (!found->C.slot[SPX_COL])
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
-                        "%s finds the columns of C with its values, so that nothing can be planned; of the "
-                        "others each can",
+                        "%s finds the columns of C with its values, so that nothing can be planned; hash "
+                        "finds them first",
                         out->product.kernel->name);
     SPX_TRY(shape(ctx, &found->C, o->format, &out->C));
     SPX_TRY(spx_pattern_of(ctx, A, &out->A));

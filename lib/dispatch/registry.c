@@ -22,7 +22,9 @@ extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_
     spx_mul_bsr_avx512;
 #endif
 #ifdef SPX_CUDA
-extern const spx_product_kernel spx_cuda_spmspm_hash, spx_cuda_spmspm_thin;
+extern const spx_product_kernel spx_cuda_spmspm_hash, spx_cuda_spmspm_thin, spx_cuda_spmspm_rows_thread,
+    spx_cuda_spmspm_rows_block, spx_cuda_spmspm_rows_block_private, spx_cuda_spmspm_rows_warp,
+    spx_cuda_spmspm_rows_multiwarp;
 extern const spx_format spx_cuda_format_coo, spx_cuda_format_csr, spx_cuda_format_csc, spx_cuda_format_ell,
     spx_cuda_format_sell, spx_cuda_format_hyb, spx_cuda_format_dia, spx_cuda_format_bsr, spx_cuda_format_csr5,
     spx_cuda_format_tiled, spx_cuda_format_pkt;
@@ -111,11 +113,24 @@ static const spx_kernel *const kernels[] = {
 _Static_assert(sizeof kernels / sizeof *kernels <= SPX_CANDIDATES, "SPX_CANDIDATES holds all kernels");
 
 static const spx_product_kernel *const product_kernels[] = {
-    &spx_spmspm_csr_dense_row, &spx_spmspm_coo_hash,  &spx_spmspm_dense_window, &spx_spmspm_hash,
+    &spx_spmspm_csr_dense_row,
+    &spx_spmspm_coo_hash,
+    &spx_spmspm_dense_window,
+    &spx_spmspm_hash,
 #ifdef SPX_CUDA
-    &spx_cuda_spmspm_hash,     &spx_cuda_spmspm_thin,
+    &spx_cuda_spmspm_rows_thread,
+    &spx_cuda_spmspm_rows_block,
+    &spx_cuda_spmspm_rows_block_private,
+    &spx_cuda_spmspm_rows_warp,
+    &spx_cuda_spmspm_rows_multiwarp,
+    &spx_cuda_spmspm_hash,
+    &spx_cuda_spmspm_thin,
 #endif
 };
+
+_Static_assert(sizeof kernels / sizeof *kernels + sizeof product_kernels / sizeof *product_kernels <=
+                   SPX_KERNELS,
+               "SPX_KERNELS holds all kernels");
 
 static const spx_format *const formats[] = {
     &spx_format_coo,       &spx_format_csr,        &spx_format_csc,      &spx_format_ell,
@@ -316,16 +331,25 @@ void spx_kernel_spec(const spx_choice *c, char out[SPX_SPEC])
     }
 }
 
-static spmvx_status unknown_key(const spmvx_context *ctx, const spx_kernel *k, const char *key, size_t n)
+/* What a "key=value" behind a kernel's name may name, and where its value goes. */
+typedef struct spelling {
+    const char *kernel;
+    const spx_param *params;      /* NULL: none */
+    const spx_layout_key *layout; /* NULL: none */
+    int64_t *param;
+    spx_layout *field;
+} spelling;
+
+static spmvx_status unknown_key(const spmvx_context *ctx, const spelling *to, const char *key, size_t n)
 {
     char names[SPX_MESSAGE / 2] = "none";
     text known = { names, sizeof names, 0 };
-    for (int i = 0; k->params && k->params[i].key; i++)
-        append(&known, "%s%s", known.n ? ", " : "", k->params[i].key);
-    for (const spx_layout_key *l = spx_kernel_layout(k); l && l->key; l++)
+    for (const spx_param *p = to->params; p && p->key; p++)
+        append(&known, "%s%s", known.n ? ", " : "", p->key);
+    for (const spx_layout_key *l = to->layout; l && l->key; l++)
         append(&known, "%s%s", known.n ? ", " : "", l->key);
     return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has the parameter \"%.*s\"; %s knows: %s",
-                    (int)(n > 64 ? 64 : n), key, k->name, names);
+                    (int)(n > 64 ? 64 : n), key, to->kernel, names);
 }
 
 /* The whole number that is all of `n` characters; false when it is none. */
@@ -339,7 +363,7 @@ static bool whole_number(const char *from, size_t n, int64_t *out)
 }
 
 /* Which of the words the value is. */
-static spmvx_status parse_word(const spmvx_context *ctx, const spx_kernel *k, const char *const *words,
+static spmvx_status parse_word(const spmvx_context *ctx, const char *kernel, const char *const *words,
                                const char *word, size_t whole, int64_t *out)
 {
     char names[SPX_MESSAGE / 2] = "";
@@ -351,48 +375,47 @@ static spmvx_status parse_word(const spmvx_context *ctx, const spx_kernel *k, co
         append(&known, "%s%s", known.n ? ", " : "", words[*out]);
     }
     return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has \"%.*s\"; %s takes %.*s of: %s",
-                    (int)(whole > 64 ? 64 : whole), word, k->name, (int)strcspn(word, "=,"), word, names);
+                    (int)(whole > 64 ? 64 : whole), word, kernel, (int)strcspn(word, "=,"), word, names);
 }
 
 /* One "key=value" of a kernel's name: a parameter of the kernel's, or a field of its format's layout. */
-static spmvx_status parse_param(const spmvx_context *ctx, const char *word, size_t whole, spx_choice *c)
+static spmvx_status parse_param(const spmvx_context *ctx, const char *word, size_t whole, const spelling *to)
 {
-    const spx_kernel *k = c->kernel;
     const size_t key = strcspn(word, "=,"), from = key + (key < whole);
     const int shown = (int)(whole > 64 ? 64 : whole);
     const char *value = word + from;
     const size_t length = whole - from;
     int64_t v = 0;
     const bool number = key < whole && whole_number(value, length, &v);
-    for (int i = 0; k->params && k->params[i].key; i++) {
-        const spx_param *p = &k->params[i];
+    for (int i = 0; to->params && to->params[i].key; i++) {
+        const spx_param *p = &to->params[i];
         if (!is_word(word, key, p->key)) continue;
-        if (p->kind == SPX_WORD) return parse_word(ctx, k, p->words, word, whole, &c->param[i]);
+        if (p->kind == SPX_WORD) return parse_word(ctx, to->kernel, p->words, word, whole, &to->param[i]);
         if (!number || v < p->low || v > p->high)
             return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
                             "options.kernel has \"%.*s\"; %s takes %s=%" PRId64 " to %" PRId64, shown, word,
-                            k->name, p->key, p->low, p->high);
+                            to->kernel, p->key, p->low, p->high);
         if (p->kind == SPX_POWER_OF_TWO && (v & (v - 1)))
             return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has \"%.*s\"; %s takes powers of two",
-                            shown, word, k->name);
-        c->param[i] = v;
+                            shown, word, to->kernel);
+        to->param[i] = v;
         return SPMVX_OK;
     }
-    for (const spx_layout_key *l = spx_kernel_layout(k); l && l->key; l++) {
+    for (const spx_layout_key *l = to->layout; l && l->key; l++) {
         if (!is_word(word, key, l->key)) continue;
         if (l->words) {
-            SPX_TRY(parse_word(ctx, k, l->words, word, whole, &v));
-            *spx_layout_field(&c->layout, l) = v + 1;
+            SPX_TRY(parse_word(ctx, to->kernel, l->words, word, whole, &v));
+            *spx_layout_field(to->field, l) = v + 1;
             return SPMVX_OK;
         }
         if (!number || v < l->low || v > l->high)
             return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
                             "options.kernel has \"%.*s\"; %s takes %s=%" PRId64 " to %" PRId64, shown, word,
-                            k->name, l->key, l->low, l->high);
-        *spx_layout_field(&c->layout, l) = v;
+                            to->kernel, l->key, l->low, l->high);
+        *spx_layout_field(to->field, l) = v;
         return SPMVX_OK;
     }
-    return unknown_key(ctx, k, word, key);
+    return unknown_key(ctx, to, word, key);
 }
 
 /* Does one of the words before `word` have its key? */
@@ -404,11 +427,11 @@ static bool comes_twice(const char *list, const char *word)
     return false;
 }
 
-static spmvx_status parse_params(const spmvx_context *ctx, const char *list, spx_choice *c)
+static spmvx_status parse_params(const spmvx_context *ctx, const char *list, const spelling *to)
 {
     for (const char *word = list;; word++) {
         const size_t n = strcspn(word, ",");
-        SPX_TRY(parse_param(ctx, word, n, c));
+        SPX_TRY(parse_param(ctx, word, n, to));
         if (comes_twice(list, word))
             return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel has %.*s twice",
                             (int)spx_min((int64_t)strcspn(word, "=,"), 64), word);
@@ -456,22 +479,26 @@ spmvx_status spx_kernel_parse(const spmvx_context *ctx, spmvx_operation operatio
     }
     *out = spx_kernel_preset(found);
     out->any_variant = name == base;
-    return spec[name] ? parse_params(ctx, spec + name + 1, out) : SPMVX_OK;
+    const spelling to = { found->name, found->params, spx_kernel_layout(found), out->param, &out->layout };
+    return spec[name] ? parse_params(ctx, spec + name + 1, &to) : SPMVX_OK;
 }
 
 spmvx_status spx_product_kernel_parse(const spmvx_context *ctx, const char *spec,
-                                      const spx_product_kernel **out)
+                                      const spx_product_kernel **out, int64_t param[SPX_PARAMS])
 {
+    const size_t name = strcspn(spec, ":");
     char names[SPX_MESSAGE / 2] = "none";
     text list = { names, sizeof names, 0 };
     for (int32_t i = 0; i < spx_product_kernel_total(); i++) {
         const spx_product_kernel *k = product_kernels[i];
         if (k->place != ctx->backend->place) continue;
         append(&list, "%s%s", list.n ? ", " : "", k->name);
-        if (strcmp(k->name, spec)) continue;
+        if (!is_word(spec, name, k->name)) continue;
         if (!spx_product_kernel_available(k)) return ruled_out(ctx, spec);
+        for (int n = 0; k->params && k->params[n].key; n++) param[n] = k->params[n].preset;
         *out = k;
-        return SPMVX_OK;
+        const spelling to = { k->name, k->params, NULL, param, NULL };
+        return spec[name] ? parse_params(ctx, spec + name + 1, &to) : SPMVX_OK;
     }
     return unknown_name(ctx, spec, names);
 }

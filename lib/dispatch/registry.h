@@ -49,9 +49,9 @@ typedef struct spx_choice {
 /* Finds the kernel that `spec` names for the operation where the context computes, and reads its
  * parameters and those of its format's layout. */
 spmvx_status spx_kernel_parse(const spmvx_context *, spmvx_operation, const char *spec, spx_choice *out);
-/* The product kernel of that name. */
-spmvx_status spx_product_kernel_parse(const spmvx_context *, const char *spec,
-                                      const spx_product_kernel **out);
+/* The product kernel that `spec` names, with its parameters. */
+spmvx_status spx_product_kernel_parse(const spmvx_context *, const char *spec, const spx_product_kernel **out,
+                                      int64_t param[SPX_PARAMS]);
 /* True for variants of one kernel. */
 bool spx_kernel_same_base(const spx_kernel *, const spx_kernel *);
 /* True when a bare name leaves the model a choice. */

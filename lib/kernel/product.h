@@ -7,7 +7,7 @@
 #define SPX_PRODUCT_KERNEL_H
 #include "kernel/kernel.h"
 
-enum { SPX_PLAN_PARAMS = 12 };
+enum { SPX_PLAN_NUMBERS = 12 };
 
 /* What analyse() found, and what fill() needs of it. Ends by spx_plan_drop. */
 typedef struct spx_plan {
@@ -20,8 +20,9 @@ typedef struct spx_plan {
                        * can be planned */
     spx_array *state; /* the kernel's own; or NULL */
     spx_array *rows;  /* on a device: lists of C's rows; or NULL */
-    int64_t param[SPX_PLAN_PARAMS];
-    size_t work; /* bytes that fill() takes, if the budget has them */
+    int64_t param[SPX_PARAMS];        /* the kernel's parameters */
+    int64_t number[SPX_PLAN_NUMBERS]; /* what else the kernel has to know */
+    size_t work;                      /* bytes that fill() takes, if the budget has them */
 } spx_plan;
 
 typedef struct spx_product_kernel {
@@ -32,6 +33,7 @@ typedef struct spx_product_kernel {
     uint32_t isa;
     uint32_t flags; /* SPMVX_KERNEL_DETERMINISTIC */
     const char *summary, *source;
+    const spx_param *params; /* what may follow its name; or NULL */
     spmvx_status (*analyse)(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *);
     /* C has the plan's row pointers, its columns or room for them, and room for values. */
     spmvx_status (*fill)(spmvx_context *, const spx_plan *, const spx_sparse *A, const spx_sparse *B,

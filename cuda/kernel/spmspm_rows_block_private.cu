@@ -1,0 +1,78 @@
+/* C = A*B: a block a row of C, a thread an entry of A's row, as rows-block, but that the block counts the
+ * entries of a chunk by a counter of its own, and takes places for all of them at once.
+ * Source: Charaf, Charaf & Abou Hawili report, kernel 2. What differs: product_entries.cuh. */
+#include "product_entries.cuh"
+
+namespace {
+
+/* Places for all that a chunk has, of which a counter of the block's hands out one after the other. */
+struct write_each {
+    template <class V>
+    static __device__ __forceinline__ void write(const spx_entries<V> &C, const spx_chunk<V> &chunk,
+                                                 int64_t row, int64_t start)
+    {
+        __shared__ unsigned counted, taken;
+        __shared__ unsigned long long first;
+        const int thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+        if (thread == 0) counted = taken = 0;
+        __syncthreads();
+        for (int c = thread; c < chunk.size; c += threads)
+            if (chunk.has(c)) atomicAdd(&counted, 1u);
+        __syncthreads();
+        if (thread == 0) first = atomicAdd(C.next, static_cast<unsigned long long>(counted));
+        __syncthreads();
+        for (int c = thread; c < chunk.size; c += threads)
+            if (chunk.has(c)) C.put(first + atomicAdd(&taken, 1u), row, start + c, chunk.sum[c]);
+    }
+};
+
+template <class V, bool COUNT>
+__global__ void __launch_bounds__(1024, 1)
+    row_by_block(spx_factor A, spx_factor B, const V *a, const V *b, spx_entries<V> C, int size)
+{
+    spx_row_by_chunks<V, COUNT, spx_by_threads>(A, B, a, b, C, size,
+                                                [&](const spx_chunk<V> &chunk, int64_t row, int64_t start) {
+                                                    write_each::write(C, chunk, row, start);
+                                                });
+}
+
+struct rows_block_private {
+    static constexpr const char *NAME = "rows-block-private";
+
+    template <class V, bool COUNT> static auto kernel()
+    {
+        return row_by_block<V, COUNT>;
+    }
+    template <class V, bool COUNT> static size_t shared(int64_t chunk, int64_t)
+    {
+        return spx_chunk_bytes<V, COUNT>(chunk);
+    }
+    static int64_t chunk(const int64_t *param)
+    {
+        return param[SPX_CHUNK_PARAM];
+    }
+    static int64_t rows(int64_t)
+    {
+        return 1;
+    }
+};
+
+const spx_param params[] = {
+    { .key = "threads", .low = 32, .high = 1024, .preset = 64, .kind = SPX_POWER_OF_TWO },
+    { .key = "chunk", .low = 32, .high = 16384, .preset = 512, .kind = SPX_POWER_OF_TWO },
+    {},
+};
+
+}
+
+extern "C" const spx_product_kernel spx_cuda_spmspm_rows_block_private = {
+    .name = rows_block_private::NAME,
+    .format = SPMVX_CSR,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .summary = "as rows-block, places of entries by a counter of the block's",
+    .source = "Charaf, Charaf & Abou Hawili report, kernel 2",
+    .params = params,
+    .analyse = spx_analyse_entries<rows_block_private>,
+    .fill = spx_fill_entries<rows_block_private>,
+};
