@@ -102,24 +102,39 @@ __global__ void spx_columns_by_thread(spx_factor A, spx_factor B, spx_found out,
     const int64_t i = static_cast<int64_t>(blockIdx.x) * SPX_ROWS_A_BLOCK + threadIdx.x;
     const bool in = i < (SLOTS == 32 ? A.nrows : *rows_apart);
     const int64_t row = SLOTS == 32 || !in ? i : apart[i];
-    if (!in || out.products[row] == 0 || out.products[row] > SPX_FEW_PRODUCTS) return;
-    if (WRITE && SLOTS == 32 && out.words[row] > MOST) return;
+    bool mine = in && out.products[row] && out.products[row] <= SPX_FEW_PRODUCTS;
+    if constexpr (WRITE) mine = mine && !out.is_kept(row) && (SLOTS > 32 || out.words[row] <= MOST);
     spx_own_words<SLOTS> table = { key + threadIdx.x,
                                    reinterpret_cast<unsigned *>(key) + SLOTS * SPX_ROWS_A_BLOCK + threadIdx.x,
                                    0, 0 };
     table.clear();
-    if (WRITE || SLOTS > 32 || !scattered || out.products[row] <= MOST) spx_put_row(A, B, row, MOST, table);
-    else table.words = MOST + 1;
-    if (table.words > MOST) {
-        apart[atomicAdd(rows_apart, 1)] = static_cast<int>(row);
-    } else if constexpr (WRITE) {
-        table.sort();
-        int *to = out.col + out.ptr[row];
-        for (int w = 0; w < table.words; w++)
-            to = spx_write_word(table.key[w * SPX_ROWS_A_BLOCK], table.bits[w * SPX_ROWS_A_BLOCK], to);
-    } else {
+    if (mine) {
+        if (WRITE || SLOTS > 32 || !scattered || out.products[row] <= MOST)
+            spx_put_row(A, B, row, MOST, table);
+        else table.words = MOST + 1;
+    }
+    const bool found = mine && table.words <= MOST;
+    if (mine && !found) apart[atomicAdd(rows_apart, 1)] = static_cast<int>(row);
+    int *to = nullptr;
+    if constexpr (WRITE) {
+        if (found) to = out.col + out.ptr[row];
+    } else if (out.room) {
+        const int n = found ? table.columns : 0, with_own = spx_scan_lanes(n);
+        int64_t place = 0;
+        if (spx_lane() == 31) place = out.take(with_own);
+        place = __shfl_sync(SPX_ALL_LANES, place, 31) + with_own - n;
+        if (found && place + n <= out.room) {
+            out.place[row] = place + 1;
+            to = out.kept + place;
+        }
+    }
+    if (!WRITE && found) {
         out.count[row] = table.columns;
         out.words[row] = table.words;
     }
+    if (!to) return;
+    table.sort();
+    for (int w = 0; w < table.words; w++)
+        to = spx_write_word(table.key[w * SPX_ROWS_A_BLOCK], table.bits[w * SPX_ROWS_A_BLOCK], to);
 }
 #endif

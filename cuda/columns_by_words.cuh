@@ -51,7 +51,8 @@ template <bool BLOCK> struct spx_put_columns {
     }
 };
 
-/* A warp a row of a list. One that does not fit goes to the next list, and stands in its own as ~row. */
+/* A warp a row of a list. One that does not fit goes to the next list, and stands in its own as ~row; so does
+ * one whose columns are kept. */
 template <bool WRITE>
 __global__ void spx_columns_by_warp(spx_factor A, spx_factor B, int *list, const int *rows, spx_found out,
                                     int *larger, int *larger_rows)
@@ -84,30 +85,40 @@ __global__ void spx_columns_by_warp(spx_factor A, spx_factor B, int *list, const
         own += keys[j] >= 0;
         columns += __popc(words[j]);
     }
-    if constexpr (!WRITE) {
+    int *to = nullptr;
+    if constexpr (WRITE) {
+        to = out.col + out.ptr[row];
+    } else {
         columns = spx_sum_lanes_to_all<32>(columns);
+        int64_t place = 0;
         if (lane == 0) {
             out.count[row] = columns;
             out.words[row] = step.words;
-        }
-    } else {
-        int at = spx_scan_lanes_before(own);
-        __syncwarp();
-#pragma unroll
-        for (int j = 0; j < SPX_SLOTS_A_LANE; j++)
-            if (keys[j] >= 0) {
-                key[at] = keys[j];
-                bits[at++] = words[j];
+            place = out.room ? out.take(columns) : 0;
+            if (place + columns <= out.room) {
+                out.place[row] = place + 1;
+                list[i] = ~row;
             }
-        __syncwarp();
-        /* Where a word's columns go: behind those of the words below it. */
-        int *const to = out.col + out.ptr[row];
-        for (int j = lane; j < step.words; j += 32) {
-            const int mine = key[j];
-            int before = 0;
-            for (int k = 0; k < step.words; k++) before += key[k] < mine ? __popc(bits[k]) : 0;
-            spx_write_word(mine, bits[j], to + before);
         }
+        place = __shfl_sync(SPX_ALL_LANES, place, 0);
+        if (place + columns > out.room) return;
+        to = out.kept + place;
+    }
+    int at = spx_scan_lanes_before(own);
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < SPX_SLOTS_A_LANE; j++)
+        if (keys[j] >= 0) {
+            key[at] = keys[j];
+            bits[at++] = words[j];
+        }
+    __syncwarp();
+    /* Where a word's columns go: behind those of the words below it. */
+    for (int j = lane; j < step.words; j += 32) {
+        const int mine = key[j];
+        int before = 0;
+        for (int k = 0; k < step.words; k++) before += key[k] < mine ? __popc(bits[k]) : 0;
+        spx_write_word(mine, bits[j], to + before);
     }
 }
 
@@ -118,12 +129,12 @@ template <int BLOCK, int SLOTS> struct spx_columns_shared {
     int key[SLOTS];
     unsigned bits[SLOTS];
     int begin[BLOCK + 1], fill[BLOCK], columns[BLOCK], lowest, highest;
+    int *to; /* where the row's columns are written; or NULL */
 };
 
 /* The table's words by the parts of the range that they are in, one a thread; and of each part which words it
  * has, and how many columns are before them. */
-template <int BLOCK, int SLOTS>
-__device__ void spx_write_by_parts(spx_columns_shared<BLOCK, SLOTS> *s, int *to)
+template <int BLOCK, int SLOTS> __device__ void spx_write_by_parts(spx_columns_shared<BLOCK, SLOTS> *s)
 {
     constexpr int EACH = SLOTS / BLOCK;
     const int thread = static_cast<int>(threadIdx.x);
@@ -176,7 +187,7 @@ __device__ void spx_write_by_parts(spx_columns_shared<BLOCK, SLOTS> *s, int *to)
         int at = s->columns[part];
         for (int k = s->begin[part]; k < s->begin[part + 1]; k++)
             at += s->key[k] < mine ? __popc(s->bits[k]) : 0;
-        spx_write_word(mine, s->bits[i], to + at);
+        spx_write_word(mine, s->bits[i], s->to + at);
     }
 }
 
@@ -204,7 +215,7 @@ __global__ void __launch_bounds__(BLOCK, 1)
             continue;
         }
         if constexpr (WRITE) {
-            spx_write_by_parts(s, out.col + out.ptr[row]);
+            if (thread == 0) s->to = out.col + out.ptr[row];
         } else {
             int own = 0;
             for (int j = thread; j < SLOTS; j += BLOCK) own += __popc(s->bits[j]);
@@ -212,8 +223,18 @@ __global__ void __launch_bounds__(BLOCK, 1)
             if (thread == 0) {
                 out.count[row] = columns;
                 out.words[row] = step.words;
+                const int64_t place = out.room ? out.take(columns) : 0;
+                const bool keep = place + columns <= out.room;
+                s->to = keep ? out.kept + place : nullptr;
+                if (keep) {
+                    out.place[row] = place + 1;
+                    list[i] = ~row;
+                }
             }
+            __syncthreads();
+            if (!s->to) continue;
         }
+        spx_write_by_parts(s);
     }
 }
 #endif

@@ -62,17 +62,32 @@ inline spx_factor spx_factor_of(const spx_sparse *a)
 
 /* ---- what is found ---- */
 
-/* What of a row is written where. */
+/* What of a row is written where. Columns that are found while they are counted are kept, in the order in
+ * which rows come, as long as there is room. */
 struct spx_found {
     int64_t *count;
     const int *products;
     int *words;
     spx_pointers ptr;
     int *col;
+    int *kept;
+    int64_t room;             /* 0: none is kept */
+    unsigned long long *used; /* more than there is room for, where there was too little */
+    int64_t *place;           /* of a row, among those that are kept, and 1; 0: it is not */
 
     template <class F> void each_pointer(F f) const
     {
         f(count), f(products), f(words), f(static_cast<const char *>(ptr.data)), f(col);
+        f(kept), f(used), f(place);
+    }
+    __device__ __forceinline__ bool is_kept(int64_t row) const
+    {
+        return room && place[row];
+    }
+    /* Where n columns are kept; called by one lane. */
+    __device__ __forceinline__ int64_t take(int64_t n) const
+    {
+        return static_cast<int64_t>(atomicAdd(used, static_cast<unsigned long long>(n)));
     }
 };
 

@@ -1,4 +1,6 @@
 /* The pattern of C = A*B on a GPU: rows are counted, the counts summed up, and the columns written in order.
+ * What columns are found by counting are kept, as far as there is memory, and moved to their places then;
+ * those of the other rows are found once more.
  *
  * A row's columns are the bits of a table of words (word_table.cuh). A row with few products is a thread's
  * work, which has its table, of 32 or 64 words, in shared memory. All others are tried by a warp, with a
@@ -28,6 +30,7 @@ constexpr int PARTS = 32;                                   /* blocks for each r
 /* Lists of rows, and how far they are filled. */
 struct lists {
     int apart, by_warp, by_block, by_large_block, by_bits; /* apart: with few products in many words */
+    unsigned long long kept;                               /* columns */
 };
 
 /* ---- rows with the columns of the row before ---- */
@@ -52,6 +55,35 @@ template <bool WRITE> __global__ void copy_rows(int nrows, const unsigned *same,
     } else {
         out.count[row] = out.count[leader];
         out.words[row] = out.words[leader];
+    }
+}
+
+/* ---- columns that were kept ---- */
+
+/* To their places in C, a block for as many rows as it has threads: short rows of a warp together, long ones
+ * by the block. */
+__global__ void move_kept(int nrows, spx_found out)
+{
+    constexpr int SHORT = 1024;
+    __shared__ int longer[THREADS];
+    __shared__ int longer_rows;
+    const int64_t row = spx_element();
+    if (threadIdx.x == 0) longer_rows = 0;
+    __syncthreads();
+    const int64_t place = row < nrows ? out.place[row] - 1 : -1, to = place >= 0 ? out.ptr[row] : 0,
+                  n = place >= 0 ? out.ptr[row + 1] - to : 0;
+    if (n > SHORT) longer[atomicAdd(&longer_rows, 1)] = static_cast<int>(row);
+    spx_each_entry(n > SHORT ? 0 : static_cast<int>(n), [&](bool there, int, int lane, int entry) {
+        const int64_t own_from = __shfl_sync(SPX_ALL_LANES, place, lane),
+                      own_to = __shfl_sync(SPX_ALL_LANES, to, lane);
+        if (there) out.col[own_to + entry] = out.kept[own_from + entry];
+    });
+    __syncthreads();
+    for (int i = 0; i < longer_rows; i++) {
+        const int64_t from = out.place[longer[i]] - 1, first = out.ptr[longer[i]],
+                      entries = out.ptr[longer[i] + int64_t(1)] - first;
+#pragma unroll 4
+        for (int64_t k = threadIdx.x; k < entries; k += THREADS) out.col[first + k] = out.kept[from + k];
     }
 }
 
@@ -156,8 +188,9 @@ struct analysis {
     spx_found out;
     spx_product_look all;
     spx_temporary same_a, same_b, apart, by_warp, by_block, by_large_block, by_bits, filled, part_columns,
-        bits;
+        bits, kept, place;
     int64_t rows_by_bits, at_a_time;
+    bool all_kept; /* but for those by bits */
 
     lists *fills() const
     {
@@ -267,13 +300,35 @@ template <bool WRITE> spmvx_status by_bits(const analysis *a)
     return SPMVX_OK;
 }
 
-/* How many rows go by bits, and memory for some of them at a time, as the budget has it. */
+/* Room to keep columns, which is worth so many for an entry of A at most, and is nothing where a budget might
+ * then not hold what has to be there. */
+spmvx_status prepare_to_keep(analysis *a, int64_t nnz)
+{
+    constexpr int64_t EACH = 8, LEAST = 1 << 20;
+    const spmvx_context *ctx = a->ctx;
+    const int64_t nrows = a->A.nrows, room = spx_min(a->all.products, EACH * nnz);
+    const size_t bytes = spx_plus(spx_bytes(room, sizeof(int)), spx_bytes(nrows, sizeof(int64_t))),
+                 others = spx_plus(spx_plus(spx_bytes(a->words(), sizeof(unsigned)), BITMAPS + LEAST),
+                                   spx_plus(spx_bytes(a->all.more, PARTS * sizeof(int)),
+                                            spx_bytes(nrows, 2 * sizeof(int64_t))));
+    if (!room || spx_plus(bytes, others) > spx_budget_left(ctx)) return SPMVX_OK;
+    SPX_TRY(a->kept.make(ctx, room, sizeof(int), "columns of C as they are found"));
+    SPX_TRY(a->place.make(ctx, nrows, sizeof(int64_t), "where columns of C were put"));
+    a->out.kept = a->kept.as<int>();
+    a->out.place = a->place.as<int64_t>();
+    a->out.used = &a->fills()->kept;
+    a->out.room = room;
+    return spx_cuda_clear(ctx, a->out.place, spx_bytes(nrows, sizeof(int64_t)), WHAT);
+}
+
+/* What was kept, how many rows go by bits, and memory for some of these at a time, as the budget has it. */
 spmvx_status prepare_bits(analysis *a)
 {
     const spmvx_context *ctx = a->ctx;
     lists filled;
-    if (!a->all.more) return SPMVX_OK;
+    if (!a->all.more && !a->out.room) return SPMVX_OK;
     SPX_TRY(ctx->backend->download(ctx, &filled, a->fills(), sizeof filled));
+    a->all_kept = a->out.room && filled.kept <= static_cast<unsigned long long>(a->out.room);
     a->rows_by_bits = filled.by_bits;
     if (!filled.by_bits) return SPMVX_OK;
     SPX_TRY(a->part_columns.make(ctx, a->rows_by_bits * PARTS, sizeof(int), "columns of parts of rows of C"));
@@ -335,6 +390,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     a.out.products = products->as<int>();
     a.out.words = words->as<int>();
     SPX_TRY(list_all(&a));
+    SPX_TRY(prepare_to_keep(&a, A->nnz));
     SPX_TRY(by_tables<false>(&a));
     SPX_TRY(prepare_bits(&a));
     SPX_TRY(by_bits<false>(&a));
@@ -343,7 +399,8 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(spx_plan_columns(ctx, plan));
     a.out.ptr = spx_pointers_of(&plan->C);
     a.out.col = static_cast<int *>(plan->C.slot[SPX_COL]->data);
-    SPX_TRY(by_tables<true>(&a));
+    if (!a.all_kept) SPX_TRY(by_tables<true>(&a));
+    if (a.out.room) SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, move_kept, a.A.nrows, a.out));
     SPX_TRY(by_bits<true>(&a));
     SPX_TRY(copy_to_followers<true>(&a));
     return ctx->backend->synchronize(ctx);
