@@ -73,11 +73,23 @@ __global__ void move_kept(int nrows, spx_found out)
     const int64_t place = row < nrows ? out.place[row] - 1 : -1, to = place >= 0 ? out.ptr[row] : 0,
                   n = place >= 0 ? out.ptr[row + 1] - to : 0;
     if (n > SHORT) longer[atomicAdd(&longer_rows, 1)] = static_cast<int>(row);
-    spx_each_entry(n > SHORT ? 0 : static_cast<int>(n), [&](bool there, int, int lane, int entry) {
-        const int64_t own_from = __shfl_sync(SPX_ALL_LANES, place, lane),
-                      own_to = __shfl_sync(SPX_ALL_LANES, to, lane);
-        if (there) out.col[own_to + entry] = out.kept[own_from + entry];
-    });
+    const int own = n > SHORT ? 0 : static_cast<int>(n), with_own = spx_scan_lanes(own),
+              all = __shfl_sync(SPX_ALL_LANES, with_own, 31);
+    /* rows that threads of one warp have found lie side by side, there as here */
+    const int first = max(__ffs(static_cast<int>(__ballot_sync(SPX_ALL_LANES, own > 0))) - 1, 0);
+    const int64_t from = __shfl_sync(SPX_ALL_LANES, place, first),
+                  begin = __shfl_sync(SPX_ALL_LANES, to, first);
+    const bool follows = place - from == with_own - own && to - begin == with_own - own;
+    if (__all_sync(SPX_ALL_LANES, own == 0 || follows)) {
+#pragma unroll 8
+        for (int k = spx_lane(); k < all; k += 32) out.col[begin + k] = out.kept[from + k];
+    } else {
+        spx_each_entry(own, [&](bool there, int, int lane, int entry) {
+            const int64_t own_from = __shfl_sync(SPX_ALL_LANES, place, lane),
+                          own_to = __shfl_sync(SPX_ALL_LANES, to, lane);
+            if (there) out.col[own_to + entry] = out.kept[own_from + entry];
+        });
+    }
     __syncthreads();
     for (int i = 0; i < longer_rows; i++) {
         const int64_t from = out.place[longer[i]] - 1, first = out.ptr[longer[i]],
