@@ -25,6 +25,7 @@ __global__ void csr_warp_buffer(spx_csr<V, P> A, spx_vectors<V> vectors, V *in_m
     for (int64_t row = id / 32; row < A.nrows; row += warps) {
         const spx_position<P> end = static_cast<spx_position<P>>(A.ptr[row + 1]);
         V sum = 0;
+#pragma unroll 4
         for (spx_position<P> k = static_cast<spx_position<P>>(A.ptr[row]) + lane; k < end; k += 32)
             sum += A.val[k] * vectors.x[A.col[k]];
         *own = sum;
