@@ -60,6 +60,14 @@ inline spx_factor spx_factor_of(const spx_sparse *a)
     return { static_cast<int>(a->nrows), spx_pointers_of(a), spx_slot_of<int>(a, SPX_COL), nullptr };
 }
 
+/* Rows of C with few products are a thread's work, unless it would look for them in a long row of A. */
+constexpr int SPX_FEW_PRODUCTS = 64, SPX_LEAST_SORTED = 16;
+
+__device__ __forceinline__ bool spx_is_few(int64_t products, int64_t entries)
+{
+    return products <= SPX_FEW_PRODUCTS && entries <= 4 * SPX_FEW_PRODUCTS;
+}
+
 /* ---- what is found ---- */
 
 /* What of a row is written where. Columns that are found while they are counted are kept, in the order in
@@ -267,19 +275,41 @@ template <class F> __device__ __forceinline__ void spx_each_entry(int entries, F
     }
 }
 
+/* Moves own entries of each lane, from from[at] on, to to[place] and on: as one range where those of the
+ * lanes lie one behind the other, there as here. All lanes call. */
+template <class T>
+__device__ __forceinline__ void spx_move_rows(const T *from, int64_t at, T *to, int64_t place, int own)
+{
+    const int with_own = spx_scan_lanes(own), before = with_own - own,
+              all = __shfl_sync(SPX_ALL_LANES, with_own, 31),
+              first = max(__ffs(static_cast<int>(__ballot_sync(SPX_ALL_LANES, own > 0))) - 1, 0);
+    const int64_t first_at = __shfl_sync(SPX_ALL_LANES, at, first),
+                  first_place = __shfl_sync(SPX_ALL_LANES, place, first);
+    if (__all_sync(SPX_ALL_LANES, own == 0 || (at - first_at == before && place - first_place == before))) {
+#pragma unroll 8
+        for (int k = spx_lane(); k < all; k += 32) to[first_place + k] = from[first_at + k];
+        return;
+    }
+    spx_each_entry(own, [&](bool there, int, int lane, int entry) {
+        const int64_t own_at = __shfl_sync(SPX_ALL_LANES, at, lane),
+                      own_place = __shfl_sync(SPX_ALL_LANES, place, lane);
+        if (there) to[own_place + entry] = from[own_at + entry];
+    });
+}
+
 /* ---- product_look.cu ---- */
 
 /* What a first look at the factors tells. */
 struct spx_product_look {
     int64_t products;
-    int few, more;  /* rows of C with products, but no more than so many, and with more */
+    int few, more;  /* rows of C with few products (spx_is_few), and with more */
     bool distinct;  /* the columns of each row of B ascend */
     bool scattered; /* few neighbours in rows of B are in one word of 32 columns */
 };
 
 /* products, NULL or an array of I32: those of each row of C, INT_MAX at most. */
 spmvx_status spx_cuda_look_at_factors(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
-                                      int few, int *products, spx_product_look *);
+                                      int *products, spx_product_look *);
 
 /* A bit a row: it has the columns of the row before. Empty where that is rare, or where the budget has no
  * room. */

@@ -2,16 +2,16 @@
  * What columns are found by counting are kept, as far as there is memory, and moved to their places then;
  * those of the other rows are found once more.
  *
- * A row's columns are the bits of a table of words (word_table.cuh). A row with few products is a thread's
- * work, which has its table, of 32 or 64 words, in shared memory. All others are tried by a warp, with a
- * small table, since products mostly share their words; those that do not fit by a block with a larger one;
- * and what does not fit there by many blocks, which set bits for all columns in memory. Who gives up has seen
- * no more products than fit. Nothing is in proportion to the products.
+ * A row with few products is a thread's work, which sorts them (rows_by_sorting.cuh). The columns of all
+ * others are the bits of a table of words (word_table.cuh): tried by a warp, with a small table, since
+ * products mostly share their words; those that do not fit by a block with a larger one; and what does not
+ * fit there by many blocks, which set bits for all columns in memory. Who gives up has seen no more products
+ * than fit. Nothing is in proportion to the products.
  * Sources: rows by what they take: Nagasaka, Nukada & Matsuoka, ICPP 2017; Parger, Winter, Mlakar &
  * Steinberger, spECK, PPoPP 2020. */
-#include "columns_by_thread.cuh"
 #include "columns_by_words.cuh"
 #include "reduce.cuh"
+#include "rows_by_sorting.cuh"
 #include "word_table.cuh"
 
 extern "C" {
@@ -23,20 +23,21 @@ namespace {
 constexpr const char *WHAT = "the pattern of a product";
 constexpr int THREADS = SPX_COLUMN_THREADS;
 constexpr int SCATTERED_WARP = 160, SCATTERED_BLOCK = 1400; /* products that fit without sharing words */
-constexpr int MANY = 1 << 15;                               /* products: more than a warp's */
+constexpr int MANY = 1 << 15;                               /* products: more than a warp's, */
+constexpr int LONG = 1 << 12;                               /* and entries of A's row */
 constexpr int64_t BITMAPS = int64_t(64) << 20;              /* bytes of bits at a time, or a row's */
 constexpr int PARTS = 32;                                   /* blocks for each row by bits */
 
 /* Lists of rows, and how far they are filled. */
 struct lists {
-    int apart, by_warp, by_block, by_large_block, by_bits; /* apart: with few products in many words */
-    unsigned long long kept;                               /* columns */
+    int by_warp, by_block, by_large_block, by_bits;
+    unsigned long long kept; /* columns */
 };
 
 /* ---- rows with the columns of the row before ---- */
 
-/* Rows of A with the columns of the row before, and more than SPX_FEW_PRODUCTS products, follow that one:
- * their row of C has its columns. */
+/* Rows of A with the columns of the row before, and more than a few products, follow that one: their row of C
+ * has its columns. */
 __device__ __forceinline__ bool follows(const unsigned *same, const int *products, int64_t row)
 {
     return same && spx_same_row(same, row) && products[row] > SPX_FEW_PRODUCTS;
@@ -73,23 +74,7 @@ __global__ void move_kept(int nrows, spx_found out)
     const int64_t place = row < nrows ? out.place[row] - 1 : -1, to = place >= 0 ? out.ptr[row] : 0,
                   n = place >= 0 ? out.ptr[row + 1] - to : 0;
     if (n > SHORT) longer[atomicAdd(&longer_rows, 1)] = static_cast<int>(row);
-    const int own = n > SHORT ? 0 : static_cast<int>(n), with_own = spx_scan_lanes(own),
-              all = __shfl_sync(SPX_ALL_LANES, with_own, 31);
-    /* rows that threads of one warp have found lie side by side, there as here */
-    const int first = max(__ffs(static_cast<int>(__ballot_sync(SPX_ALL_LANES, own > 0))) - 1, 0);
-    const int64_t from = __shfl_sync(SPX_ALL_LANES, place, first),
-                  begin = __shfl_sync(SPX_ALL_LANES, to, first);
-    const bool follows = place - from == with_own - own && to - begin == with_own - own;
-    if (__all_sync(SPX_ALL_LANES, own == 0 || follows)) {
-#pragma unroll 8
-        for (int k = spx_lane(); k < all; k += 32) out.col[begin + k] = out.kept[from + k];
-    } else {
-        spx_each_entry(own, [&](bool there, int, int lane, int entry) {
-            const int64_t own_from = __shfl_sync(SPX_ALL_LANES, place, lane),
-                          own_to = __shfl_sync(SPX_ALL_LANES, to, lane);
-            if (there) out.col[own_to + entry] = out.kept[own_from + entry];
-        });
-    }
+    spx_move_rows(out.kept, place, out.col, to, n > SHORT ? 0 : static_cast<int>(n));
     __syncthreads();
     for (int i = 0; i < longer_rows; i++) {
         const int64_t from = out.place[longer[i]] - 1, first = out.ptr[longer[i]],
@@ -101,16 +86,18 @@ __global__ void move_kept(int nrows, spx_found out)
 
 /* ---- lists ---- */
 
-/* Rows of more than SPX_FEW_PRODUCTS products into their lists: where columns of B are scattered, so that
- * each product is in a word of its own, by what takes so many words; else as if words were few. */
-__global__ void list_rows(int nrows, spx_found out, const unsigned *same, bool scattered, int *by_warp,
-                          int *by_block, int *by_large_block, lists *filled)
+/* Rows of more than a few products into their lists: where columns of B are scattered, so that each product
+ * is in a word of its own, by what takes so many words; else as if words were few. */
+__global__ void list_rows(int nrows, spx_pointers a_ptr, spx_found out, const unsigned *same, bool scattered,
+                          int *by_warp, int *by_block, int *by_large_block, lists *filled)
 {
     const int64_t r = spx_element();
     const int n = r >= nrows || follows(same, out.products, r) ? 0 : out.products[r];
-    const bool large = n > (scattered ? SCATTERED_BLOCK : INT_MAX - 1),
-               block = !large && n > (scattered ? SCATTERED_WARP : MANY),
-               warp = !large && !block && n > SPX_FEW_PRODUCTS;
+    const int64_t entries = n ? a_ptr[r + 1] - a_ptr[r] : 0;
+    const bool more = n && !spx_is_few(n, entries),
+               large = more && n > (scattered ? SCATTERED_BLOCK : INT_MAX - 1),
+               block = more && !large && (n > (scattered ? SCATTERED_WARP : MANY) || entries > LONG),
+               warp = more && !large && !block;
     const auto put = [&](bool in, int *list, int *fill) {
         const unsigned lanes = __ballot_sync(SPX_ALL_LANES, in);
         int at = 0;
@@ -199,8 +186,8 @@ struct analysis {
     int64_t ncols;
     spx_found out;
     spx_product_look all;
-    spx_temporary same_a, same_b, apart, by_warp, by_block, by_large_block, by_bits, filled, part_columns,
-        bits, kept, place;
+    spx_temporary same_a, same_b, by_warp, by_block, by_large_block, by_bits, filled, part_columns, bits,
+        kept, place;
     int64_t rows_by_bits, at_a_time;
     bool all_kept; /* but for those by bits */
 
@@ -237,26 +224,24 @@ spmvx_status list_all(analysis *a)
     const spmvx_context *ctx = a->ctx;
     SPX_TRY(a->filled.make(ctx, 1, sizeof(lists), WHAT));
     SPX_TRY(ctx->backend->clear(ctx, a->fills(), sizeof(lists)));
-    SPX_TRY(a->apart.make(ctx, a->all.few, sizeof(int), rows));
     if (!a->all.more) return SPMVX_OK;
     SPX_TRY(a->by_warp.make(ctx, a->all.more, sizeof(int), rows));
     SPX_TRY(a->by_block.make(ctx, a->all.more, sizeof(int), rows));
     SPX_TRY(a->by_large_block.make(ctx, a->all.more, sizeof(int), rows));
     SPX_TRY(a->by_bits.make(ctx, a->all.more, sizeof(int), rows));
-    return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->out, a->same_a.as<unsigned>(),
-                           a->all.scattered, a->by_warp.as<int>(), a->by_block.as<int>(),
-                           a->by_large_block.as<int>(), a->fills());
+    return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->A.ptr, a->out,
+                           a->same_a.as<unsigned>(), a->all.scattered, a->by_warp.as<int>(),
+                           a->by_block.as<int>(), a->by_large_block.as<int>(), a->fills());
 }
 
-template <int SLOTS, bool WRITE> spmvx_status by_threads(const analysis *a, int64_t rows)
+template <int N, bool WRITE> spmvx_status by_threads(const analysis *a)
 {
-    constexpr size_t SHARED = 2 * sizeof(int) * SLOTS * SPX_ROWS_A_BLOCK;
+    constexpr size_t SHARED = static_cast<size_t>(SPX_SORTING_THREADS) * N * sizeof(int);
     if (!a->all.few) return SPMVX_OK;
-    SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_thread<SLOTS, WRITE>, SHARED));
-    return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_thread<SLOTS, WRITE>,
-                           spx_ceil_div(rows, SPX_ROWS_A_BLOCK), static_cast<unsigned>(SPX_ROWS_A_BLOCK),
-                           SHARED, a->A, a->B, a->out, a->all.scattered, a->apart.as<int>(),
-                           &a->fills()->apart);
+    SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting<N, WRITE>, SHARED));
+    return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_sorting<N, WRITE>,
+                           spx_ceil_div(a->A.nrows, SPX_SORTING_THREADS),
+                           static_cast<unsigned>(SPX_SORTING_THREADS), SHARED, a->A, a->B, a->out);
 }
 
 template <int BLOCK, int SLOTS, bool WRITE>
@@ -275,8 +260,9 @@ template <bool WRITE> spmvx_status by_tables(const analysis *a)
 {
     constexpr size_t TABLES = static_cast<size_t>(THREADS) * SPX_SLOTS_A_LANE * 2 * sizeof(int);
     const spmvx_context *ctx = a->ctx;
-    SPX_TRY((by_threads<32, WRITE>(a, a->A.nrows)));
-    SPX_TRY((by_threads<64, WRITE>(a, a->all.few)));
+    SPX_TRY((by_threads<SPX_LEAST_SORTED, WRITE>(a)));
+    SPX_TRY((by_threads<32, WRITE>(a)));
+    SPX_TRY((by_threads<SPX_FEW_PRODUCTS, WRITE>(a)));
     if (!a->all.more) return SPMVX_OK;
     SPX_TRY(spx_cuda_load(ctx, WHAT, spx_columns_by_warp<WRITE>, TABLES));
     SPX_TRY(spx_cuda_launch(ctx, WHAT, spx_columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
@@ -394,7 +380,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
     SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), spx_bytes(A->nrows + 1, sizeof(int64_t))));
     SPX_TRY(ctx->backend->clear(ctx, words->as<int>(), spx_bytes(A->nrows, sizeof(int))));
-    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, SPX_FEW_PRODUCTS, products->as<int>(), &a.all));
+    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, products->as<int>(), &a.all));
     plan->products = a.all.products;
     *distinct = a.all.distinct;
     if (a.all.more && a.all.distinct) SPX_TRY(find_same(&a, A, B));

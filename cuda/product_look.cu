@@ -30,8 +30,7 @@ __device__ __forceinline__ int64_t products_of(const spx_factor &A, const spx_po
 }
 
 /* A thread a row, of so many a block; long rows a warp's work, and very long ones the block's. */
-__global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_block, int few_most,
-                               int *products, totals *t)
+__global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_block, int *products, totals *t)
 {
     constexpr int LONG = 24, VERY_LONG = 2048;
     __shared__ int long_row[THREADS], very_long_row[THREADS];
@@ -44,7 +43,7 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
     const auto settle = [&](int64_t r, int64_t n) {
         if (products) products[r] = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
         all += n;
-        if (n) atomicAdd(n <= few_most ? &few : &more, 1);
+        if (n) atomicAdd(spx_is_few(n, A.ptr[r + 1] - A.ptr[r]) ? &few : &more, 1);
     };
     const int64_t first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
     if (last - first > VERY_LONG) very_long_row[atomicAdd(&very_longs, 1)] = static_cast<int>(row);
@@ -116,7 +115,7 @@ __global__ void find_same_rows(spx_factor m, unsigned *bits, int *count)
 }
 
 spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                      int few, int *products, spx_product_look *look)
+                                      int *products, spx_product_look *look)
 {
     constexpr int LONG_MEAN = 24, ROWS_OF_LONG = 32; /* of a block where rows are long */
     spx_temporary memory;
@@ -127,7 +126,7 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
     SPX_TRY(memory.make(ctx, 1, sizeof t, WHAT));
     SPX_TRY(ctx->backend->clear(ctx, memory.as<void>(), sizeof t));
     SPX_TRY(spx_launch_over(ctx, WHAT, blocks * THREADS, count_products, spx_factor_of(A), spx_pointers_of(B),
-                            rows, few, products, memory.as<totals>()));
+                            rows, products, memory.as<totals>()));
     SPX_TRY(
         spx_launch_over(ctx, WHAT, threads, count_descents, spx_factor_of(B), B->nnz, memory.as<totals>()));
     SPX_TRY(ctx->backend->download(ctx, &t, memory.as<void>(), sizeof t));
@@ -143,7 +142,7 @@ spmvx_status spx_cuda_count_products(const spmvx_context *ctx, const spx_sparse 
                                      int64_t *products)
 {
     spx_product_look look;
-    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, 0, nullptr, &look));
+    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, nullptr, &look));
     *products = look.products;
     return SPMVX_OK;
 }

@@ -18,14 +18,13 @@ enum { FIXED, PROPORTIONAL };
 template <class V, class P, int BUFFER>
 __global__ void csr_warp_buffer(spx_csr<V, P> A, spx_vectors<V> vectors, V *in_memory)
 {
-    const unsigned lane = threadIdx.x % 32;
-    const int64_t id = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x,
-                  warps = static_cast<int64_t>(gridDim.x) * (blockDim.x / 32);
-    V *const own = BUFFER == SHARED ? spx_dynamic_shared<V>() + threadIdx.x : in_memory + id;
-    for (int64_t row = id / 32; row < A.nrows; row += warps) {
+    const unsigned lane = threadIdx.x % 32, of_block = blockDim.x / 32, warps = gridDim.x * of_block;
+    const size_t thread = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    V *const own = BUFFER == SHARED ? spx_dynamic_shared<V>() + threadIdx.x : in_memory + thread;
+    for (unsigned row = blockIdx.x * of_block + threadIdx.x / 32; row < static_cast<unsigned>(A.nrows);
+         row += warps) {
         const spx_position<P> end = static_cast<spx_position<P>>(A.ptr[row + 1]);
         V sum = 0;
-#pragma unroll 4
         for (spx_position<P> k = static_cast<spx_position<P>>(A.ptr[row]) + lane; k < end; k += 32)
             sum += A.val[k] * vectors.x[A.col[k]];
         *own = sum;

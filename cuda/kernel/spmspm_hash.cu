@@ -1,7 +1,8 @@
 /* C = A*B on a GPU: the pattern first (product_columns.cu), then the values, row by row at the places that
- * the columns tell. A row of up to 64 entries is a thread's work, one of up to 512 a warp's, what is longer
- * is cut into pieces of columns, each a block's. Sums are held in shared memory. A column's place is found by
- * a table of words of 32 columns, made from C's, where a warp's row has few words, else by bisection.
+ * the columns tell. A row of few products is a thread's work, which sorts them; so is one of up to 64
+ * entries, one of up to 512 a warp's; what is longer is cut into pieces of columns, each a block's. Sums are
+ * held in shared memory. A column's place is found by a table of words of 32 columns, made from C's, where a
+ * warp's row has few words, else by bisection.
  *
  * The terms of an entry are added one after the other in the order of A's row, then of B's, whatever shares
  * the work: columns of one row of B are distinct, so that a warp may add the products with one row at once;
@@ -13,6 +14,7 @@
 #include "product_rows.cuh"
 #include "ptx.cuh"
 #include "reduce.cuh"
+#include "rows_by_sorting.cuh"
 #include "word_table.cuh"
 
 namespace {
@@ -21,7 +23,15 @@ constexpr const char *NAME = "hash";
 constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 
 /* What rows of C take, in the order of the plan's lists. */
-enum rows_by { BY_WARP_SMALL = SPX_THREAD_WAYS, BY_WARP_WORDS, BY_WARP, BY_BLOCK, BY_PIECES, WAYS };
+enum rows_by {
+    BY_SORTING = SPX_THREAD_WAYS,
+    BY_WARP_SMALL = BY_SORTING + int{ SPX_SORTED_WAYS },
+    BY_WARP_WORDS,
+    BY_WARP,
+    BY_BLOCK,
+    BY_PIECES,
+    WAYS
+};
 enum {
     DISTINCT = WAYS
 }; /* a plan's parameter behind the lists' lengths: are the columns of B's rows distinct? */
@@ -32,13 +42,18 @@ constexpr int SMALL = 128, MIDDLE = 512, LARGE = 2048, PIECE = 8192;
 constexpr int SMALL_WORDS = 96, MIDDLE_WORDS = 192, BY_THREADS = 256, BY_WARPS = 1 << 14, BY_BLOCKS = 1 << 18;
 
 struct way_of {
+    spx_pointers a_ptr;
     const int *products, *words;
+    bool sorted; /* columns and positions fit into keys */
 
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
+        const int64_t left = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
-        if (entries <= SPX_MORE && products[row] <= BY_THREADS) return spx_thread_way(entries);
-        if (entries <= MIDDLE && products[row] <= BY_WARPS)
+        if (sorted && spx_is_few(products[row], left)) return BY_SORTING + spx_sorted_way(products[row]);
+        if (entries <= SPX_MORE && products[row] <= BY_THREADS && left <= BY_THREADS)
+            return spx_thread_way(entries);
+        if (entries <= MIDDLE && products[row] <= BY_WARPS && left <= BY_WARPS)
             return entries <= SMALL && words[row] <= SMALL_WORDS ? BY_WARP_SMALL
                    : words[row] <= MIDDLE_WORDS                  ? BY_WARP_WORDS
                                                                  : BY_WARP;
@@ -48,7 +63,7 @@ struct way_of {
     }
     template <class F> void each_pointer(F f) const
     {
-        f(products), f(words);
+        f(static_cast<const char *>(a_ptr.data)), f(products), f(words);
     }
 };
 
@@ -279,6 +294,9 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         SPX_TRY(spx_each_thread_way<V>([&](int way, int each, int threads, size_t shared, auto kernel) {
             return over(way, each, threads, shared, kernel, a, b, v);
         }));
+        SPX_TRY(spx_each_sorted_way<V>([&](int way, int each, int threads, size_t shared, auto kernel) {
+            return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
+        }));
         SPX_TRY(over(BY_WARP_SMALL, EACH, THREADS, EACH * sizeof(small), values_by_words<V, SMALL, 128>, a, b,
                      v, distinct));
         SPX_TRY(over(BY_WARP_WORDS, EACH, THREADS, EACH * sizeof(middle), values_by_words<V, MIDDLE, 256>, a,
@@ -298,7 +316,9 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     bool distinct;
     SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &products, &words, &distinct));
     plan->number[DISTINCT] = distinct;
-    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, way_of{ products.as<int>(), words.as<int>() }));
+    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
+                          way_of{ spx_pointers_of(A), products.as<int>(), words.as<int>(),
+                                  B->ncols <= SPX_SORTED_COLUMNS }));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
 

@@ -1,0 +1,232 @@
+/* Rows of C = A*B with few products, a thread each: the thread puts its products side by side, and sorts them
+ * by their columns in registers, by a network of comparisons, which all lanes take alike. Equal columns then
+ * follow each other, in the order of A's row and then of B's, since a product's position is the end of its
+ * key; so values are added in that order, and nothing is looked up.
+ * Source of the network: Batcher, Sorting networks and their applications, AFIPS 1968 (odd-even merge);
+ * sorting products in place of accumulating them: Dalton, Olson & Bell, ACM TOMS 41, 2015. */
+#ifndef SPX_ROWS_BY_SORTING_CUH
+#define SPX_ROWS_BY_SORTING_CUH
+#include "product.cuh"
+#include "product_rows.cuh"
+
+/* Columns of which keys with a position behind them have 32 bits. */
+constexpr int64_t SPX_SORTED_COLUMNS = int64_t(1) << 26;
+static_assert(SPX_FEW_PRODUCTS == 64, "six bits of a key are a position");
+
+template <class K> __device__ __forceinline__ void spx_exchange(K &low, K &high)
+{
+    const K least = low < high ? low : high;
+    high = low < high ? high : low;
+    low = least;
+}
+
+/* Merges the even and the odd ones of the N keys that lie STEP apart from FIRST on, each in order. */
+template <int FIRST, int N, int STEP, class K, int ALL>
+__device__ __forceinline__ void spx_merge_odd_even(K (&key)[ALL])
+{
+    if constexpr (N == 2) {
+        spx_exchange(key[FIRST], key[FIRST + STEP]);
+    } else {
+        spx_merge_odd_even<FIRST, N / 2, 2 * STEP>(key);
+        spx_merge_odd_even<FIRST + STEP, N / 2, 2 * STEP>(key);
+#pragma unroll
+        for (int i = 1; i < N - 1; i += 2) spx_exchange(key[FIRST + i * STEP], key[FIRST + (i + 1) * STEP]);
+    }
+}
+
+/* Sorts N keys from FIRST on. */
+template <int FIRST, int N, class K, int ALL> __device__ __forceinline__ void spx_sort(K (&key)[ALL])
+{
+    if constexpr (N > 1) {
+        spx_sort<FIRST, N / 2>(key);
+        spx_sort<FIRST + N / 2, N / 2>(key);
+        spx_merge_odd_even<FIRST, N, 1>(key);
+    }
+}
+
+/* Calls put(load(k), about(e)) for the products of a row, in the order of A's row, then of B's. */
+template <class ABOUT, class LOAD, class PUT>
+__device__ __forceinline__ void spx_each_product(const spx_factor &A, const spx_factor &B, int64_t row,
+                                                 ABOUT about, LOAD load, PUT put)
+{
+    constexpr int ROWS = 2, AHEAD = 4; /* rows of B at once, and entries of each */
+    const int64_t last = A.ptr[row + 1];
+    for (int64_t e = A.ptr[row]; e < last; e += ROWS) {
+        decltype(load(0)) ahead[ROWS][AHEAD];
+        decltype(about(0)) left[ROWS];
+        int64_t k[ROWS], end[ROWS];
+        const auto take = [&](int r) {
+#pragma unroll
+            for (int j = 0; j < AHEAD; j++)
+                if (k[r] + j < end[r]) ahead[r][j] = load(k[r] + j);
+        };
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const int of = e + r < last ? __ldg(A.col + e + r) : -1;
+            if (of >= 0) left[r] = about(e + r);
+            k[r] = of >= 0 ? B.ptr[of] : 0;
+            end[r] = of >= 0 ? B.ptr[of + 1] : 0;
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) take(r);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+            while (k[r] < end[r]) {
+#pragma unroll
+                for (int j = 0; j < AHEAD; j++)
+                    if (k[r] + j < end[r]) put(ahead[r][j], left[r]);
+                k[r] += AHEAD;
+                take(r);
+            }
+    }
+}
+
+/* ---- columns ---- */
+
+constexpr int SPX_SORTING_THREADS = 128;
+
+/* Of warps whose longest row has over N/2 products and no more than N. Counted columns are kept where there
+ * is room. */
+template <int N, bool WRITE>
+__global__ void __launch_bounds__(SPX_SORTING_THREADS, N == 64 ? 3 : 6)
+    spx_columns_by_sorting(spx_factor A, spx_factor B, spx_found out)
+{
+    int *const warps = spx_dynamic_shared<int>() + threadIdx.x / 32 * (32 * N), lane = spx_lane();
+    const int64_t row = static_cast<int64_t>(blockIdx.x) * SPX_SORTING_THREADS + threadIdx.x;
+    int n = row < A.nrows ? out.products[row] : 0;
+    if (n && !spx_is_few(n, A.ptr[row + 1] - A.ptr[row])) n = 0;
+    const int most = __reduce_max_sync(SPX_ALL_LANES, n);
+    if (most > N || most <= (N == SPX_LEAST_SORTED ? 0 : N / 2)) return;
+    if (WRITE && n && out.is_kept(row)) n = 0;
+    if (n) {
+        int *to = warps + lane;
+        spx_each_product(
+            A, B, row, [](int64_t) { return 0; }, [&](int64_t k) { return __ldg(B.col + k); },
+            [&](int c, int) {
+                *to = c;
+                to += 32;
+            });
+    }
+    int col[N];
+#pragma unroll
+    for (int k = 0; k < N; k++) col[k] = k < n ? warps[k * 32 + lane] : INT_MAX;
+    spx_sort<0, N>(col);
+    unsigned first[(N + 31) / 32] = {}; /* of their kind, a bit each */
+    int columns = 0;
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (k < n && (k == 0 || col[k] != col[k > 0 ? k - 1 : 0])) first[k / 32] |= 1u << k % 32;
+#pragma unroll
+    for (const unsigned bits : first) columns += __popc(bits);
+    const int with_own = spx_scan_lanes(columns), before = with_own - columns,
+              all = __shfl_sync(SPX_ALL_LANES, with_own, 31);
+    int64_t place = 0;
+    if constexpr (WRITE) {
+        if (n) place = out.ptr[row];
+    } else {
+        if (n) out.count[row] = columns;
+        if (!out.room) return;
+        if (lane == 31) place = out.take(all);
+        place = __shfl_sync(SPX_ALL_LANES, place, 31);
+        if (place + all > out.room) return;
+        place += before;
+        if (n) out.place[row] = place + 1;
+    }
+    __syncwarp();
+    int at = before;
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (first[k / 32] >> k % 32 & 1u) warps[at++] = col[k];
+    __syncwarp();
+    spx_move_rows(warps, before, WRITE ? out.col : out.kept, place, columns);
+}
+
+/* ---- values ---- */
+
+/* A warp's. */
+template <class V, int N> struct spx_sorting_shared {
+    V val[32 * N];
+    unsigned key[32 * N];
+};
+
+/* Of rows with up to N products. */
+template <class V, int N, int BLOCK>
+__global__ void __launch_bounds__(BLOCK, N > 16 ? 4 : 8)
+    spx_values_by_sorting(spx_factor A, spx_factor B, spx_product_values<V> v, const spx_task *list, int rows)
+{
+    constexpr unsigned POSITION = N - 1;
+    using shared = spx_sorting_shared<V, N>;
+    shared *const s = spx_dynamic_shared<shared>() + threadIdx.x / 32;
+    const int lane = spx_lane();
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x,
+                  row = i < rows ? list[i].row : 0, begin = i < rows ? v.ptr[row] : 0;
+    int n = 0;
+    if (i < rows) {
+        struct item {
+            int col;
+            V val;
+        };
+        spx_each_product(
+            A, B, row, [&](int64_t e) { return __ldg(v.a + e); },
+            [&](int64_t k) {
+                return item{ __ldg(B.col + k), __ldg(v.b + k) };
+            },
+            [&](const item &right, V left) {
+                s->key[n * 32 + lane] = static_cast<unsigned>(right.col) * N + static_cast<unsigned>(n);
+                s->val[n * 32 + lane] = left * right.val;
+                n++;
+            });
+    }
+    unsigned key[N];
+#pragma unroll
+    for (int k = 0; k < N; k++) key[k] = k < n ? s->key[k * 32 + lane] : ~0u;
+    spx_sort<0, N>(key);
+    unsigned last[(N + 31) / 32] = {}; /* of its column, a bit each */
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (k < n && (k + 1 >= n || (key[k] ^ key[k + 1 < N ? k + 1 : k]) > POSITION))
+            last[k / 32] |= 1u << k % 32;
+    V sum[N];
+    int entries = 0;
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+        sum[k] = k < n ? s->val[(key[k] & POSITION) * 32 + lane] : V(0);
+        if (k > 0 && !(last[(k - 1) / 32] >> (k - 1) % 32 & 1u)) sum[k] += sum[k > 0 ? k - 1 : 0];
+        if (k % 8 == 7) __syncwarp(); /* or all were loaded at first, and registers are too few */
+    }
+#pragma unroll
+    for (const unsigned bits : last) entries += __popc(bits);
+    const int before = spx_scan_lanes_before(entries);
+    __syncwarp();
+    int at = before;
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (last[k / 32] >> k % 32 & 1u) s->val[at++] = sum[k];
+    __syncwarp();
+    spx_move_rows(s->val, before, v.c, begin, entries);
+}
+
+/* ---- the host's side of lists ---- */
+
+/* Which of a plan's lists, from `first` on, a row with few products is in. */
+enum { SPX_SORTED_LEAST, SPX_SORTED, SPX_SORTED_MOST, SPX_SORTED_WAYS };
+
+__device__ __forceinline__ int spx_sorted_way(int products)
+{
+    return products <= SPX_LEAST_SORTED ? SPX_SORTED_LEAST : products <= 32 ? SPX_SORTED : SPX_SORTED_MOST;
+}
+
+/* Calls f(way, units a block, threads, shared bytes, kernel) for each of them. */
+template <class V, class F> spmvx_status spx_each_sorted_way(F f)
+{
+    const auto of = [&](int way, auto most, auto block) {
+        constexpr int N = decltype(most)::value, T = decltype(block)::value;
+        return f(way, T, T, T / 32 * sizeof(spx_sorting_shared<V, N>), spx_values_by_sorting<V, N, T>);
+    };
+    SPX_TRY(of(SPX_SORTED_LEAST, std::integral_constant<int, SPX_LEAST_SORTED>(),
+               std::integral_constant<int, 128>()));
+    SPX_TRY(of(SPX_SORTED, std::integral_constant<int, 32>(), std::integral_constant<int, 128>()));
+    return of(SPX_SORTED_MOST, std::integral_constant<int, SPX_FEW_PRODUCTS>(),
+              std::integral_constant<int, 64>());
+}
+#endif
