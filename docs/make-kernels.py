@@ -108,16 +108,18 @@ def draw(runs, place, path):
     results.settle()
     plt, colours = results.plt, results.matplotlib.colors
     cases = [c for r in runs if place_of(r) == place for c in r["cases"] if c["type"] == "f64" and c["state"] == "warm"]
-    timed = {r["name"] for c in cases for r in results.done(c)}
-    rows = [n for n in dict.fromkeys(r["name"] for c in cases for r in c["results"] if r["kind"] in ("kernel", "peer")) if n in timed]
+    columns = {}  # by matrix; of what several runs have, the first one's time
+    for case in cases:
+        times = columns.setdefault(results.name(case), {})
+        for r in results.done(case):
+            if r["kind"] in ("kernel", "peer"):
+                times.setdefault(r["name"], r["time_s"])
+    names = dict.fromkeys((r["kind"] == "peer", r["name"]) for c in cases for r in c["results"])
+    rows = [n for _, n in sorted(names, key=lambda of: of[0]) if any(n in times for times in columns.values())]
     if not rows:
         return
-    over = [[math.nan] * len(cases) for _ in rows]
-    for j, case in enumerate(cases):
-        done = {r["name"]: r["time_s"] for r in results.done(case) if r["kind"] in ("kernel", "peer")}
-        for name, time in done.items():
-            over[rows.index(name)][j] = time / min(done.values())
-    figure, axes = plt.subplots(figsize=(1.6 + 0.42 * len(cases), 0.8 + 0.23 * len(rows)))
+    over = [[times.get(name, math.nan) / min(times.values()) for times in columns.values()] for name in rows]
+    figure, axes = plt.subplots(figsize=(1.6 + 0.42 * len(columns), 0.8 + 0.23 * len(rows)))
     norm = colours.LogNorm(1, 10)
     axes.imshow(over, aspect="auto", cmap="viridis_r", norm=norm)
     for i, line in enumerate(over):
@@ -125,7 +127,7 @@ def draw(runs, place, path):
             if not math.isnan(v):
                 axes.text(j, i, "%.1f" % v if v < 9.95 else "%.0f" % v, ha="center", va="center", fontsize=6,
                           color="#ffffff" if v > 3 else "#000000")
-    axes.set_xticks(range(len(cases)), [results.name(c) for c in cases], rotation=60, ha="right")
+    axes.set_xticks(range(len(columns)), columns, rotation=60, ha="right")
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(length=0)
     axes.set_title("time over that of the fastest", fontsize=9)
