@@ -6,6 +6,7 @@
 
 #include "device.h"
 #include "peer.h"
+#include "series.h"
 #include "tool.h"
 
 enum { MOST_CONTENDERS = 256, MOST_PEERS = 64, NAME = 96, NOTE = 256 };
@@ -22,7 +23,6 @@ typedef struct contender {
     char name[NAME]; /* as asked for: a kernel, "AUTO, by its model", a peer's method */
     char note[NOTE]; /* why there is no result */
     bool ready;      /* set up, and its result was looked at */
-    bool measured;   /* in the state measured last */
     /* no result, and no failure: what does not fit, or is not served */
     bool unsuited;
     spmvx_matrix *A; /* of kernels and AUTO */
@@ -32,14 +32,10 @@ typedef struct contender {
     void *graph;  /* of GRAPH, made when first wanted */
     double setup; /* seconds, the median of so many times: */
     int setups;
-    size_t peak, held;        /* bytes during set-up, beside what was there; and after it; 0: not known */
-    double error;             /* largest error of a row over its |A||x| + |beta||y| */
-    double first;             /* seconds of a multiplication when warming up */
-    int inner;                /* multiplications a sample */
-    int taken;                /* samples; 1 where one is enough to see that it is slow */
-    double *samples;          /* seconds of a multiplication, in the order of the rounds */
-    double median, low, high; /* quartiles */
-    bool level;               /* within the noise of the fastest */
+    size_t peak, held; /* bytes during set-up, beside what was there; and after it; 0: not known */
+    double error;      /* largest error of a row over its |A||x| + |beta||y| */
+    int inner;         /* multiplications a sample */
+    series time;       /* of a multiplication, in the state measured last */
 } contender;
 
 typedef struct settings {
@@ -54,12 +50,20 @@ typedef struct settings {
     const char *kernels; /* names apart by ';', or NULL: all */
 } settings;
 
-/* A matrix in CSR on the host: of a file, or generated. */
+/* A matrix in CSR: of a file, or generated; on the host, or sent to a device. */
 typedef struct input {
-    spmvx_arrays csr;
-    spmvx_matrix *A;       /* that has them; NULL: the next three have */
-    void *ptr, *col, *val; /* malloc'ed */
+    spmvx_arrays csr;      /* once released the sizes alone */
+    spmvx_matrix *A;       /* that has them, or borrows; NULL on the host: the next three have them */
+    void *ptr, *col, *val; /* malloc'ed, or buffers of the next */
+    spmvx_context *there;  /* where they lie, if not on the host */
 } input;
+
+/* Lengths of rows; do the columns of each rise strictly, as peers want them? */
+typedef struct row_shape {
+    int64_t shortest, longest;
+    double mean, deviation;
+    bool strict;
+} row_shape;
 
 /* One matrix of one type, its vectors, and those who multiply it.
  *
@@ -82,18 +86,13 @@ typedef struct bench {
     const char *name;
     spmvx_type type;
     input in;
-    spmvx_arrays csr; /* of the input; its arrays are NULL when they lie on the device alone */
     /* CSR's arrays, x and y once; row pointers of 32 bits while the entries allow it */
     double csr_bytes;
-    int64_t shortest, longest;
-    double mean, deviation; /* of row lengths */
-    bool strict;            /* columns of every row rise strictly, as peers want them */
+    row_shape rows;
     void *x, *y, *y0;
     enum { ROTATION = 8 } rotation;
     /* Of multiplications: on a device copies there, else the above; more of them for ROTATED. */
     void *mx, *my, *xs[ROTATION], *ys[ROTATION];
-    void *ptr, *col, *val; /* CSR on the device, */
-    spmvx_matrix *lent;    /* and as a matrix that borrows it */
     long double *reference;
     double *weight;
     contender who[MOST_CONTENDERS];
@@ -137,7 +136,12 @@ bool input_is_file(const char *name);
 spmvx_matrix *input_matrix(spmvx_context *, const char *name, spmvx_type, spmvx_symmetry *);
 /* The same as CSR's arrays; false after a message. arrays_only: in->A is not needed. */
 bool input_open(spmvx_context *, const char *name, spmvx_type, bool arrays_only, input *in);
+/* To the device: a matrix that borrows its arrays there, and is trusted, as a solver would have it. The host's
+ * arrays go. False when there is no room: the context's last error says so. */
+bool input_send(spmvx_context *, input *);
 void input_release(input *);
+bool send_bytes(spmvx_context *, const void *host, size_t bytes, void **there);
+row_shape row_shape_of(const spmvx_arrays *, int threads);
 
 /* ---- contenders ---- */
 
@@ -174,22 +178,43 @@ double bound_of(const bench *);
 
 /* ---- reports ---- */
 
+enum { RATIOS = 5 };
+
+/* A time over another, over all cases. */
+typedef struct tally {
+    double sum, least; /* of logarithms; */
+    int count;
+    char where[2 * NAME]; /* the least */
+} tally;
+
+/* How cases of an operation are told; one is a case. */
+typedef struct report_of {
+    const char *operation, *csv_head;
+    void (*text)(const void *one, FILE *), (*markdown)(const void *one, FILE *);
+    void (*csv)(const void *one, FILE *); /* a line a contender */
+    void (*json)(const void *one, FILE *);
+    const char *ratio_names[RATIOS];
+    void (*note_ratios)(const void *one, tally *);
+} report_of;
+extern const report_of report_of_mul, report_of_product;
+
 typedef struct report {
     enum { TEXT_TABLE, MARKDOWN, CSV, JSON } kind;
+    const report_of *of;
     FILE *out;
     /* to_file: JSON is closed after every case, so that what is there can be read */
     bool to_file, any;
     long tail;
+    tally ratios[RATIOS];
 } report;
 
 void report_begin(report *, const spmvx_context *, const settings *);
-void report_case(report *, const bench *);
+void report_case(report *, const void *one);
 void report_end(report *);
 
-/* Over all cases: AUTO against the best peer, and against the best kernel. */
-typedef struct summary summary;
-summary *summary_new(void);
-void summary_add(summary *, const bench *);
-void summary_print(const summary *, FILE *);
-void summary_free(summary *);
+const char *type_text(spmvx_type);
+void csv_text(FILE *, const char *);
+void json_text(FILE *, const char *);
+void json_numbers(FILE *, const double *, int n);
+void ratio_note(tally *, const char *where, double over, double under);
 #endif

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "series.h"
 #include "tool.h"
 
 #ifdef SPMVX_TOOL_JSON
@@ -35,7 +36,7 @@ static double element(const json_t *o, const char *key, size_t i)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-static double median_of(const json_t *o, const char *key)
+static double median_in(const json_t *o, const char *key)
 {
     const json_t *list = json_object_get(o, key);
     const size_t n = json_array_size(list);
@@ -98,11 +99,6 @@ enum { MOST_READINGS = 1 << 16 };
 typedef struct bandwidth {
     double low, median, high; /* quartiles of all rounds of all cases, bytes a second; 0: not told */
 } bandwidth;
-
-static double quantile(const double *sorted, int n, double q)
-{
-    return sorted[(int)(q * (n - 1) + 0.5)];
-}
 
 static bandwidth bandwidth_of(const json_t *root)
 {
@@ -254,7 +250,7 @@ static void count_pairs(counts *n, const json_t *c, const pair *p, int count)
 static void compare_case(counts *n, const json_t *before, const json_t *c)
 {
     const json_t *results = json_object_get(c, "results"), *r;
-    const double scale = n->relative ? median_of(c, "read_bytes_s") / median_of(before, "read_bytes_s") : 1.0;
+    const double scale = n->relative ? median_in(c, "read_bytes_s") / median_in(before, "read_bytes_s") : 1.0;
     pair *p = checked_alloc(json_array_size(results) * sizeof *p);
     int count = 0;
     size_t i;
@@ -309,7 +305,7 @@ static bool has_bandwidth(const char *path, const json_t *run)
 {
     size_t i;
     const json_t *c;
-    json_array_foreach(json_object_get(run, "cases"), i, c) if (!isfinite(median_of(c, "read_bytes_s")))
+    json_array_foreach(json_object_get(run, "cases"), i, c) if (!isfinite(median_in(c, "read_bytes_s")))
     {
         fprintf(stderr, "spmvx: %s: %s has no read_bytes_s, which --relative needs\n", path,
                 text(c, "matrix"));

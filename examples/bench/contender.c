@@ -223,19 +223,18 @@ static bool is_refusal(const contender *c, spmvx_status s)
 static bool set_up(bench *b, contender *c)
 {
     if (c->kind == PEER) {
-        const bool there = b->set->on_device;
-        const peer_matrix m = { .nrows = b->csr.nrows,
-                                .ncols = b->csr.ncols,
-                                .nnz = b->csr.nnz,
-                                .ptr = there ? b->ptr : b->csr.ptr,
-                                .ptr_bits = b->csr.ptr_type == SPMVX_I64 ? 64 : 32,
-                                .col = there ? b->col : b->csr.col,
-                                .val = there ? b->val : b->csr.val,
+        const peer_matrix m = { .nrows = b->in.csr.nrows,
+                                .ncols = b->in.csr.ncols,
+                                .nnz = b->in.csr.nnz,
+                                .ptr = b->in.csr.ptr,
+                                .ptr_bits = b->in.csr.ptr_type == SPMVX_I64 ? 64 : 32,
+                                .col = b->in.csr.col,
+                                .val = b->in.csr.val,
                                 .val_bits = b->type == SPMVX_F64 ? 64 : 32,
                                 .threads = b->set->threads,
                                 .expected_muls = 1000,
-                                .stream = there ? device_stream() : NULL };
-        if (!b->strict) {
+                                .stream = b->set->on_device ? device_stream() : NULL };
+        if (!b->rows.strict) {
             c->unsuited = true;
             snprintf(c->note, sizeof c->note, "peers want the columns of a row to rise strictly");
             return false;
@@ -254,7 +253,7 @@ static bool set_up(bench *b, contender *c)
     else o.effort = c->kind == AUTO_TIMED;
     o.max_bytes = b->set->max_bytes;
     /* on a device as a solver has it: CSR lies there, borrowed and trusted */
-    const spmvx_status status = spmvx_matrix_convert(b->ctx, b->lent ? b->lent : b->in.A, &o, &c->A);
+    const spmvx_status status = spmvx_matrix_convert(b->ctx, b->in.A, &o, &c->A);
     if (status == SPMVX_OK) {
         spmvx_matrix_get_info(c->A, &c->info);
         return true;
@@ -356,8 +355,8 @@ static void fill_vectors(bench *b, contender *c)
         drop(c);
         return;
     }
-    memcpy(x, b->x, (size_t)b->csr.ncols * type_bytes(b->type));
-    memcpy(y, b->y0, (size_t)b->csr.nrows * type_bytes(b->type));
+    memcpy(x, b->x, (size_t)b->in.csr.ncols * type_bytes(b->type));
+    memcpy(y, b->y0, (size_t)b->in.csr.nrows * type_bytes(b->type));
 }
 
 enum { SETUPS = 7 };
@@ -437,7 +436,7 @@ static void prepare(bench *b, contender *c)
         return;
     }
     fill_vectors(b, c);
-    c->first = INFINITY;
+    c->time.first = INFINITY;
     b->state = WARM;
     for (int i = 0; c->ready && i < (b->set->warmup > 0 ? b->set->warmup : 1); i++) {
         double seconds;
@@ -445,12 +444,13 @@ static void prepare(bench *b, contender *c)
             give_up(c, "a multiplication failed");
             return;
         }
-        c->first = fmin(c->first, seconds);
+        c->time.first = fmin(c->time.first, seconds);
         if (seconds > 0.1) break; /* warm enough */
     }
-    c->inner = c->first > 0 ? (int)fmin(there ? 200.0 : 10000.0, fmax(1.0, ceil(b->set->min_time / c->first)))
-                            : 10000;
-    c->samples = checked_alloc((size_t)b->set->rounds * sizeof *c->samples);
+    c->inner = c->time.first > 0
+                   ? (int)fmin(there ? 200.0 : 10000.0, fmax(1.0, ceil(b->set->min_time / c->time.first)))
+                   : 10000;
+    c->time.samples = checked_alloc((size_t)b->set->rounds * sizeof *c->time.samples);
 }
 
 void prepare_contenders(bench *b, const char *missing)
@@ -470,7 +470,7 @@ void drop_contenders(bench *b)
 {
     for (int i = 0; i < b->count; i++) {
         drop(&b->who[i]);
-        free(b->who[i].samples);
+        free(b->who[i].time.samples);
     }
     b->count = 0;
 }

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -175,9 +176,10 @@ static bool make_arrays(spmvx_context *ctx, const char *name, spmvx_type type, i
 
 static void free_arrays(input *in)
 {
-    free(in->ptr);
-    free(in->col);
-    free(in->val);
+    void *const own[] = { in->ptr, in->col, in->val };
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (in->there) spmvx_buffer_free(in->there, own[i]);
+        else free(own[i]);
     in->ptr = in->col = in->val = NULL;
 }
 
@@ -231,4 +233,56 @@ void input_release(input *in)
     in->A = NULL;
     free_arrays(in);
     in->csr.ptr = in->csr.col = in->csr.val = NULL;
+}
+
+bool send_bytes(spmvx_context *ctx, const void *host, size_t bytes, void **there)
+{
+    return spmvx_buffer_alloc(ctx, bytes, there) == SPMVX_OK &&
+           spmvx_buffer_upload(ctx, *there, host, bytes) == SPMVX_OK;
+}
+
+bool input_send(spmvx_context *ctx, input *in)
+{
+    const spmvx_arrays *a = &in->csr;
+    input there = { .csr = *a, .there = ctx };
+    const size_t nnz = (size_t)a->nnz, rows = (size_t)a->nrows + 1;
+    bool ok = send_bytes(ctx, a->ptr, rows * (a->ptr_type == SPMVX_I64 ? 8 : 4), &there.ptr) &&
+              send_bytes(ctx, a->col, nnz * 4, &there.col) &&
+              send_bytes(ctx, a->val, nnz * type_bytes(a->val_type), &there.val);
+    there.csr.size = sizeof there.csr;
+    there.csr.ptr = there.ptr;
+    there.csr.row = NULL;
+    there.csr.col = there.col;
+    there.csr.val = there.val;
+    ok = ok && spmvx_matrix_create(ctx, &there.csr, SPMVX_BORROW | SPMVX_TRUST, &there.A) == SPMVX_OK;
+    input_release(in);
+    *in = there;
+    return ok;
+}
+
+row_shape row_shape_of(const spmvx_arrays *a, int threads)
+{
+    double squares = 0;
+    const int32_t *col = a->col;
+    int64_t shortest = INT64_MAX, longest = 0;
+    bool strict = true;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(threads) schedule(guided) reduction(min : shortest)                     \
+    reduction(max : longest) reduction(+ : squares) reduction(&& : strict)
+#endif
+    for (int64_t r = 0; r < a->nrows; r++) {
+        const int64_t from = index_at(a->ptr, a->ptr_type, r), to = index_at(a->ptr, a->ptr_type, r + 1),
+                      n = to - from;
+        for (int64_t k = from + 1; k < to; k++) strict = strict && col[k - 1] < col[k];
+        shortest = n < shortest ? n : shortest;
+        longest = n > longest ? n : longest;
+        squares += (double)n * (double)n;
+    }
+    const double rows = a->nrows ? (double)a->nrows : 1.0, mean = (double)a->nnz / rows;
+    (void)threads;
+    return (row_shape){ .shortest = a->nrows ? shortest : 0,
+                        .longest = longest,
+                        .mean = mean,
+                        .deviation = sqrt(fmax(0.0, squares / rows - mean * mean)),
+                        .strict = strict };
 }

@@ -1,6 +1,5 @@
 /* Measuring: contenders in turns, round by round, so that a slow minute of the machine hits all alike; in
- * each round the bandwidth of reading memory, too. Who is fastest is told by comparing within rounds: an
- * advantage that is not there in three rounds of four is noise. */
+ * each round the bandwidth of reading memory, too. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,15 +7,13 @@
 
 #include "bench.h"
 
-enum { HOPELESS = 20 }; /* times the best that are timed once */
-
 const char *const state_names[STATES] = { "warm", "cold", "rotated", "graph" };
 
 /* ---- the reference: y and |A||x| + |beta||y0|, added up in long double by one pass over the CSR ---- */
 
 void make_reference(bench *b)
 {
-    const spmvx_arrays *a = &b->csr;
+    const spmvx_arrays *a = &b->in.csr;
     b->reference = checked_alloc((size_t)a->nrows * sizeof *b->reference);
     b->weight = checked_alloc((size_t)a->nrows * sizeof *b->weight);
 #ifdef _OPENMP
@@ -43,7 +40,7 @@ double error_of(const bench *b, const void *y)
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(b->set->threads) reduction(max : worst) schedule(static)
 #endif
-    for (int64_t r = 0; r < b->csr.nrows; r++) {
+    for (int64_t r = 0; r < b->in.csr.nrows; r++) {
         const long double d = fabsl(vector_get(y, b->type, r) - b->reference[r]);
         const double e = d == 0 ? 0 : b->weight[r] > 0 ? (double)(d / b->weight[r]) : INFINITY;
         if (!(e <= worst) && isfinite(b->weight[r])) worst = isnan(e) ? INFINITY : e;
@@ -54,7 +51,7 @@ double error_of(const bench *b, const void *y)
 /* Twice gamma_n of the longest row: beyond that a result is wrong, not rounded. */
 double bound_of(const bench *b)
 {
-    const double u = b->type == SPMVX_F64 ? 0x1p-53 : 0x1p-24, n = (double)b->longest + 4.0;
+    const double u = b->type == SPMVX_F64 ? 0x1p-53 : 0x1p-24, n = (double)b->rows.longest + 4.0;
     return 2.0 * n * u / (1.0 - n * u);
 }
 
@@ -70,16 +67,17 @@ uint64_t *flush_buffer(size_t bytes)
 
 bool reset_y(bench *b, bool poison)
 {
-    const size_t bytes = (size_t)b->csr.nrows * type_bytes(b->type);
+    const size_t bytes = (size_t)b->in.csr.nrows * type_bytes(b->type);
     memcpy(b->y, b->y0, bytes);
-    for (int64_t r = 0; poison && r < b->csr.nrows; r++) vector_set(b->y, b->type, r, NAN);
+    for (int64_t r = 0; poison && r < b->in.csr.nrows; r++) vector_set(b->y, b->type, r, NAN);
     return !b->set->on_device || spmvx_buffer_upload(b->ctx, b->my, b->y, bytes) == SPMVX_OK;
 }
 
 bool fetch_y(bench *b)
 {
     return !b->set->on_device ||
-           spmvx_buffer_download(b->ctx, b->y, b->my, (size_t)b->csr.nrows * type_bytes(b->type)) == SPMVX_OK;
+           spmvx_buffer_download(b->ctx, b->y, b->my, (size_t)b->in.csr.nrows * type_bytes(b->type)) ==
+               SPMVX_OK;
 }
 
 double read_memory(const settings *set)
@@ -182,8 +180,8 @@ static void drop_rotation(bench *b)
 /* False when memory is out: then there are none. */
 static bool make_rotation(bench *b)
 {
-    const size_t each = type_bytes(b->type), nx = (size_t)b->csr.ncols * each,
-                 ny = (size_t)b->csr.nrows * each;
+    const size_t each = type_bytes(b->type), nx = (size_t)b->in.csr.ncols * each,
+                 ny = (size_t)b->in.csr.nrows * each;
     bool ok = true;
     for (int i = 0; ok && i < ROTATION; i++) {
         b->xs[i] = copy_of(b, b->x, nx);
@@ -218,46 +216,15 @@ static double take_sample(bench *b, contender *c)
     return multiply_often(b, c, times, &seconds) ? seconds / times : -1;
 }
 
-static double quantile(const double *sorted, int n, double q)
-{
-    return sorted[(int)(q * (n - 1) + 0.5)];
-}
-
-static void statistics(contender *c, double *scratch)
-{
-    memcpy(scratch, c->samples, (size_t)c->taken * sizeof *scratch);
-    sort_doubles(scratch, c->taken);
-    c->median = quantile(scratch, c->taken, 0.5);
-    c->low = quantile(scratch, c->taken, 0.25);
-    c->high = quantile(scratch, c->taken, 0.75);
-}
-
-/* In a quarter of the rounds or more, c was as fast as the best. */
-static bool within_noise(const contender *best, const contender *c, double *scratch)
-{
-    const int n = c->taken < best->taken ? c->taken : best->taken;
-    for (int i = 0; i < n; i++) scratch[i] = c->samples[i] / best->samples[i];
-    sort_doubles(scratch, n);
-    return quantile(scratch, n, 0.25) <= 1.0;
-}
-
 static void find_winner(bench *b, double *scratch)
 {
-    b->best = -1;
-    b->won = false;
+    series *times[MOST_CONTENDERS];
+    bool competes[MOST_CONTENDERS];
     for (int i = 0; i < b->count; i++) {
-        const contender *c = &b->who[i];
-        if (c->measured && (c->kind == KERNEL || c->kind == PEER) &&
-            (b->best < 0 || c->median < b->who[b->best].median))
-            b->best = i;
+        times[i] = &b->who[i].time;
+        competes[i] = b->who[i].kind == KERNEL || b->who[i].kind == PEER;
     }
-    if (b->best < 0) return;
-    b->won = true;
-    for (int i = 0; i < b->count; i++) {
-        contender *c = &b->who[i];
-        c->level = c->measured && (i == b->best || within_noise(&b->who[b->best], c, scratch));
-        if (c->level && i != b->best && (c->kind == KERNEL || c->kind == PEER)) b->won = false;
-    }
+    b->best = series_best(times, competes, b->count, scratch, &b->won);
 }
 
 const char *why_not(const bench *b, const contender *c)
@@ -274,8 +241,8 @@ void measure(bench *b, state s)
     if (s == ROTATED && !make_rotation(b))
         snprintf(b->refused, sizeof b->refused, "no memory for %d other x and y", (int)ROTATION);
     for (int i = 0; i < b->count; i++) {
-        b->who[i].taken = 0;
-        if (b->who[i].ready) best = fmin(best, b->who[i].first);
+        b->who[i].time.taken = 0;
+        if (b->who[i].ready) best = fmin(best, b->who[i].time.first);
     }
     for (int round = 0; round < rounds; round++) {
         /* four times: a launch is no part of the bandwidth */
@@ -285,21 +252,19 @@ void measure(bench *b, state s)
         if (!reset_y(b, false)) break;  /* or with a beta it would grow without end */
         for (int i = 0; i < b->count; i++) {
             contender *c = &b->who[i];
-            if (!c->ready || *b->refused || (round && c->first > HOPELESS * best)) continue;
+            if (!c->ready || *b->refused || (round && c->time.first > HOPELESS * best)) continue;
             const double t = settle(b, c) ? take_sample(b, c) : -1;
-            if (t >= 0) c->samples[c->taken++] = t;
+            if (t >= 0) c->time.samples[c->time.taken++] = t;
         }
     }
     if (s == ROTATED) drop_rotation(b);
     for (int i = 0; i < b->count; i++) {
         contender *c = &b->who[i];
-        c->measured = c->ready && c->taken;
-        if (c->measured) statistics(c, scratch);
-        b->results += c->measured;
+        c->time.measured = c->ready && c->time.taken;
+        if (c->time.measured) series_end(&c->time, scratch);
+        b->results += c->time.measured;
     }
-    memcpy(scratch, b->bandwidth, (size_t)rounds * sizeof *scratch);
-    sort_doubles(scratch, rounds);
-    b->median_bandwidth = quantile(scratch, rounds, 0.5);
+    b->median_bandwidth = median_of(b->bandwidth, rounds, scratch);
     find_winner(b, scratch);
     free(scratch);
 }

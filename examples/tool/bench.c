@@ -7,80 +7,33 @@
 
 #include "bench/bench.h"
 
-static void describe_rows(bench *b)
-{
-    double squares = 0;
-    const int32_t *col = b->csr.col;
-    int64_t shortest = INT64_MAX, longest = 0;
-    bool strict = true;
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(b->set->threads) schedule(guided) reduction(min : shortest)             \
-    reduction(max : longest) reduction(+ : squares) reduction(&& : strict)
-#endif
-    for (int64_t r = 0; r < b->csr.nrows; r++) {
-        const int64_t from = index_at(b->csr.ptr, b->csr.ptr_type, r),
-                      to = index_at(b->csr.ptr, b->csr.ptr_type, r + 1), n = to - from;
-        for (int64_t k = from + 1; k < to; k++) strict = strict && col[k - 1] < col[k];
-        shortest = n < shortest ? n : shortest;
-        longest = n > longest ? n : longest;
-        squares += (double)n * (double)n;
-    }
-    b->shortest = b->csr.nrows ? shortest : 0;
-    b->longest = longest;
-    b->strict = strict;
-    const double rows = b->csr.nrows ? (double)b->csr.nrows : 1.0;
-    b->mean = (double)b->csr.nnz / rows;
-    b->deviation = sqrt(fmax(0.0, squares / rows - b->mean * b->mean));
-}
-
 static void make_vectors(bench *b)
 {
-    const size_t each = type_bytes(b->type), nx = (size_t)b->csr.ncols, ny = (size_t)b->csr.nrows;
+    const size_t each = type_bytes(b->type), nx = (size_t)b->in.csr.ncols, ny = (size_t)b->in.csr.nrows;
     b->x = checked_alloc(nx * each);
     b->y = checked_alloc(ny * each);
     b->y0 = checked_alloc(ny * each);
-    for (int64_t k = 0; k < b->csr.ncols; k++) vector_set(b->x, b->type, k, sample(k));
-    for (int64_t k = 0; k < b->csr.nrows; k++) vector_set(b->y0, b->type, k, sample(-1 - k));
+    for (int64_t k = 0; k < b->in.csr.ncols; k++) vector_set(b->x, b->type, k, sample(k));
+    for (int64_t k = 0; k < b->in.csr.nrows; k++) vector_set(b->y0, b->type, k, sample(-1 - k));
     b->mx = b->x;
     b->my = b->y;
 }
 
-static bool send(bench *b, const void *host, size_t bytes, void **there)
-{
-    return spmvx_buffer_alloc(b->ctx, bytes, there) == SPMVX_OK &&
-           spmvx_buffer_upload(b->ctx, *there, host, bytes) == SPMVX_OK;
-}
-
-/* Vectors and CSR on the device, and a matrix that borrows it; after that the host's arrays go. False when
- * there is no room: the context's last error says so. */
+/* Vectors and the matrix to the device. False when there is no room: the context's last error says so. */
 static bool send_all(bench *b)
 {
-    const size_t each = type_bytes(b->type), nx = (size_t)b->csr.ncols * each,
-                 ny = (size_t)b->csr.nrows * each;
+    const size_t each = type_bytes(b->type);
     b->mx = b->my = NULL; /* not the host's */
-    bool ok = send(b, b->x, nx, &b->mx) && send(b, b->y0, ny, &b->my);
-    spmvx_arrays a = b->csr;
-    a.size = sizeof a;
-    ok = ok &&
-         send(b, b->csr.ptr, (size_t)(b->csr.nrows + 1) * (b->csr.ptr_type == SPMVX_I64 ? 8 : 4), &b->ptr) &&
-         send(b, b->csr.col, (size_t)b->csr.nnz * 4, &b->col) &&
-         send(b, b->csr.val, (size_t)b->csr.nnz * each, &b->val);
-    a.ptr = b->ptr;
-    a.col = b->col;
-    a.val = b->val;
-    ok = ok && spmvx_matrix_create(b->ctx, &a, SPMVX_BORROW | SPMVX_TRUST, &b->lent) == SPMVX_OK;
-    input_release(&b->in);
-    b->csr.ptr = b->csr.row = b->csr.col = b->csr.val = NULL;
-    return ok;
+    return send_bytes(b->ctx, b->x, (size_t)b->in.csr.ncols * each, &b->mx) &&
+           send_bytes(b->ctx, b->y0, (size_t)b->in.csr.nrows * each, &b->my) && input_send(b->ctx, &b->in);
 }
 
 static void clear(bench *b)
 {
     drop_contenders(b);
-    spmvx_matrix_destroy(b->lent);
     if (b->set->on_device) {
-        void *const there[] = { b->ptr, b->col, b->val, b->mx, b->my };
-        for (size_t i = 0; i < sizeof there / sizeof *there; i++) spmvx_buffer_free(b->ctx, there[i]);
+        spmvx_buffer_free(b->ctx, b->mx);
+        spmvx_buffer_free(b->ctx, b->my);
     }
     input_release(&b->in);
     free(b->x);
@@ -116,13 +69,13 @@ static int verdict(const bench *b)
 /* Bytes of CSR's arrays, x and y once. */
 static double csr_bytes(const bench *b)
 {
-    const double each = (double)type_bytes(b->type), ptr = b->csr.nnz > INT32_MAX ? 8.0 : 4.0;
-    return (double)b->csr.nnz * (4 + each) + ptr * (double)(b->csr.nrows + 1) +
-           each * (double)(b->csr.nrows + b->csr.ncols);
+    const double each = (double)type_bytes(b->type), ptr = b->in.csr.nnz > INT32_MAX ? 8.0 : 4.0;
+    return (double)b->in.csr.nnz * (4 + each) + ptr * (double)(b->in.csr.nrows + 1) +
+           each * (double)(b->in.csr.nrows + b->in.csr.ncols);
 }
 
 static int bench_matrix(const settings *set, spmvx_context *ctx, spmvx_context *host, const char *name,
-                        spmvx_type type, report *out, summary *total)
+                        spmvx_type type, report *out)
 {
     bench *b = checked_alloc(sizeof *b);
     b->set = set;
@@ -132,11 +85,10 @@ static int bench_matrix(const settings *set, spmvx_context *ctx, spmvx_context *
     b->type = type;
     int result = EXIT_FAILURE;
     if (input_open(host, name, type, set->on_device, &b->in)) {
-        b->csr = b->in.csr;
         b->csr_bytes = csr_bytes(b);
         b->bandwidth = checked_alloc((size_t)set->rounds * sizeof *b->bandwidth);
         b->clock = checked_alloc((size_t)set->rounds * sizeof *b->clock);
-        describe_rows(b);
+        b->rows = row_shape_of(&b->in.csr, set->threads);
         make_vectors(b);
         make_reference(b);
         prepare_contenders(b, set->on_device && !send_all(b) ? spmvx_last_error(ctx) : NULL);
@@ -144,7 +96,6 @@ static int bench_matrix(const settings *set, spmvx_context *ctx, spmvx_context *
             if (!set->state[s]) continue;
             measure(b, s);
             report_case(out, b);
-            summary_add(total, b);
         }
         result = verdict(b);
     }
@@ -207,16 +158,13 @@ static int bench_all(const settings *set, spmvx_context *ctx, spmvx_context *hos
                      report *out)
 {
     int result = in->failed ? EXIT_FAILURE : EXIT_SUCCESS;
-    summary *total = summary_new();
     report_begin(out, ctx, set);
     for (int i = 0; i < in->count; i++)
         for (int t = 0; t < 2; t++)
-            if (set->type[t] && bench_matrix(set, ctx, host, in->names[i], t ? SPMVX_F32 : SPMVX_F64, out,
-                                             total) != EXIT_SUCCESS)
+            if (set->type[t] &&
+                bench_matrix(set, ctx, host, in->names[i], t ? SPMVX_F32 : SPMVX_F64, out) != EXIT_SUCCESS)
                 result = EXIT_FAILURE;
     report_end(out);
-    if (out->kind == TEXT_TABLE) summary_print(total, out->out);
-    summary_free(total);
     return result;
 }
 
@@ -295,7 +243,7 @@ static int run(int argc, char **argv)
                  .warmup = 3,
                  .flush = -1 };
     settings set = { 0 };
-    report out = { .out = stdout };
+    report out = { .of = &report_of_mul, .out = stdout };
     char suites[128], states[64];
     suite_words(suites, sizeof suites);
     join_words(state_names, STATES, ",...", states, sizeof states);
