@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "device.h"
+#include "generate/generate.h"
 #include "peer.h"
 #include "series.h"
 #include "tool.h"
@@ -48,6 +49,8 @@ typedef struct settings {
     uint64_t *flush;             /* a buffer, read to empty the caches and to measure the bandwidth */
     size_t flush_bytes;
     const char *kernels; /* names apart by ';', or NULL: all */
+    const char *right;   /* of products: what the matrix is multiplied with; NULL: vectors */
+    size_t max_workspace;
 } settings;
 
 /* A matrix in CSR: of a file, or generated; on the host, or sent to a device. */
@@ -136,8 +139,10 @@ bool input_is_file(const char *name);
 spmvx_matrix *input_matrix(spmvx_context *, const char *name, spmvx_type, spmvx_symmetry *);
 /* The same as CSR's arrays; false after a message. arrays_only: in->A is not needed. */
 bool input_open(spmvx_context *, const char *name, spmvx_type, bool arrays_only, input *in);
-/* To the device: a matrix that borrows its arrays there, and is trusted, as a solver would have it. The host's
- * arrays go. False when there is no room: the context's last error says so. */
+/* The same of malloc'ed arrays, which are the input's then. */
+bool input_take(spmvx_context *, generated *, spmvx_type, input *);
+/* To the device: a matrix that borrows its arrays there, and is trusted, as a solver would have it. The
+ * host's arrays go. False when there is no room: the context's last error says so. */
 bool input_send(spmvx_context *, input *);
 void input_release(input *);
 bool send_bytes(spmvx_context *, const void *host, size_t bytes, void **there);
@@ -146,7 +151,7 @@ row_shape row_shape_of(const spmvx_arrays *, int threads);
 /* ---- contenders ---- */
 
 /* Is there such a kernel, parameters and variant aside? */
-bool kernel_is_known(const char *name);
+bool kernel_is_known(spmvx_operation, const char *name);
 /* Loads the modules of a comma-separated list of files and directories; false after a message. */
 bool load_peers(const char *paths, bool on_device);
 int peer_count(void);
@@ -155,6 +160,12 @@ void unload_peers(void);
 /* Every contender of the settings, set up and checked against the reference. With a reason why the matrix
  * itself is not there, they are only listed, with it. */
 void prepare_contenders(bench *, const char *missing);
+/* Product i of all peers, or NULL behind the last one. */
+const peer_product *peer_product_at(int i);
+/* Resident memory of this process now, and at its peak since the last reset; kilobytes. */
+size_t resident_now(void), resident_peak(void);
+/* False where the system does not offer that. */
+bool reset_peak(void);
 void drop_contenders(bench *);
 /* y = A x + beta y; false, with a note, when it failed: then the contender is out. */
 bool multiply(bench *, contender *, const void *x, void *y);

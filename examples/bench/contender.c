@@ -106,6 +106,13 @@ const char *peer_version(int i, const char **library)
     return peers.library[i]->version ? peers.library[i]->version : "";
 }
 
+const peer_product *peer_product_at(int i)
+{
+    for (int k = 0; k < peers.count; i -= peers.library[k++]->product_count)
+        if (i < peers.library[k]->product_count) return &peers.library[k]->products[i];
+    return NULL;
+}
+
 void unload_peers(void)
 {
     while (peers.count) { /* their modules stay: threads of OpenMP, Python and MPI do not leave */
@@ -127,8 +134,16 @@ static size_t status_kilobytes(const char *label)
     return kb;
 }
 
-/* Forgets the highest so far; false where the system does not offer that. */
-static bool reset_peak(void)
+size_t resident_now(void)
+{
+    return status_kilobytes("VmRSS:");
+}
+size_t resident_peak(void)
+{
+    return status_kilobytes("VmHWM:");
+}
+
+bool reset_peak(void)
 {
     FILE *f = fopen("/proc/self/clear_refs", "w");
     const bool ok = f && fputs("5", f) >= 0;
@@ -200,12 +215,12 @@ static void add_peers(bench *b)
 
 /* ---- set-up ---- */
 
-bool kernel_is_known(const char *name)
+bool kernel_is_known(spmvx_operation operation, const char *name)
 {
     const size_t n = strcspn(name, ":@");
     for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
         spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
-        if (spmvx_kernel_get_info(i, &k) == SPMVX_OK && k.operation == SPMVX_MUL &&
+        if (spmvx_kernel_get_info(i, &k) == SPMVX_OK && k.operation == operation &&
             !strncmp(k.name, name, n) && strchr("@", k.name[n]))
             return true;
     }
@@ -216,7 +231,7 @@ bool kernel_is_known(const char *name)
  * caller's mistake. */
 static bool is_refusal(const contender *c, spmvx_status s)
 {
-    if (s == SPMVX_ERR_UNSUPPORTED) return c->kind != KERNEL || kernel_is_known(c->name);
+    if (s == SPMVX_ERR_UNSUPPORTED) return c->kind != KERNEL || kernel_is_known(SPMVX_MUL, c->name);
     return s == SPMVX_ERR_LIMIT || s == SPMVX_ERR_MEMORY;
 }
 
@@ -409,13 +424,12 @@ static void prepare(bench *b, contender *c)
 {
     const bool there = b->set->on_device, counted = !there && reset_peak();
     if (there) device_forget_error(); /* of a peer before, which is none of this one's */
-    const size_t before = there ? device_used() / 1024 : status_kilobytes("VmRSS:");
+    const size_t before = there ? device_used() / 1024 : resident_now();
     if (!time_set_up(b, c)) {
         give_up(c, "its set-up failed");
         return;
     }
-    const size_t peak = status_kilobytes("VmHWM:"),
-                 after = there ? device_used() / 1024 : status_kilobytes("VmRSS:");
+    const size_t peak = resident_peak(), after = there ? device_used() / 1024 : resident_now();
     c->peak = counted && peak > before ? (peak - before) * 1024 : 0;
     c->held = c->kind != PEER    ? c->info.bytes_held
               : c->method->bytes ? c->method->bytes(c->handle)

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "bench.h"
-#include "generate/generate.h"
 
 static const struct {
     const char *name, *summary, *members;
@@ -148,7 +147,24 @@ static void *narrow_values(double *wide, int64_t count)
     return shorten(wide, count, sizeof(float));
 }
 
-/* Row pointers in 32 bits while the nonzeros allow it, as a user's would be; values in the type wanted. */
+/* Takes what was generated: row pointers in 32 bits while the nonzeros allow it, as a user's would be; values
+ * in the type wanted. */
+static void take_arrays(generated *g, spmvx_type type, input *in)
+{
+    const bool narrow = g->nnz <= INT32_MAX;
+    in->ptr = narrow ? narrow_pointers(g->ptr, g->nrows + 1) : g->ptr;
+    in->col = g->col;
+    in->val = type == SPMVX_F32 ? narrow_values(g->val, g->nnz) : g->val;
+    in->csr.val_type = type;
+    in->csr.ptr_type = narrow ? SPMVX_I32 : SPMVX_I64;
+    in->csr.nrows = g->nrows;
+    in->csr.ncols = g->ncols;
+    in->csr.nnz = g->nnz;
+    in->csr.ptr = in->ptr;
+    in->csr.col = in->col;
+    in->csr.val = in->val;
+}
+
 static bool make_arrays(spmvx_context *ctx, const char *name, spmvx_type type, input *in)
 {
     char error[2048];
@@ -159,18 +175,7 @@ static bool make_arrays(spmvx_context *ctx, const char *name, spmvx_type type, i
         fprintf(stderr, "spmvx: %s: no such file, and as a matrix's name: %s\n", name, error);
         return false;
     }
-    const bool narrow = g.nnz <= INT32_MAX;
-    in->ptr = narrow ? narrow_pointers(g.ptr, g.nrows + 1) : g.ptr;
-    in->col = g.col;
-    in->val = type == SPMVX_F32 ? narrow_values(g.val, g.nnz) : g.val;
-    in->csr.val_type = type;
-    in->csr.ptr_type = narrow ? SPMVX_I32 : SPMVX_I64;
-    in->csr.nrows = g.nrows;
-    in->csr.ncols = g.ncols;
-    in->csr.nnz = g.nnz;
-    in->csr.ptr = in->ptr;
-    in->csr.col = in->col;
-    in->csr.val = in->val;
+    take_arrays(&g, type, in);
     return true;
 }
 
@@ -233,6 +238,13 @@ void input_release(input *in)
     in->A = NULL;
     free_arrays(in);
     in->csr.ptr = in->csr.col = in->csr.val = NULL;
+}
+
+bool input_take(spmvx_context *ctx, generated *g, spmvx_type type, input *in)
+{
+    *in = (input){ .csr = SPMVX_ARRAYS_INIT };
+    take_arrays(g, type, in);
+    return adopt(ctx, in);
 }
 
 bool send_bytes(spmvx_context *ctx, const void *host, size_t bytes, void **there)

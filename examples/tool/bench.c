@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/product.h"
 
 static void make_vectors(bench *b)
 {
@@ -122,7 +122,7 @@ static bool parse_number(const char *text, double *out)
 
 typedef struct wishes {
     const char *place, *wisdom, *types, *states, *suite, *peers, *beta, *min_time, *output;
-    int64_t threads, rounds, warmup, flush, device, max_bytes;
+    int64_t threads, rounds, warmup, flush, device, max_bytes, workspace;
     bool pool, json, csv, markdown;
 } wishes;
 
@@ -141,10 +141,16 @@ static int check(const wishes *w, settings *set, report *out)
     if (!parse_number(w->beta, &set->beta)) return usage_error(c, "--beta is '%s', not a number", w->beta);
     if (!parse_number(w->min_time, &milliseconds) || milliseconds < 0 || milliseconds > 1e5)
         return usage_error(c, "--min-time is '%s', not milliseconds from 0 to 100000", w->min_time);
+    if (set->right) {
+        if (strcmp(w->states, "warm") || set->beta != 0)
+            return usage_error(c, "--spmspm goes with neither --states nor --beta");
+        out->of = &report_of_product;
+    } else if (w->workspace) return usage_error(c, "--max-workspace goes with --spmspm");
     if (w->json + w->csv + w->markdown > 1)
         return usage_error(c, "--json, --csv and --markdown exclude each other");
     set->min_time = 1e-3 * milliseconds;
     set->max_bytes = (size_t)w->max_bytes;
+    set->max_workspace = (size_t)w->workspace;
     set->rounds = (int)w->rounds;
     set->warmup = (int)w->warmup;
     out->kind = TEXT_TABLE;
@@ -160,10 +166,12 @@ static int bench_all(const settings *set, spmvx_context *ctx, spmvx_context *hos
     int result = in->failed ? EXIT_FAILURE : EXIT_SUCCESS;
     report_begin(out, ctx, set);
     for (int i = 0; i < in->count; i++)
-        for (int t = 0; t < 2; t++)
-            if (set->type[t] &&
-                bench_matrix(set, ctx, host, in->names[i], t ? SPMVX_F32 : SPMVX_F64, out) != EXIT_SUCCESS)
+        for (int t = 0; t < 2; t++) {
+            const spmvx_type type = t ? SPMVX_F32 : SPMVX_F64;
+            if (set->type[t] && (set->right ? bench_product : bench_matrix)(set, ctx, host, in->names[i],
+                                                                            type, out) != EXIT_SUCCESS)
                 result = EXIT_FAILURE;
+        }
     report_end(out);
     return result;
 }
@@ -216,8 +224,9 @@ static int check_names(const settings *set, spmvx_context *ctx)
         snprintf(name, sizeof name, "%.*s", (int)n, p);
         p += n + (p[n] == ';');
         if (!strcmp(name, "auto")) continue;
-        const spmvx_status s = try_kernel(ctx, SPMVX_MUL, name, set->type[0] ? SPMVX_F64 : SPMVX_F32);
-        if (s == SPMVX_ERR_ARGUMENT || (s == SPMVX_ERR_UNSUPPORTED && !kernel_is_known(name)))
+        const spmvx_operation operation = set->right ? SPMVX_SPMSPM : SPMVX_MUL;
+        const spmvx_status s = try_kernel(ctx, operation, name, set->type[0] ? SPMVX_F64 : SPMVX_F32);
+        if (s == SPMVX_ERR_ARGUMENT || (s == SPMVX_ERR_UNSUPPORTED && !kernel_is_known(operation, name)))
             return usage_error(&command_bench, "--kernels: %s", spmvx_last_error(ctx));
     }
     return -1;
@@ -251,6 +260,12 @@ static int run(int argc, char **argv)
         { "--suite", 0, TEXT, &w.suite, suites, "matrices of a suite, or a directory's files" },
         { "--kernels", 0, TEXT, &set.kernels, "LIST",
           "only these, apart by ';' (parameters have commas), 'auto' among them; default: all" },
+        { "--spmspm", 0, TEXT, &set.right, "self|transpose|FILE",
+          "C = A*B in place of y = A x: B is A, its transpose, a file or a generated matrix (thin_R_C: "
+          "random "
+          "with C columns)" },
+        { "--max-workspace", 0, COUNT, &w.workspace, "N",
+          "bytes that a product takes beside C (0: no limit)" },
         { "--peers", 0, TEXT, &w.peers, "LIST", "peers' modules, or directories of them, apart by ','" },
         { "--types", 0, TEXT, &w.types, VALUE_TYPES ",...", "f64 (default), f32, or f64,f32" },
         { "--states", 0, TEXT, &w.states, states,

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { PEER_INTERFACE = 1 };
+enum { PEER_INTERFACE = 2 };
 
 /* What calls answer. With anything but PEER_OK the error holds a sentence; nothing is left open. */
 enum {
@@ -79,9 +79,12 @@ typedef struct peer_product {
     int (*mul)(void *handle, peer_error *);
     /* The C of the last mul, not timed: in the shape of a peer_matrix, but that the columns of a row come
      * in any order. Entries that came out as 0 may be there or not. The arrays are the handle's, until the
-     * next mul or close. */
+     * next mul or close, and lie where A's do. */
     int (*result)(void *handle, peer_matrix *C, peer_error *);
     void (*close)(void *handle);
+    /* open has made the pattern: mul computes values alone, into the C that is there. */
+    int refills;
+    const void *variant; /* the module's own */
 } peer_product;
 
 typedef struct peer_library {

@@ -86,6 +86,43 @@ turns() {
 }
 turns warm 3; turns cold 1
 
+# Products of sparse matrices: every kernel, AUTO, a plan, peers; each C is looked at.
+product='--place host --flush 4 --repeat 2 --warmup 1 --min-time 0'
+# shellcheck disable=SC2086
+{
+    expect 0 "$spmvx" bench $product --spmspm self --types f64,f32 --csv lap2d_9; silent err
+    kernels=$("$spmvx" kernels --available | grep -c '^host/spmspm/')
+    [ "$(wc -l <"$tmp/out")" = $((1 + 2 * (kernels + 3))) ] || { echo "lines of CSV, for $kernels kernels:"; cat "$tmp/out"; bad=1; }
+    [ "$(sed 's/"[^"]*"/text/g' "$tmp/out" | awk -F, '{ print NF }' | sort -u)" = 23 ] || { echo 'columns of CSV differ'; cat "$tmp/out"; bad=1; }
+    has out '^"lap2d_9 \* self",81,81,369,369,1709,f32,[0-9]*,refill,'
+    for right in transpose thin_81_7_3 thin_81_7_3_50 lap2d_9 "$tmp/suite/a.mtx"; do
+        left=lap2d_9
+        [ -f "$right" ] && left=$right
+        expect 0 "$spmvx" bench $product --spmspm "$right" --kernels 'hash;auto' "$left"
+        has out ' \* '; has out '^..AUTO '; has out '^AUTO took '; silent err
+    done
+    expect 0 "$spmvx" bench $product --spmspm self --kernels auto --markdown lap2d_9; has out '^| refill .*|'
+    expect 0 "$spmvx" bench $product --spmspm self --kernels 'dense-window;auto' --max-workspace 100 --peers "$peers" lap2d_9
+    has out '^  dense-window .*max_workspace is 100'; has out '^  plan .*max_workspace is 100'; has out '^\(  \|\*\*\)fake-product'
+    expect 1 "$spmvx" bench $product --spmspm self --kernels 'hash;auto' --max-bytes 100 lap2d_9; has err 'nothing could be measured: .*max_bytes'
+    expect 0 "$spmvx" bench $product --spmspm self --kernels auto --peers "$peers" --types f64,f32 lap2d_9
+    has out 'fake-product .*6561'; has out 'fake-product  *this peer has products of f64'; has err 'fake-no-product did not run: this product fails'
+    has out "refill against the best peer's"; hasnot out '^\*.*refill'
+    expect 1 "$spmvx" bench $product --spmspm self --kernels hash --peers "$bad_peers" lap2d_9; has err 'fake-wrong-product is wrong'; hasnot err 'hash'
+    expect 1 "$spmvx" bench $product --spmspm lap2d_8 --kernels hash lap2d_9 lap2d_8; has err 'lap2d_9 has 81 columns and lap2d_8 has 64 rows'; has out '^lap2d_8 '
+    expect 2 "$spmvx" bench --spmspm self --kernels csr-vector lap2d_9; has err '"csr-vector"'; silent out
+    expect 1 "$spmvx" bench $product --spmspm nonsense lap2d_9; has err 'nonsense: no such file, and as a matrix.s name'
+    expect 2 "$spmvx" bench --spmspm self --states cold lap2d_9; has err 'neither --states nor --beta'
+    expect 2 "$spmvx" bench --spmspm self --beta 1 lap2d_9; has err 'neither --states nor --beta'
+    expect 2 "$spmvx" bench --max-workspace 9 lap2d_9; has err 'goes with --spmspm'
+    expect 0 "$spmvx" bench $product --repeat 3 --spmspm self --kernels 'hash;auto' --json -o "$tmp/product.json" lap2d_9 lap2d_8; silent out
+}
+if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); assert r["operation"] == "spmspm"; \
+assert [c["matrix"] for c in r["cases"]] == ["lap2d_9 * self", "lap2d_8 * self"]; \
+assert all(len(c["results"]) == 4 and all(x["nnz"] == 877 for x in c["results"]) for c in r["cases"][:1])' "$tmp/product.json" || { cat "$tmp/product.json"; bad=1; }
+fi
+
 # JSON: on stdout as in a file, which stands whole after every matrix; compare reads it.
 expect 0 "$spmvx" bench --place host --flush 4 --repeat 3 --min-time 0 --kernels 'csr-vector;auto' --json lap2d_9 lap2d_8; silent err
 family=$(sed -n 's/^cpu family[^0-9]*//p' /proc/cpuinfo 2>/dev/null | head -n 1)
@@ -122,6 +159,8 @@ else
     expect 1 "$spmvx" compare "$tmp/old.json" "$tmp/half.json"; has err 'half.json: line'
     echo '{"a": 1}' >"$tmp/other.json"
     expect 1 "$spmvx" compare "$tmp/other.json" "$tmp/old.json"; has err 'no list of cases'
+    expect 0 "$spmvx" compare --fail "$tmp/product.json" "$tmp/product.json"; has out '^8 compared: 0 slower'
+    expect 1 "$spmvx" compare "$tmp/product.json" "$tmp/old.json"; has err 'no result in common'
     echo '{"cases": []}' >"$tmp/nothing.json"
     expect 1 "$spmvx" compare "$tmp/old.json" "$tmp/nothing.json"; has err 'no result in common'
 fi

@@ -6,11 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cuda_runtime_api.h>
-#include <cusparse.h>
-
 #include "blocks.h"
-#include "util.h"
+#include "cusparse_shared.h"
 
 typedef struct variant {
     enum { CSR, COO, SELL, BSR, BSRMV } format;
@@ -36,27 +33,24 @@ typedef struct matrix {
     size_t bytes;
 } matrix;
 
-static cusparseHandle_t cusparse;
+cusparseHandle_t cusparse;
 
-static int check(cusparseStatus_t s, const char *call, peer_error *e)
+int check(cusparseStatus_t s, const char *call, peer_error *e)
 {
     if (s == CUSPARSE_STATUS_SUCCESS) return PEER_OK;
-    const int code = s == CUSPARSE_STATUS_NOT_SUPPORTED ? PEER_UNSUPPORTED : PEER_FAILED;
+    const int code = s == CUSPARSE_STATUS_NOT_SUPPORTED            ? PEER_UNSUPPORTED
+                     : s == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES ? PEER_UNSUPPORTED
+                                                                   : PEER_FAILED;
     return peer_fail(e, code, "%.40s: %s", call, cusparseGetErrorString(s));
 }
 
-static int check_cuda(cudaError_t s, const char *call, peer_error *e)
+int check_cuda(cudaError_t s, const char *call, peer_error *e)
 {
-    return s == cudaSuccess ? PEER_OK : peer_fail(e, PEER_FAILED, "%.40s: %s", call, cudaGetErrorString(s));
+    const int code = s == cudaErrorMemoryAllocation ? PEER_UNSUPPORTED : PEER_FAILED;
+    return s == cudaSuccess ? PEER_OK : peer_fail(e, code, "%.40s: %s", call, cudaGetErrorString(s));
 }
 
-/* As STEP, for calls of the CUDA runtime. */
-#define STEP_CUDA(result, call)                               \
-    do {                                                      \
-        if (!(result)) (result) = check_cuda(call, #call, e); \
-    } while (0)
-
-static cudaDataType type_of(int bits)
+cudaDataType type_of(int bits)
 {
     return bits == 64 ? CUDA_R_64F : CUDA_R_32F;
 }
@@ -115,17 +109,17 @@ static int download_csr(const peer_matrix *A, int32_t **ptr, int32_t **col, void
     return *val ? PEER_OK : PEER_FAILED;
 }
 
-/* The caller's row pointers where they are of 32 bits, else a narrow copy in h->ptr. */
-static int narrow_on_device(matrix *h, const peer_matrix *A, const void **ptr, peer_error *e)
+/* The caller's row pointers where they are of 32 bits, else a narrow copy, which is *own. */
+static int narrow_on_device(const peer_matrix *A, const void **ptr, void **own, peer_error *e)
 {
     peer_matrix narrow;
     int32_t *host = NULL;
     *ptr = A->ptr;
     if (A->ptr_bits == 32) return peer_narrow(A, &narrow, &host, e); /* its checks; nothing is read */
     int result = download_ptr(A, &host, e);
-    if (!result) result = upload(&h->ptr, host, (size_t)(A->nrows + 1) * 4, e);
+    if (!result) result = upload(own, host, (size_t)(A->nrows + 1) * 4, e);
     free(host);
-    *ptr = h->ptr;
+    *ptr = *own;
     return result;
 }
 
@@ -136,23 +130,27 @@ static void *writable(const void *p)
     return (void *)(uintptr_t)p;
 }
 
-/* 2^31 nonzeros and more go as they are, which cuSPARSE may refuse. */
-static int make_csr(matrix *h, const peer_matrix *A, peer_error *e)
+int describe_csr(const peer_matrix *A, cusparseSpMatDescr_t *out, void **own, peer_error *e)
 {
     const bool wide = A->nnz > INT32_MAX;
     const void *ptr = A->ptr;
-    int result = wide ? PEER_OK : narrow_on_device(h, A, &ptr, e);
-    h->bytes = peer_csr_bytes(A);
-    STEP(result, cusparseCreateCsr(&h->A, A->nrows, A->ncols, A->nnz, writable(ptr), writable(A->col),
+    int result = wide ? PEER_OK : narrow_on_device(A, &ptr, own, e);
+    STEP(result, cusparseCreateCsr(out, A->nrows, A->ncols, A->nnz, writable(ptr), writable(A->col),
                                    writable(A->val), wide ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I,
                                    CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type_of(A->val_bits)));
     return result;
 }
 
+static int make_csr(matrix *h, const peer_matrix *A, peer_error *e)
+{
+    h->bytes = peer_csr_bytes(A);
+    return describe_csr(A, &h->A, &h->ptr, e);
+}
+
 static int make_coo(matrix *h, const peer_matrix *A, peer_error *e)
 {
     const void *ptr;
-    int result = narrow_on_device(h, A, &ptr, e);
+    int result = narrow_on_device(A, &ptr, &h->ptr, e);
     /* the rows; the columns are the caller's */
     STEP_CUDA(result, cudaMalloc(&h->col, (size_t)A->nnz * 4 + 1));
     if (A->nnz)
@@ -436,6 +434,8 @@ static const peer_library library = {
     .on_device = 1,
     .count = (int)(sizeof methods / sizeof *methods),
     .methods = methods,
+    .product_count = CUSPARSE_PRODUCTS,
+    .products = cusparse_products,
     .start = start,
     .finish = finish,
 };

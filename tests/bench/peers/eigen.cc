@@ -178,7 +178,7 @@ const peer_method methods[] = {
 };
 const peer_product products[] = {
     { "eigen", "SparseMatrix * SparseMatrix, RowMajor", 1, open_product, mul_product, result_of_product,
-      close_product },
+      close_product, 0, nullptr },
 };
 const char version[] =
     PEER_TEXT(EIGEN_WORLD_VERSION) "." PEER_TEXT(EIGEN_MAJOR_VERSION) "." PEER_TEXT(EIGEN_MINOR_VERSION);
