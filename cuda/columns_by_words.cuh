@@ -12,8 +12,10 @@ constexpr int SPX_SLOTS_A_LANE = 8; /* of a warp's table */
 
 struct spx_nothing {};
 
-/* Puts columns into a table of a warp or a block, which give up when over three quarters are full. */
-template <bool BLOCK> struct spx_put_columns {
+/* Puts columns into a table of a warp (BLOCK 0) or a block, which takes so many a thread at once. They give
+ * up when over three quarters are full. */
+template <int TAKEN, int BLOCK> struct spx_put_columns {
+    static constexpr int AHEAD = TAKEN;
     using entry = spx_nothing;
     using item = int;
     const int *col;
@@ -33,16 +35,25 @@ template <bool BLOCK> struct spx_put_columns {
     {
         return __ldg(col + k);
     }
-    __device__ void use(bool in, item c, const entry &, bool)
+    __device__ bool put(item c) const
     {
         bool fresh = false;
+        const int slot = table.put(spx_word_of(c), &fresh);
+        spx_set_bits(table.bits + slot, spx_word_bit(c));
+        return fresh;
+    }
+    __device__ void use(bool in, item c, const entry &, bool)
+    {
         if (full) return;
-        if (in) {
-            const int slot = table.put(spx_word_of(c), &fresh);
-            spx_set_bits(table.bits + slot, spx_word_bit(c));
-        }
-        if constexpr (BLOCK) words += __syncthreads_count(fresh);
-        else words += __popc(__ballot_sync(SPX_ALL_LANES, fresh));
+        words += __popc(__ballot_sync(SPX_ALL_LANES, in && put(c)));
+        full = words > table.slots / 4 * 3;
+    }
+    template <class ABOUT> __device__ void use_ahead(const bool *in, const item *c, ABOUT)
+    {
+        int fresh = 0;
+#pragma unroll
+        for (int j = 0; j < TAKEN; j++) fresh += in[j] && put(c[j]);
+        words += spx_scan_block<BLOCK>(fresh).total;
         full = words > table.slots / 4 * 3;
     }
     __device__ bool enough() const
@@ -64,7 +75,7 @@ __global__ void spx_columns_by_warp(spx_factor A, spx_factor B, int *list, const
     const int64_t i = static_cast<int64_t>(blockIdx.x) * (SPX_COLUMN_THREADS / 32) + warp;
     const int row = i < *rows ? list[i] : -1;
     if (row < 0) return;
-    spx_put_columns<false> step = { B.col, spx_empty_words(key, bits, SLOTS, lane, 32), 0, false };
+    spx_put_columns<0, 0> step = { B.col, spx_empty_words(key, bits, SLOTS, lane, 32), 0, false };
     __syncwarp();
     spx_by_warp<8>(A, B, A.ptr[row], A.ptr[row + 1], false, step);
     __syncwarp();
@@ -125,7 +136,9 @@ __global__ void spx_columns_by_warp(spx_factor A, spx_factor B, int *list, const
 /* ---- by a block ---- */
 
 template <int BLOCK, int SLOTS> struct spx_columns_shared {
-    spx_block_tile<BLOCK, spx_put_columns<true>> tile;
+    /* A table that is not full yet has room for what a block takes at once. */
+    using put = spx_put_columns<SLOTS / 4 / BLOCK, BLOCK>;
+    spx_block_tile<BLOCK, put> tile;
     int key[SLOTS];
     unsigned bits[SLOTS];
     int begin[BLOCK + 1], fill[BLOCK], columns[BLOCK], lowest, highest;
@@ -196,16 +209,17 @@ __global__ void __launch_bounds__(BLOCK, 1)
     spx_columns_by_block(spx_factor A, spx_factor B, int *list, const int *rows, spx_found out, int *larger,
                          int *larger_rows)
 {
-    spx_columns_shared<BLOCK, SLOTS> *const s = spx_dynamic_shared<spx_columns_shared<BLOCK, SLOTS>>();
+    using shared = spx_columns_shared<BLOCK, SLOTS>;
+    shared *const s = spx_dynamic_shared<shared>();
     const int thread = static_cast<int>(threadIdx.x), all = *rows;
     for (int i = static_cast<int>(blockIdx.x); i < all; i += static_cast<int>(gridDim.x)) {
         const int row = list[i];
         __syncthreads(); /* the last row has been written, and every thread knows this one */
         if (row < 0) continue;
-        spx_put_columns<true> step = { B.col, spx_empty_words(s->key, s->bits, SLOTS, thread, BLOCK), 0,
-                                       false };
+        typename shared::put step = { B.col, spx_empty_words(s->key, s->bits, SLOTS, thread, BLOCK), 0,
+                                      false };
         __syncthreads();
-        spx_by_block(A, B, A.ptr[row], A.ptr[row + 1], 1, 0, INT_MAX, true, &s->tile, step);
+        spx_by_block<1>(A, B, A.ptr[row], A.ptr[row + 1], 1, 0, INT_MAX, true, &s->tile, step);
         __syncthreads();
         if (step.full) {
             if (thread == 0) {

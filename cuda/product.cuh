@@ -107,7 +107,10 @@ struct spx_found {
  *   item: what is known of one of B; item load(int64_t k) reads it;
  *   void use(bool in, item, entry, bool distinct): called by all lanes; those that are in have a product;
  *       distinct: the columns are of one row of B without repeats;
- *   bool enough(): called by all lanes, the same in all: what follows is not wanted. */
+ *   bool enough(): called by all lanes, the same in all: what follows is not wanted;
+ *   of a block, which has AHEAD products a thread at once: void use_ahead(bool in[AHEAD], item[AHEAD],
+ *       about), called by all threads; about(j) is the entry of the j-th. Those come after the j - 1-th of
+ *       all threads. */
 
 /* Rows of B that as many lanes have in hand. */
 template <class STEP> struct spx_tile {
@@ -197,8 +200,6 @@ __device__ __forceinline__ void spx_by_warp(const spx_factor &A, const spx_facto
     }
 }
 
-/* By a block: entries first + 0, THREADS, ... of A, `stride` tiles apart, and of B's rows the columns from
- * `low` on and below `high`; where these do not ascend, all of them. */
 template <int THREADS, class STEP> struct spx_block_tile {
     typename STEP::entry about[THREADS];
     int64_t before[THREADS], begin[THREADS];
@@ -214,43 +215,82 @@ __device__ __forceinline__ int64_t spx_first_from(const int *col, int64_t begin,
     return begin;
 }
 
+/* The products of a tile of entries, of which this thread's has so many. */
 template <int THREADS, class STEP>
+__device__ __forceinline__ void spx_walk_tile(int64_t own, spx_block_tile<THREADS, STEP> *shared, STEP &step)
+{
+    constexpr int AHEAD = STEP::AHEAD;
+    const int thread = static_cast<int>(threadIdx.x);
+    const spx_scanned<int64_t> s = spx_scan_block<THREADS>(own);
+    shared->before[thread] = s.before;
+    if (s.total == 0) return;
+    __syncthreads();
+    for (int64_t f = thread; f - thread < s.total; f += THREADS * AHEAD) {
+        bool in[AHEAD];
+        typename STEP::item ahead[AHEAD] = {};
+        int of[AHEAD] = {};
+#pragma unroll
+        for (int half = THREADS / 2; half; half /= 2)
+#pragma unroll
+            for (int j = 0; j < AHEAD; j++)
+                if (shared->before[of[j] + half] <= f + j * THREADS) of[j] += half;
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) {
+            const int64_t n = f + j * THREADS;
+            in[j] = n < s.total;
+            if (in[j]) ahead[j] = step.load(shared->begin[of[j]] + n - shared->before[of[j]]);
+        }
+        step.use_ahead(in, ahead, [&](int j) { return shared->about[of[j]]; });
+        if (step.enough()) return;
+    }
+}
+
+/* By a block: tiles of EACH entries a thread from `first` on, `stride` tiles apart, and of B's rows the
+ * columns from `low` on and below `high`; where these do not ascend, all of them. Several entries a thread
+ * where most rows of B have none of these columns. */
+template <int EACH, int THREADS, class STEP>
 __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_factor &B, int64_t first,
                                              int64_t last, int64_t stride, int64_t low, int64_t high,
                                              bool ascending, spx_block_tile<THREADS, STEP> *shared,
                                              STEP &step)
 {
     const int thread = static_cast<int>(threadIdx.x);
-    for (int64_t at = first; at < last && !step.enough(); at += stride * THREADS) {
-        const int64_t e = at + thread;
-        int64_t begin = 0, end = 0;
-        __syncthreads(); /* the last tile has been read */
-        if (e < last) {
-            const int c = __ldg(A.col + e);
-            shared->about[thread] = step.about(e);
-            if (!spx_is_met(A, B, first, e, c)) {
-                begin = B.ptr[c];
-                end = B.ptr[c + 1];
-            }
-            if (ascending && (low > 0 || high < INT_MAX)) {
-                begin = spx_first_from(B.col, begin, end, low);
-                end = spx_first_from(B.col, begin, end, high);
-            }
-        }
-        const spx_scanned<int64_t> s = spx_scan_block<THREADS>(end - begin);
-        shared->before[thread] = s.before;
-        shared->begin[thread] = begin;
-        if (s.total == 0) continue;
-        __syncthreads();
-        for (int64_t f = thread; f - thread < s.total; f += THREADS) {
-            const bool in = f < s.total;
-            int i = 0;
+    for (int64_t at = first; at < last && !step.enough(); at += stride * THREADS * EACH) {
+        int64_t begin[EACH] = {}, end[EACH] = {};
+        int some = 0;
 #pragma unroll
-            for (int half = THREADS / 2; half; half /= 2)
-                if (shared->before[i + half] <= f) i += half;
-            const int64_t k = shared->begin[i] + f - shared->before[i];
-            step.use(in, in ? step.load(k) : typename STEP::item{}, shared->about[i], false);
-            if (step.enough()) return;
+        for (int q = 0; q < EACH; q++) {
+            const int64_t e = at + thread * EACH + q;
+            const int c = e < last ? __ldg(A.col + e) : -1;
+            if (c < 0 || spx_is_met(A, B, first, e, c)) continue;
+            begin[q] = B.ptr[c];
+            end[q] = B.ptr[c + 1];
+        }
+        if (ascending && (low > 0 || high < INT_MAX))
+#pragma unroll
+            for (int q = 0; q < EACH; q++) {
+                begin[q] = spx_first_from(B.col, begin[q], end[q], low);
+                end[q] = spx_first_from(B.col, begin[q], end[q], high);
+            }
+#pragma unroll
+        for (int q = 0; q < EACH; q++) some += end[q] > begin[q];
+        const spx_scanned<int> rank = spx_scan_block<THREADS>(some);
+        for (int base = 0; base < rank.total && !step.enough(); base += THREADS) {
+            __syncthreads(); /* the last tile has been read */
+            int to = rank.before - base;
+#pragma unroll
+            for (int q = 0; q < EACH; q++) {
+                if (end[q] <= begin[q]) continue;
+                if (to >= 0 && to < THREADS) {
+                    shared->about[to] = step.about(at + thread * EACH + q);
+                    shared->begin[to] = begin[q];
+                    shared->before[to] = end[q] - begin[q];
+                }
+                to++;
+            }
+            __syncthreads();
+            const int64_t own = thread < rank.total - base ? shared->before[thread] : 0;
+            spx_walk_tile(own, shared, step);
         }
     }
 }

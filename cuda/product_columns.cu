@@ -26,7 +26,7 @@ constexpr int SCATTERED_WARP = 160, SCATTERED_BLOCK = 1400; /* products that fit
 constexpr int MANY = 1 << 15;                               /* products: more than a warp's, */
 constexpr int LONG = 1 << 12;                               /* and entries of A's row */
 constexpr int64_t BITMAPS = int64_t(64) << 20;              /* bytes of bits at a time, or a row's */
-constexpr int PARTS = 32;                                   /* blocks for each row by bits */
+constexpr int PARTS = 128;                                  /* blocks for each row by bits */
 
 /* Lists of rows, and how far they are filled. */
 struct lists {
@@ -114,6 +114,7 @@ __global__ void list_rows(int nrows, spx_pointers a_ptr, spx_found out, const un
 
 /* Sets bits for all columns of a row. */
 struct set_bits {
+    static constexpr int AHEAD = 4;
     using entry = spx_nothing;
     using item = int;
     const int *col;
@@ -127,9 +128,12 @@ struct set_bits {
     {
         return __ldg(col + k);
     }
-    __device__ void use(bool in, item c, const entry &, bool) const
+    template <class ABOUT>
+    __device__ void use_ahead(const bool (&in)[AHEAD], const item (&c)[AHEAD], ABOUT) const
     {
-        if (in) spx_set_bits(bits + spx_word_of(c), spx_word_bit(c));
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++)
+            if (in[j]) spx_set_bits(bits + spx_word_of(c[j]), spx_word_bit(c[j]));
     }
     __device__ bool enough() const
     {
@@ -143,8 +147,8 @@ __global__ void bits_of_rows(spx_factor A, spx_factor B, const int *list, unsign
     spx_block_tile<THREADS, set_bits> *const tile = spx_dynamic_shared<spx_block_tile<THREADS, set_bits>>();
     const int row = list[blockIdx.x / PARTS];
     set_bits step = { B.col, bits + blockIdx.x / PARTS * words };
-    spx_by_block(A, B, A.ptr[row] + static_cast<int64_t>(blockIdx.x % PARTS) * THREADS, A.ptr[row + 1], PARTS,
-                 0, INT_MAX, true, tile, step);
+    spx_by_block<1>(A, B, A.ptr[row] + static_cast<int64_t>(blockIdx.x % PARTS) * THREADS, A.ptr[row + 1],
+                    PARTS, 0, INT_MAX, true, tile, step);
 }
 
 /* Each part of a row's words, and how many columns it has. */

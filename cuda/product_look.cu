@@ -9,12 +9,15 @@ namespace {
 
 constexpr const char *WHAT = "a look at the factors of a product";
 constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
+constexpr int LONGEST = 1 << 14, MOST_LONGEST = 256,
+              LONGEST_THREADS = 1024; /* rows for blocks of their own */
 
 struct totals {
     unsigned long long products;
     unsigned long long descents, at_begins; /* of columns in B: all of them, and between rows */
     unsigned long long shared_words;        /* entries of B in the word of the one before */
-    int few, more;
+    int few, more, longest_rows;
+    int longest_row[MOST_LONGEST];
 };
 
 __device__ __forceinline__ int64_t products_of(const spx_factor &A, const spx_pointers &b_ptr, int64_t first,
@@ -46,7 +49,9 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
         if (n) atomicAdd(spx_is_few(n, A.ptr[r + 1] - A.ptr[r]) ? &few : &more, 1);
     };
     const int64_t first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
-    if (last - first > VERY_LONG) very_long_row[atomicAdd(&very_longs, 1)] = static_cast<int>(row);
+    const int longest = last - first > LONGEST ? atomicAdd(&t->longest_rows, 1) : MOST_LONGEST;
+    if (longest < MOST_LONGEST) t->longest_row[longest] = static_cast<int>(row);
+    else if (last - first > VERY_LONG) very_long_row[atomicAdd(&very_longs, 1)] = static_cast<int>(row);
     else if (last - first > LONG) long_row[atomicAdd(&longs, 1)] = static_cast<int>(row);
     else if (row < A.nrows) settle(row, products_of(A, b_ptr, first, last, 0, 1));
     __syncthreads();
@@ -67,6 +72,22 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
     atomicAdd(&t->products, static_cast<unsigned long long>(all));
     atomicAdd(&t->few, few);
     atomicAdd(&t->more, more);
+}
+
+/* A block each of the longest rows. */
+__global__ void count_longest(spx_factor A, spx_pointers b_ptr, int *products, totals *t)
+{
+    const int rows = min(t->longest_rows, MOST_LONGEST);
+    for (int i = static_cast<int>(blockIdx.x); i < rows; i += static_cast<int>(gridDim.x)) {
+        const int64_t r = t->longest_row[i],
+                      own = products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1], static_cast<int>(threadIdx.x),
+                                        LONGEST_THREADS),
+                      n = spx_scan_block<LONGEST_THREADS>(own).total;
+        if (threadIdx.x) continue;
+        if (products) products[r] = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
+        atomicAdd(&t->products, static_cast<unsigned long long>(n));
+        if (n) atomicAdd(&t->more, 1);
+    }
 }
 
 /* Entries of B that do not lie right of the one before, and of these the ones that begin a row. */
@@ -127,6 +148,10 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
     SPX_TRY(ctx->backend->clear(ctx, memory.as<void>(), sizeof t));
     SPX_TRY(spx_launch_over(ctx, WHAT, blocks * THREADS, count_products, spx_factor_of(A), spx_pointers_of(B),
                             rows, products, memory.as<totals>()));
+    if (A->nnz > LONGEST)
+        SPX_TRY(spx_cuda_launch(ctx, WHAT, count_longest, spx_min(MOST_LONGEST, A->nrows),
+                                static_cast<unsigned>(LONGEST_THREADS), 0, spx_factor_of(A),
+                                spx_pointers_of(B), products, memory.as<totals>()));
     SPX_TRY(
         spx_launch_over(ctx, WHAT, threads, count_descents, spx_factor_of(B), B->nnz, memory.as<totals>()));
     SPX_TRY(ctx->backend->download(ctx, &t, memory.as<void>(), sizeof t));

@@ -208,25 +208,26 @@ __global__ void __launch_bounds__(BLOCK, N > 16 ? 4 : 8)
 
 /* ---- the host's side of lists ---- */
 
-/* Which of a plan's lists, from `first` on, a row with few products is in. */
-enum { SPX_SORTED_LEAST, SPX_SORTED, SPX_SORTED_MOST, SPX_SORTED_WAYS };
+/* Rows whose values are sorted: those with more products find places among their columns faster. */
+constexpr int SPX_MOST_SORTED = 32;
+
+/* Which of a plan's lists, from `first` on, a row with so few products is in. */
+enum { SPX_SORTED_LEAST, SPX_SORTED, SPX_SORTED_WAYS };
 
 __device__ __forceinline__ int spx_sorted_way(int products)
 {
-    return products <= SPX_LEAST_SORTED ? SPX_SORTED_LEAST : products <= 32 ? SPX_SORTED : SPX_SORTED_MOST;
+    return products <= SPX_LEAST_SORTED ? SPX_SORTED_LEAST : SPX_SORTED;
 }
 
 /* Calls f(way, units a block, threads, shared bytes, kernel) for each of them. */
 template <class V, class F> spmvx_status spx_each_sorted_way(F f)
 {
-    const auto of = [&](int way, auto most, auto block) {
-        constexpr int N = decltype(most)::value, T = decltype(block)::value;
+    constexpr int T = 128;
+    const auto of = [&](int way, auto most) {
+        constexpr int N = decltype(most)::value;
         return f(way, T, T, T / 32 * sizeof(spx_sorting_shared<V, N>), spx_values_by_sorting<V, N, T>);
     };
-    SPX_TRY(of(SPX_SORTED_LEAST, std::integral_constant<int, SPX_LEAST_SORTED>(),
-               std::integral_constant<int, 128>()));
-    SPX_TRY(of(SPX_SORTED, std::integral_constant<int, 32>(), std::integral_constant<int, 128>()));
-    return of(SPX_SORTED_MOST, std::integral_constant<int, SPX_FEW_PRODUCTS>(),
-              std::integral_constant<int, 64>());
+    SPX_TRY(of(SPX_SORTED_LEAST, std::integral_constant<int, SPX_LEAST_SORTED>()));
+    return of(SPX_SORTED, std::integral_constant<int, SPX_MOST_SORTED>());
 }
 #endif

@@ -50,7 +50,8 @@ struct way_of {
     {
         const int64_t left = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
-        if (sorted && spx_is_few(products[row], left)) return BY_SORTING + spx_sorted_way(products[row]);
+        if (sorted && products[row] <= SPX_MOST_SORTED && spx_is_few(products[row], left))
+            return BY_SORTING + spx_sorted_way(products[row]);
         if (entries <= SPX_MORE && products[row] <= BY_THREADS && left <= BY_THREADS)
             return spx_thread_way(entries);
         if (entries <= MIDDLE && products[row] <= BY_WARPS && left <= BY_WARPS)
@@ -104,6 +105,7 @@ template <class V> struct product_item {
 
 /* Adds products up. BLOCK: warps take turns. */
 template <class V, class PLACE, bool BLOCK> struct add_products {
+    static constexpr int AHEAD = 2;
     using entry = V;
     using item = product_item<V>;
     const V *a, *b;
@@ -168,14 +170,25 @@ template <class V, class PLACE, bool BLOCK> struct add_products {
     __device__ void use(bool in, const item &i, V own, bool distinct)
     {
         const int at = in ? place(i.col) : -1;
-        if constexpr (BLOCK) {
-            in_order_of_warps(at, own * i.val);
-        } else if (distinct) {
+        if (distinct) {
             if (at >= 0) sum[at] += own * i.val;
             __syncwarp();
         } else {
             in_order(at, own, i.val);
         }
+    }
+    template <class ABOUT>
+    __device__ void use_ahead(const bool (&in)[AHEAD], const item (&i)[AHEAD], ABOUT about_of)
+    {
+        int at[AHEAD];
+        V term[AHEAD];
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) {
+            at[j] = in[j] ? place(i[j].col) : -1;
+            term[j] = about_of(j) * i[j].val;
+        }
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) in_order_of_warps(at[j], term[j]);
     }
     __device__ bool enough() const
     {
@@ -269,8 +282,8 @@ __global__ void __launch_bounds__(BLOCK, 1)
     }
     __syncthreads();
     const bool whole = t.piece == 0 && entries == end - begin;
-    spx_by_block(A, B, A.ptr[t.row], A.ptr[t.row + 1], 1, whole ? 0 : s->col[0],
-                 whole ? INT_MAX : s->col[entries - 1] + int64_t(1), distinct, &s->tile, step);
+    spx_by_block<4>(A, B, A.ptr[t.row], A.ptr[t.row + 1], 1, whole ? 0 : s->col[0],
+                    whole ? INT_MAX : s->col[entries - 1] + int64_t(1), distinct, &s->tile, step);
     __syncthreads();
     for (int j = static_cast<int>(threadIdx.x); j < entries; j += BLOCK) v.c[begin + j] = s->sum[j];
 }

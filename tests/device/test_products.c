@@ -54,6 +54,25 @@ static void lengths_of_rows(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* Rows of A that have most of its entries, and rows of C that are cut into pieces. */
+static void long_rows(void **state)
+{
+    (void)state;
+    enum { LONG_INNER = 20480 };
+    static const int long_lengths[] = { 3, 20000, 0, 17000, 2, 5000 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples l = rows_of("long rows", long_lengths, sizeof long_lengths / sizeof *long_lengths, LONG_INNER,
+                        false),
+            r = even_rows("even rows", LONG_INNER, 2, 60000, true);
+    make_whole(&l);
+    make_whole(&r);
+    check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+    if (!takes_long()) check_pair(ctx, kernels, &l, &r, SPMVX_F32, false);
+    triples_free(&l);
+    triples_free(&r);
+    spmvx_context_destroy(ctx);
+}
+
 /* Three unknowns a node, whose rows have the same columns; all rows alike; and runs that others cut. */
 static void rows_alike(void **state)
 {
@@ -239,9 +258,10 @@ int main(void)
 {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(cases),      cmocka_unit_test(lengths_of_rows),
-                                        cmocka_unit_test(rows_alike), cmocka_unit_test(budgets),
-                                        cmocka_unit_test(plans),      cmocka_unit_test(triple_products) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(cases),          cmocka_unit_test(lengths_of_rows),
+                                        cmocka_unit_test(rows_alike),     cmocka_unit_test(long_rows),
+                                        cmocka_unit_test(budgets),        cmocka_unit_test(plans),
+                                        cmocka_unit_test(triple_products) };
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     o.place = SPMVX_HOST;
     if (spmvx_context_create(&o, &host) != SPMVX_OK) return 1;
