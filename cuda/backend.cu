@@ -283,12 +283,15 @@ void release(const spmvx_context *ctx, void *p)
 struct device_array {
     spx_array array;
     spx_cuda_memory *memory;
+    const spx_cuda *behind; /* whose work its memory is freed behind; or NULL: behind all of the device */
 };
 
 void release_array(spx_array *a)
 {
-    spx_cuda_memory *m = reinterpret_cast<device_array *>(a)->memory;
-    spx_cuda_memory_release(m, a->data);
+    const device_array *own = reinterpret_cast<device_array *>(a);
+    spx_cuda_memory *m = own->memory;
+    if (own->behind) spx_cuda_memory_release_behind(m, a->data, own->behind->stream);
+    else spx_cuda_memory_release(m, a->data);
     spx_budget_release(a->budget, a->bytes);
     spx_cuda_memory_drop(m);
 }
@@ -486,6 +489,13 @@ cudaError_t load_own_kernels()
     return e;
 }
 
+}
+
+void spx_cuda_drop_behind(const spmvx_context *ctx, spx_array *a)
+{
+    if (!a) return;
+    reinterpret_cast<device_array *>(a)->behind = state(ctx);
+    spx_array_drop(a);
 }
 
 spmvx_status spx_cuda_fail(const spmvx_context *ctx, cudaError_t e, const char *what)

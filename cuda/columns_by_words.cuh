@@ -62,6 +62,31 @@ template <int TAKEN, int BLOCK> struct spx_put_columns {
     }
 };
 
+/* Words by the part of their range that they are in: parts as wide as a power of two. */
+struct spx_word_parts {
+    int lowest, shift;
+
+    __device__ __forceinline__ int of(int word) const
+    {
+        return (word - lowest) >> shift;
+    }
+};
+
+/* So that a range up to `highest` has no more than PARTS parts. */
+template <int PARTS> __device__ __forceinline__ int spx_part_shift(int highest)
+{
+    return max(0, 32 - __clz(highest) - (31 - __clz(PARTS)));
+}
+
+/* Writes the columns of word i, of a part that has words first ... end - 1, behind those of its words below. */
+__device__ __forceinline__ void spx_write_by_rank(const int *key, const unsigned *bits, int i, int first,
+                                                  int end, int *to)
+{
+    const int mine = key[i];
+    for (int k = first; k < end; k++) to += key[k] < mine ? __popc(bits[k]) : 0;
+    spx_write_word(mine, bits[i], to);
+}
+
 /* A warp a row of a list. One that does not fit goes to the next list, and stands in its own as ~row; so does
  * one whose columns are kept. */
 template <bool WRITE>
@@ -88,13 +113,15 @@ __global__ void spx_columns_by_warp(spx_factor A, spx_factor B, int *list, const
     }
     int keys[SPX_SLOTS_A_LANE];
     unsigned words[SPX_SLOTS_A_LANE];
-    int own = 0, columns = 0;
+    int columns = 0, lowest = INT_MAX, highest = 0;
 #pragma unroll
     for (int j = 0; j < SPX_SLOTS_A_LANE; j++) {
         keys[j] = key[j * 32 + lane];
         words[j] = bits[j * 32 + lane];
-        own += keys[j] >= 0;
         columns += __popc(words[j]);
+        if (keys[j] < 0) continue;
+        lowest = min(lowest, keys[j]);
+        highest = max(highest, keys[j]);
     }
     int *to = nullptr;
     if constexpr (WRITE) {
@@ -115,21 +142,44 @@ __global__ void spx_columns_by_warp(spx_factor A, spx_factor B, int *list, const
         if (place + columns > out.room) return;
         to = out.kept + place;
     }
-    int at = spx_scan_lanes_before(own);
+    /* Words by parts of the range that they are in, whose ends and columns take the slots that stay free. */
+    constexpr int PARTS = SLOTS / 4;
+    int *const end = key + SLOTS - PARTS;
+    unsigned *const before = bits + SLOTS - PARTS;
+    lowest = __reduce_min_sync(SPX_ALL_LANES, lowest);
+    highest = __reduce_max_sync(SPX_ALL_LANES, highest);
+    const spx_word_parts parts = { lowest, spx_part_shift<PARTS>(highest - lowest) };
+    __syncwarp();
+    for (int p = lane; p < PARTS; p += 32) end[p] = before[p] = 0;
     __syncwarp();
 #pragma unroll
     for (int j = 0; j < SPX_SLOTS_A_LANE; j++)
         if (keys[j] >= 0) {
-            key[at] = keys[j];
-            bits[at++] = words[j];
+            atomicAdd(end + parts.of(keys[j]), 1);
+            atomicAdd(before + parts.of(keys[j]), static_cast<unsigned>(__popc(words[j])));
         }
     __syncwarp();
-    /* Where a word's columns go: behind those of the words below it. */
+    static_assert(PARTS == 64, "two a lane");
+    const int first = end[2 * lane], second = end[2 * lane + 1],
+              first_at = spx_scan_lanes_before(first + second);
+    const unsigned first_columns = before[2 * lane], second_columns = before[2 * lane + 1],
+                   columns_at = spx_scan_lanes_before(first_columns + second_columns);
+    end[2 * lane] = first_at;
+    end[2 * lane + 1] = first_at + first;
+    before[2 * lane] = columns_at;
+    before[2 * lane + 1] = columns_at + first_columns;
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < SPX_SLOTS_A_LANE; j++)
+        if (keys[j] >= 0) {
+            const int at = atomicAdd(end + parts.of(keys[j]), 1);
+            key[at] = keys[j];
+            bits[at] = words[j];
+        }
+    __syncwarp();
     for (int j = lane; j < step.words; j += 32) {
-        const int mine = key[j];
-        int before = 0;
-        for (int k = 0; k < step.words; k++) before += key[k] < mine ? __popc(bits[k]) : 0;
-        spx_write_word(mine, bits[j], to + before);
+        const int p = parts.of(key[j]);
+        spx_write_by_rank(key, bits, j, p ? end[p - 1] : 0, end[p], to + before[p]);
     }
 }
 
@@ -153,6 +203,7 @@ template <int BLOCK, int SLOTS> __device__ void spx_write_by_parts(spx_columns_s
     const int thread = static_cast<int>(threadIdx.x);
     int keys[EACH];
     unsigned words[EACH];
+    int lowest = INT_MAX, highest = 0;
     if (thread == 0) {
         s->lowest = INT_MAX;
         s->highest = 0;
@@ -164,20 +215,22 @@ template <int BLOCK, int SLOTS> __device__ void spx_write_by_parts(spx_columns_s
         keys[j] = s->key[j * BLOCK + thread];
         words[j] = s->bits[j * BLOCK + thread];
         if (keys[j] < 0) continue;
-        atomicMin(&s->lowest, keys[j]);
-        atomicMax(&s->highest, keys[j]);
+        lowest = min(lowest, keys[j]);
+        highest = max(highest, keys[j]);
+    }
+    lowest = __reduce_min_sync(SPX_ALL_LANES, lowest);
+    highest = __reduce_max_sync(SPX_ALL_LANES, highest);
+    if (spx_lane() == 0 && highest >= lowest) {
+        atomicMin(&s->lowest, lowest);
+        atomicMax(&s->highest, highest);
     }
     __syncthreads();
-    const int64_t range = static_cast<int64_t>(s->highest) - s->lowest + 1;
-    const int lowest = s->lowest;
-    const auto part_of = [=](int word) {
-        return static_cast<int>(static_cast<int64_t>(word - lowest) * BLOCK / range);
-    };
+    const spx_word_parts parts = { s->lowest, spx_part_shift<BLOCK>(s->highest - s->lowest) };
 #pragma unroll
     for (int j = 0; j < EACH; j++)
         if (keys[j] >= 0) {
-            atomicAdd(&s->fill[part_of(keys[j])], 1);
-            atomicAdd(&s->columns[part_of(keys[j])], __popc(words[j]));
+            atomicAdd(&s->fill[parts.of(keys[j])], 1);
+            atomicAdd(&s->columns[parts.of(keys[j])], __popc(words[j]));
         }
     __syncthreads();
     const spx_scanned<int> count = spx_scan_block<BLOCK>(s->fill[thread]);
@@ -190,17 +243,14 @@ template <int BLOCK, int SLOTS> __device__ void spx_write_by_parts(spx_columns_s
 #pragma unroll
     for (int j = 0; j < EACH; j++)
         if (keys[j] >= 0) {
-            const int at = atomicAdd(&s->fill[part_of(keys[j])], 1);
+            const int at = atomicAdd(&s->fill[parts.of(keys[j])], 1);
             s->key[at] = keys[j];
             s->bits[at] = words[j];
         }
     __syncthreads();
     for (int i = thread; i < count.total; i += BLOCK) {
-        const int mine = s->key[i], part = part_of(mine);
-        int at = s->columns[part];
-        for (int k = s->begin[part]; k < s->begin[part + 1]; k++)
-            at += s->key[k] < mine ? __popc(s->bits[k]) : 0;
-        spx_write_word(mine, s->bits[i], s->to + at);
+        const int part = parts.of(s->key[i]);
+        spx_write_by_rank(s->key, s->bits, i, s->begin[part], s->begin[part + 1], s->to + s->columns[part]);
     }
 }
 

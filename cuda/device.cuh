@@ -203,6 +203,10 @@ inline double spx_cuda_l2_ratio(const spmvx_context *ctx, const spx_sparse *a)
     return static_cast<double>(bytes) / static_cast<double>(spx_cuda_of(ctx)->l2_bytes);
 }
 
+/* Drops an array of the context, whose memory is freed behind the work of its stream; nothing where there is
+ * none. */
+void spx_cuda_drop_behind(const spmvx_context *, spx_array *);
+
 /* The backend's statistics pass: cuda/features.cu. */
 spmvx_status spx_cuda_features(const spmvx_context *, const spx_sparse *csr, spx_features *);
 

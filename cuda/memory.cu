@@ -14,6 +14,9 @@
  * context and to the arrays that were made in it, which may outlive it. Whoever of them goes last waits by
  * cudaDeviceSynchronize if there is no other way: then a capture may end, but nothing is lost.
  *
+ * Scratch that only the work on one stream uses is freed behind that work, in the order of the stream, and
+ * nobody waits.
+ *
  * A device that failed answers every wait with its error. Its memory is out of reach, nothing runs there any
  * more, and what is left is cudaFree, whose answer does not matter.
  *
@@ -166,6 +169,16 @@ void spx_cuda_memory_release(spx_cuda_memory *m, void *p)
     }
     if (!wait_for_device(m)) cudaDeviceSynchronize(); /* no memory to keep its address in */
     cudaFree(p);
+}
+
+void spx_cuda_memory_release_behind(spx_cuda_memory *m, void *p, cudaStream_t stream)
+{
+    cudaError_t e;
+    {
+        const spx_beside_captures on_device(m->device);
+        e = cudaFreeAsync(p, stream);
+    }
+    if (put_off(e)) spx_cuda_memory_release(m, p);
 }
 
 spx_cuda_memory *spx_cuda_memory_share(spx_cuda_memory *m)

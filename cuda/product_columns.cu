@@ -190,8 +190,8 @@ struct analysis {
     int64_t ncols;
     spx_found out;
     spx_product_look all;
-    spx_temporary same_a, same_b, by_warp, by_block, by_large_block, by_bits, filled, part_columns, bits,
-        kept, place;
+    spx_scratch same_a, same_b, by_warp, by_block, by_large_block, by_bits, filled, part_columns, bits, kept,
+        place;
     int64_t rows_by_bits, at_a_time;
     bool all_kept; /* but for those by bits */
 
@@ -227,7 +227,7 @@ spmvx_status list_all(analysis *a)
     static const char rows[] = "rows of C by their products";
     const spmvx_context *ctx = a->ctx;
     SPX_TRY(a->filled.make(ctx, 1, sizeof(lists), WHAT));
-    SPX_TRY(ctx->backend->clear(ctx, a->fills(), sizeof(lists)));
+    SPX_TRY(spx_cuda_clear(ctx, a->fills(), sizeof(lists), WHAT));
     if (!a->all.more) return SPMVX_OK;
     SPX_TRY(a->by_warp.make(ctx, a->all.more, sizeof(int), rows));
     SPX_TRY(a->by_block.make(ctx, a->all.more, sizeof(int), rows));
@@ -240,7 +240,7 @@ spmvx_status list_all(analysis *a)
 
 template <int N, bool WRITE> spmvx_status by_threads(const analysis *a)
 {
-    constexpr size_t SHARED = static_cast<size_t>(SPX_SORTING_THREADS) * N * sizeof(int);
+    constexpr size_t SHARED = static_cast<size_t>(SPX_SORTING_THREADS) * (N + 1) * sizeof(int);
     if (!a->all.few) return SPMVX_OK;
     SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting<N, WRITE>, SHARED));
     return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_sorting<N, WRITE>,
@@ -249,8 +249,8 @@ template <int N, bool WRITE> spmvx_status by_threads(const analysis *a)
 }
 
 template <int BLOCK, int SLOTS, bool WRITE>
-spmvx_status by_blocks(const analysis *a, const spx_temporary &list, const int *rows,
-                       const spx_temporary &larger, int *larger_rows)
+spmvx_status by_blocks(const analysis *a, const spx_scratch &list, const int *rows, const spx_scratch &larger,
+                       int *larger_rows)
 {
     constexpr size_t SHARED = sizeof(spx_columns_shared<BLOCK, SLOTS>);
     const int64_t blocks = spx_min(a->all.more, spx_cuda_blocks_held(a->ctx, BLOCK));
@@ -370,11 +370,11 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *ctx, const spx_sparse *A, 
 }
 
 spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                      spx_plan *plan, spx_temporary *products, spx_temporary *words,
+                                      spx_plan *plan, spx_scratch *products, spx_scratch *words,
                                       bool *distinct)
 {
     analysis a = {};
-    spx_temporary counts;
+    spx_scratch counts;
     a.ctx = ctx;
     a.A = spx_factor_of(A);
     a.B = spx_factor_of(B);
@@ -382,8 +382,8 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(products->make(ctx, A->nrows, sizeof(int), "products of the rows of C"));
     SPX_TRY(words->make(ctx, A->nrows, sizeof(int), "words of the rows of C"));
     SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
-    SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), spx_bytes(A->nrows + 1, sizeof(int64_t))));
-    SPX_TRY(ctx->backend->clear(ctx, words->as<int>(), spx_bytes(A->nrows, sizeof(int))));
+    SPX_TRY(spx_cuda_clear(ctx, counts.as<void>(), spx_bytes(A->nrows + 1, sizeof(int64_t)), WHAT));
+    SPX_TRY(spx_cuda_clear(ctx, words->as<int>(), spx_bytes(A->nrows, sizeof(int)), WHAT));
     SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, products->as<int>(), &a.all));
     plan->products = a.all.products;
     *distinct = a.all.distinct;
@@ -404,6 +404,5 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     if (!a.all_kept) SPX_TRY(by_tables<true>(&a));
     if (a.out.room) SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, move_kept, a.A.nrows, a.out));
     SPX_TRY(by_bits<true>(&a));
-    SPX_TRY(copy_to_followers<true>(&a));
-    return ctx->backend->synchronize(ctx);
+    return copy_to_followers<true>(&a);
 }

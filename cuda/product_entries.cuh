@@ -208,7 +208,7 @@ spmvx_status spx_fill_run(const spmvx_context *ctx, const spx_plan *plan, const 
     const int64_t n = to - from;
     spx_entries<V> rows = {};
     SPX_TRY(next.make(ctx, 1, sizeof(unsigned long long), K::NAME));
-    SPX_TRY(ctx->backend->clear(ctx, next.as<void>(), sizeof(unsigned long long)));
+    SPX_TRY(spx_cuda_clear(ctx, next.as<void>(), sizeof(unsigned long long), K::NAME));
     for (int i = 0; i < 2; i++) {
         SPX_TRY(key[i].make(ctx, n, sizeof(uint64_t), "entries of C by row and column"));
         SPX_TRY(val[i].make(ctx, n, sizeof(V), "values of entries of C"));

@@ -139,13 +139,13 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
                                       int *products, spx_product_look *look)
 {
     constexpr int LONG_MEAN = 24, ROWS_OF_LONG = 32; /* of a block where rows are long */
-    spx_temporary memory;
+    spx_scratch memory;
     totals t;
     const int rows = A->nnz > LONG_MEAN * A->nrows ? ROWS_OF_LONG : THREADS;
     const int64_t blocks = spx_ceil_div(A->nrows, rows),
                   threads = spx_min(spx_max(B->nnz, B->nrows), spx_cuda_blocks_held(ctx, THREADS) * THREADS);
     SPX_TRY(memory.make(ctx, 1, sizeof t, WHAT));
-    SPX_TRY(ctx->backend->clear(ctx, memory.as<void>(), sizeof t));
+    SPX_TRY(spx_cuda_clear(ctx, memory.as<void>(), sizeof t, WHAT));
     SPX_TRY(spx_launch_over(ctx, WHAT, blocks * THREADS, count_products, spx_factor_of(A), spx_pointers_of(B),
                             rows, products, memory.as<totals>()));
     if (A->nnz > LONGEST)
@@ -172,15 +172,15 @@ spmvx_status spx_cuda_count_products(const spmvx_context *ctx, const spx_sparse 
     return SPMVX_OK;
 }
 
-spmvx_status spx_cuda_same_rows(const spmvx_context *ctx, const spx_sparse *csr, spx_temporary *bits)
+spmvx_status spx_cuda_same_rows(const spmvx_context *ctx, const spx_sparse *csr, spx_scratch *bits)
 {
-    spx_temporary found, number;
+    spx_scratch found, number;
     int count;
     const int64_t words = spx_ceil_div(csr->nrows, 32);
     if (spx_bytes(words, 2 * sizeof(unsigned)) > spx_budget_left(ctx)) return SPMVX_OK;
     SPX_TRY(found.make(ctx, words, sizeof(unsigned), "rows with the columns of the row before"));
     SPX_TRY(number.make(ctx, 1, sizeof(int), WHAT));
-    SPX_TRY(ctx->backend->clear(ctx, number.as<int>(), sizeof(int)));
+    SPX_TRY(spx_cuda_clear(ctx, number.as<int>(), sizeof(int), WHAT));
     SPX_TRY(spx_launch_over(ctx, WHAT, csr->nrows, find_same_rows, spx_factor_of(csr), found.as<unsigned>(),
                             number.as<int>()));
     SPX_TRY(ctx->backend->download(ctx, &count, number.as<int>(), sizeof count));

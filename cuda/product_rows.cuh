@@ -36,10 +36,16 @@ struct spx_task {
 
 constexpr int SPX_WAYS = SPX_PLAN_NUMBERS;
 
-/* How many units there are of each kind; or (WRITE) each of them into its list, whose beginnings `at` has.
- * Rows of a warp stay in their order. */
+/* Of each kind of rows. */
+struct spx_ways {
+    int of[SPX_WAYS];
+};
+
+/* Adds to `at` how many units there are of each kind; with a list, each of them goes to its place, the kind's
+ * first and on. Rows of a warp stay in their order. */
 template <bool WRITE, class WAY>
-__global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of, int *at, spx_task *list)
+__global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of, spx_ways first, int *at,
+                              spx_task *list)
 {
     __shared__ int all[SPX_WAYS];
     const int64_t r = spx_element();
@@ -61,7 +67,7 @@ __global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of,
     }
     __syncthreads();
     if (threadIdx.x < SPX_WAYS && all[threadIdx.x])
-        all[threadIdx.x] = atomicAdd(at + threadIdx.x, all[threadIdx.x]);
+        all[threadIdx.x] = first.of[threadIdx.x] + atomicAdd(at + threadIdx.x, all[threadIdx.x]);
     if constexpr (WRITE) {
         __syncthreads();
         for (int i = 0; i < units; i++) list[all[way] + to + i] = { static_cast<int>(r), i };
@@ -76,24 +82,23 @@ spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan 
 {
     const int nrows = static_cast<int>(plan->C.nrows);
     const spx_pointers ptr = spx_pointers_of(&plan->C);
-    spx_temporary at;
-    int all[SPX_WAYS], units = 0;
-    SPX_TRY(at.make(ctx, SPX_WAYS, sizeof(int), what));
-    SPX_TRY(ctx->backend->clear(ctx, at.as<void>(), sizeof all));
-    SPX_TRY(spx_launch_over(ctx, what, nrows, spx_tell_rows<false, WAY>, nrows, ptr, ways, way_of,
+    spx_scratch at;
+    spx_ways all = {}, first = {};
+    int units = 0;
+    SPX_TRY(at.make(ctx, 2, sizeof all, what));
+    SPX_TRY(spx_cuda_clear(ctx, at.as<void>(), 2 * sizeof all, what));
+    SPX_TRY(spx_launch_over(ctx, what, nrows, spx_tell_rows<false, WAY>, nrows, ptr, ways, way_of, first,
                             at.as<int>(), nullptr));
-    SPX_TRY(ctx->backend->download(ctx, all, at.as<int>(), sizeof all));
+    SPX_TRY(ctx->backend->download(ctx, &all, at.as<void>(), sizeof all));
     for (int w = 0; w < ways; w++) {
-        plan->number[w] = all[w];
-        all[w] = units;
-        units += static_cast<int>(plan->number[w]);
+        plan->number[w] = all.of[w];
+        first.of[w] = units;
+        units += all.of[w];
     }
-    SPX_TRY(ctx->backend->upload(ctx, at.as<int>(), all, sizeof all));
     SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(units, sizeof(spx_task)), "rows of C by what they take",
                                     &plan->rows));
-    SPX_TRY(spx_launch_over(ctx, what, nrows, spx_tell_rows<true, WAY>, nrows, ptr, ways, way_of,
-                            at.as<int>(), static_cast<spx_task *>(plan->rows->data)));
-    return ctx->backend->synchronize(ctx);
+    return spx_launch_over(ctx, what, nrows, spx_tell_rows<true, WAY>, nrows, ptr, ways, way_of, first,
+                           at.as<int>() + SPX_WAYS, static_cast<spx_task *>(plan->rows->data));
 }
 
 /* ---- a row a thread ---- */

@@ -44,41 +44,47 @@ template <int FIRST, int N, class K, int ALL> __device__ __forceinline__ void sp
     }
 }
 
-/* Calls put(load(k), about(e)) for the products of a row, in the order of A's row, then of B's. */
-template <class ABOUT, class LOAD, class PUT>
-__device__ __forceinline__ void spx_each_product(const spx_factor &A, const spx_factor &B, int64_t row,
-                                                 ABOUT about, LOAD load, PUT put)
+/* Over the products of entries first ... last - 1 of A; answers how many there are. copy(position, k) starts
+ * the copy of entry k of B to shared memory, and when all of so many entries of A have arrived,
+ * arrived(position, length, about(e)) follows for each: so that few loads wait for each other. Positions
+ * count in the order of A's row, then of B's. */
+template <int ENTRIES, class ABOUT, class COPY, class ARRIVED>
+__device__ __forceinline__ int spx_each_product(const spx_factor &A, const spx_factor &B, int64_t first,
+                                                int64_t last, ABOUT about, COPY copy, ARRIVED arrived)
 {
-    constexpr int ROWS = 2, AHEAD = 4; /* rows of B at once, and entries of each */
-    const int64_t last = A.ptr[row + 1];
-    for (int64_t e = A.ptr[row]; e < last; e += ROWS) {
-        decltype(load(0)) ahead[ROWS][AHEAD];
-        decltype(about(0)) left[ROWS];
-        int64_t k[ROWS], end[ROWS];
-        const auto take = [&](int r) {
+    int products = 0;
+    for (int64_t e = first; e < last; e += ENTRIES) {
+        int c[ENTRIES], length[ENTRIES];
+        int64_t begin[ENTRIES];
+        decltype(about(0)) left[ENTRIES] = {};
 #pragma unroll
-            for (int j = 0; j < AHEAD; j++)
-                if (k[r] + j < end[r]) ahead[r][j] = load(k[r] + j);
-        };
-#pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            const int of = e + r < last ? __ldg(A.col + e + r) : -1;
-            if (of >= 0) left[r] = about(e + r);
-            k[r] = of >= 0 ? B.ptr[of] : 0;
-            end[r] = of >= 0 ? B.ptr[of + 1] : 0;
+        for (int i = 0; i < ENTRIES; i++) {
+            c[i] = e + i < last ? __ldg(A.col + e + i) : -1;
+            if (c[i] >= 0) left[i] = about(e + i);
         }
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) take(r);
+        for (int i = 0; i < ENTRIES; i++) {
+            begin[i] = c[i] >= 0 ? B.ptr[c[i]] : 0;
+            length[i] = c[i] >= 0 ? static_cast<int>(B.ptr[c[i] + 1] - begin[i]) : 0;
+        }
+        int position = products;
 #pragma unroll
-        for (int r = 0; r < ROWS; r++)
-            while (k[r] < end[r]) {
+        for (int i = 0; i < ENTRIES; i++)
+            for (int k = 0; k < length[i]; k++) copy(products++, begin[i] + k);
+        spx_copies_wait();
 #pragma unroll
-                for (int j = 0; j < AHEAD; j++)
-                    if (k[r] + j < end[r]) put(ahead[r][j], left[r]);
-                k[r] += AHEAD;
-                take(r);
-            }
+        for (int i = 0; i < ENTRIES; i++) {
+            arrived(position, length[i], left[i]);
+            position += length[i];
+        }
     }
+    return products;
+}
+
+/* Where a warp has a lane's row in shared memory: lanes with one position read different banks. */
+template <int N> __device__ __forceinline__ int spx_sorting_place(int lane)
+{
+    return lane * (N + 1);
 }
 
 /* ---- columns ---- */
@@ -88,28 +94,24 @@ constexpr int SPX_SORTING_THREADS = 128;
 /* Of warps whose longest row has over N/2 products and no more than N. Counted columns are kept where there
  * is room. */
 template <int N, bool WRITE>
-__global__ void __launch_bounds__(SPX_SORTING_THREADS, N == 64 ? 3 : 6)
+__global__ void __launch_bounds__(SPX_SORTING_THREADS, N == 64 ? 4 : 6)
     spx_columns_by_sorting(spx_factor A, spx_factor B, spx_found out)
 {
-    int *const warps = spx_dynamic_shared<int>() + threadIdx.x / 32 * (32 * N), lane = spx_lane();
+    int *const warps = spx_dynamic_shared<int>() + threadIdx.x / 32 * (32 * (N + 1));
+    const int lane = spx_lane();
     const int64_t row = static_cast<int64_t>(blockIdx.x) * SPX_SORTING_THREADS + threadIdx.x;
     int n = row < A.nrows ? out.products[row] : 0;
     if (n && !spx_is_few(n, A.ptr[row + 1] - A.ptr[row])) n = 0;
     const int most = __reduce_max_sync(SPX_ALL_LANES, n);
     if (most > N || most <= (N == SPX_LEAST_SORTED ? 0 : N / 2)) return;
     if (WRITE && n && out.is_kept(row)) n = 0;
-    if (n) {
-        int *to = warps + lane;
-        spx_each_product(
-            A, B, row, [](int64_t) { return 0; }, [&](int64_t k) { return __ldg(B.col + k); },
-            [&](int c, int) {
-                *to = c;
-                to += 32;
-            });
-    }
+    int *const own = warps + spx_sorting_place<N>(lane);
+    spx_each_product<N == 16 ? 4 : 8>(
+        A, B, n ? A.ptr[row] : 0, n ? A.ptr[row + 1] : 0, [](int64_t) { return 0; },
+        [&](int position, int64_t k) { spx_copy_async(own + position, B.col + k); }, [](int, int, int) {});
     int col[N];
 #pragma unroll
-    for (int k = 0; k < N; k++) col[k] = k < n ? warps[k * 32 + lane] : INT_MAX;
+    for (int k = 0; k < N; k++) col[k] = k < n ? own[k] : INT_MAX;
     spx_sort<0, N>(col);
     unsigned first[(N + 31) / 32] = {}; /* of their kind, a bit each */
     int columns = 0;
@@ -145,13 +147,13 @@ __global__ void __launch_bounds__(SPX_SORTING_THREADS, N == 64 ? 3 : 6)
 
 /* A warp's. */
 template <class V, int N> struct spx_sorting_shared {
-    V val[32 * N];
-    unsigned key[32 * N];
+    V val[32 * (N + 1)];
+    int col[32 * (N + 1)];
 };
 
 /* Of rows with up to N products. */
 template <class V, int N, int BLOCK>
-__global__ void __launch_bounds__(BLOCK, N > 16 ? 4 : 8)
+__global__ void __launch_bounds__(BLOCK, N > 16 ? 4 : 6)
     spx_values_by_sorting(spx_factor A, spx_factor B, spx_product_values<V> v, const spx_task *list, int rows)
 {
     constexpr unsigned POSITION = N - 1;
@@ -160,26 +162,24 @@ __global__ void __launch_bounds__(BLOCK, N > 16 ? 4 : 8)
     const int lane = spx_lane();
     const int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x,
                   row = i < rows ? list[i].row : 0, begin = i < rows ? v.ptr[row] : 0;
-    int n = 0;
-    if (i < rows) {
-        struct item {
-            int col;
-            V val;
-        };
-        spx_each_product(
-            A, B, row, [&](int64_t e) { return __ldg(v.a + e); },
-            [&](int64_t k) {
-                return item{ __ldg(B.col + k), __ldg(v.b + k) };
-            },
-            [&](const item &right, V left) {
-                s->key[n * 32 + lane] = static_cast<unsigned>(right.col) * N + static_cast<unsigned>(n);
-                s->val[n * 32 + lane] = left * right.val;
-                n++;
-            });
-    }
+    int *const own_col = s->col + spx_sorting_place<N>(lane);
+    V *const own_val = s->val + spx_sorting_place<N>(lane);
+    const int n = spx_each_product < N == 16
+                      ? 4
+                      : 8 > (
+                                A, B, i < rows ? A.ptr[row] : 0, i < rows ? A.ptr[row + 1] : 0,
+                                [&](int64_t e) { return __ldg(v.a + e); },
+                                [&](int position, int64_t k) {
+                                    spx_copy_async(own_col + position, B.col + k);
+                                    spx_copy_async(own_val + position, v.b + k);
+                                },
+                                [&](int position, int length, V left) {
+#pragma unroll 4
+                                    for (int k = 0; k < length; k++) own_val[position + k] *= left;
+                                });
     unsigned key[N];
 #pragma unroll
-    for (int k = 0; k < N; k++) key[k] = k < n ? s->key[k * 32 + lane] : ~0u;
+    for (int k = 0; k < N; k++) key[k] = k < n ? static_cast<unsigned>(own_col[k]) * N + k : ~0u;
     spx_sort<0, N>(key);
     unsigned last[(N + 31) / 32] = {}; /* of its column, a bit each */
 #pragma unroll
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(BLOCK, N > 16 ? 4 : 8)
     int entries = 0;
 #pragma unroll
     for (int k = 0; k < N; k++) {
-        sum[k] = k < n ? s->val[(key[k] & POSITION) * 32 + lane] : V(0);
+        sum[k] = k < n ? own_val[key[k] & POSITION] : V(0);
         if (k > 0 && !(last[(k - 1) / 32] >> (k - 1) % 32 & 1u)) sum[k] += sum[k > 0 ? k - 1 : 0];
         if (k % 8 == 7) __syncwarp(); /* or all were loaded at first, and registers are too few */
     }
@@ -208,26 +208,25 @@ __global__ void __launch_bounds__(BLOCK, N > 16 ? 4 : 8)
 
 /* ---- the host's side of lists ---- */
 
-/* Rows whose values are sorted: those with more products find places among their columns faster. */
-constexpr int SPX_MOST_SORTED = 32;
-
-/* Which of a plan's lists, from `first` on, a row with so few products is in. */
-enum { SPX_SORTED_LEAST, SPX_SORTED, SPX_SORTED_WAYS };
+/* Which of a plan's lists, from `first` on, a row with few products is in. */
+enum { SPX_SORTED_LEAST, SPX_SORTED, SPX_SORTED_MOST, SPX_SORTED_WAYS };
 
 __device__ __forceinline__ int spx_sorted_way(int products)
 {
-    return products <= SPX_LEAST_SORTED ? SPX_SORTED_LEAST : SPX_SORTED;
+    return products <= SPX_LEAST_SORTED ? SPX_SORTED_LEAST : products <= 32 ? SPX_SORTED : SPX_SORTED_MOST;
 }
 
 /* Calls f(way, units a block, threads, shared bytes, kernel) for each of them. */
 template <class V, class F> spmvx_status spx_each_sorted_way(F f)
 {
-    constexpr int T = 128;
-    const auto of = [&](int way, auto most) {
-        constexpr int N = decltype(most)::value;
+    const auto of = [&](int way, auto most, auto block) {
+        constexpr int N = decltype(most)::value, T = decltype(block)::value;
         return f(way, T, T, T / 32 * sizeof(spx_sorting_shared<V, N>), spx_values_by_sorting<V, N, T>);
     };
-    SPX_TRY(of(SPX_SORTED_LEAST, std::integral_constant<int, SPX_LEAST_SORTED>()));
-    return of(SPX_SORTED, std::integral_constant<int, SPX_MOST_SORTED>());
+    SPX_TRY(of(SPX_SORTED_LEAST, std::integral_constant<int, SPX_LEAST_SORTED>(),
+               std::integral_constant<int, 128>()));
+    SPX_TRY(of(SPX_SORTED, std::integral_constant<int, 32>(), std::integral_constant<int, 128>()));
+    return of(SPX_SORTED_MOST, std::integral_constant<int, SPX_FEW_PRODUCTS>(),
+              std::integral_constant<int, 64>());
 }
 #endif

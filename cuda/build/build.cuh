@@ -1,6 +1,8 @@
 /* What the builders of a device share: arrays for a while, launches over many elements, sums and orders. */
 #ifndef SPX_BUILD_CUH
 #define SPX_BUILD_CUH
+#include <utility>
+
 #include "cub.cuh"
 #include "device.cuh"
 
@@ -21,8 +23,8 @@ public:
 
     spmvx_status make(const spmvx_context *ctx, int64_t count, size_t each, const char *what)
     {
-        spx_array_drop(array_);
-        array_ = nullptr;
+        spx_array_drop(give());
+        ctx_ = ctx;
         return ctx->backend->array_new(ctx, spx_bytes(count, each), what, &array_);
     }
     template <class T> T *as() const
@@ -37,13 +39,29 @@ public:
     }
     void swap(spx_temporary *other)
     {
-        spx_array *const own = array_;
-        array_ = other->array_;
-        other->array_ = own;
+        std::swap(array_, other->array_);
+        std::swap(ctx_, other->ctx_);
     }
+
+protected:
+    const spmvx_context *ctx_ = nullptr;
 
 private:
     spx_array *array_ = nullptr;
+};
+
+/* One that is used by work on the context's stream alone: it is freed behind that, and nobody waits. */
+class spx_scratch : public spx_temporary {
+public:
+    ~spx_scratch()
+    {
+        spx_cuda_drop_behind(ctx_, give());
+    }
+    spmvx_status make(const spmvx_context *ctx, int64_t count, size_t each, const char *what)
+    {
+        spx_cuda_drop_behind(ctx_, give());
+        return spx_temporary::make(ctx, count, each, what);
+    }
 };
 
 /* A matrix that is dropped with this, unless it is given away. */
@@ -139,10 +157,10 @@ __device__ __forceinline__ int64_t spx_element()
     return static_cast<int64_t>(blockIdx.x) * SPX_BUILD_THREADS + threadIdx.x;
 }
 
-/* Calls CUB twice: call(temp, bytes, stream), for its memory and with it. */
+/* Calls CUB twice: call(temp, bytes, stream), for its memory and with it. It may be at work on return. */
 template <class F> spmvx_status spx_with_cub(const spmvx_context *ctx, const char *what, F call)
 {
-    spx_temporary temp;
+    spx_scratch temp;
     size_t bytes = 0;
     for (void *memory = nullptr;; memory = temp.as<void>()) {
         {
@@ -151,8 +169,7 @@ template <class F> spmvx_status spx_with_cub(const spmvx_context *ctx, const cha
             if (e == cudaSuccess) e = call(memory, bytes, spx_cuda_of(ctx)->stream);
             if (e != cudaSuccess) return spx_cuda_fail(ctx, e, what);
         }
-        /* the memory is freed after what was queued */
-        if (memory) return ctx->backend->synchronize(ctx);
+        if (memory) return SPMVX_OK;
         SPX_TRY(temp.make(ctx, static_cast<int64_t>(bytes ? bytes : 1), 1, what));
     }
 }
@@ -161,7 +178,7 @@ template <class F> spmvx_status spx_with_cub(const spmvx_context *ctx, const cha
 inline spmvx_status spx_sum_up(const spmvx_context *ctx, const char *what, int64_t n, int64_t *counts,
                                int64_t *total)
 {
-    SPX_TRY(ctx->backend->clear(ctx, counts + n, sizeof *counts));
+    SPX_TRY(spx_cuda_clear(ctx, counts + n, sizeof *counts, what));
     SPX_TRY(spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
         return spx_cub_sums_before(temp, bytes, n + 1, static_cast<const int64_t *>(counts), counts, stream);
     }));
@@ -188,9 +205,10 @@ spmvx_status spx_order(const spmvx_context *ctx, const char *what, int64_t n, in
                        P *const positions[2], int *in)
 {
     SPX_TRY(spx_launch_over(ctx, what, n, spx_count_up<P>, n, positions[0]));
-    return spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+    SPX_TRY(spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
         return spx_cub_sort_pairs(temp, bytes, n, keys, positions, in, 0, bits, stream);
-    });
+    }));
+    return ctx->backend->synchronize(ctx);
 }
 
 /* ---- build/entries.cu: entries of CSR, one by one and by another key ---- */

@@ -50,8 +50,7 @@ struct way_of {
     {
         const int64_t left = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
-        if (sorted && products[row] <= SPX_MOST_SORTED && spx_is_few(products[row], left))
-            return BY_SORTING + spx_sorted_way(products[row]);
+        if (sorted && spx_is_few(products[row], left)) return BY_SORTING + spx_sorted_way(products[row]);
         if (entries <= SPX_MORE && products[row] <= BY_THREADS && left <= BY_THREADS)
             return spx_thread_way(entries);
         if (entries <= MIDDLE && products[row] <= BY_WARPS && left <= BY_WARPS)
@@ -325,7 +324,7 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
 
 spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
-    spx_temporary products, words;
+    spx_scratch products, words;
     bool distinct;
     SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &products, &words, &distinct));
     plan->number[DISTINCT] = distinct;

@@ -3,7 +3,8 @@
  * Each row of B has a record of 16 bytes with where its values are and its first columns, so that an entry of
  * A costs a sector of 32 bytes for the pattern, and one or two more for values; and nothing but the record
  * where B's row is empty. A row of C is found as bits, which are kept until its columns are written. Rows of
- * few entries of A are a thread's work (product_rows.cuh), others a warp's, long ones eight warps'. The lanes
+ * few products are a thread's work, which sorts them (rows_by_sorting.cuh), and so are those of few entries of
+ * A (product_rows.cuh), others a warp's, long ones eight warps'. The lanes
  * of a warp take an entry of A each, and add what they have to a copy of the sums of their own where there is
  * room for as many, so that none waits for another; to as many copies as there is room for, in turns; or, of
  * many columns, to one, where lanes with the same column wait for those below them. Copies are added up in a
@@ -13,6 +14,7 @@
  * 2013). */
 #include "product_rows.cuh"
 #include "reduce.cuh"
+#include "rows_by_sorting.cuh"
 #include "word_table.cuh"
 
 namespace {
@@ -20,7 +22,7 @@ namespace {
 constexpr const char *NAME = "thin";
 constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS), WARPS = THREADS / 32;
 
-enum rows_by { BY_WARP = SPX_THREAD_WAYS, BY_BLOCK, WAYS };
+enum rows_by { BY_SORTING = SPX_THREAD_WAYS, BY_WARP = BY_SORTING + int{ SPX_SORTED_WAYS }, BY_BLOCK, WAYS };
 
 constexpr int THREAD_ENTRIES = 24, LONG = 1024; /* of A: a thread's at most; more than a warp's */
 constexpr int MOST_COLUMNS = 1024, SUMS = 1024; /* of B; of a warp */
@@ -39,11 +41,20 @@ struct __align__(16) record
     }
 };
 
-__global__ void make_records(spx_factor B, record *records)
+/* What the pattern tells of all. */
+struct totals {
+    unsigned long long products;
+    int longest; /* row of B, INT_MAX at most */
+};
+
+__global__ void make_records(spx_factor B, record *records, totals *t)
 {
     const int64_t r = spx_element();
+    const int64_t begin = r < B.nrows ? B.ptr[r] : 0, length = r < B.nrows ? B.ptr[r + 1] - begin : 0;
+    const int longest =
+        __reduce_max_sync(SPX_ALL_LANES, length < INT_MAX ? static_cast<int>(length) : INT_MAX);
+    if (spx_lane() == 0 && longest > spx_load_relaxed(&t->longest)) atomicMax(&t->longest, longest);
     if (r >= B.nrows) return;
-    const int64_t begin = B.ptr[r], length = B.ptr[r + 1] - begin;
     record own = {};
     own.begin_low = static_cast<unsigned>(begin);
     own.begin_high = static_cast<unsigned short>(begin >> 32);
@@ -97,7 +108,7 @@ __device__ __forceinline__ int64_t put_entries(const spx_factor &A, const spx_fa
 /* The bits of rows of C, `words` a row, how many they are, and the products. A block has so many rows; those
  * that are not a thread's go to its warps, or are the block's. */
 __global__ void find_bits(spx_factor A, spx_factor B, const record *records, int rows_a_block, int words,
-                          unsigned *bits, int64_t *count, unsigned long long *products)
+                          unsigned *bits, int64_t *count, totals *t)
 {
     __shared__ int by_warp[THREADS], by_block[THREADS];
     __shared__ int warps, blocks;
@@ -151,7 +162,7 @@ __global__ void find_bits(spx_factor A, spx_factor B, const record *records, int
         if (warp == 0) settle(r);
     }
     own_products = spx_scan_block<THREADS>(own_products).total;
-    if (threadIdx.x == 0) atomicAdd(products, static_cast<unsigned long long>(own_products));
+    if (threadIdx.x == 0) atomicAdd(&t->products, static_cast<unsigned long long>(own_products));
 }
 
 /* The n-th bit of a word. */
@@ -191,11 +202,14 @@ __global__ void write_columns(int64_t all_words, int words, const unsigned *bits
 
 struct way_of {
     spx_pointers a_ptr;
+    int longest; /* row of B */
 
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
         const int64_t n = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
+        if (n * longest <= SPX_FEW_PRODUCTS)
+            return BY_SORTING + spx_sorted_way(static_cast<int>(n * longest));
         if (n <= THREAD_ENTRIES && entries <= SPX_MORE) return spx_thread_way(entries);
         return n <= LONG ? BY_WARP : BY_BLOCK;
     }
@@ -297,28 +311,33 @@ int copies_for(int64_t columns)
     return columns <= 32 ? 32 : columns <= 64 ? 16 : columns <= 128 ? 8 : 1;
 }
 
-/* C's row pointers and columns; and the plan's products. */
-spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
+/* Records of B's rows, which are the plan's state; C's row pointers and columns; and what these tell. */
+spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan,
+                          totals *t)
 {
-    spx_temporary bits, counts, products;
+    spx_scratch bits, counts, found;
     const int words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
-    const record *const records = static_cast<const record *>(plan->state->data);
+    SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(spx_max(B->nrows, 1), sizeof(record)),
+                                    "records of B's rows", &plan->state));
+    record *const records = static_cast<record *>(plan->state->data);
     SPX_TRY(bits.make(ctx, A->nrows * words, sizeof(unsigned), "the columns of C's rows as bits"));
     SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
-    SPX_TRY(products.make(ctx, 1, sizeof(unsigned long long), NAME));
-    SPX_TRY(ctx->backend->clear(ctx, bits.as<void>(), spx_bytes(A->nrows * words, sizeof(unsigned))));
-    SPX_TRY(ctx->backend->clear(ctx, products.as<void>(), sizeof(unsigned long long)));
+    SPX_TRY(found.make(ctx, 1, sizeof *t, NAME));
+    SPX_TRY(spx_cuda_clear(ctx, bits.as<void>(), spx_bytes(A->nrows * words, sizeof(unsigned)), NAME));
+    SPX_TRY(spx_cuda_clear(ctx, found.as<void>(), sizeof *t, NAME));
+    SPX_TRY(
+        spx_launch_over(ctx, NAME, B->nrows, make_records, spx_factor_of(B), records, found.as<totals>()));
     const int rows = A->nnz <= 64 * A->nrows ? THREADS : A->nnz <= 256 * A->nrows ? THREADS / 4 : 2;
     SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, find_bits, spx_factor_of(A),
                             spx_factor_of(B), records, rows, words, bits.as<unsigned>(), counts.as<int64_t>(),
-                            products.as<unsigned long long>()));
-    SPX_TRY(ctx->backend->download(ctx, &plan->products, products.as<void>(), sizeof plan->products));
+                            found.as<totals>()));
+    SPX_TRY(ctx->backend->download(ctx, t, found.as<void>(), sizeof *t));
+    plan->products = static_cast<int64_t>(t->products);
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
-    SPX_TRY(spx_launch_over(ctx, NAME, A->nrows * words, write_columns, A->nrows * words, words,
-                            bits.as<unsigned>(), spx_pointers_of(&plan->C),
-                            static_cast<int *>(plan->C.slot[SPX_COL]->data)));
-    return ctx->backend->synchronize(ctx);
+    return spx_launch_over(ctx, NAME, A->nrows * words, write_columns, A->nrows * words, words,
+                           bits.as<unsigned>(), spx_pointers_of(&plan->C),
+                           static_cast<int *>(plan->C.slot[SPX_COL]->data));
 }
 
 /* All kernels over the plan's lists. */
@@ -337,6 +356,9 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         SPX_TRY(spx_each_thread_way<V>([&](int way, int each, int threads, size_t shared, auto kernel) {
             return over(way, each, threads, shared, kernel, a, b, v);
         }));
+        SPX_TRY(spx_each_sorted_way<V>([&](int way, int each, int threads, size_t shared, auto kernel) {
+            return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
+        }));
         return spx_pick<32, 16, 8, 1>(copies_for(columns), [&](auto copies) {
             constexpr int COPIES = decltype(copies)::value;
             SPX_TRY(
@@ -347,18 +369,14 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
     });
 }
 
-/* The plan's state is the records of B's rows. */
 spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
     if (B->ncols > MOST_COLUMNS)
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s takes a B of at most %d columns; this one has %lld",
                         NAME, MOST_COLUMNS, static_cast<long long>(B->ncols));
-    SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(spx_max(B->nrows, 1), sizeof(record)),
-                                    "records of B's rows", &plan->state));
-    SPX_TRY(spx_launch_over(ctx, NAME, B->nrows, make_records, spx_factor_of(B),
-                            static_cast<record *>(plan->state->data)));
-    SPX_TRY(find_pattern(ctx, A, B, plan));
-    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, way_of{ spx_pointers_of(A) }));
+    totals t = {};
+    SPX_TRY(find_pattern(ctx, A, B, plan, &t));
+    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, way_of{ spx_pointers_of(A), t.longest }));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
 

@@ -236,7 +236,8 @@ static spmvx_status plan(spmvx_context *ctx, const spx_sparse *A, const spx_spar
                         out->product.kernel->name);
     SPX_TRY(shape(ctx, &found->C, o->format, &out->C));
     SPX_TRY(spx_pattern_of(ctx, A, &out->A));
-    return spx_pattern_of(ctx, B, &out->B);
+    SPX_TRY(spx_pattern_of(ctx, B, &out->B));
+    return ctx->backend->synchronize(ctx); /* then it serves other streams, too */
 }
 
 static spmvx_status plan_matrices(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,

@@ -2,7 +2,7 @@
  * three are CSR; columns of C are sorted, without repeats, structural zeros kept; terms of an entry are
  * added in the order of A's row, then of B's. A product has two steps: analyse() finds C's pattern, or its
  * row pointers at least, and fill() what is left. All that either takes beside C is charged to the context's
- * budget. */
+ * budget. On a device the work that either has queued on the context's stream may go on when it returns. */
 #ifndef SPX_PRODUCT_KERNEL_H
 #define SPX_PRODUCT_KERNEL_H
 #include "kernel/kernel.h"
