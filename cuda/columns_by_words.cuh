@@ -62,6 +62,51 @@ template <int TAKEN, int BLOCK> struct spx_put_columns {
     }
 };
 
+/* ---- lists ---- */
+
+/* Of rows with 2^i and more products: how many were tried, and how many gave up. */
+struct spx_trials {
+    static constexpr int ENOUGH = 128;
+    int tried[32], gave_up[32];
+
+    static __device__ __forceinline__ int kind(int products)
+    {
+        return 31 - __clz(products);
+    }
+    /* By one thread: is a row worth a trial? */
+    __device__ __forceinline__ bool promises(int kind) const
+    {
+        const int all = spx_load_relaxed(tried + kind);
+        return all < ENOUGH || 4 * spx_load_relaxed(gave_up + kind) < 3 * all;
+    }
+    __device__ __forceinline__ void tell(int kind, bool full)
+    {
+        if (spx_load_relaxed(tried + kind) >= 2 * ENOUGH) return;
+        if (full) atomicAdd(gave_up + kind, 1);
+        atomicAdd(tried + kind, 1);
+    }
+};
+
+/* A row that does not fit goes to the list of those who have larger tables, and stands in its own as ~row; so
+ * does one whose columns are kept. */
+struct spx_tried_list {
+    int *row;
+    const int *rows;
+    int *larger, *larger_rows;
+    spx_trials *trials;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(row), f(rows), f(larger), f(larger_rows), f(trials);
+    }
+    /* By one thread. */
+    __device__ __forceinline__ void pass_on(int64_t i, int r) const
+    {
+        larger[atomicAdd(larger_rows, 1)] = r;
+        row[i] = ~r;
+    }
+};
+
 /* Words by the part of their range that they are in: parts as wide as a power of two. */
 struct spx_word_parts {
     int lowest, shift;
@@ -87,28 +132,29 @@ __device__ __forceinline__ void spx_write_by_rank(const int *key, const unsigned
     spx_write_word(mine, bits[i], to);
 }
 
-/* A warp a row of a list. One that does not fit goes to the next list, and stands in its own as ~row; so does
- * one whose columns are kept. */
+/* A warp a row of a list. */
 template <bool WRITE>
-__global__ void spx_columns_by_warp(spx_factor A, spx_factor B, int *list, const int *rows, spx_found out,
-                                    int *larger, int *larger_rows)
+__global__ void spx_columns_by_warp(spx_factor A, spx_factor B, spx_tried_list list, spx_found out)
 {
     constexpr int SLOTS = 32 * SPX_SLOTS_A_LANE;
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
     int *const key = spx_dynamic_shared<int>() + warp * 2 * SLOTS;
     unsigned *const bits = reinterpret_cast<unsigned *>(key) + SLOTS;
     const int64_t i = static_cast<int64_t>(blockIdx.x) * (SPX_COLUMN_THREADS / 32) + warp;
-    const int row = i < *rows ? list[i] : -1;
+    const int row = i < *list.rows ? list.row[i] : -1;
     if (row < 0) return;
+    const int kind = spx_trials::kind(out.products[row]);
+    if (!WRITE && !__shfl_sync(SPX_ALL_LANES, lane == 0 && list.trials->promises(kind) ? 1 : 0, 0)) {
+        if (lane == 0) list.pass_on(i, row);
+        return;
+    }
     spx_put_columns<0, 0> step = { B.col, spx_empty_words(key, bits, SLOTS, lane, 32), 0, false };
     __syncwarp();
     spx_by_warp<8>(A, B, A.ptr[row], A.ptr[row + 1], false, step);
     __syncwarp();
+    if (!WRITE && lane == 0) list.trials->tell(kind, step.full);
     if (step.full) {
-        if (lane == 0) {
-            larger[atomicAdd(larger_rows, 1)] = row;
-            list[i] = ~row;
-        }
+        if (lane == 0) list.pass_on(i, row);
         return;
     }
     int keys[SPX_SLOTS_A_LANE];
@@ -135,7 +181,7 @@ __global__ void spx_columns_by_warp(spx_factor A, spx_factor B, int *list, const
             place = out.room ? out.take(columns) : 0;
             if (place + columns <= out.room) {
                 out.place[row] = place + 1;
-                list[i] = ~row;
+                list.row[i] = ~row;
             }
         }
         place = __shfl_sync(SPX_ALL_LANES, place, 0);
@@ -192,7 +238,8 @@ template <int BLOCK, int SLOTS> struct spx_columns_shared {
     int key[SLOTS];
     unsigned bits[SLOTS];
     int begin[BLOCK + 1], fill[BLOCK], columns[BLOCK], lowest, highest;
-    int *to; /* where the row's columns are written; or NULL */
+    int *to;       /* where the row's columns are written; or NULL */
+    bool promises; /* is the row worth a trial? */
 };
 
 /* The table's words by the parts of the range that they are in, one a thread; and of each part which words it
@@ -255,27 +302,30 @@ template <int BLOCK, int SLOTS> __device__ void spx_write_by_parts(spx_columns_s
 }
 
 template <int BLOCK, int SLOTS, bool WRITE>
-__global__ void __launch_bounds__(BLOCK, 1)
-    spx_columns_by_block(spx_factor A, spx_factor B, int *list, const int *rows, spx_found out, int *larger,
-                         int *larger_rows)
+__global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
+    spx_columns_by_block(spx_factor A, spx_factor B, spx_tried_list list, spx_found out)
 {
     using shared = spx_columns_shared<BLOCK, SLOTS>;
     shared *const s = spx_dynamic_shared<shared>();
-    const int thread = static_cast<int>(threadIdx.x), all = *rows;
+    const int thread = static_cast<int>(threadIdx.x), all = *list.rows;
     for (int i = static_cast<int>(blockIdx.x); i < all; i += static_cast<int>(gridDim.x)) {
-        const int row = list[i];
+        const int row = list.row[i], kind = row < 0 ? 0 : spx_trials::kind(out.products[row]);
+        if (!WRITE && thread == 0) s->promises = list.trials->promises(kind);
         __syncthreads(); /* the last row has been written, and every thread knows this one */
         if (row < 0) continue;
+        if (!WRITE && !s->promises) {
+            __syncthreads(); /* every thread has read it */
+            if (thread == 0) list.pass_on(i, row);
+            continue;
+        }
         typename shared::put step = { B.col, spx_empty_words(s->key, s->bits, SLOTS, thread, BLOCK), 0,
                                       false };
         __syncthreads();
         spx_by_block<1>(A, B, A.ptr[row], A.ptr[row + 1], 1, 0, INT_MAX, true, &s->tile, step);
         __syncthreads();
+        if (!WRITE && thread == 0) list.trials->tell(kind, step.full);
         if (step.full) {
-            if (thread == 0) {
-                larger[atomicAdd(larger_rows, 1)] = row;
-                list[i] = ~row;
-            }
+            if (thread == 0) list.pass_on(i, row);
             continue;
         }
         if constexpr (WRITE) {
@@ -292,7 +342,7 @@ __global__ void __launch_bounds__(BLOCK, 1)
                 s->to = keep ? out.kept + place : nullptr;
                 if (keep) {
                     out.place[row] = place + 1;
-                    list[i] = ~row;
+                    list.row[i] = ~row;
                 }
             }
             __syncthreads();

@@ -4,9 +4,10 @@
  *
  * A row with few products is a thread's work, which sorts them (rows_by_sorting.cuh). The columns of all
  * others are the bits of a table of words (word_table.cuh): tried by a warp, with a small table, since
- * products mostly share their words; those that do not fit by a block with a larger one; and what does not
+ * products mostly share their words; those that do not fit by blocks with larger ones; and what does not
  * fit there by many blocks, which set bits for all columns in memory. Who gives up has seen no more products
- * than fit. Nothing is in proportion to the products.
+ * than fit; where most rows with about as many products gave up, others are not tried. Nothing is in
+ * proportion to the products.
  * Sources: rows by what they take: Nagasaka, Nukada & Matsuoka, ICPP 2017; Parger, Winter, Mlakar &
  * Steinberger, spECK, PPoPP 2020. */
 #include "columns_by_words.cuh"
@@ -28,10 +29,12 @@ constexpr int LONG = 1 << 12;                               /* and entries of A'
 constexpr int64_t BITMAPS = int64_t(64) << 20;              /* bytes of bits at a time, or a row's */
 constexpr int PARTS = 128;                                  /* blocks for each row by bits */
 
-/* Lists of rows, and how far they are filled. */
+/* Lists of rows by who finds their columns, those with smaller tables first; and how far they are filled. */
+enum { BY_WARP, BY_SMALL_BLOCK, BY_BLOCK, BY_LARGE_BLOCK, BY_BITS, LISTS };
 struct lists {
-    int by_warp, by_block, by_large_block, by_bits;
+    int filled[LISTS];
     unsigned long long kept; /* columns */
+    spx_trials tried[BY_BITS];
 };
 
 /* ---- rows with the columns of the row before ---- */
@@ -89,7 +92,7 @@ __global__ void move_kept(int nrows, spx_found out)
 /* Rows of more than a few products into their lists: where columns of B are scattered, so that each product
  * is in a word of its own, by what takes so many words; else as if words were few. */
 __global__ void list_rows(int nrows, spx_pointers a_ptr, spx_found out, const unsigned *same, bool scattered,
-                          int *by_warp, int *by_block, int *by_large_block, lists *filled)
+                          int *by_warp, int *by_block, int *by_large_block, lists *l)
 {
     const int64_t r = spx_element();
     const int n = r >= nrows || follows(same, out.products, r) ? 0 : out.products[r];
@@ -105,9 +108,9 @@ __global__ void list_rows(int nrows, spx_pointers a_ptr, spx_found out, const un
         at = __shfl_sync(SPX_ALL_LANES, at, 0) + __popc(lanes & ((1u << spx_lane()) - 1u));
         if (in) list[at] = static_cast<int>(r);
     };
-    put(warp, by_warp, &filled->by_warp);
-    put(block, by_block, &filled->by_block);
-    put(large, by_large_block, &filled->by_large_block);
+    put(warp, by_warp, l->filled + BY_WARP);
+    put(block, by_block, l->filled + BY_SMALL_BLOCK);
+    put(large, by_large_block, l->filled + BY_BLOCK);
 }
 
 /* ---- by bits in memory ---- */
@@ -190,8 +193,7 @@ struct analysis {
     int64_t ncols;
     spx_found out;
     spx_product_look all;
-    spx_scratch same_a, same_b, by_warp, by_block, by_large_block, by_bits, filled, part_columns, bits, kept,
-        place;
+    spx_scratch same_a, same_b, list[LISTS], filled, part_columns, bits, kept, place;
     int64_t rows_by_bits, at_a_time;
     bool all_kept; /* but for those by bits */
 
@@ -229,53 +231,54 @@ spmvx_status list_all(analysis *a)
     SPX_TRY(a->filled.make(ctx, 1, sizeof(lists), WHAT));
     SPX_TRY(spx_cuda_clear(ctx, a->fills(), sizeof(lists), WHAT));
     if (!a->all.more) return SPMVX_OK;
-    SPX_TRY(a->by_warp.make(ctx, a->all.more, sizeof(int), rows));
-    SPX_TRY(a->by_block.make(ctx, a->all.more, sizeof(int), rows));
-    SPX_TRY(a->by_large_block.make(ctx, a->all.more, sizeof(int), rows));
-    SPX_TRY(a->by_bits.make(ctx, a->all.more, sizeof(int), rows));
+    for (spx_scratch &l : a->list) SPX_TRY(l.make(ctx, a->all.more, sizeof(int), rows));
     return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->A.ptr, a->out,
-                           a->same_a.as<unsigned>(), a->all.scattered, a->by_warp.as<int>(),
-                           a->by_block.as<int>(), a->by_large_block.as<int>(), a->fills());
+                           a->same_a.as<unsigned>(), a->all.scattered, a->list[BY_WARP].as<int>(),
+                           a->list[BY_SMALL_BLOCK].as<int>(), a->list[BY_BLOCK].as<int>(), a->fills());
 }
 
-template <int N, bool WRITE> spmvx_status by_threads(const analysis *a)
+template <int LEAST, int N, bool WRITE> spmvx_status by_threads(const analysis *a)
 {
     constexpr size_t SHARED = static_cast<size_t>(SPX_SORTING_THREADS) * (N + 1) * sizeof(int);
     if (!a->all.few) return SPMVX_OK;
-    SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting<N, WRITE>, SHARED));
-    return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_sorting<N, WRITE>,
+    SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting<LEAST, N, WRITE>, SHARED));
+    return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_sorting<LEAST, N, WRITE>,
                            spx_ceil_div(a->A.nrows, SPX_SORTING_THREADS),
                            static_cast<unsigned>(SPX_SORTING_THREADS), SHARED, a->A, a->B, a->out);
 }
 
-template <int BLOCK, int SLOTS, bool WRITE>
-spmvx_status by_blocks(const analysis *a, const spx_scratch &list, const int *rows, const spx_scratch &larger,
-                       int *larger_rows)
+/* The rows of a list; those that do not fit go to the next one. */
+spx_tried_list list_of(const analysis *a, int which)
+{
+    lists *const l = a->fills();
+    return { a->list[which].as<int>(), l->filled + which, a->list[which + 1].as<int>(), l->filled + which + 1,
+             l->tried + which };
+}
+
+template <int BLOCK, int SLOTS, bool WRITE> spmvx_status by_blocks(const analysis *a, int which)
 {
     constexpr size_t SHARED = sizeof(spx_columns_shared<BLOCK, SLOTS>);
     const int64_t blocks = spx_min(a->all.more, spx_cuda_blocks_held(a->ctx, BLOCK));
     SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_block<BLOCK, SLOTS, WRITE>, SHARED));
     return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_block<BLOCK, SLOTS, WRITE>, blocks,
-                           static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list.as<int>(), rows, a->out,
-                           larger.as<int>(), larger_rows);
+                           static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, which), a->out);
 }
 
 template <bool WRITE> spmvx_status by_tables(const analysis *a)
 {
     constexpr size_t TABLES = static_cast<size_t>(THREADS) * SPX_SLOTS_A_LANE * 2 * sizeof(int);
     const spmvx_context *ctx = a->ctx;
-    SPX_TRY((by_threads<SPX_LEAST_SORTED, WRITE>(a)));
-    SPX_TRY((by_threads<32, WRITE>(a)));
-    SPX_TRY((by_threads<SPX_FEW_PRODUCTS, WRITE>(a)));
+    SPX_TRY((by_threads<0, SPX_LEAST_SORTED, WRITE>(a)));
+    SPX_TRY((by_threads<SPX_LEAST_SORTED, 32, WRITE>(a)));
+    SPX_TRY((by_threads<32, 48, WRITE>(a)));
+    SPX_TRY((by_threads<48, SPX_FEW_PRODUCTS, WRITE>(a)));
     if (!a->all.more) return SPMVX_OK;
     SPX_TRY(spx_cuda_load(ctx, WHAT, spx_columns_by_warp<WRITE>, TABLES));
     SPX_TRY(spx_cuda_launch(ctx, WHAT, spx_columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
-                            static_cast<unsigned>(THREADS), TABLES, a->A, a->B, a->by_warp.as<int>(),
-                            &a->fills()->by_warp, a->out, a->by_block.as<int>(), &a->fills()->by_block));
-    lists *const n = a->fills();
-    SPX_TRY((by_blocks<THREADS, 2048, WRITE>(a, a->by_block, &n->by_block, a->by_large_block,
-                                             &n->by_large_block)));
-    return by_blocks<1024, 16384, WRITE>(a, a->by_large_block, &n->by_large_block, a->by_bits, &n->by_bits);
+                            static_cast<unsigned>(THREADS), TABLES, a->A, a->B, list_of(a, BY_WARP), a->out));
+    SPX_TRY((by_blocks<128, 2048, WRITE>(a, BY_SMALL_BLOCK)));
+    SPX_TRY((by_blocks<512, 8192, WRITE>(a, BY_BLOCK)));
+    return by_blocks<1024, 16384, WRITE>(a, BY_LARGE_BLOCK);
 }
 
 /* Rows first ... of the list of those by bits, as many as there are bits for. */
@@ -285,8 +288,8 @@ spmvx_status set_all_bits(const analysis *a, int64_t first, int64_t rows)
     SPX_TRY(spx_cuda_clear(a->ctx, a->bits.as<void>(), spx_bytes(rows * a->words(), sizeof(unsigned)), WHAT));
     SPX_TRY(spx_cuda_load(a->ctx, WHAT, bits_of_rows, sizeof(tile)));
     return spx_cuda_launch(a->ctx, WHAT, bits_of_rows, rows * PARTS, static_cast<unsigned>(THREADS),
-                           sizeof(tile), a->A, a->B, a->by_bits.as<int>() + first, a->bits.as<unsigned>(),
-                           a->words());
+                           sizeof(tile), a->A, a->B, a->list[BY_BITS].as<int>() + first,
+                           a->bits.as<unsigned>(), a->words());
 }
 
 template <bool WRITE> spmvx_status by_bits(const analysis *a)
@@ -296,7 +299,7 @@ template <bool WRITE> spmvx_status by_bits(const analysis *a)
         const int64_t rows = spx_min(a->at_a_time, a->rows_by_bits - first);
         if (!WRITE || !all_at_once) SPX_TRY(set_all_bits(a, first, rows)); /* else they are there */
         SPX_TRY(spx_launch_over(a->ctx, WHAT, rows * PARTS * THREADS, columns_of_bits<WRITE>,
-                                a->by_bits.as<int>() + first, a->bits.as<unsigned>(), a->words(),
+                                a->list[BY_BITS].as<int>() + first, a->bits.as<unsigned>(), a->words(),
                                 a->part_columns.as<int>() + first * PARTS, a->out));
     }
     return SPMVX_OK;
@@ -331,8 +334,8 @@ spmvx_status prepare_bits(analysis *a)
     if (!a->all.more && !a->out.room) return SPMVX_OK;
     SPX_TRY(ctx->backend->download(ctx, &filled, a->fills(), sizeof filled));
     a->all_kept = a->out.room && filled.kept <= static_cast<unsigned long long>(a->out.room);
-    a->rows_by_bits = filled.by_bits;
-    if (!filled.by_bits) return SPMVX_OK;
+    a->rows_by_bits = filled.filled[BY_BITS];
+    if (!a->rows_by_bits) return SPMVX_OK;
     SPX_TRY(a->part_columns.make(ctx, a->rows_by_bits * PARTS, sizeof(int), "columns of parts of rows of C"));
     const size_t row = spx_bytes(a->words(), sizeof(unsigned)), left = spx_budget_left(ctx);
     const int64_t room = static_cast<int64_t>(

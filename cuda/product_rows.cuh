@@ -42,35 +42,45 @@ struct spx_ways {
 };
 
 /* Adds to `at` how many units there are of each kind; with a list, each of them goes to its place, the kind's
- * first and on. Rows of a warp stay in their order. */
+ * first and on. Rows of a block stay in their order. */
 template <bool WRITE, class WAY>
 __global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of, spx_ways first, int *at,
                               spx_task *list)
 {
-    __shared__ int all[SPX_WAYS];
+    constexpr int WARPS = static_cast<int>(SPX_BUILD_THREADS) / 32;
+    __shared__ int all[WARPS][SPX_WAYS]; /* of a warp; then before a warp */
     const int64_t r = spx_element();
-    if (threadIdx.x < SPX_WAYS) all[threadIdx.x] = 0;
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    if (threadIdx.x < WARPS * SPX_WAYS) all[threadIdx.x / SPX_WAYS][threadIdx.x % SPX_WAYS] = 0;
     __syncthreads();
     const int64_t entries = r < nrows ? ptr[r + 1] - ptr[r] : 0;
     int units = 0;
     const int way = entries ? way_of(r, entries, &units) : ways;
-    int to = 0; /* among the block's of its kind */
+    int to = 0; /* among the warp's of its kind */
     for (unsigned left = SPX_ALL_LANES; left;) {
         const int w = __shfl_sync(SPX_ALL_LANES, way, __ffs(static_cast<int>(left)) - 1);
         left &= ~__ballot_sync(SPX_ALL_LANES, way == w);
         if (w == ways) continue;
         const int with_own = spx_scan_lanes(way == w ? units : 0);
-        int from = 0;
-        if (spx_lane() == 31) from = atomicAdd(&all[w], with_own);
-        from = __shfl_sync(SPX_ALL_LANES, from, 31);
-        if (way == w) to = from + with_own - units;
+        if (spx_lane() == 31) all[warp][w] = with_own;
+        if (way == w) to = with_own - units;
     }
     __syncthreads();
-    if (threadIdx.x < SPX_WAYS && all[threadIdx.x])
-        all[threadIdx.x] = first.of[threadIdx.x] + atomicAdd(at + threadIdx.x, all[threadIdx.x]);
+    if (threadIdx.x < SPX_WAYS) {
+        int of_block = 0;
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) of_block += all[w][threadIdx.x];
+        int before = first.of[threadIdx.x] + (of_block ? atomicAdd(at + threadIdx.x, of_block) : 0);
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) {
+            const int own = all[w][threadIdx.x];
+            all[w][threadIdx.x] = before;
+            before += own;
+        }
+    }
     if constexpr (WRITE) {
         __syncthreads();
-        for (int i = 0; i < units; i++) list[all[way] + to + i] = { static_cast<int>(r), i };
+        for (int i = 0; i < units; i++) list[all[warp][way] + to + i] = { static_cast<int>(r), i };
     }
 }
 

@@ -69,8 +69,13 @@ __device__ __forceinline__ int spx_each_product(const spx_factor &A, const spx_f
         }
         int position = products;
 #pragma unroll
-        for (int i = 0; i < ENTRIES; i++)
-            for (int k = 0; k < length[i]; k++) copy(products++, begin[i] + k);
+        for (int i = 0; i < ENTRIES; i++) {
+            for (int k = 0; k < length[i]; k += 4)
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    if (k + j < length[i]) copy(products + k + j, begin[i] + k + j);
+            products += length[i];
+        }
         spx_copies_wait();
 #pragma unroll
         for (int i = 0; i < ENTRIES; i++) {
@@ -80,6 +85,10 @@ __device__ __forceinline__ int spx_each_product(const spx_factor &A, const spx_f
     }
     return products;
 }
+
+/* How many keys the network for N of them sorts; those beyond N are the largest there is, which the compiler
+ * knows. */
+template <int N> constexpr int SPX_SORTED_KEYS = N <= 16 ? 16 : N <= 32 ? 32 : 64;
 
 /* Where a warp has a lane's row in shared memory: lanes with one position read different banks. */
 template <int N> __device__ __forceinline__ int spx_sorting_place(int lane)
@@ -91,10 +100,10 @@ template <int N> __device__ __forceinline__ int spx_sorting_place(int lane)
 
 constexpr int SPX_SORTING_THREADS = 128;
 
-/* Of warps whose longest row has over N/2 products and no more than N. Counted columns are kept where there
+/* Of warps whose longest row has over LEAST products and no more than N. Counted columns are kept where there
  * is room. */
-template <int N, bool WRITE>
-__global__ void __launch_bounds__(SPX_SORTING_THREADS, N == 64 ? 4 : 6)
+template <int LEAST, int N, bool WRITE>
+__global__ void __launch_bounds__(SPX_SORTING_THREADS, N > 32 ? 4 : 6)
     spx_columns_by_sorting(spx_factor A, spx_factor B, spx_found out)
 {
     int *const warps = spx_dynamic_shared<int>() + threadIdx.x / 32 * (32 * (N + 1));
@@ -103,16 +112,17 @@ __global__ void __launch_bounds__(SPX_SORTING_THREADS, N == 64 ? 4 : 6)
     int n = row < A.nrows ? out.products[row] : 0;
     if (n && !spx_is_few(n, A.ptr[row + 1] - A.ptr[row])) n = 0;
     const int most = __reduce_max_sync(SPX_ALL_LANES, n);
-    if (most > N || most <= (N == SPX_LEAST_SORTED ? 0 : N / 2)) return;
+    if (most > N || most <= LEAST) return;
     if (WRITE && n && out.is_kept(row)) n = 0;
     int *const own = warps + spx_sorting_place<N>(lane);
     spx_each_product<N == 16 ? 4 : 8>(
         A, B, n ? A.ptr[row] : 0, n ? A.ptr[row + 1] : 0, [](int64_t) { return 0; },
         [&](int position, int64_t k) { spx_copy_async(own + position, B.col + k); }, [](int, int, int) {});
-    int col[N];
+    constexpr int KEYS = SPX_SORTED_KEYS<N>;
+    int col[KEYS];
 #pragma unroll
-    for (int k = 0; k < N; k++) col[k] = k < n ? own[k] : INT_MAX;
-    spx_sort<0, N>(col);
+    for (int k = 0; k < KEYS; k++) col[k] = k < N && k < n ? own[k] : INT_MAX;
+    spx_sort<0, KEYS>(col);
     unsigned first[(N + 31) / 32] = {}; /* of their kind, a bit each */
     int columns = 0;
 #pragma unroll
@@ -153,10 +163,11 @@ template <class V, int N> struct spx_sorting_shared {
 
 /* Of rows with up to N products. */
 template <class V, int N, int BLOCK>
-__global__ void __launch_bounds__(BLOCK, N > 16 ? 4 : 6)
+__global__ void __launch_bounds__(BLOCK, N == 16 || N == 48 ? 6 : 4)
     spx_values_by_sorting(spx_factor A, spx_factor B, spx_product_values<V> v, const spx_task *list, int rows)
 {
-    constexpr unsigned POSITION = N - 1;
+    constexpr int KEYS = SPX_SORTED_KEYS<N>;
+    constexpr unsigned POSITION = KEYS - 1;
     using shared = spx_sorting_shared<V, N>;
     shared *const s = spx_dynamic_shared<shared>() + threadIdx.x / 32;
     const int lane = spx_lane();
@@ -177,10 +188,11 @@ __global__ void __launch_bounds__(BLOCK, N > 16 ? 4 : 6)
 #pragma unroll 4
                                     for (int k = 0; k < length; k++) own_val[position + k] *= left;
                                 });
-    unsigned key[N];
+    unsigned key[KEYS];
 #pragma unroll
-    for (int k = 0; k < N; k++) key[k] = k < n ? static_cast<unsigned>(own_col[k]) * N + k : ~0u;
-    spx_sort<0, N>(key);
+    for (int k = 0; k < KEYS; k++)
+        key[k] = k < N && k < n ? static_cast<unsigned>(own_col[k]) * KEYS + k : ~0u;
+    spx_sort<0, KEYS>(key);
     unsigned last[(N + 31) / 32] = {}; /* of its column, a bit each */
 #pragma unroll
     for (int k = 0; k < N; k++)
@@ -209,11 +221,14 @@ __global__ void __launch_bounds__(BLOCK, N > 16 ? 4 : 6)
 /* ---- the host's side of lists ---- */
 
 /* Which of a plan's lists, from `first` on, a row with few products is in. */
-enum { SPX_SORTED_LEAST, SPX_SORTED, SPX_SORTED_MOST, SPX_SORTED_WAYS };
+enum { SPX_SORTED_LEAST, SPX_SORTED_FEW, SPX_SORTED_MORE, SPX_SORTED_MOST, SPX_SORTED_WAYS };
 
 __device__ __forceinline__ int spx_sorted_way(int products)
 {
-    return products <= SPX_LEAST_SORTED ? SPX_SORTED_LEAST : products <= 32 ? SPX_SORTED : SPX_SORTED_MOST;
+    return products <= SPX_LEAST_SORTED ? SPX_SORTED_LEAST
+           : products <= 32             ? SPX_SORTED_FEW
+           : products <= 48             ? SPX_SORTED_MORE
+                                        : SPX_SORTED_MOST;
 }
 
 /* Calls f(way, units a block, threads, shared bytes, kernel) for each of them. */
@@ -225,7 +240,8 @@ template <class V, class F> spmvx_status spx_each_sorted_way(F f)
     };
     SPX_TRY(of(SPX_SORTED_LEAST, std::integral_constant<int, SPX_LEAST_SORTED>(),
                std::integral_constant<int, 128>()));
-    SPX_TRY(of(SPX_SORTED, std::integral_constant<int, 32>(), std::integral_constant<int, 128>()));
+    SPX_TRY(of(SPX_SORTED_FEW, std::integral_constant<int, 32>(), std::integral_constant<int, 128>()));
+    SPX_TRY(of(SPX_SORTED_MORE, std::integral_constant<int, 48>(), std::integral_constant<int, 64>()));
     return of(SPX_SORTED_MOST, std::integral_constant<int, SPX_FEW_PRODUCTS>(),
               std::integral_constant<int, 64>());
 }

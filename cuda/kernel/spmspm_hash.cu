@@ -29,6 +29,7 @@ enum rows_by {
     BY_WARP_WORDS,
     BY_WARP,
     BY_BLOCK,
+    BY_LARGE_BLOCK,
     BY_PIECES,
     WAYS
 };
@@ -37,7 +38,7 @@ enum {
 }; /* a plan's parameter behind the lists' lengths: are the columns of B's rows distinct? */
 
 /* Entries at most; */
-constexpr int SMALL = 128, MIDDLE = 512, LARGE = 2048, PIECE = 8192;
+constexpr int SMALL = 128, MIDDLE = 512, LARGE = 2048, LARGER = 4096, PIECE = 8192;
 /* words at most, of tables of 128 and 256; products at most, of threads, warps and blocks. */
 constexpr int SMALL_WORDS = 96, MIDDLE_WORDS = 192, BY_THREADS = 256, BY_WARPS = 1 << 14, BY_BLOCKS = 1 << 18;
 
@@ -57,7 +58,8 @@ struct way_of {
             return entries <= SMALL && words[row] <= SMALL_WORDS ? BY_WARP_SMALL
                    : words[row] <= MIDDLE_WORDS                  ? BY_WARP_WORDS
                                                                  : BY_WARP;
-        if (entries <= LARGE && products[row] <= BY_BLOCKS) return BY_BLOCK;
+        if (entries <= LARGER && products[row] <= BY_BLOCKS)
+            return entries <= LARGE ? BY_BLOCK : BY_LARGE_BLOCK;
         *units = static_cast<int>((entries + PIECE - 1) / PIECE);
         return BY_PIECES;
     }
@@ -265,7 +267,7 @@ template <class V, int BLOCK, int N> struct piece_shared {
 };
 
 template <class V, int BLOCK, int N>
-__global__ void __launch_bounds__(BLOCK, 1)
+__global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     values_by_block(spx_factor A, spx_factor B, spx_product_values<V> v, bool distinct, const spx_task *list,
                     int)
 {
@@ -315,8 +317,10 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                      b, v, distinct));
         SPX_TRY(over(BY_WARP, EACH, THREADS, EACH * sizeof(warp_shared<V>), values_by_warp<V>, a, b, v,
                      distinct));
-        SPX_TRY(over(BY_BLOCK, 1, THREADS, sizeof(piece_shared<V, THREADS, LARGE>),
-                     values_by_block<V, THREADS, LARGE>, a, b, v, distinct));
+        SPX_TRY(over(BY_BLOCK, 1, 128, sizeof(piece_shared<V, 128, LARGE>), values_by_block<V, 128, LARGE>, a,
+                     b, v, distinct));
+        SPX_TRY(over(BY_LARGE_BLOCK, 1, 512, sizeof(piece_shared<V, 512, LARGER>),
+                     values_by_block<V, 512, LARGER>, a, b, v, distinct));
         return over(BY_PIECES, 1, 1024, sizeof(piece_shared<V, 1024, PIECE>), values_by_block<V, 1024, PIECE>,
                     a, b, v, distinct);
     });
