@@ -16,7 +16,8 @@ namespace {
  * piece, which takes 40 us and more, 0.6 for each MB: as long as a builder takes to fill it. So small
  * pieces, such as a partition, have a pool of their own with a threshold of KEPT; and that of large ones has
  * none, but is trimmed when memory is freed, to what is in use and a part of the device's memory, or KEPT
- * where that is more. */
+ * where that is more. What lives for a call has one of its own of this kind: in one pool the pieces of the
+ * next call would not fit between what the last one left, and be mapped anew as well. */
 constexpr uint64_t KEPT = 64u << 20, PART_KEPT = 64;
 constexpr size_t SMALL = 4u << 20;
 
@@ -86,15 +87,16 @@ void drop_state(spx_cuda *c)
     spx_cuda_memory_drop(c->memory);
     c->memory = nullptr;
     if (c->own) cudaStreamDestroy(c->own);
-    if (c->large) { /* arrays that live on give their memory back one by one */
+    for (const cudaMemPool_t pool : { c->large, c->scratch }) {
+        if (!pool) continue; /* arrays that live on give their memory back one by one */
         uint64_t none = 0;
-        cudaMemPoolSetAttribute(c->large, cudaMemPoolAttrReleaseThreshold, &none);
-        cudaMemPoolTrimTo(c->large, 0);
-        cudaMemPoolDestroy(c->large);
+        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &none);
+        cudaMemPoolTrimTo(pool, 0);
+        cudaMemPoolDestroy(pool);
     }
     if (c->small) cudaMemPoolDestroy(c->small);
     c->own = nullptr;
-    c->large = c->small = nullptr;
+    c->small = c->large = c->scratch = nullptr;
 }
 
 /* Rates as measured on an H200 (docs/performance-notes.md). Those of memory, caches and gathers of other
@@ -144,6 +146,7 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->own, cudaStreamNonBlocking);
         if (e == cudaSuccess) e = cudaGetDeviceProperties(&properties, ctx->device);
         if (e == cudaSuccess) e = make_pool(ctx->device, UINT64_MAX, &c->large);
+        if (e == cudaSuccess) e = make_pool(ctx->device, UINT64_MAX, &c->scratch);
         if (e == cudaSuccess) e = make_pool(ctx->device, KEPT, &c->small);
         if (e == cudaSuccess) e = warm_pool(c);
         if (e == cudaSuccess) e = spx_cuda_memory_reserve(c->memory);
@@ -165,7 +168,8 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         return spx_cuda_fail(nullptr, e, "opening the device");
     }
     const uint64_t part = properties.totalGlobalMem / PART_KEPT;
-    spx_cuda_memory_trim(c->memory, c->large, part > KEPT ? part : KEPT);
+    const cudaMemPool_t trimmed[] = { c->large, c->scratch };
+    spx_cuda_memory_trim(c->memory, trimmed, part > KEPT ? part : KEPT);
     c->l2_bytes = static_cast<size_t>(l2);
     c->shared_bytes = static_cast<size_t>(shared);
     c->block_bytes = static_cast<size_t>(of_block);
@@ -245,7 +249,9 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
 
 /* ---- memory ---- */
 
-spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
+/* Of a pool where it is more than a small piece. */
+spmvx_status allocate_from(const spmvx_context *ctx, cudaMemPool_t pool, size_t bytes, const char *what,
+                           void **out)
 {
     const spx_cuda *c = state(ctx);
     void *p = nullptr;
@@ -253,13 +259,12 @@ spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, 
     cudaError_t e = on_device.error();
     if (e == cudaSuccess) spx_cuda_memory_try_again(c->memory);
     const auto from_pool = [&] {
-        return cudaMallocFromPoolAsync(&p, bytes ? bytes : 1, bytes <= SMALL ? c->small : c->large, c->own);
+        return cudaMallocFromPoolAsync(&p, bytes ? bytes : 1, bytes <= SMALL ? c->small : pool, c->own);
     };
     if (e == cudaSuccess) e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation : from_pool();
     if (e == cudaErrorMemoryAllocation &&
-        bytes <= SIZE_MAX / 2) { /* the other pool may keep what is missing */
-        cudaMemPoolTrimTo(c->large, 0);
-        cudaMemPoolTrimTo(c->small, 0);
+        bytes <= SIZE_MAX / 2) { /* the other pools may keep what is missing */
+        for (const cudaMemPool_t each : { c->small, c->large, c->scratch }) cudaMemPoolTrimTo(each, 0);
         e = from_pool();
     }
     if (e == cudaSuccess) {
@@ -272,6 +277,11 @@ spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, 
     if (e != cudaSuccess) return spx_cuda_fail(ctx, e, what);
     *out = p;
     return SPMVX_OK;
+}
+
+spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
+{
+    return allocate_from(ctx, state(ctx)->large, bytes, what, out);
 }
 
 void release(const spmvx_context *ctx, void *p)
@@ -296,7 +306,8 @@ void release_array(spx_array *a)
     spx_cuda_memory_drop(m);
 }
 
-spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
+spmvx_status array_from(const spmvx_context *ctx, cudaMemPool_t pool, size_t bytes, const char *what,
+                        spx_array **out)
 {
     device_array *a = static_cast<device_array *>(spx_try_alloc(ctx, sizeof(device_array)));
     if (!a) return spx_fail_memory(ctx, sizeof(device_array), "an array's record");
@@ -305,7 +316,7 @@ spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what,
         spx_free(ctx, a);
         return spx_fail_memory(ctx, bytes, what);
     }
-    const spmvx_status s = allocate(ctx, bytes, what, &a->array.data);
+    const spmvx_status s = allocate_from(ctx, pool, bytes, what, &a->array.data);
     if (s != SPMVX_OK) {
         spx_budget_release(a->array.budget, bytes);
         spx_free(ctx, a);
@@ -320,6 +331,11 @@ spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what,
     a->memory = spx_cuda_memory_share(state(ctx)->memory);
     *out = &a->array;
     return SPMVX_OK;
+}
+
+spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
+{
+    return array_from(ctx, state(ctx)->large, bytes, what, out);
 }
 
 cudaError_t copy_on(cudaStream_t stream, void *dst, const void *src, size_t bytes, cudaMemcpyKind kind)
@@ -489,6 +505,11 @@ cudaError_t load_own_kernels()
     return e;
 }
 
+}
+
+spmvx_status spx_cuda_scratch_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
+{
+    return array_from(ctx, state(ctx)->scratch, bytes, what, out);
 }
 
 void spx_cuda_drop_behind(const spmvx_context *ctx, spx_array *a)

@@ -41,8 +41,8 @@ struct spx_cuda_memory {
     cudaStream_t stream;     /* that memory is given back to its pool on */
     void *reserve;           /* a small block for when no other can be had; or NULL */
     void **kept;
-    size_t count, room; /* of kept */
-    cudaMemPool_t pool; /* that is trimmed; or NULL */
+    size_t count, room;    /* of kept */
+    cudaMemPool_t pool[2]; /* that are trimmed; or NULL */
     uint64_t keep;
 };
 
@@ -121,11 +121,13 @@ void free_kept(spx_cuda_memory *m)
 
 void trim(const spx_cuda_memory *m)
 {
-    uint64_t used = 0, held = 0;
-    if (!m->pool || cudaMemPoolGetAttribute(m->pool, cudaMemPoolAttrUsedMemCurrent, &used) != cudaSuccess ||
-        cudaMemPoolGetAttribute(m->pool, cudaMemPoolAttrReservedMemCurrent, &held) != cudaSuccess)
-        return;
-    if (held > used + m->keep) cudaMemPoolTrimTo(m->pool, used + m->keep);
+    for (const cudaMemPool_t pool : m->pool) {
+        uint64_t used = 0, held = 0;
+        if (pool && cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess &&
+            cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &held) == cudaSuccess &&
+            held > used + m->keep)
+            cudaMemPoolTrimTo(pool, used + m->keep);
+    }
 }
 
 /* Frees what is kept, if it can be freed now. */
@@ -165,10 +167,10 @@ cudaError_t spx_cuda_memory_reserve(spx_cuda_memory *m)
     return e == cudaSuccess ? cudaMalloc(&m->reserve, 1) : e;
 }
 
-void spx_cuda_memory_trim(spx_cuda_memory *m, cudaMemPool_t pool, uint64_t keep)
+void spx_cuda_memory_trim(spx_cuda_memory *m, const cudaMemPool_t *pools, uint64_t keep)
 {
     const locked only(m);
-    m->pool = pool;
+    for (int i = 0; i < 2; i++) m->pool[i] = pools ? pools[i] : nullptr;
     m->keep = keep;
 }
 

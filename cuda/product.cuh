@@ -68,6 +68,17 @@ __device__ __forceinline__ bool spx_is_few(int64_t products, int64_t entries)
     return products <= SPX_FEW_PRODUCTS && entries <= 4 * SPX_FEW_PRODUCTS;
 }
 
+/* By how many products at most those are told apart. */
+enum { SPX_SORTED_LEAST, SPX_SORTED_FEW, SPX_SORTED_MORE, SPX_SORTED_MOST, SPX_SORTED_WAYS };
+
+__device__ __forceinline__ int spx_sorted_way(int products)
+{
+    return products <= SPX_LEAST_SORTED ? SPX_SORTED_LEAST
+           : products <= 32             ? SPX_SORTED_FEW
+           : products <= 48             ? SPX_SORTED_MORE
+                                        : SPX_SORTED_MOST;
+}
+
 /* ---- what is found ---- */
 
 /* What of a row is written where. Columns that are found while they are counted are kept, in the order in
@@ -342,9 +353,9 @@ __device__ __forceinline__ void spx_move_rows(const T *from, int64_t at, T *to, 
 /* What a first look at the factors tells. */
 struct spx_product_look {
     int64_t products;
-    int few, more;  /* rows of C with few products (spx_is_few), and with more */
-    bool distinct;  /* the columns of each row of B ascend */
-    bool scattered; /* few neighbours in rows of B are in one word of 32 columns */
+    int few[SPX_SORTED_WAYS], more; /* rows of C with few products (spx_is_few), and with more */
+    bool distinct;                  /* the columns of each row of B ascend */
+    bool scattered;                 /* few neighbours in rows of B are in one word of 32 columns */
 };
 
 /* products, NULL or an array of I32: those of each row of C, INT_MAX at most. */

@@ -210,17 +210,19 @@ struct analysis {
 /* Rows of A, and of B, with the columns of the row before; B's serve A where these are the same arrays. */
 spmvx_status find_same(analysis *a, const spx_sparse *A, const spx_sparse *B)
 {
+    const bool one = A->slot[SPX_PTR] == B->slot[SPX_PTR] && A->slot[SPX_COL] == B->slot[SPX_COL];
     SPX_TRY(spx_cuda_same_rows(a->ctx, B, &a->same_b));
+    if (!one) SPX_TRY(spx_cuda_same_rows(a->ctx, A, &a->same_a));
     a->B.same = a->same_b.as<unsigned>();
-    return spx_cuda_same_rows(a->ctx, A, &a->same_a);
+    a->A.same = one ? a->B.same : a->same_a.as<unsigned>();
+    return SPMVX_OK;
 }
 
 template <bool WRITE> spmvx_status copy_to_followers(const analysis *a)
 {
     const int64_t threads = static_cast<int64_t>(a->A.nrows) * (WRITE ? 32 : 1);
-    if (!a->same_a.as<unsigned>()) return SPMVX_OK;
-    return spx_launch_over(a->ctx, WHAT, threads, copy_rows<WRITE>, a->A.nrows, a->same_a.as<unsigned>(),
-                           a->out);
+    if (!a->A.same) return SPMVX_OK;
+    return spx_launch_over(a->ctx, WHAT, threads, copy_rows<WRITE>, a->A.nrows, a->A.same, a->out);
 }
 
 /* Room for lists; and those that products tell. */
@@ -232,15 +234,15 @@ spmvx_status list_all(analysis *a)
     SPX_TRY(spx_cuda_clear(ctx, a->fills(), sizeof(lists), WHAT));
     if (!a->all.more) return SPMVX_OK;
     for (spx_scratch &l : a->list) SPX_TRY(l.make(ctx, a->all.more, sizeof(int), rows));
-    return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->A.ptr, a->out,
-                           a->same_a.as<unsigned>(), a->all.scattered, a->list[BY_WARP].as<int>(),
-                           a->list[BY_SMALL_BLOCK].as<int>(), a->list[BY_BLOCK].as<int>(), a->fills());
+    return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->A.ptr, a->out, a->A.same,
+                           a->all.scattered, a->list[BY_WARP].as<int>(), a->list[BY_SMALL_BLOCK].as<int>(),
+                           a->list[BY_BLOCK].as<int>(), a->fills());
 }
 
-template <int LEAST, int N, bool WRITE> spmvx_status by_threads(const analysis *a)
+template <int LEAST, int N, bool WRITE> spmvx_status by_threads(const analysis *a, int way)
 {
     constexpr size_t SHARED = static_cast<size_t>(SPX_SORTING_THREADS) * (N + 1) * sizeof(int);
-    if (!a->all.few) return SPMVX_OK;
+    if (!a->all.few[way]) return SPMVX_OK;
     SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting<LEAST, N, WRITE>, SHARED));
     return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_sorting<LEAST, N, WRITE>,
                            spx_ceil_div(a->A.nrows, SPX_SORTING_THREADS),
@@ -268,10 +270,10 @@ template <bool WRITE> spmvx_status by_tables(const analysis *a)
 {
     constexpr size_t TABLES = static_cast<size_t>(THREADS) * SPX_SLOTS_A_LANE * 2 * sizeof(int);
     const spmvx_context *ctx = a->ctx;
-    SPX_TRY((by_threads<0, SPX_LEAST_SORTED, WRITE>(a)));
-    SPX_TRY((by_threads<SPX_LEAST_SORTED, 32, WRITE>(a)));
-    SPX_TRY((by_threads<32, 48, WRITE>(a)));
-    SPX_TRY((by_threads<48, SPX_FEW_PRODUCTS, WRITE>(a)));
+    SPX_TRY((by_threads<0, SPX_LEAST_SORTED, WRITE>(a, SPX_SORTED_LEAST)));
+    SPX_TRY((by_threads<SPX_LEAST_SORTED, 32, WRITE>(a, SPX_SORTED_FEW)));
+    SPX_TRY((by_threads<32, 48, WRITE>(a, SPX_SORTED_MORE)));
+    SPX_TRY((by_threads<48, SPX_FEW_PRODUCTS, WRITE>(a, SPX_SORTED_MOST)));
     if (!a->all.more) return SPMVX_OK;
     SPX_TRY(spx_cuda_load(ctx, WHAT, spx_columns_by_warp<WRITE>, TABLES));
     SPX_TRY(spx_cuda_launch(ctx, WHAT, spx_columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),

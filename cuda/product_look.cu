@@ -16,7 +16,7 @@ struct totals {
     unsigned long long products;
     unsigned long long descents, at_begins; /* of columns in B: all of them, and between rows */
     unsigned long long shared_words;        /* entries of B in the word of the one before */
-    int few, more, longest_rows;
+    int few[SPX_SORTED_WAYS], more, longest_rows;
     int longest_row[MOST_LONGEST];
 };
 
@@ -37,8 +37,9 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
 {
     constexpr int LONG = 24, VERY_LONG = 2048;
     __shared__ int long_row[THREADS], very_long_row[THREADS];
-    __shared__ int longs, very_longs, few, more;
-    if (threadIdx.x == 0) longs = very_longs = few = more = 0;
+    __shared__ int longs, very_longs, few[SPX_SORTED_WAYS], more;
+    if (threadIdx.x == 0) longs = very_longs = more = 0;
+    if (threadIdx.x < SPX_SORTED_WAYS) few[threadIdx.x] = 0;
     __syncthreads();
     const bool in = static_cast<int>(threadIdx.x) < rows_a_block;
     const int64_t row = in ? static_cast<int64_t>(blockIdx.x) * rows_a_block + threadIdx.x : A.nrows;
@@ -46,7 +47,9 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
     const auto settle = [&](int64_t r, int64_t n) {
         if (products) products[r] = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
         all += n;
-        if (n) atomicAdd(spx_is_few(n, A.ptr[r + 1] - A.ptr[r]) ? &few : &more, 1);
+        if (!n) return;
+        const bool is_few = spx_is_few(n, A.ptr[r + 1] - A.ptr[r]);
+        atomicAdd(is_few ? few + spx_sorted_way(static_cast<int>(n)) : &more, 1);
     };
     const int64_t first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
     const int longest = last - first > LONGEST ? atomicAdd(&t->longest_rows, 1) : MOST_LONGEST;
@@ -68,10 +71,10 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
         if (threadIdx.x == 0) settle(r, n);
     }
     all = spx_scan_block<THREADS>(all).total;
+    if (threadIdx.x < SPX_SORTED_WAYS && few[threadIdx.x]) atomicAdd(t->few + threadIdx.x, few[threadIdx.x]);
     if (threadIdx.x) return;
     atomicAdd(&t->products, static_cast<unsigned long long>(all));
-    atomicAdd(&t->few, few);
-    atomicAdd(&t->more, more);
+    if (more) atomicAdd(&t->more, more);
 }
 
 /* A block each of the longest rows. */
@@ -156,7 +159,7 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
         spx_launch_over(ctx, WHAT, threads, count_descents, spx_factor_of(B), B->nnz, memory.as<totals>()));
     SPX_TRY(ctx->backend->download(ctx, &t, memory.as<void>(), sizeof t));
     look->products = static_cast<int64_t>(t.products);
-    look->few = t.few;
+    for (int way = 0; way < SPX_SORTED_WAYS; way++) look->few[way] = t.few[way];
     look->more = t.more;
     look->distinct = t.descents == t.at_begins;
     look->scattered = t.shared_words < static_cast<unsigned long long>(B->nnz) / 8;

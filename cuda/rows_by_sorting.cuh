@@ -310,18 +310,7 @@ __global__ void __launch_bounds__(BLOCK, N == 16 || N == 48 ? 6 : 4)
 
 /* ---- the host's side of lists ---- */
 
-/* Which of a plan's lists, from `first` on, a row with few products is in. */
-enum { SPX_SORTED_LEAST, SPX_SORTED_FEW, SPX_SORTED_MORE, SPX_SORTED_MOST, SPX_SORTED_WAYS };
-
-__device__ __forceinline__ int spx_sorted_way(int products)
-{
-    return products <= SPX_LEAST_SORTED ? SPX_SORTED_LEAST
-           : products <= 32             ? SPX_SORTED_FEW
-           : products <= 48             ? SPX_SORTED_MORE
-                                        : SPX_SORTED_MOST;
-}
-
-/* Calls f(way, units a block, threads, shared bytes, kernel) for each of them. */
+/* Calls f(way, units a block, threads, shared bytes, kernel) for each way to sort. */
 template <class V, class F> spmvx_status spx_each_sorted_way(F f)
 {
     const auto of = [&](int way, auto most, auto block) {

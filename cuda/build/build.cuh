@@ -25,7 +25,7 @@ public:
     {
         spx_array_drop(give());
         ctx_ = ctx;
-        return ctx->backend->array_new(ctx, spx_bytes(count, each), what, &array_);
+        return spx_cuda_scratch_new(ctx, spx_bytes(count, each), what, &array_);
     }
     template <class T> T *as() const
     {

@@ -87,19 +87,31 @@ __device__ __forceinline__ int64_t put_entries(const spx_factor &A, const spx_fa
                                                const record *records, int64_t first, int64_t last, int step,
                                                F put)
 {
+    constexpr int AHEAD = 4; /* entries that are loaded at once */
     int64_t products = 0;
-#pragma unroll 4
-    for (int64_t e = first; e < last; e += step) {
-        const int c = __ldg(A.col + e);
-        const record r = load_record(records + c);
-        const int64_t length = length_of(r, B, c), begin = r.begin();
-        products += length;
+    for (int64_t e = first; e < last; e += AHEAD * step) {
+        int c[AHEAD];
+        record r[AHEAD];
 #pragma unroll
-        for (int j = 0; j < record::HELD; j++)
-            if (j < r.length) put(r.col[j] >> 5, 1u << (r.col[j] & 31));
-        for (int64_t k = begin + record::HELD; k < begin + length; k++) {
-            const int col = __ldg(B.col + k);
-            put(col >> 5, 1u << (col & 31));
+        for (int i = 0; i < AHEAD; i++) c[i] = e + i * step < last ? __ldg(A.col + e + i * step) : -1;
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            if (c[i] >= 0) r[i] = load_record(records + c[i]);
+            else r[i] = record{};
+        }
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+#pragma unroll
+            for (int j = 0; j < record::HELD; j++)
+                if (j < r[i].length) put(r[i].col[j] >> 5, 1u << (r[i].col[j] & 31));
+            products += r[i].length;
+            if (r[i].length <= record::HELD) continue;
+            const int64_t length = length_of(r[i], B, c[i]), begin = r[i].begin();
+            products += length - r[i].length;
+            for (int64_t k = begin + record::HELD; k < begin + length; k++) {
+                const int col = __ldg(B.col + k);
+                put(col >> 5, 1u << (col & 31));
+            }
         }
     }
     return products;
