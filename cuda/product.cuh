@@ -280,6 +280,8 @@ __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_fact
         if (ascending && (low > 0 || high < INT_MAX))
 #pragma unroll
             for (int q = 0; q < EACH; q++) {
+                if (begin[q] < end[q] && (__ldg(B.col + begin[q]) >= high || __ldg(B.col + end[q] - 1) < low))
+                    end[q] = begin[q]; /* as most are */
                 begin[q] = spx_first_from(B.col, begin[q], end[q], low);
                 end[q] = spx_first_from(B.col, begin[q], end[q], high);
             }

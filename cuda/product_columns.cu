@@ -25,7 +25,8 @@ constexpr const char *WHAT = "the pattern of a product";
 constexpr int THREADS = SPX_COLUMN_THREADS;
 constexpr int SCATTERED_WARP = 160, SCATTERED_BLOCK = 1400; /* products that fit without sharing words */
 constexpr int MANY = 1 << 15;                               /* products: more than a warp's, */
-constexpr int LONG = 1 << 12;                               /* and entries of A's row */
+constexpr int LONG = 1 << 12;                               /* and entries of A's row; */
+constexpr int HUGE_ROW = 1 << 16;                           /* products: more than one block's */
 constexpr int64_t BITMAPS = int64_t(64) << 20;              /* bytes of bits at a time, or a row's */
 constexpr int PARTS = 128;                                  /* blocks for each row by bits */
 
@@ -90,17 +91,19 @@ __global__ void move_kept(int nrows, spx_found out)
 /* ---- lists ---- */
 
 /* Rows of more than a few products into their lists: where columns of B are scattered, so that each product
- * is in a word of its own, by what takes so many words; else as if words were few. */
+ * is in a word of its own, by what takes so many words; else as if words were few. A huge row would keep one
+ * block busy for long. */
 __global__ void list_rows(int nrows, spx_pointers a_ptr, spx_found out, const unsigned *same, bool scattered,
-                          int *by_warp, int *by_block, int *by_large_block, lists *l)
+                          int *by_warp, int *by_small_block, int *by_block, int *by_bits, lists *l)
 {
     const int64_t r = spx_element();
     const int n = r >= nrows || follows(same, out.products, r) ? 0 : out.products[r];
     const int64_t entries = n ? a_ptr[r + 1] - a_ptr[r] : 0;
-    const bool more = n && !spx_is_few(n, entries),
-               large = more && n > (scattered ? SCATTERED_BLOCK : INT_MAX - 1),
-               block = more && !large && (n > (scattered ? SCATTERED_WARP : MANY) || entries > LONG),
-               warp = more && !large && !block;
+    const bool more = n && !spx_is_few(n, entries), huge = n > HUGE_ROW,
+               block = more && !huge && scattered && n > SCATTERED_BLOCK,
+               small_block =
+                   more && !huge && !block && (n > (scattered ? SCATTERED_WARP : MANY) || entries > LONG),
+               warp = more && !huge && !block && !small_block;
     const auto put = [&](bool in, int *list, int *fill) {
         const unsigned lanes = __ballot_sync(SPX_ALL_LANES, in);
         int at = 0;
@@ -109,8 +112,9 @@ __global__ void list_rows(int nrows, spx_pointers a_ptr, spx_found out, const un
         if (in) list[at] = static_cast<int>(r);
     };
     put(warp, by_warp, l->filled + BY_WARP);
-    put(block, by_block, l->filled + BY_SMALL_BLOCK);
-    put(large, by_large_block, l->filled + BY_BLOCK);
+    put(small_block, by_small_block, l->filled + BY_SMALL_BLOCK);
+    put(block, by_block, l->filled + BY_BLOCK);
+    put(huge, by_bits, l->filled + BY_BITS);
 }
 
 /* ---- by bits in memory ---- */
@@ -236,7 +240,7 @@ spmvx_status list_all(analysis *a)
     for (spx_scratch &l : a->list) SPX_TRY(l.make(ctx, a->all.more, sizeof(int), rows));
     return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->A.ptr, a->out, a->A.same,
                            a->all.scattered, a->list[BY_WARP].as<int>(), a->list[BY_SMALL_BLOCK].as<int>(),
-                           a->list[BY_BLOCK].as<int>(), a->fills());
+                           a->list[BY_BLOCK].as<int>(), a->list[BY_BITS].as<int>(), a->fills());
 }
 
 template <int LEAST, int N, bool WRITE> spmvx_status by_threads(const analysis *a, int way)

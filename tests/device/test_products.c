@@ -54,7 +54,8 @@ static void lengths_of_rows(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* Rows of A that have most of its entries, and rows of C that are cut into pieces. */
+/* Rows of A that have most of its entries, rows of C with more products than a block takes, and such as are cut
+ * into pieces. */
 static void long_rows(void **state)
 {
     (void)state;
@@ -63,7 +64,7 @@ static void long_rows(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     triples l = rows_of("long rows", long_lengths, sizeof long_lengths / sizeof *long_lengths, LONG_INNER,
                         false),
-            r = even_rows("even rows", LONG_INNER, 2, 60000, true);
+            r = even_rows("even rows", LONG_INNER, 4, 60000, true);
     make_whole(&l);
     make_whole(&r);
     check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
