@@ -123,7 +123,8 @@ template <int PARTS> __device__ __forceinline__ int spx_part_shift(int highest)
     return max(0, 32 - __clz(highest) - (31 - __clz(PARTS)));
 }
 
-/* Writes the columns of word i, of a part that has words first ... end - 1, behind those of its words below. */
+/* Writes the columns of word i, of a part that has words first ... end - 1, behind those of its words
+ * below. */
 __device__ __forceinline__ void spx_write_by_rank(const int *key, const unsigned *bits, int i, int first,
                                                   int end, int *to)
 {

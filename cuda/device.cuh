@@ -212,6 +212,14 @@ void spx_cuda_drop_behind(const spmvx_context *, spx_array *);
 /* The backend's statistics pass: cuda/features.cu. */
 spmvx_status spx_cuda_features(const spmvx_context *, const spx_sparse *csr, spx_features *);
 
+/* The backend's work on vectors, and what loads its kernels, so that no multiplication waits for code:
+ * cuda/vectors.cu. */
+spmvx_status spx_cuda_scale(spmvx_context *, spmvx_type, int64_t n, int64_t nvec, spx_scalar beta, void *y,
+                            int64_t ldy);
+spmvx_status spx_cuda_gather(spmvx_context *, int64_t n, spmvx_type, void *dst, const void *src,
+                             const void *map, size_t map_each, const int64_t *ptr);
+cudaError_t spx_cuda_load_vector_kernels();
+
 /* The backend's count of multiplications (cuda/product_look.cu) and fingerprints (cuda/fingerprint.cu). */
 spmvx_status spx_cuda_count_products(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                      int64_t *products);

@@ -16,8 +16,8 @@ void spx_cuda_memory_drop(spx_cuda_memory *);
 
 /* Takes what releases need: a stream, and a small block for when memory is out. */
 cudaError_t spx_cuda_memory_reserve(spx_cuda_memory *);
-/* From now on a release gives back to the device what each of two pools holds beyond `keep` bytes that nothing
- * uses; NULL: no longer, before the pools end. */
+/* From now on a release gives back to the device what each of two pools holds beyond `keep` bytes that
+ * nothing uses; NULL: no longer, before the pools end. */
 void spx_cuda_memory_trim(spx_cuda_memory *, const cudaMemPool_t *pools, uint64_t keep);
 /* Frees a block, now or later. */
 void spx_cuda_memory_release(spx_cuda_memory *, void *);

@@ -47,7 +47,8 @@ template <int FIRST, int N, class K, int ALL> __device__ __forceinline__ void sp
 /* Entries of A that a lane takes at once, where rows have up to N products. */
 template <int N> constexpr int SPX_ENTRIES_AT_ONCE = N == 16 ? 4 : 8;
 
-/* Where a warp has a lane's row of N products in shared memory: lanes with one position read different banks. */
+/* Where a warp has a lane's row of N products in shared memory: lanes with one position read different
+ * banks. */
 template <int N> __device__ __forceinline__ int spx_sorting_place(int lane)
 {
     return lane * (N + 1);

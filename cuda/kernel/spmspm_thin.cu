@@ -3,11 +3,11 @@
  * Each row of B has a record of 16 bytes with where its values are and its first columns, so that an entry of
  * A costs a sector of 32 bytes for the pattern, and one or two more for values; and nothing but the record
  * where B's row is empty. A row of C is found as bits, which are kept until its columns are written. Rows of
- * few products are a thread's work, which sorts them (rows_by_sorting.cuh), and so are those of few entries of
- * A (product_rows.cuh), others a warp's, long ones eight warps'. The lanes
- * of a warp take an entry of A each, and add what they have to a copy of the sums of their own where there is
- * room for as many, so that none waits for another; to as many copies as there is room for, in turns; or, of
- * many columns, to one, where lanes with the same column wait for those below them. Copies are added up in a
+ * few products are a thread's work, which sorts them (rows_by_sorting.cuh), and so are those of few entries
+ * of A (product_rows.cuh), others a warp's, long ones eight warps'. The lanes of a warp take an entry of A
+ * each, and add what they have to a copy of the sums of their own where there is room for as many, so that
+ * none waits for another; to as many copies as there is room for, in turns; or, of many columns, to one,
+ * where lanes with the same column wait for those below them. Copies are added up in a
  * fixed order.
  * Source: Charaf, Charaf & Abou Hawili report, whose products are thin, and which leaves B sorted and tiled
  * to future work; copies: privatisation of histograms (Gomez-Luna et al., Concurrency and Computation 25,

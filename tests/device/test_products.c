@@ -54,8 +54,8 @@ static void lengths_of_rows(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* Rows of A that have most of its entries, rows of C with more products than a block takes, and such as are cut
- * into pieces. */
+/* Rows of A that have most of its entries, rows of C with more products than a block takes, and such as are
+ * cut into pieces. */
 static void long_rows(void **state)
 {
     (void)state;
