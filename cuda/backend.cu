@@ -16,8 +16,8 @@ namespace {
  * piece, which takes 40 us and more, 0.6 for each MB: as long as a builder takes to fill it. So small
  * pieces, such as a partition, have a pool of their own with a threshold of KEPT; and that of large ones has
  * none, but is trimmed when memory is freed, to what is in use and a part of the device's memory, or KEPT
- * where that is more. What lives for a call has one of its own of this kind: in one pool the pieces of the
- * next call would not fit between what the last one left, and be mapped anew as well. */
+ * where that is more. What mostly lives for a call has one of its own of this kind: in one pool the pieces of
+ * the next call would not fit between what the last one left, and be mapped anew as well. */
 constexpr uint64_t KEPT = 64u << 20, PART_KEPT = 64;
 constexpr size_t SMALL = 4u << 20;
 
@@ -204,7 +204,9 @@ spmvx_status done(const spmvx_context *ctx, const spx_on_device &on_device, cuda
 spmvx_status synchronize(const spmvx_context *ctx)
 {
     const spx_beside_captures on_device(ctx->device);
-    return done(ctx, on_device, cudaStreamSynchronize(state(ctx)->stream), "waiting for the stream");
+    const cudaError_t e = cudaStreamSynchronize(state(ctx)->stream);
+    spx_cuda_memory_give_back(state(ctx)->memory); /* of scratch that was freed behind its work */
+    return done(ctx, on_device, e, "waiting for the stream");
 }
 
 /* As a graph, on the context's own stream: the caller's may be one that cannot be captured. */
@@ -261,7 +263,11 @@ spmvx_status allocate_from(const spmvx_context *ctx, cudaMemPool_t pool, size_t 
     };
     if (e == cudaSuccess) e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation : from_pool();
     if (e == cudaErrorMemoryAllocation &&
-        bytes <= SIZE_MAX / 2) { /* the other pools may keep what is missing */
+        bytes <= SIZE_MAX / 2) { /* the other pools may keep what is missing, or get it when work ends */
+        cudaStreamCaptureStatus captured = cudaStreamCaptureStatusActive;
+        if (cudaStreamIsCapturing(c->stream, &captured) == cudaSuccess &&
+            captured == cudaStreamCaptureStatusNone)
+            cudaStreamSynchronize(c->stream);
         for (const cudaMemPool_t each : { c->small, c->large, c->scratch }) cudaMemPoolTrimTo(each, 0);
         e = from_pool();
     }

@@ -22,7 +22,7 @@
  * nobody waits.
  *
  * A device that failed answers every wait with its error. Its memory is out of reach, nothing runs there any
- * more, and what is left is cudaFree, whose answer does not matter.
+ * more, and what is left is to free it, whose answer does not matter.
  *
  * Source: CUDA C++ Programming Guide, "Stream Ordered Memory Allocator" and "Creating a Graph Using Stream
  * Capture". */
@@ -200,7 +200,16 @@ void spx_cuda_memory_release_behind(spx_cuda_memory *m, void *p, cudaStream_t st
         const spx_beside_captures on_device(m->device);
         e = cudaFreeAsync(p, stream);
     }
-    if (put_off(e)) spx_cuda_memory_release(m, p);
+    /* A stream that is captured takes no memory that its graph did not allocate. */
+    if (put_off(e) || e == cudaErrorInvalidValue) spx_cuda_memory_release(m, p);
+}
+
+void spx_cuda_memory_give_back(spx_cuda_memory *m)
+{
+    const spx_beside_captures on_device(m->device);
+    if (pthread_mutex_trylock(&m->lock) != 0) return;
+    trim(m);
+    pthread_mutex_unlock(&m->lock);
 }
 
 spx_cuda_memory *spx_cuda_memory_share(spx_cuda_memory *m)

@@ -375,7 +375,7 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *, const spx_sparse *A, con
                                        int64_t *counts, spx_plan *);
 
 /* C's pattern, all of it, and the plan's products. Of each row of C: products, INT_MAX at most, and in how
- * many words of 32 columns its entries are, INT_MAX where that is not known (arrays of I32). distinct: the
+ * many words of 32 columns its entries are (arrays of I32). distinct: the
  * columns of each row of B ascend. */
 spmvx_status spx_cuda_product_columns(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
                                       spx_scratch *products, spx_scratch *words, bool *distinct);

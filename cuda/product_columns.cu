@@ -4,12 +4,14 @@
  *
  * A row with few products is a thread's work, which sorts them (rows_by_sorting.cuh). The columns of all
  * others are the bits of a table of words (word_table.cuh): tried by a warp, with a small table, since
- * products mostly share their words; those that do not fit by blocks with larger ones; and what does not
- * fit there by many blocks, which set bits for all columns in memory. Who gives up has seen no more products
+ * products mostly share their words; those that do not fit by blocks, which sort their products where these
+ * fit in shared memory (columns_by_parts.cuh) and have larger tables where they do not; and what does not fit
+ * there by many blocks, which set bits for all columns in memory. Who gives up has seen no more products
  * than fit; where most rows with about as many products gave up, others are not tried. Nothing is in
  * proportion to the products.
  * Sources: rows by what they take: Nagasaka, Nukada & Matsuoka, ICPP 2017; Parger, Winter, Mlakar &
  * Steinberger, spECK, PPoPP 2020. */
+#include "columns_by_parts.cuh"
 #include "columns_by_words.cuh"
 #include "reduce.cuh"
 #include "rows_by_sorting.cuh"
@@ -168,14 +170,18 @@ __global__ void columns_of_bits(const int *list, const unsigned *bits, int64_t w
                   last = first + each < words ? first + each : words;
     const unsigned *const own = bits + blockIdx.x / PARTS * words;
     if constexpr (!WRITE) {
-        int columns = 0;
-        for (int64_t w = first + threadIdx.x; w < last; w += THREADS) columns += __popc(own[w]);
+        int columns = 0, with_some = 0;
+        for (int64_t w = first + threadIdx.x; w < last; w += THREADS) {
+            columns += __popc(own[w]);
+            with_some += own[w] != 0;
+        }
         columns = spx_scan_block<THREADS>(columns).total;
+        with_some = spx_scan_block<THREADS>(with_some).total;
         if (threadIdx.x) return;
         part_columns[blockIdx.x] = columns;
         atomicAdd(reinterpret_cast<unsigned long long *>(out.count + row),
                   static_cast<unsigned long long>(columns));
-        if (part == 0) out.words[row] = INT_MAX;
+        atomicAdd(out.words + row, with_some);
     } else {
         int *to = out.col + out.ptr[row];
         for (int p = 0; p < part; p++) to += part_columns[blockIdx.x - part + p];
@@ -261,13 +267,24 @@ spx_tried_list list_of(const analysis *a, int which)
              l->tried + which };
 }
 
-template <int BLOCK, int SLOTS, bool WRITE> spmvx_status by_blocks(const analysis *a, int which)
+template <int BLOCK, bool WRITE> spmvx_status by_parts(const analysis *a, int which)
+{
+    constexpr size_t SHARED = sizeof(spx_parts_shared<BLOCK>);
+    const int64_t blocks = spx_min(a->all.more, spx_cuda_blocks_held(a->ctx, BLOCK));
+    SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_parts<BLOCK, WRITE>, SHARED));
+    return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_parts<BLOCK, WRITE>, blocks,
+                           static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, which), a->out);
+}
+
+/* Of rows with more than `others` products. */
+template <int BLOCK, int SLOTS, bool WRITE> spmvx_status by_blocks(const analysis *a, int which, int others)
 {
     constexpr size_t SHARED = sizeof(spx_columns_shared<BLOCK, SLOTS>);
     const int64_t blocks = spx_min(a->all.more, spx_cuda_blocks_held(a->ctx, BLOCK));
     SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_block<BLOCK, SLOTS, WRITE>, SHARED));
     return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_block<BLOCK, SLOTS, WRITE>, blocks,
-                           static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, which), a->out);
+                           static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, which), others,
+                           a->out);
 }
 
 template <bool WRITE> spmvx_status by_tables(const analysis *a)
@@ -282,9 +299,11 @@ template <bool WRITE> spmvx_status by_tables(const analysis *a)
     SPX_TRY(spx_cuda_load(ctx, WHAT, spx_columns_by_warp<WRITE>, TABLES));
     SPX_TRY(spx_cuda_launch(ctx, WHAT, spx_columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
                             static_cast<unsigned>(THREADS), TABLES, a->A, a->B, list_of(a, BY_WARP), a->out));
-    SPX_TRY((by_blocks<128, 2048, WRITE>(a, BY_SMALL_BLOCK)));
-    SPX_TRY((by_blocks<512, 8192, WRITE>(a, BY_BLOCK)));
-    return by_blocks<1024, 16384, WRITE>(a, BY_LARGE_BLOCK);
+    SPX_TRY((by_parts<128, WRITE>(a, BY_SMALL_BLOCK)));
+    SPX_TRY((by_blocks<128, 2048, WRITE>(a, BY_SMALL_BLOCK, spx_parts_shared<128>::MOST)));
+    SPX_TRY((by_parts<512, WRITE>(a, BY_BLOCK)));
+    SPX_TRY((by_blocks<512, 8192, WRITE>(a, BY_BLOCK, spx_parts_shared<512>::MOST)));
+    return by_blocks<1024, 16384, WRITE>(a, BY_LARGE_BLOCK, 0);
 }
 
 /* Rows first ... of the list of those by bits, as many as there are bits for. */
@@ -313,7 +332,7 @@ template <bool WRITE> spmvx_status by_bits(const analysis *a)
 
 /* Room to keep columns, which is worth so many for an entry of A at most, and is nothing where a budget might
  * then not hold what has to be there. */
-spmvx_status prepare_to_keep(analysis *a, int64_t nnz)
+spmvx_status prepare_to_keep(analysis *a, int64_t nnz, bool beside)
 {
     constexpr int64_t EACH = 8, LEAST = 1 << 20;
     const spmvx_context *ctx = a->ctx;
@@ -322,7 +341,8 @@ spmvx_status prepare_to_keep(analysis *a, int64_t nnz)
                  others = spx_plus(spx_plus(spx_bytes(a->words(), sizeof(unsigned)), BITMAPS + LEAST),
                                    spx_plus(spx_bytes(a->all.more, PARTS * sizeof(int)),
                                             spx_bytes(nrows, 2 * sizeof(int64_t))));
-    if (!room || spx_plus(bytes, others) > spx_budget_left(ctx)) return SPMVX_OK;
+    const size_t own = beside ? spx_bytes(a->all.products, sizeof(int)) : 0; /* columns of C, at most */
+    if (!room || spx_plus(spx_plus(bytes, others), own) > spx_budget_left(ctx)) return SPMVX_OK;
     SPX_TRY(a->kept.make(ctx, room, sizeof(int), "columns of C as they are found"));
     SPX_TRY(a->place.make(ctx, nrows, sizeof(int64_t), "where columns of C were put"));
     a->out.kept = a->kept.as<int>();
@@ -346,7 +366,7 @@ spmvx_status prepare_bits(analysis *a)
     const size_t row = spx_bytes(a->words(), sizeof(unsigned)), left = spx_budget_left(ctx);
     const int64_t room = static_cast<int64_t>(
         (left < static_cast<size_t>(BITMAPS) ? left : static_cast<size_t>(BITMAPS)) / row);
-    a->at_a_time = spx_min(spx_max(room, 1), a->rows_by_bits);
+    a->at_a_time = spx_min(spx_min(spx_max(room, 1), a->rows_by_bits), INT32_MAX / PARTS);
     return a->bits.make(ctx, a->at_a_time * a->words(), sizeof(unsigned),
                         "bits for the columns of rows of C");
 }
@@ -401,7 +421,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     a.out.products = products->as<int>();
     a.out.words = words->as<int>();
     SPX_TRY(list_all(&a));
-    SPX_TRY(prepare_to_keep(&a, A->nnz));
+    SPX_TRY(prepare_to_keep(&a, A->nnz, plan->beside));
     SPX_TRY(by_tables<false>(&a));
     SPX_TRY(prepare_bits(&a));
     SPX_TRY(by_bits<false>(&a));

@@ -78,7 +78,8 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
 }
 
 /* A block each of the longest rows. */
-__global__ void count_longest(spx_factor A, spx_pointers b_ptr, int *products, totals *t)
+__global__ void __launch_bounds__(LONGEST_THREADS)
+    count_longest(spx_factor A, spx_pointers b_ptr, int *products, totals *t)
 {
     const int rows = min(t->longest_rows, MOST_LONGEST);
     for (int i = static_cast<int>(blockIdx.x); i < rows; i += static_cast<int>(gridDim.x)) {
@@ -151,6 +152,7 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
     SPX_TRY(spx_cuda_clear(ctx, memory.as<void>(), sizeof t, WHAT));
     SPX_TRY(spx_launch_over(ctx, WHAT, blocks * THREADS, count_products, spx_factor_of(A), spx_pointers_of(B),
                             rows, products, memory.as<totals>()));
+    if (A->nnz > LONGEST) SPX_TRY(spx_cuda_load(ctx, WHAT, count_longest, 0));
     if (A->nnz > LONGEST)
         SPX_TRY(spx_cuda_launch(ctx, WHAT, count_longest, spx_min(MOST_LONGEST, A->nrows),
                                 static_cast<unsigned>(LONGEST_THREADS), 0, spx_factor_of(A),

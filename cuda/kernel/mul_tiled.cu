@@ -102,8 +102,8 @@ size_t shared_bytes(const spx_sparse *a)
 template <class F> spmvx_status with_instances(const spx_sparse *a, const spx_partition *p, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
-        return spx_pick<1, 4, 32>(p->param[LANES_PARAM],
-                                  [&](auto lanes) { return f(value, pointer, lanes); });
+        return spx_pick<1, 2, 4, 8, 16, 32>(p->param[LANES_PARAM],
+                                            [&](auto lanes) { return f(value, pointer, lanes); });
     });
 }
 
@@ -133,9 +133,6 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     const int64_t slices = spx_tiled_slices(a), pieces = slices * SPX_TILED_LANES / spx_max(a->nrows, 1);
     int64_t *lanes = &p->param[LANES_PARAM];
     if (!*lanes) *lanes = pieces < 4 ? 1 : pieces < 64 ? 4 : 32;
-    if (*lanes != 1 && *lanes != 4 && *lanes != 32)
-        return spx_fail(ctx, SPMVX_ERR_ARGUMENT, "options.kernel: lanes is %lld, and %s takes 1, 4 or 32",
-                        static_cast<long long>(*lanes), NAME);
     p->chunks = spx_max(spx_min(spx_cuda_of(ctx)->multiprocessors, slices), 1);
     p->param[PARTS_PARAM] = parts_for(a, p);
     if (slices * p->param[PARTS_PARAM] > INT32_MAX - (1 << 20)) /* warps draw beyond the last one */

@@ -133,6 +133,7 @@ void inputs_add(inputs *, const char *what);
 void inputs_clear(inputs *);
 /* The suites and a directory, as an option's value has them. */
 void suite_words(char *out, size_t room);
+bool suite_is(const char *what); /* one of them, or a directory */
 /* A file, there or not, and no generated matrix's name. */
 bool input_is_file(const char *name);
 /* The matrix of a file, with the symmetry that it tells, or of a name; NULL after a message. */

@@ -159,7 +159,7 @@ static run_times times_of(const json_t *r, double scale)
                     0,
                     (int)json_array_size(list) };
     if (!list) { /* of a version that did not tell them */
-        t.samples = LEAST_SAMPLES;
+        t.samples = t.low < t.high ? LEAST_SAMPLES : 1;
         t.least = t.low;
         t.most = t.high;
         return t;
@@ -230,7 +230,7 @@ static void count_pairs(counts *n, const json_t *c, const pair *p, int count)
     const shift s = shift_of(p, count);
     for (int i = 0; i < count; i++) {
         const int v = verdict(n, &p[i], &s);
-        const bool once = p[i].old.samples == 1 || p[i].new.samples == 1;
+        const bool once = p[i].old.samples < LEAST_SAMPLES || p[i].new.samples < LEAST_SAMPLES;
         n->compared++;
         n->once += once;
         n->slower += v > 0;
@@ -329,7 +329,7 @@ static int compare(const char *old_path, const char *new_path, counts *n)
                n->missing + n->absent);
         if (n->compared > n->once)
             printf("; times x%.3f in the geometric mean", exp(n->sum / (n->compared - n->once)));
-        if (n->once) printf("; %d timed once, which are no findings", n->once);
+        if (n->once) printf("; %d timed once or twice, which are no findings", n->once);
         printf("\n");
         result = EXIT_SUCCESS;
     }

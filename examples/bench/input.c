@@ -85,6 +85,14 @@ static void add_directory(inputs *in, const char *path)
     if (n >= 0) free(entries);
 }
 
+bool suite_is(const char *what)
+{
+    struct stat st;
+    for (int i = 0; i < SUITES; i++)
+        if (!strcmp(what, suites[i].name)) return true;
+    return !stat(what, &st) && S_ISDIR(st.st_mode);
+}
+
 void inputs_add(inputs *in, const char *what)
 {
     struct stat st;

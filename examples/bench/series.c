@@ -37,7 +37,7 @@ int series_best(series *const *all, const bool *competes, int count, double *scr
     int best = -1;
     for (int i = 0; i < count; i++)
         if (all[i]->measured && competes[i] && (best < 0 || all[i]->median < all[best]->median)) best = i;
-    *won = best >= 0;
+    *won = best >= 0 && all[best]->taken > 1;
     for (int i = 0; i < count; i++) {
         all[i]->level =
             best >= 0 && all[i]->measured && (i == best || within_noise(all[best], all[i], scratch));

@@ -180,6 +180,7 @@ static spmvx_context *open_host(const wishes *w)
 {
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     spmvx_context *ctx = NULL;
+    o.log = tell_of_wisdom;
     o.threads = (int32_t)w->threads;
     o.flags = w->pool ? SPMVX_CONTEXT_POOL : 0;
     if (spmvx_context_create(&o, &ctx) != SPMVX_OK) fail(NULL, "context");
@@ -295,6 +296,8 @@ static int run(int argc, char **argv)
     int status = parse(&command_bench, options, argc, argv, files, &count);
     if (status < 0 && !count && !w.suite)
         status = usage_error(&command_bench, "no file, name or suite given");
+    if (status < 0 && w.suite && !suite_is(w.suite))
+        status = usage_error(&command_bench, "--suite is %s, and takes %s", w.suite, suites);
     if (status < 0) status = check(&w, &set, &out);
     if (status >= 0) return status;
     spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;

@@ -269,8 +269,7 @@ spmvx_place place_named(const char *name)
     return !strcmp(name, "host") ? SPMVX_HOST : !strcmp(name, "cuda") ? SPMVX_CUDA : SPMVX_ANY;
 }
 
-/* Of the library's messages the one that a user cannot see otherwise: his own wisdom is not taken. */
-static void tell(void *user, spmvx_level level, const char *message)
+void tell_of_wisdom(void *user, spmvx_level level, const char *message)
 {
     (void)user;
     if (level == SPMVX_LOG_WARNING && !strncmp(message, "SPMVX_WISDOM", 12))
@@ -281,7 +280,7 @@ spmvx_context *open_context(int64_t threads)
 {
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     spmvx_context *ctx = NULL;
-    o.log = tell;
+    o.log = tell_of_wisdom;
     o.threads = threads > INT32_MAX ? INT32_MAX : (int32_t)threads;
     if (spmvx_context_create(&o, &ctx) != SPMVX_OK) fail(NULL, "context");
     return ctx;
@@ -291,6 +290,7 @@ spmvx_context *open_context_at(const char *place, int64_t device, int64_t thread
 {
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     spmvx_context *ctx = NULL;
+    o.log = tell_of_wisdom;
     o.place = place_named(place);
     o.device = device > INT32_MAX ? INT32_MAX : (int32_t)device;
     o.threads = threads > INT32_MAX ? INT32_MAX : (int32_t)threads;

@@ -70,6 +70,9 @@ const char *base_name(const char *path);
 /* Of one of PLACES. */
 spmvx_place place_named(const char *);
 
+/* Of the library's messages the one that a user cannot see otherwise: his own wisdom is not taken. For the
+ * options of a context. */
+void tell_of_wisdom(void *user, spmvx_level, const char *message);
 /* A host context; NULL after a message. */
 spmvx_context *open_context(int64_t threads);
 /* A context of a place by its name, on the device of that number; NULL after a message. */

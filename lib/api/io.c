@@ -3,21 +3,53 @@
 
 #include "api/args.h"
 #include "dispatch/matrix.h"
+#include "dispatch/source.h"
 #include "dispatch/transfer.h"
 #include "format/symmetry.h"
 #include "io/rounding.h"
 
-/* The file's COO becomes CSR, where that is worth its row pointers. */
+/* The file's COO to the device, where it becomes CSR. */
+static spmvx_status sort_on_device(spmvx_context *ctx, const spx_sparse *coo, spmvx_matrix **out)
+{
+    spx_sparse there = spx_sparse_share(coo), csr = { 0 }, none = { 0 };
+    const spx_sparse *made;
+    spmvx_status s = spx_to_place(ctx, &there);
+    if (s == SPMVX_OK) {
+        spx_source source = spx_source_of(&there);
+        s = spx_source_csr(ctx, &source, &made);
+        if (s == SPMVX_OK) csr = spx_sparse_share(made);
+        spx_source_drop(&source);
+    }
+    spx_sparse_drop(&there);
+    return s == SPMVX_OK ? spx_matrix_adopt(ctx, &csr, &none, true, false, out) : s;
+}
+
+static spmvx_status sort_on_host(spmvx_context *ctx, spx_sparse *coo, spmvx_matrix **out)
+{
+    spx_sparse csr;
+    const spmvx_status s = spx_format_coo.to_csr(ctx, coo, &csr);
+    spx_sparse_drop(coo);
+    return s == SPMVX_OK ? spx_matrix_from_host(ctx, &csr, false, out) : s;
+}
+
+/* The file's COO becomes CSR, where that is worth its row pointers; on a device, if that has the memory. */
 static spmvx_status read_matrix(spmvx_context *ctx, const char *path, const spmvx_read_options *options,
                                 spmvx_matrix **out)
 {
-    spx_sparse a = { 0 }, csr = { 0 };
+    spx_sparse a = { 0 };
     SPX_TRY(spx_read(ctx, path, options, &a));
     if (a.format == SPMVX_CSR || spx_rows_outnumber(a.nrows, a.nnz))
         return spx_matrix_from_host(ctx, &a, false, out);
-    const spmvx_status s = spx_format_coo.to_csr(ctx, &a, &csr);
+    if (ctx->backend->place == SPMVX_HOST) return sort_on_host(ctx, &a, out);
+    spx_error_state before;
+    spx_error_save(ctx, &before);
+    const spmvx_status s = sort_on_device(ctx, &a, out);
+    if (s == SPMVX_ERR_MEMORY || s == SPMVX_ERR_LIMIT) {
+        spx_error_restore(ctx, &before);
+        return sort_on_host(ctx, &a, out);
+    }
     spx_sparse_drop(&a);
-    return s == SPMVX_OK ? spx_matrix_from_host(ctx, &csr, false, out) : s;
+    return s;
 }
 
 spmvx_status spmvx_matrix_read(spmvx_context *ctx, const char *path, const spmvx_read_options *options,

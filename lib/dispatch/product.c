@@ -93,7 +93,12 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
     spmvx_status s = choose(ctx, B, plan->products, o->kernel, &p->kernel, plan->param);
     if (s == SPMVX_OK) s = p->kernel->analyse(ctx, A, B, plan);
     if (s == SPMVX_OK && !beside) s = spx_product_check(ctx, &plan->C, o);
-    if (s != SPMVX_OK) spx_plan_drop(plan);
+    if (s == SPMVX_OK) return s;
+    spx_error_state why;
+    spx_error_save(ctx, &why);
+    ctx->backend->synchronize(ctx); /* what was queued may read the factors still */
+    spx_error_restore(ctx, &why);
+    spx_plan_drop(plan);
     return s;
 }
 

@@ -188,6 +188,63 @@ static void test_sorted_as_on_the_host(void **state)
     problem_free(&p);
 }
 
+/* CSR's arrays here are those of the host's reading, bit for bit. */
+static void assert_same_csr(spmvx_context *ctx, spmvx_matrix *here, spmvx_context *host, spmvx_matrix *there)
+{
+    spmvx_arrays a = SPMVX_ARRAYS_INIT, b = SPMVX_ARRAYS_INIT;
+    assert_ok(ctx, spmvx_matrix_arrays(here, &a));
+    assert_ok(host, spmvx_matrix_arrays(there, &b));
+    assert_true(a.format == SPMVX_CSR && b.format == SPMVX_CSR && a.nrows == b.nrows && a.nnz == b.nnz &&
+                a.ptr_type == b.ptr_type);
+    const size_t rows = (size_t)(a.nrows + 1) * (a.ptr_type == SPMVX_I64 ? 8 : 4),
+                 entries = (size_t)a.nnz * sizeof(double);
+    void *own = malloc(rows > entries ? rows : entries);
+    assert_non_null(own);
+    assert_ok(ctx, spmvx_buffer_download(ctx, own, a.ptr, rows));
+    assert_memory_equal(own, b.ptr, rows);
+    assert_ok(ctx, spmvx_buffer_download(ctx, own, a.col, (size_t)a.nnz * sizeof(int32_t)));
+    assert_memory_equal(own, b.col, (size_t)a.nnz * sizeof(int32_t));
+    assert_ok(ctx, spmvx_buffer_download(ctx, own, a.val, entries));
+    assert_memory_equal(own, b.val, entries);
+    free(own);
+}
+
+/* A file's entries are sorted on the device, or on the host where max_bytes has no room for that: the result
+ * is the same, or LIMIT. */
+static void test_files(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "bcsstk14.mtx.gz", "orani678.mtx.gz", "lhr01.mtx.gz" };
+    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[512];
+        spmvx_matrix *expected = NULL;
+        test_data(names[i], path);
+        assert_ok(host, spmvx_matrix_read(host, path, NULL, &expected));
+        int refused = 0, taken = 0;
+        for (size_t limit = 1 << 16; limit < (size_t)1 << 28; limit += limit / 4) {
+            spmvx_matrix *m = NULL;
+            spmvx_read_options o = SPMVX_READ_OPTIONS_INIT;
+            o.max_bytes = limit;
+            const spmvx_status s = spmvx_matrix_read(ctx, path, &o, &m);
+            if (s == SPMVX_ERR_LIMIT) {
+                assert_null(m);
+                refused++;
+                continue;
+            }
+            assert_ok(ctx, s);
+            assert_same_csr(ctx, m, host, expected);
+            spmvx_matrix_destroy(m);
+            taken++;
+        }
+        assert_true(refused && taken);
+        spmvx_matrix_destroy(expected);
+    }
+    spmvx_context_destroy(host);
+    spmvx_context_destroy(ctx);
+}
+
 /* CSC has no kernel here that gives the same bits in every run, and slices of 8 rows have none at all: they
  * are sources. COO multiplies as it is. */
 static void test_sources_only(void **state)
@@ -434,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_given_from_anywhere),
         cmocka_unit_test(test_borrowed_values),
         cmocka_unit_test(test_sorted_as_on_the_host),
+        cmocka_unit_test(test_files),
         cmocka_unit_test(test_sources_only),
         cmocka_unit_test(test_vectors_anywhere),
         cmocka_unit_test(test_shared_memory_of_each),

@@ -11,6 +11,10 @@ for choice in '--types f16,f16' '--states hot,states' '--beta x,beta' '--beta in
 done
 expect 2 "$spmvx" bench --json --csv lap2d_9; has err 'exclude'
 expect 2 "$spmvx" bench; has err 'no file, name or suite'
+expect 2 "$spmvx" bench --suite nope; has err 'nope, and takes quick|host'; silent out
+# One sample is no winner's; wisdom that cannot be read is told.
+expect 0 env SPMVX_WISDOM=/dev/null/x "$spmvx" bench --place host --flush 4 --repeat 1 --min-time 0 --kernels 'csr-scalar;coo-scalar' lap2d_9
+hasnot out '[*][*]'; has err 'SPMVX_WISDOM'
 
 # Every kernel, AUTO both ways, two types, three states: a row each, and none wrong.
 expect 0 "$spmvx" bench --place host --flush 4 --repeat 2 --warmup 1 --min-time 0 --types f64,f32 --states warm,cold,rotated --csv lap2d_9; silent err
