@@ -114,13 +114,19 @@ static spmvx_status by_timing(scene *s)
 {
     return convert_with(s, NULL, 1, 0, 0);
 }
-/* From an unsorted COO, so that CSR has to be built as well. */
+/* From an unsorted COO, so that CSR has to be built as well; and a multiplication. */
 static spmvx_status build(scene *s)
 {
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     o.kernel = s->kernel;
     o.max_bytes = MOST_BYTES;
-    return spmvx_matrix_convert(s->ctx, s->coo, &o, &s->made);
+    spmvx_status status = spmvx_matrix_convert(s->ctx, s->coo, &o, &s->made);
+    if (status != SPMVX_OK) return status;
+    status = spmvx_mul(s->ctx, SPMVX_N, 2.5, s->made, s->x, 1.0, s->y);
+    if (status == SPMVX_OK) return status;
+    spmvx_matrix_destroy(s->made);
+    s->made = NULL;
+    return status;
 }
 /* With the transpose and maps. */
 static spmvx_status build_all(scene *s)
@@ -300,8 +306,17 @@ static void test_sweep(void **state)
     SWEEP(allocate);
     SWEEP(write_file);
     SWEEP(to_host);
-    static const char *const built[] = { "dia", "bsr", "tiled" };
+    const char *emulated = getenv("TEST_EMULATED");
+    const bool instrumented = emulated && *emulated == '2'; /* then these are enough */
+    static const char *const built[] = { "dia",          "bsr", "tiled", "tiled:hot=5", "csr-aligned:pad=16",
+                                         "csr5:flags=u8" };
     for (size_t i = 0; i < sizeof built / sizeof *built; i++) sweep(built[i], build, cudaErrorUnknown);
+    for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
+        spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
+        assert_ok(NULL, spmvx_kernel_get_info(i, &k));
+        if (k.place == SPMVX_CUDA && k.operation == SPMVX_MUL && !instrumented)
+            sweep(k.name, build, cudaErrorUnknown);
+    }
     SWEEP(build_all);
     sweep("to_sell without memory", to_sell, cudaErrorMemoryAllocation);
     const simt_live after = simt_live_now();
