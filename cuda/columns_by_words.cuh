@@ -302,18 +302,18 @@ template <int BLOCK, int SLOTS> __device__ void spx_write_by_parts(spx_columns_s
     }
 }
 
-/* A block a row of a list, of those with more than `others` products. */
+/* A block a row of a list. */
 template <int BLOCK, int SLOTS, bool WRITE>
 __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
-    spx_columns_by_block(spx_factor A, spx_factor B, spx_tried_list list, int others, spx_found out)
+    spx_columns_by_block(spx_factor A, spx_factor B, spx_tried_list list, spx_found out)
 {
     using shared = spx_columns_shared<BLOCK, SLOTS>;
     shared *const s = spx_dynamic_shared<shared>();
     const int thread = static_cast<int>(threadIdx.x), all = *list.rows;
     for (int i = static_cast<int>(blockIdx.x); i < all; i += static_cast<int>(gridDim.x)) {
-        const int row = list.row[i], products = row < 0 ? 0 : out.products[row];
-        if (products <= others) continue;
-        const int kind = spx_trials::kind(products);
+        const int row = list.row[i];
+        if (row < 0) continue;
+        const int kind = spx_trials::kind(out.products[row]);
         if (!WRITE && thread == 0) s->promises = list.trials->promises(kind);
         __syncthreads(); /* the last row has been written, and every thread knows this one */
         if (!WRITE && !s->promises) {

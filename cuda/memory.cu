@@ -9,10 +9,6 @@
  * allocation), and in the relaxed mode it is allowed during a capture. What was captured is no work yet and
  * is not waited for.
  *
- * Then the memory goes back to its pool by cudaFreeAsync, on a stream that has no other work: cudaFree would
- * unmap it, and the next piece of its size be mapped anew, which takes 120 us for 150 MB (and the pool would
- * count it as in use from then on).
- *
  * Where even this is refused, because of a capture or for want of memory for the small block, the memory is
  * kept in a list, and the next allocation, release or end of a context tries again. The list belongs to the
  * context and to the arrays that were made in it, which may outlive it. Whoever of them goes last waits by
@@ -22,7 +18,7 @@
  * nobody waits.
  *
  * A device that failed answers every wait with its error. Its memory is out of reach, nothing runs there any
- * more, and what is left is to free it, whose answer does not matter.
+ * more, and what is left is cudaFree, whose answer does not matter.
  *
  * Source: CUDA C++ Programming Guide, "Stream Ordered Memory Allocator" and "Creating a Graph Using Stream
  * Capture". */
@@ -38,7 +34,6 @@ struct spx_cuda_memory {
     int device;
     spx_allocator allocator; /* of this record and of the list */
     pthread_mutex_t lock;    /* of what follows */
-    cudaStream_t stream;     /* that memory is given back to its pool on */
     void *reserve;           /* a small block for when no other can be had; or NULL */
     void **kept;
     size_t count, room;    /* of kept */
@@ -71,19 +66,6 @@ bool put_off(cudaError_t e)
     return e >= cudaErrorStreamCaptureUnsupported && e <= cudaErrorStreamCaptureWrongThread;
 }
 
-/* A small block of cudaMalloc, and not of a pool, in the list of what is kept: its address and 1. */
-void *as_block(void *p)
-{
-    return static_cast<char *>(p) + 1;
-}
-
-/* False where that has to be put off. */
-bool free_now(const spx_cuda_memory *m, void *p)
-{
-    const bool is_block = reinterpret_cast<uintptr_t>(p) & 1;
-    return !put_off(is_block ? cudaFree(static_cast<char *>(p) - 1) : cudaFreeAsync(p, m->stream));
-}
-
 bool keep(spx_cuda_memory *m, void *p)
 {
     if (m->count == m->room) {
@@ -108,15 +90,14 @@ bool wait_for_device(spx_cuda_memory *m)
     if (e == cudaErrorMemoryAllocation && !block) return false;
     if (block) e = cudaFree(block);
     if (put_off(e) && block && !m->reserve) m->reserve = block;
-    else if (put_off(e) && block) keep(m, as_block(block));
+    else if (put_off(e) && block) keep(m, block);
     if (!put_off(e) && !m->reserve && cudaMalloc(&m->reserve, 1) != cudaSuccess) m->reserve = nullptr;
     return !put_off(e);
 }
 
 void free_kept(spx_cuda_memory *m)
 {
-    while (m->count && free_now(m, m->kept[m->count - 1])) m->count--;
-    cudaStreamSynchronize(m->stream); /* which is idle; then it is in the pool */
+    while (m->count && !put_off(cudaFree(m->kept[m->count - 1]))) m->count--;
 }
 
 void trim(const spx_cuda_memory *m)
@@ -163,8 +144,7 @@ spx_cuda_memory *spx_cuda_memory_new(const spmvx_context *ctx)
 
 cudaError_t spx_cuda_memory_reserve(spx_cuda_memory *m)
 {
-    const cudaError_t e = cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking);
-    return e == cudaSuccess ? cudaMalloc(&m->reserve, 1) : e;
+    return cudaMalloc(&m->reserve, 1);
 }
 
 void spx_cuda_memory_trim(spx_cuda_memory *m, const cudaMemPool_t *pools, uint64_t keep)
@@ -190,7 +170,7 @@ void spx_cuda_memory_release(spx_cuda_memory *m, void *p)
         return;
     }
     if (!wait_for_device(m)) cudaDeviceSynchronize(); /* no memory to keep its address in */
-    free_now(m, p);
+    cudaFree(p);
 }
 
 void spx_cuda_memory_release_behind(spx_cuda_memory *m, void *p, cudaStream_t stream)
@@ -228,7 +208,6 @@ void spx_cuda_memory_drop(spx_cuda_memory *m)
         free_kept(m);
     }
     if (m->reserve) cudaFree(m->reserve);
-    if (m->stream) cudaStreamDestroy(m->stream);
     pthread_mutex_destroy(&m->lock);
     const spx_allocator allocator = m->allocator;
     spx_raw_free(&allocator, m->kept);

@@ -14,7 +14,7 @@ spx_cuda_memory *spx_cuda_memory_share(spx_cuda_memory *);
 /* The last reference frees all that is left. */
 void spx_cuda_memory_drop(spx_cuda_memory *);
 
-/* Takes what releases need: a stream, and a small block for when memory is out. */
+/* Takes the small block that a release needs when memory is out. */
 cudaError_t spx_cuda_memory_reserve(spx_cuda_memory *);
 /* From now on a release gives back to the device what each of two pools holds beyond `keep` bytes that
  * nothing uses; NULL: no longer, before the pools end. */

@@ -4,14 +4,12 @@
  *
  * A row with few products is a thread's work, which sorts them (rows_by_sorting.cuh). The columns of all
  * others are the bits of a table of words (word_table.cuh): tried by a warp, with a small table, since
- * products mostly share their words; those that do not fit by blocks, which sort their products where these
- * fit in shared memory (columns_by_parts.cuh) and have larger tables where they do not; and what does not fit
- * there by many blocks, which set bits for all columns in memory. Who gives up has seen no more products
+ * products mostly share their words; those that do not fit by blocks with larger ones; and what does not
+ * fit there by many blocks, which set bits for all columns in memory. Who gives up has seen no more products
  * than fit; where most rows with about as many products gave up, others are not tried. Nothing is in
  * proportion to the products.
  * Sources: rows by what they take: Nagasaka, Nukada & Matsuoka, ICPP 2017; Parger, Winter, Mlakar &
  * Steinberger, spECK, PPoPP 2020. */
-#include "columns_by_parts.cuh"
 #include "columns_by_words.cuh"
 #include "reduce.cuh"
 #include "rows_by_sorting.cuh"
@@ -267,24 +265,13 @@ spx_tried_list list_of(const analysis *a, int which)
              l->tried + which };
 }
 
-template <int BLOCK, bool WRITE> spmvx_status by_parts(const analysis *a, int which)
-{
-    constexpr size_t SHARED = sizeof(spx_parts_shared<BLOCK>);
-    const int64_t blocks = spx_min(a->all.more, spx_cuda_blocks_held(a->ctx, BLOCK));
-    SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_parts<BLOCK, WRITE>, SHARED));
-    return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_parts<BLOCK, WRITE>, blocks,
-                           static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, which), a->out);
-}
-
-/* Of rows with more than `others` products. */
-template <int BLOCK, int SLOTS, bool WRITE> spmvx_status by_blocks(const analysis *a, int which, int others)
+template <int BLOCK, int SLOTS, bool WRITE> spmvx_status by_blocks(const analysis *a, int which)
 {
     constexpr size_t SHARED = sizeof(spx_columns_shared<BLOCK, SLOTS>);
     const int64_t blocks = spx_min(a->all.more, spx_cuda_blocks_held(a->ctx, BLOCK));
     SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_block<BLOCK, SLOTS, WRITE>, SHARED));
     return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_block<BLOCK, SLOTS, WRITE>, blocks,
-                           static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, which), others,
-                           a->out);
+                           static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, which), a->out);
 }
 
 template <bool WRITE> spmvx_status by_tables(const analysis *a)
@@ -299,11 +286,9 @@ template <bool WRITE> spmvx_status by_tables(const analysis *a)
     SPX_TRY(spx_cuda_load(ctx, WHAT, spx_columns_by_warp<WRITE>, TABLES));
     SPX_TRY(spx_cuda_launch(ctx, WHAT, spx_columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
                             static_cast<unsigned>(THREADS), TABLES, a->A, a->B, list_of(a, BY_WARP), a->out));
-    SPX_TRY((by_parts<128, WRITE>(a, BY_SMALL_BLOCK)));
-    SPX_TRY((by_blocks<128, 2048, WRITE>(a, BY_SMALL_BLOCK, spx_parts_shared<128>::MOST)));
-    SPX_TRY((by_parts<512, WRITE>(a, BY_BLOCK)));
-    SPX_TRY((by_blocks<512, 8192, WRITE>(a, BY_BLOCK, spx_parts_shared<512>::MOST)));
-    return by_blocks<1024, 16384, WRITE>(a, BY_LARGE_BLOCK, 0);
+    SPX_TRY((by_blocks<128, 2048, WRITE>(a, BY_SMALL_BLOCK)));
+    SPX_TRY((by_blocks<512, 8192, WRITE>(a, BY_BLOCK)));
+    return by_blocks<1024, 16384, WRITE>(a, BY_LARGE_BLOCK);
 }
 
 /* Rows first ... of the list of those by bits, as many as there are bits for. */

@@ -157,10 +157,10 @@ __device__ __forceinline__ int64_t spx_element()
     return static_cast<int64_t>(blockIdx.x) * SPX_BUILD_THREADS + threadIdx.x;
 }
 
-/* Calls CUB twice: call(temp, bytes, stream), for its memory and with it. It may be at work on return. */
+/* Calls CUB twice: call(temp, bytes, stream), for its memory and with it. */
 template <class F> spmvx_status spx_with_cub(const spmvx_context *ctx, const char *what, F call)
 {
-    spx_scratch temp;
+    spx_temporary temp;
     size_t bytes = 0;
     for (void *memory = nullptr;; memory = temp.as<void>()) {
         {
@@ -169,7 +169,8 @@ template <class F> spmvx_status spx_with_cub(const spmvx_context *ctx, const cha
             if (e == cudaSuccess) e = call(memory, bytes, spx_cuda_of(ctx)->stream);
             if (e != cudaSuccess) return spx_cuda_fail(ctx, e, what);
         }
-        if (memory) return SPMVX_OK;
+        /* the memory is freed after what was queued */
+        if (memory) return ctx->backend->synchronize(ctx);
         SPX_TRY(temp.make(ctx, static_cast<int64_t>(bytes ? bytes : 1), 1, what));
     }
 }
@@ -205,10 +206,9 @@ spmvx_status spx_order(const spmvx_context *ctx, const char *what, int64_t n, in
                        P *const positions[2], int *in)
 {
     SPX_TRY(spx_launch_over(ctx, what, n, spx_count_up<P>, n, positions[0]));
-    SPX_TRY(spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+    return spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
         return spx_cub_sort_pairs(temp, bytes, n, keys, positions, in, 0, bits, stream);
-    }));
-    return ctx->backend->synchronize(ctx);
+    });
 }
 
 /* ---- build/entries.cu: entries of CSR, one by one and by another key ---- */
