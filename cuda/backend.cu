@@ -16,8 +16,7 @@ namespace {
  * piece, which takes 40 us and more, 0.6 for each MB: as long as a builder takes to fill it. So small
  * pieces, such as a partition, have a pool of their own with a threshold of KEPT; and that of large ones has
  * none, but is trimmed when memory is freed, to what is in use and a part of the device's memory, or KEPT
- * where that is more. What mostly lives for a call has one of its own of this kind: in one pool the pieces of
- * the next call would not fit between what the last one left, and be mapped anew as well. */
+ * where that is more. */
 constexpr uint64_t KEPT = 64u << 20, PART_KEPT = 64;
 constexpr size_t SMALL = 4u << 20;
 
@@ -85,16 +84,15 @@ void drop_state(spx_cuda *c)
     spx_cuda_memory_drop(c->memory);
     c->memory = nullptr;
     if (c->own) cudaStreamDestroy(c->own);
-    for (const cudaMemPool_t pool : { c->large, c->scratch }) {
-        if (!pool) continue; /* arrays that live on give their memory back one by one */
+    if (c->large) { /* arrays that live on give their memory back one by one */
         uint64_t none = 0;
-        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &none);
-        cudaMemPoolTrimTo(pool, 0);
-        cudaMemPoolDestroy(pool);
+        cudaMemPoolSetAttribute(c->large, cudaMemPoolAttrReleaseThreshold, &none);
+        cudaMemPoolTrimTo(c->large, 0);
+        cudaMemPoolDestroy(c->large);
     }
     if (c->small) cudaMemPoolDestroy(c->small);
     c->own = nullptr;
-    c->small = c->large = c->scratch = nullptr;
+    c->large = c->small = nullptr;
 }
 
 /* Rates as measured on an H200 (docs/performance-notes.md). Those of memory, caches and gathers of other
@@ -144,7 +142,6 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->own, cudaStreamNonBlocking);
         if (e == cudaSuccess) e = cudaGetDeviceProperties(&properties, ctx->device);
         if (e == cudaSuccess) e = make_pool(ctx->device, UINT64_MAX, &c->large);
-        if (e == cudaSuccess) e = make_pool(ctx->device, UINT64_MAX, &c->scratch);
         if (e == cudaSuccess) e = make_pool(ctx->device, KEPT, &c->small);
         if (e == cudaSuccess) e = warm_pool(c);
         if (e == cudaSuccess) e = spx_cuda_memory_reserve(c->memory);
@@ -166,8 +163,7 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         return spx_cuda_fail(nullptr, e, "opening the device");
     }
     const uint64_t part = properties.totalGlobalMem / PART_KEPT;
-    const cudaMemPool_t trimmed[] = { c->large, c->scratch };
-    spx_cuda_memory_trim(c->memory, trimmed, part > KEPT ? part : KEPT);
+    spx_cuda_memory_trim(c->memory, c->large, part > KEPT ? part : KEPT);
     c->l2_bytes = static_cast<size_t>(l2);
     c->shared_bytes = static_cast<size_t>(shared);
     c->block_bytes = static_cast<size_t>(of_block);
@@ -204,9 +200,7 @@ spmvx_status done(const spmvx_context *ctx, const spx_on_device &on_device, cuda
 spmvx_status synchronize(const spmvx_context *ctx)
 {
     const spx_beside_captures on_device(ctx->device);
-    const cudaError_t e = cudaStreamSynchronize(state(ctx)->stream);
-    spx_cuda_memory_give_back(state(ctx)->memory); /* of scratch that was freed behind its work */
-    return done(ctx, on_device, e, "waiting for the stream");
+    return done(ctx, on_device, cudaStreamSynchronize(state(ctx)->stream), "waiting for the stream");
 }
 
 /* As a graph, on the context's own stream: the caller's may be one that cannot be captured. */
@@ -249,9 +243,7 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
 
 /* ---- memory ---- */
 
-/* Of a pool where it is more than a small piece. */
-spmvx_status allocate_from(const spmvx_context *ctx, cudaMemPool_t pool, size_t bytes, const char *what,
-                           void **out)
+spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
 {
     const spx_cuda *c = state(ctx);
     void *p = nullptr;
@@ -259,16 +251,13 @@ spmvx_status allocate_from(const spmvx_context *ctx, cudaMemPool_t pool, size_t 
     cudaError_t e = on_device.error();
     if (e == cudaSuccess) spx_cuda_memory_try_again(c->memory);
     const auto from_pool = [&] {
-        return cudaMallocFromPoolAsync(&p, bytes ? bytes : 1, bytes <= SMALL ? c->small : pool, c->own);
+        return cudaMallocFromPoolAsync(&p, bytes ? bytes : 1, bytes <= SMALL ? c->small : c->large, c->own);
     };
     if (e == cudaSuccess) e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation : from_pool();
     if (e == cudaErrorMemoryAllocation &&
-        bytes <= SIZE_MAX / 2) { /* the other pools may keep what is missing, or get it when work ends */
-        cudaStreamCaptureStatus captured = cudaStreamCaptureStatusActive;
-        if (cudaStreamIsCapturing(c->stream, &captured) == cudaSuccess &&
-            captured == cudaStreamCaptureStatusNone)
-            cudaStreamSynchronize(c->stream);
-        for (const cudaMemPool_t each : { c->small, c->large, c->scratch }) cudaMemPoolTrimTo(each, 0);
+        bytes <= SIZE_MAX / 2) { /* the other pool may keep what is missing */
+        cudaMemPoolTrimTo(c->large, 0);
+        cudaMemPoolTrimTo(c->small, 0);
         e = from_pool();
     }
     if (e == cudaSuccess) {
@@ -283,11 +272,6 @@ spmvx_status allocate_from(const spmvx_context *ctx, cudaMemPool_t pool, size_t 
     return SPMVX_OK;
 }
 
-spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
-{
-    return allocate_from(ctx, state(ctx)->large, bytes, what, out);
-}
-
 void release(const spmvx_context *ctx, void *p)
 {
     spx_cuda_memory_release(state(ctx)->memory, p);
@@ -297,21 +281,17 @@ void release(const spmvx_context *ctx, void *p)
 struct device_array {
     spx_array array;
     spx_cuda_memory *memory;
-    const spx_cuda *behind; /* whose work its memory is freed behind; or NULL: behind all of the device */
 };
 
 void release_array(spx_array *a)
 {
-    const device_array *own = reinterpret_cast<device_array *>(a);
-    spx_cuda_memory *m = own->memory;
-    if (own->behind) spx_cuda_memory_release_behind(m, a->data, own->behind->stream);
-    else spx_cuda_memory_release(m, a->data);
+    spx_cuda_memory *m = reinterpret_cast<device_array *>(a)->memory;
+    spx_cuda_memory_release(m, a->data);
     spx_budget_release(a->budget, a->bytes);
     spx_cuda_memory_drop(m);
 }
 
-spmvx_status array_from(const spmvx_context *ctx, cudaMemPool_t pool, size_t bytes, const char *what,
-                        spx_array **out)
+spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
 {
     device_array *a = static_cast<device_array *>(spx_try_alloc(ctx, sizeof(device_array)));
     if (!a) return spx_fail_memory(ctx, sizeof(device_array), "an array's record");
@@ -320,7 +300,7 @@ spmvx_status array_from(const spmvx_context *ctx, cudaMemPool_t pool, size_t byt
         spx_free(ctx, a);
         return spx_fail_memory(ctx, bytes, what);
     }
-    const spmvx_status s = allocate_from(ctx, pool, bytes, what, &a->array.data);
+    const spmvx_status s = allocate(ctx, bytes, what, &a->array.data);
     if (s != SPMVX_OK) {
         spx_budget_release(a->array.budget, bytes);
         spx_free(ctx, a);
@@ -335,11 +315,6 @@ spmvx_status array_from(const spmvx_context *ctx, cudaMemPool_t pool, size_t byt
     a->memory = spx_cuda_memory_share(state(ctx)->memory);
     *out = &a->array;
     return SPMVX_OK;
-}
-
-spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
-{
-    return array_from(ctx, state(ctx)->large, bytes, what, out);
 }
 
 cudaError_t copy_on(cudaStream_t stream, void *dst, const void *src, size_t bytes, cudaMemcpyKind kind)
@@ -421,18 +396,6 @@ spmvx_status check_pointer(const spmvx_context *ctx, const char *argument, const
     return SPMVX_OK;
 }
 
-}
-
-spmvx_status spx_cuda_scratch_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
-{
-    return array_from(ctx, state(ctx)->scratch, bytes, what, out);
-}
-
-void spx_cuda_drop_behind(const spmvx_context *ctx, spx_array *a)
-{
-    if (!a) return;
-    reinterpret_cast<device_array *>(a)->behind = state(ctx);
-    spx_array_drop(a);
 }
 
 spmvx_status spx_cuda_fail(const spmvx_context *ctx, cudaError_t e, const char *what)

@@ -14,9 +14,6 @@
  * context and to the arrays that were made in it, which may outlive it. Whoever of them goes last waits by
  * cudaDeviceSynchronize if there is no other way: then a capture may end, but nothing is lost.
  *
- * Scratch that only the work on one stream uses is freed behind that work, in the order of the stream, and
- * nobody waits.
- *
  * A device that failed answers every wait with its error. Its memory is out of reach, nothing runs there any
  * more, and what is left is cudaFree, whose answer does not matter.
  *
@@ -36,8 +33,8 @@ struct spx_cuda_memory {
     pthread_mutex_t lock;    /* of what follows */
     void *reserve;           /* a small block for when no other can be had; or NULL */
     void **kept;
-    size_t count, room;    /* of kept */
-    cudaMemPool_t pool[2]; /* that are trimmed; or NULL */
+    size_t count, room; /* of kept */
+    cudaMemPool_t pool; /* that is trimmed; or NULL */
     uint64_t keep;
 };
 
@@ -102,13 +99,11 @@ void free_kept(spx_cuda_memory *m)
 
 void trim(const spx_cuda_memory *m)
 {
-    for (const cudaMemPool_t pool : m->pool) {
-        uint64_t used = 0, held = 0;
-        if (pool && cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess &&
-            cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &held) == cudaSuccess &&
-            held > used + m->keep)
-            cudaMemPoolTrimTo(pool, used + m->keep);
-    }
+    uint64_t used = 0, held = 0;
+    if (!m->pool || cudaMemPoolGetAttribute(m->pool, cudaMemPoolAttrUsedMemCurrent, &used) != cudaSuccess ||
+        cudaMemPoolGetAttribute(m->pool, cudaMemPoolAttrReservedMemCurrent, &held) != cudaSuccess)
+        return;
+    if (held > used + m->keep) cudaMemPoolTrimTo(m->pool, used + m->keep);
 }
 
 /* Frees what is kept, if it can be freed now. */
@@ -147,10 +142,10 @@ cudaError_t spx_cuda_memory_reserve(spx_cuda_memory *m)
     return cudaMalloc(&m->reserve, 1);
 }
 
-void spx_cuda_memory_trim(spx_cuda_memory *m, const cudaMemPool_t *pools, uint64_t keep)
+void spx_cuda_memory_trim(spx_cuda_memory *m, cudaMemPool_t pool, uint64_t keep)
 {
     const locked only(m);
-    for (int i = 0; i < 2; i++) m->pool[i] = pools ? pools[i] : nullptr;
+    m->pool = pool;
     m->keep = keep;
 }
 
@@ -171,25 +166,6 @@ void spx_cuda_memory_release(spx_cuda_memory *m, void *p)
     }
     if (!wait_for_device(m)) cudaDeviceSynchronize(); /* no memory to keep its address in */
     cudaFree(p);
-}
-
-void spx_cuda_memory_release_behind(spx_cuda_memory *m, void *p, cudaStream_t stream)
-{
-    cudaError_t e;
-    {
-        const spx_beside_captures on_device(m->device);
-        e = cudaFreeAsync(p, stream);
-    }
-    /* A stream that is captured takes no memory that its graph did not allocate. */
-    if (put_off(e) || e == cudaErrorInvalidValue) spx_cuda_memory_release(m, p);
-}
-
-void spx_cuda_memory_give_back(spx_cuda_memory *m)
-{
-    const spx_beside_captures on_device(m->device);
-    if (pthread_mutex_trylock(&m->lock) != 0) return;
-    trim(m);
-    pthread_mutex_unlock(&m->lock);
 }
 
 spx_cuda_memory *spx_cuda_memory_share(spx_cuda_memory *m)

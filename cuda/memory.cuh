@@ -16,16 +16,11 @@ void spx_cuda_memory_drop(spx_cuda_memory *);
 
 /* Takes the small block that a release needs when memory is out. */
 cudaError_t spx_cuda_memory_reserve(spx_cuda_memory *);
-/* From now on a release gives back to the device what each of two pools holds beyond `keep` bytes that
- * nothing uses; NULL: no longer, before the pools end. */
-void spx_cuda_memory_trim(spx_cuda_memory *, const cudaMemPool_t *pools, uint64_t keep);
+/* From now on a release gives back to the device what a pool holds beyond `keep` bytes that nothing uses;
+ * NULL: no longer, before the pool ends. */
+void spx_cuda_memory_trim(spx_cuda_memory *, cudaMemPool_t, uint64_t keep);
 /* Frees a block, now or later. */
 void spx_cuda_memory_release(spx_cuda_memory *, void *);
-/* The same of a block of a pool that only work on this stream uses: it is freed behind that. Whoever waits
- * for the stream later calls spx_cuda_memory_give_back. */
-void spx_cuda_memory_release_behind(spx_cuda_memory *, void *, cudaStream_t);
-/* Gives back what the pools hold beyond what they keep. */
-void spx_cuda_memory_give_back(spx_cuda_memory *);
 /* Frees what could not be freed earlier, if it can be now and no other thread is at it. */
 void spx_cuda_memory_try_again(spx_cuda_memory *);
 #endif

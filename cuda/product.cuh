@@ -366,7 +366,7 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *, const spx_sparse *A
 
 /* A bit a row: it has the columns of the row before. Empty where that is rare, or where the budget has no
  * room. */
-spmvx_status spx_cuda_same_rows(const spmvx_context *, const spx_sparse *csr, spx_scratch *bits);
+spmvx_status spx_cuda_same_rows(const spmvx_context *, const spx_sparse *csr, spx_temporary *bits);
 
 /* ---- product_columns.cu ---- */
 
@@ -378,5 +378,5 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *, const spx_sparse *A, con
  * many words of 32 columns its entries are (arrays of I32). distinct: the
  * columns of each row of B ascend. */
 spmvx_status spx_cuda_product_columns(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
-                                      spx_scratch *products, spx_scratch *words, bool *distinct);
+                                      spx_temporary *products, spx_temporary *words, bool *distinct);
 #endif

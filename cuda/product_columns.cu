@@ -201,7 +201,7 @@ struct analysis {
     int64_t ncols;
     spx_found out;
     spx_product_look all;
-    spx_scratch same_a, same_b, list[LISTS], filled, part_columns, bits, kept, place;
+    spx_temporary same_a, same_b, list[LISTS], filled, part_columns, bits, kept, place;
     int64_t rows_by_bits, at_a_time;
     bool all_kept; /* but for those by bits */
 
@@ -241,7 +241,7 @@ spmvx_status list_all(analysis *a)
     SPX_TRY(a->filled.make(ctx, 1, sizeof(lists), WHAT));
     SPX_TRY(spx_cuda_clear(ctx, a->fills(), sizeof(lists), WHAT));
     if (!a->all.more) return SPMVX_OK;
-    for (spx_scratch &l : a->list) SPX_TRY(l.make(ctx, a->all.more, sizeof(int), rows));
+    for (spx_temporary &l : a->list) SPX_TRY(l.make(ctx, a->all.more, sizeof(int), rows));
     return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->A.ptr, a->out, a->A.same,
                            a->all.scattered, a->list[BY_WARP].as<int>(), a->list[BY_SMALL_BLOCK].as<int>(),
                            a->list[BY_BLOCK].as<int>(), a->list[BY_BITS].as<int>(), a->fills());
@@ -384,11 +384,11 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *ctx, const spx_sparse *A, 
 }
 
 spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                      spx_plan *plan, spx_scratch *products, spx_scratch *words,
+                                      spx_plan *plan, spx_temporary *products, spx_temporary *words,
                                       bool *distinct)
 {
     analysis a = {};
-    spx_scratch counts;
+    spx_temporary counts;
     a.ctx = ctx;
     a.A = spx_factor_of(A);
     a.B = spx_factor_of(B);

@@ -143,7 +143,7 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
                                       int *products, spx_product_look *look)
 {
     constexpr int LONG_MEAN = 24, ROWS_OF_LONG = 32; /* of a block where rows are long */
-    spx_scratch memory;
+    spx_temporary memory;
     totals t;
     const int rows = A->nnz > LONG_MEAN * A->nrows ? ROWS_OF_LONG : THREADS;
     const int64_t blocks = spx_ceil_div(A->nrows, rows),
@@ -177,9 +177,9 @@ spmvx_status spx_cuda_count_products(const spmvx_context *ctx, const spx_sparse 
     return SPMVX_OK;
 }
 
-spmvx_status spx_cuda_same_rows(const spmvx_context *ctx, const spx_sparse *csr, spx_scratch *bits)
+spmvx_status spx_cuda_same_rows(const spmvx_context *ctx, const spx_sparse *csr, spx_temporary *bits)
 {
-    spx_scratch found, number;
+    spx_temporary found, number;
     int count;
     const int64_t words = spx_ceil_div(csr->nrows, 32);
     if (spx_bytes(words, 2 * sizeof(unsigned)) > spx_budget_left(ctx)) return SPMVX_OK;

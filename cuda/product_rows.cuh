@@ -92,7 +92,7 @@ spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan 
 {
     const int nrows = static_cast<int>(plan->C.nrows);
     const spx_pointers ptr = spx_pointers_of(&plan->C);
-    spx_scratch at;
+    spx_temporary at;
     spx_ways all = {}, first = {};
     int units = 0;
     SPX_TRY(at.make(ctx, 2, sizeof all, what));

@@ -24,8 +24,7 @@ public:
     spmvx_status make(const spmvx_context *ctx, int64_t count, size_t each, const char *what)
     {
         spx_array_drop(give());
-        ctx_ = ctx;
-        return spx_cuda_scratch_new(ctx, spx_bytes(count, each), what, &array_);
+        return ctx->backend->array_new(ctx, spx_bytes(count, each), what, &array_);
     }
     template <class T> T *as() const
     {
@@ -40,28 +39,10 @@ public:
     void swap(spx_temporary *other)
     {
         std::swap(array_, other->array_);
-        std::swap(ctx_, other->ctx_);
     }
-
-protected:
-    const spmvx_context *ctx_ = nullptr;
 
 private:
     spx_array *array_ = nullptr;
-};
-
-/* One that is used by work on the context's stream alone: it is freed behind that, and nobody waits. */
-class spx_scratch : public spx_temporary {
-public:
-    ~spx_scratch()
-    {
-        spx_cuda_drop_behind(ctx_, give());
-    }
-    spmvx_status make(const spmvx_context *ctx, int64_t count, size_t each, const char *what)
-    {
-        spx_cuda_drop_behind(ctx_, give());
-        return spx_temporary::make(ctx, count, each, what);
-    }
 };
 
 /* A matrix that is dropped with this, unless it is given away. */

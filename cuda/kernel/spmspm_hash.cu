@@ -328,7 +328,7 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
 
 spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
-    spx_scratch products, words;
+    spx_temporary products, words;
     bool distinct;
     SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &products, &words, &distinct));
     plan->number[DISTINCT] = distinct;

@@ -327,7 +327,7 @@ int copies_for(int64_t columns)
 spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan,
                           totals *t)
 {
-    spx_scratch bits, counts, found;
+    spx_temporary bits, counts, found;
     const int words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
     SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(spx_max(B->nrows, 1), sizeof(record)),
                                     "records of B's rows", &plan->state));
