@@ -47,7 +47,7 @@ _spmvx()
     if [[ -z $takes ]]; then
         if [[ $cur == -* ]]; then
             words=$options
-        elif [[ $command == generate || $command == bench ]]; then
+        elif [[ $command == generate || $command == bench || $command == info ]]; then
             words=$(_spmvx_names "$tool")
         fi
     else

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "tool.h"
+#include "output.h"
 
 /* Is it the banner of a Matrix Market array of real numbers? */
 static bool is_vector_banner(const char *line)
@@ -178,7 +178,8 @@ static int run(int argc, char **argv)
                            "matrix's, or '-' for standard output",
                            q.y);
     spmvx_context *ctx = open_context_at(place, device, threads);
-    const int wrong = ctx ? check_kernel(&command_mul, ctx, SPMVX_MUL, q.kernel, q.type) : EXIT_FAILURE;
+    int wrong = ctx ? check_kernel(&command_mul, ctx, SPMVX_MUL, q.kernel, q.type) : EXIT_FAILURE;
+    if (wrong < 0 && q.y && strcmp(q.y, "-") && !check_file(ctx, q.y)) wrong = EXIT_FAILURE;
     spmvx_matrix *m = wrong < 0 ? read_matrix(ctx, files[0], q.type, NULL) : NULL, *A = NULL;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     o.kernel = q.kernel;

@@ -41,6 +41,8 @@ expect 1 "$spmvx" bench --place host --flush 4 --repeat 1 --suite "$tmp/empty"; 
 # Wisdom: what tune measures is taken, by bench and info.
 expect 2 "$spmvx" tune x; has err "'x' given"
 expect 0 "$spmvx" tune -o "$tmp/wisdom"; has out 'memory [0-9]'
+# A line for each of the host's kernels, whatever the instruction set.
+for kernel in csr-scalar csr-vector sell packed dia bsr csr5 csr-merge-path; do has wisdom "^kernel $kernel[@ ]"; done
 expect 0 "$spmvx" bench --place host --flush 4 --repeat 1 --min-time 0 --kernels auto --wisdom "$tmp/wisdom" lap2d_9; silent err
 expect 0 "$spmvx" info --wisdom "$tmp/wisdom" "$tmp/suite/a.mtx"; silent err
 echo nonsense >"$tmp/nonsense"

@@ -42,7 +42,7 @@ BASH
     offers 'mul ' m
     offers 'check ' ch
     offers '--transpose --type --threads ' mul --t
-    offers '' info a
+    offers 'stencil27_ stochlp_ ' info st
     offers '' spy -o a
     offers '' check --limit ''
     offers 'f64 f32 ' bench --types ''

@@ -38,6 +38,9 @@ has out 'the file holds  *one triangle (symmetric)'; has out 'symmetry  *symmetr
 expect 0 "$spmvx" info lap2d_9 random_3000_3000_30000; silent err; has out '^lap2d_9$'; has out '81 x 81'; hasnot out 'the file holds'
 has out ' DIA  *-- would hold [0-9.]* MB, [0-9.]* times the [0-9.]* bytes of CSR; max_bytes is [0-9]* ([0-9.]* MB)$'; hasnot out 'DIA.*DIA'
 has out 'SELL in slices of [0-9]* rows.* would store [0-9.]* places an entry'; hasnot out 'SELL-[0-9]'
+# What cannot be written is found before anything is read.
+expect 1 "$spmvx" mul "$tmp/none.mtx" -o "$tmp/none/y.mtx"; has err 'none/y.mtx'; hasnot err 'none.mtx'
+expect 1 "$spmvx" spy "$tmp/none.mtx" -o "$tmp/none/x.svg"; has err 'none/x.svg'; hasnot err 'none.mtx'
 expect 1 "$spmvx" info nonsense lap2d_9; has err "nonsense: no such file, and as a matrix's name"; has out '81 x 81'
 printf 'spmvx-wisdom 1\nmachine memory=20000 more=500 cache=40000 near=32000 mid=1000000 cached=24000000 compute=1000 far=1000\n' >"$tmp/wisdom"
 expect 0 "$spmvx" info --place host --wisdom "$tmp/wisdom" lap2d_9; has out 'predicted times  *are a guess, mostly within a factor of 1.5'
