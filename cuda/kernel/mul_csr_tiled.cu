@@ -2,10 +2,11 @@
  * columns from their first to their last, 2024 at a time: all its threads bring that part of x to shared
  * memory, and each warp goes through its row and multiplies what lies in the part. A row is gone through as
  * often as there are parts, so that it pays where one part is enough.
- * Differs from the source: there each part of a block's columns has a CUDA block of its own, which adds to y
- * atomically; here one block takes the parts in turn, so that a row's sum is kept in a register and written
- * once, with the same bits in every run, and parts of wide rows do not run at the same time. All threads meet
- * before a part is overwritten, those without a row, too. Where a block's columns begin and end is found on
+ * Differs from the source: there a row block's columns may be dealt to several CUDA blocks, each of which
+ * goes through its own by parts and adds what it has of a row to y atomically, part by part; here one block
+ * takes all parts in turn, so that a row's sum is kept in a register and written once, with the same bits in
+ * every run, and parts of wide rows do not run at the same time. All threads meet before a part is
+ * overwritten, those without a row, too. Where a block's columns begin and end is found on
  * the device when the matrix is prepared, there on the host.
  * Source: Marconi report, algorithm 2. */
 #include "device.cuh"
