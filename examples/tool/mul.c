@@ -179,7 +179,7 @@ static int run(int argc, char **argv)
                            q.y);
     spmvx_context *ctx = open_context_at(place, device, threads);
     int wrong = ctx ? check_kernel(&command_mul, ctx, SPMVX_MUL, q.kernel, q.type) : EXIT_FAILURE;
-    if (wrong < 0 && q.y && strcmp(q.y, "-") && !check_file(ctx, q.y)) wrong = EXIT_FAILURE;
+    if (wrong < 0 && q.y && strcmp(q.y, "-") && !check_writable(ctx, q.y)) wrong = EXIT_FAILURE;
     spmvx_matrix *m = wrong < 0 ? read_matrix(ctx, files[0], q.type, NULL) : NULL, *A = NULL;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     o.kernel = q.kernel;

@@ -73,7 +73,7 @@ int check_output(const command *c, spmvx_context *ctx, const char **path, spmvx_
     return s == SPMVX_ERR_ARGUMENT ? EXIT_USAGE : EXIT_FAILURE;
 }
 
-bool check_file(spmvx_context *ctx, const char *path)
+bool check_writable(spmvx_context *ctx, const char *path)
 {
     if (spx_sink_check(ctx, path, SPMVX_UNCOMPRESSED, 0) == SPMVX_OK) return true;
     fail_plainly(ctx);

@@ -13,7 +13,7 @@
 int check_output(const command *, spmvx_context *, const char **path, spmvx_write_options *);
 bool is_stdout(const char *path); /* after check_output */
 /* The same of a file that the tool writes itself: can it be written? False after a message. */
-bool check_file(spmvx_context *, const char *path);
+bool check_writable(spmvx_context *, const char *path);
 
 /* spmvx_matrix_write, of which nothing is left when SIGINT, SIGTERM or SIGHUP ends the tool meanwhile. Shows
  * its progress. */

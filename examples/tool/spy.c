@@ -138,7 +138,7 @@ static int run(int argc, char **argv)
     if (size < LEAST_SIZE || size > MOST_SIZE)
         return usage_error(&command_spy, "--size is %" PRId64 ", not %d to %d", size, LEAST_SIZE, MOST_SIZE);
     spmvx_context *ctx = open_context(threads);
-    spmvx_matrix *m = ctx && check_file(ctx, out) ? read_matrix(ctx, files[0], SPMVX_F32, NULL) : NULL;
+    spmvx_matrix *m = ctx && check_writable(ctx, out) ? read_matrix(ctx, files[0], SPMVX_F32, NULL) : NULL;
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
     if (m) result = spmvx_matrix_arrays(m, &a) == SPMVX_OK ? draw(&a, size, out) : fail(ctx, files[0]);
     spmvx_matrix_destroy(m);
