@@ -12,14 +12,6 @@
 
 namespace {
 
-/* A pool that holds more than its threshold gives back at once what is freed, and maps memory for the next
- * piece, which takes 40 us and more, 0.6 for each MB: as long as a builder takes to fill it. So small
- * pieces, such as a partition, have a pool of their own with a threshold of KEPT; and that of large ones has
- * none, but is trimmed when memory is freed, to what is in use and a part of the device's memory, or KEPT
- * where that is more. */
-constexpr uint64_t KEPT = 64u << 20, PART_KEPT = 64;
-constexpr size_t SMALL = 4u << 20;
-
 spx_cuda *state(const spmvx_context *ctx)
 {
     return static_cast<spx_cuda *>(ctx->backend_state);
@@ -54,45 +46,13 @@ bool probe(int32_t device, char *why, size_t room)
     return e == cudaSuccess;
 }
 
-cudaError_t make_pool(int device, uint64_t keep, cudaMemPool_t *pool)
-{
-    cudaMemPoolProps p;
-    memset(&p, 0, sizeof p);
-    p.allocType = cudaMemAllocationTypePinned;
-    p.location.type = cudaMemLocationTypeDevice;
-    p.location.id = device;
-    cudaError_t e = cudaMemPoolCreate(pool, &p);
-    if (e == cudaSuccess) e = cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep);
-    return e;
-}
-
-/* The first allocation maps memory, which takes longer than a small matrix's set-up may. */
-cudaError_t warm_pool(const spx_cuda *c)
-{
-    void *p = nullptr;
-    cudaError_t e = cudaMallocFromPoolAsync(&p, 1 << 20, c->small, c->own);
-    if (e == cudaErrorMemoryAllocation) return cudaSuccess; /* whoever wants memory will hear of it */
-    if (e == cudaSuccess) e = cudaFreeAsync(p, c->own);
-    if (e == cudaSuccess) e = cudaStreamSynchronize(c->own);
-    return e;
-}
-
 void drop_state(spx_cuda *c)
 {
-    spx_cuda_memory_try_again(c->memory);
-    spx_cuda_memory_trim(c->memory, nullptr, 0);
+    spx_cuda_memory_end(c->memory);
     spx_cuda_memory_drop(c->memory);
-    c->memory = nullptr;
     if (c->own) cudaStreamDestroy(c->own);
-    if (c->large) { /* arrays that live on give their memory back one by one */
-        uint64_t none = 0;
-        cudaMemPoolSetAttribute(c->large, cudaMemPoolAttrReleaseThreshold, &none);
-        cudaMemPoolTrimTo(c->large, 0);
-        cudaMemPoolDestroy(c->large);
-    }
-    if (c->small) cudaMemPoolDestroy(c->small);
+    c->memory = nullptr;
     c->own = nullptr;
-    c->large = c->small = nullptr;
 }
 
 /* Rates as measured on an H200 (docs/performance-notes.md). Those of memory, caches and gathers of other
@@ -141,10 +101,7 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         e = on_device.error();
         if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->own, cudaStreamNonBlocking);
         if (e == cudaSuccess) e = cudaGetDeviceProperties(&properties, ctx->device);
-        if (e == cudaSuccess) e = make_pool(ctx->device, UINT64_MAX, &c->large);
-        if (e == cudaSuccess) e = make_pool(ctx->device, KEPT, &c->small);
-        if (e == cudaSuccess) e = warm_pool(c);
-        if (e == cudaSuccess) e = spx_cuda_memory_reserve(c->memory);
+        if (e == cudaSuccess) e = spx_cuda_memory_open(c->memory, properties.totalGlobalMem);
         if (e == cudaSuccess) e = spx_cuda_load_vector_kernels();
         if (e == cudaSuccess)
             e = cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, ctx->device);
@@ -162,8 +119,6 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         spx_raw_free(&ctx->allocator, c);
         return spx_cuda_fail(nullptr, e, "opening the device");
     }
-    const uint64_t part = properties.totalGlobalMem / PART_KEPT;
-    spx_cuda_memory_trim(c->memory, c->large, part > KEPT ? part : KEPT);
     c->l2_bytes = static_cast<size_t>(l2);
     c->shared_bytes = static_cast<size_t>(shared);
     c->block_bytes = static_cast<size_t>(of_block);
@@ -200,7 +155,9 @@ spmvx_status done(const spmvx_context *ctx, const spx_on_device &on_device, cuda
 spmvx_status synchronize(const spmvx_context *ctx)
 {
     const spx_beside_captures on_device(ctx->device);
-    return done(ctx, on_device, cudaStreamSynchronize(state(ctx)->stream), "waiting for the stream");
+    const cudaError_t e = cudaStreamSynchronize(state(ctx)->stream);
+    spx_cuda_memory_settle(state(ctx)->memory);
+    return done(ctx, on_device, e, "waiting for the stream");
 }
 
 /* As a graph, on the context's own stream: the caller's may be one that cannot be captured. */
@@ -243,33 +200,24 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
 
 /* ---- memory ---- */
 
-spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
+spmvx_status take(const spmvx_context *ctx, size_t bytes, bool scratch, const char *what, void **out)
 {
     const spx_cuda *c = state(ctx);
     void *p = nullptr;
     const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
-    if (e == cudaSuccess) spx_cuda_memory_try_again(c->memory);
-    const auto from_pool = [&] {
-        return cudaMallocFromPoolAsync(&p, bytes ? bytes : 1, bytes <= SMALL ? c->small : c->large, c->own);
-    };
-    if (e == cudaSuccess) e = bytes > SIZE_MAX / 2 ? cudaErrorMemoryAllocation : from_pool();
-    if (e == cudaErrorMemoryAllocation &&
-        bytes <= SIZE_MAX / 2) { /* the other pool may keep what is missing */
-        cudaMemPoolTrimTo(c->large, 0);
-        cudaMemPoolTrimTo(c->small, 0);
-        e = from_pool();
-    }
-    if (e == cudaSuccess) {
-        e = cudaStreamSynchronize(c->own); /* then it may be used on any stream */
-        if (e != cudaSuccess) cudaFree(p);
-    }
+    if (e == cudaSuccess) e = spx_cuda_memory_take(c->memory, bytes, scratch, c->stream, &p);
     if (e == cudaErrorMemoryAllocation)
         return spx_fail(ctx, SPMVX_ERR_MEMORY, "no memory on device %d for %s: %zu bytes",
                         static_cast<int>(ctx->device), what, bytes);
     if (e != cudaSuccess) return spx_cuda_fail(ctx, e, what);
     *out = p;
     return SPMVX_OK;
+}
+
+spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
+{
+    return take(ctx, bytes, false, what, out);
 }
 
 void release(const spmvx_context *ctx, void *p)
@@ -281,17 +229,21 @@ void release(const spmvx_context *ctx, void *p)
 struct device_array {
     spx_array array;
     spx_cuda_memory *memory;
+    const spx_cuda *behind; /* whose work its memory is freed behind; or NULL: behind all of the device */
 };
 
 void release_array(spx_array *a)
 {
-    spx_cuda_memory *m = reinterpret_cast<device_array *>(a)->memory;
-    spx_cuda_memory_release(m, a->data);
+    const device_array *own = reinterpret_cast<device_array *>(a);
+    spx_cuda_memory *m = own->memory;
+    if (own->behind) spx_cuda_memory_release_behind(m, a->data, own->behind->stream);
+    else spx_cuda_memory_release(m, a->data);
     spx_budget_release(a->budget, a->bytes);
     spx_cuda_memory_drop(m);
 }
 
-spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
+spmvx_status make_array(const spmvx_context *ctx, size_t bytes, bool scratch, const char *what,
+                        spx_array **out)
 {
     device_array *a = static_cast<device_array *>(spx_try_alloc(ctx, sizeof(device_array)));
     if (!a) return spx_fail_memory(ctx, sizeof(device_array), "an array's record");
@@ -300,7 +252,7 @@ spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what,
         spx_free(ctx, a);
         return spx_fail_memory(ctx, bytes, what);
     }
-    const spmvx_status s = allocate(ctx, bytes, what, &a->array.data);
+    const spmvx_status s = take(ctx, bytes, scratch, what, &a->array.data);
     if (s != SPMVX_OK) {
         spx_budget_release(a->array.budget, bytes);
         spx_free(ctx, a);
@@ -315,6 +267,11 @@ spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what,
     a->memory = spx_cuda_memory_share(state(ctx)->memory);
     *out = &a->array;
     return SPMVX_OK;
+}
+
+spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
+{
+    return make_array(ctx, bytes, false, what, out);
 }
 
 cudaError_t copy_on(cudaStream_t stream, void *dst, const void *src, size_t bytes, cudaMemcpyKind kind)
@@ -396,6 +353,18 @@ spmvx_status check_pointer(const spmvx_context *ctx, const char *argument, const
     return SPMVX_OK;
 }
 
+}
+
+spmvx_status spx_cuda_scratch_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
+{
+    return make_array(ctx, bytes, true, what, out);
+}
+
+void spx_cuda_drop_behind(const spmvx_context *ctx, spx_array *a)
+{
+    if (!a) return;
+    reinterpret_cast<device_array *>(a)->behind = state(ctx);
+    spx_array_drop(a);
 }
 
 spmvx_status spx_cuda_fail(const spmvx_context *ctx, cudaError_t e, const char *what)

@@ -27,9 +27,8 @@ struct spx_cuda_memory; /* cuda/memory.cuh */
 
 /* Of a context: its backend_state. */
 struct spx_cuda {
-    cudaStream_t stream;        /* the caller's */
-    cudaStream_t own;           /* for allocation and what must be complete on return */
-    cudaMemPool_t large, small; /* by the size of pieces */
+    cudaStream_t stream; /* the caller's */
+    cudaStream_t own;    /* for what must be complete on return */
     spx_cuda_memory *memory;
     int multiprocessors;
     size_t l2_bytes, shared_bytes, block_bytes; /* shared memory of a multiprocessor; of a block at most */
@@ -202,6 +201,12 @@ inline double spx_cuda_l2_ratio(const spmvx_context *ctx, const spx_sparse *a)
                                                              static_cast<size_t>(a->nrows + a->ncols) * each;
     return static_cast<double>(bytes) / static_cast<double>(spx_cuda_of(ctx)->l2_bytes);
 }
+
+/* As the backend's array_new, for what is freed soon. */
+spmvx_status spx_cuda_scratch_new(const spmvx_context *, size_t bytes, const char *what, spx_array **);
+/* Drops an array that only work on the context's stream uses: its memory is freed behind that, and nobody
+ * waits. Nothing where there is none. */
+void spx_cuda_drop_behind(const spmvx_context *, spx_array *);
 
 /* The backend's statistics pass: cuda/features.cu. */
 spmvx_status spx_cuda_features(const spmvx_context *, const spx_sparse *csr, spx_features *);

@@ -1,4 +1,11 @@
-/* How memory of a device is given back.
+/* Memory of a device: the pools that it comes from, and how it is given back.
+ *
+ * A pool that holds more than its threshold gives back at once what is freed, and maps memory for the next
+ * piece, which takes 40 us and more, 0.6 for each MB: as long as a builder takes to fill it. So small pieces,
+ * such as a partition, have a pool of their own with a threshold of KEPT; that of large ones has none, but is
+ * trimmed when memory is freed, to what is in use and a part of the device's memory, or KEPT where that is
+ * more. What mostly lives for a call has one of its own of this kind: in one pool the pieces of the next call
+ * would not fit between what the last one left, and be mapped anew as well.
  *
  * Memory of a pool may be freed when no work uses it any more. Work that a caller queued, a graph that he
  * launched on a stream of his own: all of it counts, so the whole device has to be waited for. But
@@ -9,13 +16,19 @@
  * allocation), and in the relaxed mode it is allowed during a capture. What was captured is no work yet and
  * is not waited for.
  *
+ * Then the memory goes back to its pool by cudaFreeAsync, on a stream that has no other work: cudaFree would
+ * unmap it, and the next piece of its size be mapped anew (and the pool would count it as in use from then
+ * on). Scratch that only the work on one stream uses is freed behind that work, in the order of the stream,
+ * and nobody waits.
+ *
  * Where even this is refused, because of a capture or for want of memory for the small block, the memory is
  * kept in a list, and the next allocation, release or end of a context tries again. The list belongs to the
  * context and to the arrays that were made in it, which may outlive it. Whoever of them goes last waits by
- * cudaDeviceSynchronize if there is no other way: then a capture may end, but nothing is lost.
+ * cudaDeviceSynchronize if there is no other way: then a capture may end, but nothing is lost. The pools live
+ * as long: memory of a pool that has ended cannot be freed by cudaFreeAsync.
  *
  * A device that failed answers every wait with its error. Its memory is out of reach, nothing runs there any
- * more, and what is left is cudaFree, whose answer does not matter.
+ * more, and what is left is to free it, whose answer does not matter.
  *
  * Source: CUDA C++ Programming Guide, "Stream Ordered Memory Allocator" and "Creating a Graph Using Stream
  * Capture". */
@@ -26,19 +39,30 @@
 #include <cstring>
 #include <utility>
 
+namespace {
+
+enum { SMALL, LARGE, SCRATCH, POOLS };
+
+}
+
 struct spx_cuda_memory {
     int refs; /* the context, and each array; counted atomically */
     int device;
     spx_allocator allocator; /* of this record and of the list */
-    pthread_mutex_t lock;    /* of what follows */
-    void *reserve;           /* a small block for when no other can be had; or NULL */
+    cudaStream_t stream;     /* for what goes to the pools and comes from them; or NULL */
+    cudaMemPool_t pool[POOLS];
+    bool freed_behind;    /* since the pools were trimmed; any thread may say so */
+    pthread_mutex_t lock; /* of what follows */
+    void *reserve;        /* a small block for when no other can be had; or NULL */
     void **kept;
     size_t count, room; /* of kept */
-    cudaMemPool_t pool; /* that is trimmed; or NULL */
-    uint64_t keep;
+    uint64_t keep;      /* bytes that nothing uses, of each pool but that of small pieces */
 };
 
 namespace {
+
+constexpr uint64_t KEPT = 64u << 20, PART_KEPT = 64;
+constexpr size_t MOST_SMALL = 4u << 20;
 
 class locked {
 public:
@@ -61,6 +85,38 @@ private:
 bool put_off(cudaError_t e)
 {
     return e >= cudaErrorStreamCaptureUnsupported && e <= cudaErrorStreamCaptureWrongThread;
+}
+
+/* Or nobody can tell, since another is. */
+bool is_captured(cudaStream_t stream)
+{
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+    return cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone;
+}
+
+cudaError_t make_pool(int device, uint64_t keep, cudaMemPool_t *pool)
+{
+    cudaMemPoolProps p;
+    memset(&p, 0, sizeof p);
+    p.allocType = cudaMemAllocationTypePinned;
+    p.location.type = cudaMemLocationTypeDevice;
+    p.location.id = device;
+    cudaError_t e = cudaMemPoolCreate(pool, &p);
+    if (e == cudaSuccess) e = cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep);
+    return e;
+}
+
+/* A small block of cudaMalloc, and not of a pool, in the list of what is kept: its address and 1. */
+void *as_block(void *p)
+{
+    return static_cast<char *>(p) + 1;
+}
+
+/* False where that has to be put off. */
+bool free_now(const spx_cuda_memory *m, void *p)
+{
+    const bool is_block = reinterpret_cast<uintptr_t>(p) & 1;
+    return !put_off(is_block ? cudaFree(static_cast<char *>(p) - 1) : cudaFreeAsync(p, m->stream));
 }
 
 bool keep(spx_cuda_memory *m, void *p)
@@ -87,23 +143,28 @@ bool wait_for_device(spx_cuda_memory *m)
     if (e == cudaErrorMemoryAllocation && !block) return false;
     if (block) e = cudaFree(block);
     if (put_off(e) && block && !m->reserve) m->reserve = block;
-    else if (put_off(e) && block) keep(m, block);
+    else if (put_off(e) && block) keep(m, as_block(block));
     if (!put_off(e) && !m->reserve && cudaMalloc(&m->reserve, 1) != cudaSuccess) m->reserve = nullptr;
     return !put_off(e);
 }
 
 void free_kept(spx_cuda_memory *m)
 {
-    while (m->count && !put_off(cudaFree(m->kept[m->count - 1]))) m->count--;
+    while (m->count && free_now(m, m->kept[m->count - 1])) m->count--;
+    cudaStreamSynchronize(m->stream); /* which has no other work; then it is in the pool */
 }
 
+/* Gives back to the device what the pools hold and nothing uses, but for some. */
 void trim(const spx_cuda_memory *m)
 {
-    uint64_t used = 0, held = 0;
-    if (!m->pool || cudaMemPoolGetAttribute(m->pool, cudaMemPoolAttrUsedMemCurrent, &used) != cudaSuccess ||
-        cudaMemPoolGetAttribute(m->pool, cudaMemPoolAttrReservedMemCurrent, &held) != cudaSuccess)
-        return;
-    if (held > used + m->keep) cudaMemPoolTrimTo(m->pool, used + m->keep);
+    for (int i = LARGE; i < POOLS; i++) {
+        uint64_t used = 0, held = 0;
+        const cudaMemPool_t pool = m->pool[i];
+        if (pool && cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess &&
+            cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &held) == cudaSuccess &&
+            held > used + m->keep)
+            cudaMemPoolTrimTo(pool, used + m->keep);
+    }
 }
 
 /* Frees what is kept, if it can be freed now. */
@@ -137,16 +198,50 @@ spx_cuda_memory *spx_cuda_memory_new(const spmvx_context *ctx)
     return m;
 }
 
-cudaError_t spx_cuda_memory_reserve(spx_cuda_memory *m)
+cudaError_t spx_cuda_memory_open(spx_cuda_memory *m, uint64_t device_bytes)
 {
-    return cudaMalloc(&m->reserve, 1);
+    m->keep = device_bytes / PART_KEPT > KEPT ? device_bytes / PART_KEPT : KEPT;
+    cudaError_t e = cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking);
+    for (int i = 0; i < POOLS && e == cudaSuccess; i++)
+        e = make_pool(m->device, i == SMALL ? KEPT : UINT64_MAX, &m->pool[i]);
+    /* The first allocation maps memory, which takes longer than a small matrix's set-up may. */
+    void *first = nullptr;
+    if (e == cudaSuccess) e = cudaMallocFromPoolAsync(&first, 1 << 20, m->pool[SMALL], m->stream);
+    if (e == cudaSuccess) e = cudaFreeAsync(first, m->stream);
+    if (e == cudaErrorMemoryAllocation) e = cudaSuccess; /* whoever wants memory will hear of it */
+    if (e == cudaSuccess) e = cudaStreamSynchronize(m->stream);
+    return e == cudaSuccess ? cudaMalloc(&m->reserve, 1) : e;
 }
 
-void spx_cuda_memory_trim(spx_cuda_memory *m, cudaMemPool_t pool, uint64_t keep)
+void spx_cuda_memory_end(spx_cuda_memory *m)
 {
     const locked only(m);
-    m->pool = pool;
-    m->keep = keep;
+    uint64_t none = 0;
+    m->keep = 0;
+    try_kept(m);
+    for (const cudaMemPool_t pool : m->pool) {
+        if (!pool) continue;
+        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &none);
+        cudaMemPoolTrimTo(pool, 0);
+    }
+}
+
+cudaError_t spx_cuda_memory_take(spx_cuda_memory *m, size_t bytes, bool scratch, cudaStream_t behind,
+                                 void **out)
+{
+    const cudaMemPool_t pool = m->pool[bytes <= MOST_SMALL ? SMALL : scratch ? SCRATCH : LARGE];
+    if (bytes > SIZE_MAX / 2) return cudaErrorMemoryAllocation;
+    spx_cuda_memory_try_again(m);
+    cudaError_t e = cudaMallocFromPoolAsync(out, bytes ? bytes : 1, pool, m->stream);
+    if (e == cudaErrorMemoryAllocation) { /* the other pools may keep what is missing, or get it soon */
+        if (!is_captured(behind)) cudaStreamSynchronize(behind);
+        for (const cudaMemPool_t each : m->pool) cudaMemPoolTrimTo(each, 0);
+        e = cudaMallocFromPoolAsync(out, bytes ? bytes : 1, pool, m->stream);
+    }
+    if (e != cudaSuccess) return e;
+    e = cudaStreamSynchronize(m->stream); /* then it may be used on any stream */
+    if (e != cudaSuccess) cudaFreeAsync(*out, m->stream);
+    return e;
 }
 
 void spx_cuda_memory_try_again(spx_cuda_memory *m)
@@ -165,7 +260,26 @@ void spx_cuda_memory_release(spx_cuda_memory *m, void *p)
         return;
     }
     if (!wait_for_device(m)) cudaDeviceSynchronize(); /* no memory to keep its address in */
-    cudaFree(p);
+    free_now(m, p);
+}
+
+void spx_cuda_memory_release_behind(spx_cuda_memory *m, void *p, cudaStream_t stream)
+{
+    cudaError_t e = cudaErrorStreamCaptureUnsupported;
+    {
+        const spx_beside_captures on_device(m->device);
+        if (!is_captured(stream)) e = cudaFreeAsync(p, stream);
+    }
+    if (put_off(e)) spx_cuda_memory_release(m, p);
+    else __atomic_store_n(&m->freed_behind, true, __ATOMIC_RELAXED);
+}
+
+void spx_cuda_memory_settle(spx_cuda_memory *m)
+{
+    if (!__atomic_load_n(&m->freed_behind, __ATOMIC_RELAXED) || pthread_mutex_trylock(&m->lock) != 0) return;
+    __atomic_store_n(&m->freed_behind, false, __ATOMIC_RELAXED);
+    trim(m);
+    pthread_mutex_unlock(&m->lock);
 }
 
 spx_cuda_memory *spx_cuda_memory_share(spx_cuda_memory *m)
@@ -183,6 +297,9 @@ void spx_cuda_memory_drop(spx_cuda_memory *m)
         cudaDeviceSynchronize();
         free_kept(m);
     }
+    for (const cudaMemPool_t pool : m->pool)
+        if (pool) cudaMemPoolDestroy(pool);
+    if (m->stream) cudaStreamDestroy(m->stream);
     if (m->reserve) cudaFree(m->reserve);
     pthread_mutex_destroy(&m->lock);
     const spx_allocator allocator = m->allocator;

@@ -295,6 +295,46 @@ def absent(run):
     return [name for name in LOOKED_FOR if run["place"] == "host" and name not in run["peers"]]
 
 
+# Multiplications that the project allows for building a format on a device, where CSR with x and y takes more than so many bytes.
+BUILD_LIMITS = {"COO": 3, "ELL": 10, "SELL": 10, "HYB": 10, "DIA": 10, "CSR5": 10, "BSR": 20, "TILED": 30}
+BUILD_FROM = 50e6
+
+
+def built(cases):
+    """By format, but for CSR: set-up in multiplications of its fastest kernel, and the matrix; the most comes first."""
+    out = {}
+    for c in cases:
+        kernels = [r for r in done(c) if r["kind"] == "kernel" and r["format"] != "CSR"]
+        for f in {r["format"] for r in kernels}:
+            r = min((r for r in kernels if r["format"] == f), key=lambda r: r["time_s"])
+            out.setdefault(f, []).append((r["setup_s"] / r["time_s"], name(c)))
+    return {f: sorted(out[f], reverse=True) for f in [f for f in BUILD_LIMITS if f in out] + sorted(out.keys() - BUILD_LIMITS.keys())}
+
+
+def building(cases):
+    """What building each format took, beside its limit; nothing where no matrix is large."""
+    large, rows = [c for c in cases if c["csr_bytes"] > BUILD_FROM], []
+    for _, label, some in kinds(large):
+        for f, told in built(some).items():
+            limit, most = BUILD_LIMITS.get(f), told[0]
+            above = [p for p in told if limit and p[0] > limit]
+            rows.append("| %s | %s | %d | %.1f | %.1f | %s | %s | %s | %s |" % (
+                label, f, len(told), told[-1][0], median([p[0] for p in told]), ("**%.1f**" if above else "%.1f") % most[0], most[1],
+                limit or "", ", ".join("%s %.1f" % (p[1], p[0]) for p in above)))
+    if rows:
+        csr = [r["setup_s"] / r["time_s"] for c in large for r in done(c) if r["kind"] == "kernel" and r["format"] == "CSR"]
+        yield from ["## Building each format on the device", "",
+                    "| type and state | format | matrices | least | median | most | matrix of the most | limit | above the limit |",
+                    "| --- | --- | --: | --: | --: | --: | --- | --: | --- |"] + rows + [""]
+        yield ("Numbers are set-up over the time of one multiplication by the same kernel: for each matrix, the format's kernel with the least time. "
+               "Only matrices whose CSR takes more than %.0f MB, with x and y, are counted. The limits are the project's goals; "
+               "a most above its limit is bold.") % (BUILD_FROM * 1e-6)
+        if csr:
+            yield ""
+            yield "Kernels of CSR read the arrays that are there: their set-up took at most %.1f multiplications." % max(csr)
+        yield ""
+
+
 def machine(run):
     """Where a run was made, and beside whom, in sentences."""
     text = "%s%s; %d threads, spmvx %s; %s rounds, contenders in turns. Peers: %s." % (
@@ -328,6 +368,7 @@ def body(runs, cases, stem, files):
         yield from ["## %s, %s, beta %g" % kind, ""] + summary(some) + [""] + list(table(some)) + [""] + list(missing(some))
         for _, what, text in PICTURES:
             yield from ["![%s, %s](%s-%s-%s.svg)" % (text, label, stem.name, label, what), ""]
+    yield from building([c for r in runs if r["place"] == "cuda" for c in r["cases"]])
     yield from ["## The matrices", "", "![Row lengths](%s-rows.svg)" % stem.name, ""]
 
 

@@ -32,6 +32,7 @@ test_packages() {
     # C++, which `cc -E` takes for C: only whether it is there.
     printf '#if !__has_include(<boost/context/detail/fcontext.hpp>)\n#error\n#endif\n' | cc -E - >/dev/null 2>&1 || echo libboost-context-dev
     command -v clang-format-14 >/dev/null 2>&1 || command -v clang-format >/dev/null 2>&1 || echo clang-format
+    command -v zsh >/dev/null 2>&1 || echo zsh
     command -v nm >/dev/null 2>&1 || echo binutils
     python3 -c 'import scipy.sparse' 2>/dev/null || /usr/bin/python3 -c 'import scipy.sparse' 2>/dev/null || echo python3-scipy
 }

@@ -10,21 +10,23 @@ extern "C" {
 #include "format/format.h"
 }
 
-/* An array that lives as long as this, or until it is given away. */
+/* An array that only work on the context's stream uses, and that lives as long as this, or until it is given
+ * away. */
 class spx_temporary {
 public:
     spx_temporary() = default;
     ~spx_temporary()
     {
-        spx_array_drop(array_);
+        spx_cuda_drop_behind(ctx_, give());
     }
     spx_temporary(const spx_temporary &) = delete;
     spx_temporary &operator=(const spx_temporary &) = delete;
 
     spmvx_status make(const spmvx_context *ctx, int64_t count, size_t each, const char *what)
     {
-        spx_array_drop(give());
-        return ctx->backend->array_new(ctx, spx_bytes(count, each), what, &array_);
+        spx_cuda_drop_behind(ctx_, give());
+        ctx_ = ctx;
+        return spx_cuda_scratch_new(ctx, spx_bytes(count, each), what, &array_);
     }
     template <class T> T *as() const
     {
@@ -39,9 +41,11 @@ public:
     void swap(spx_temporary *other)
     {
         std::swap(array_, other->array_);
+        std::swap(ctx_, other->ctx_);
     }
 
 private:
+    const spmvx_context *ctx_ = nullptr;
     spx_array *array_ = nullptr;
 };
 
@@ -138,7 +142,7 @@ __device__ __forceinline__ int64_t spx_element()
     return static_cast<int64_t>(blockIdx.x) * SPX_BUILD_THREADS + threadIdx.x;
 }
 
-/* Calls CUB twice: call(temp, bytes, stream), for its memory and with it. */
+/* Calls CUB twice: call(temp, bytes, stream), for its memory and with it. It may be at work on return. */
 template <class F> spmvx_status spx_with_cub(const spmvx_context *ctx, const char *what, F call)
 {
     spx_temporary temp;
@@ -150,8 +154,7 @@ template <class F> spmvx_status spx_with_cub(const spmvx_context *ctx, const cha
             if (e == cudaSuccess) e = call(memory, bytes, spx_cuda_of(ctx)->stream);
             if (e != cudaSuccess) return spx_cuda_fail(ctx, e, what);
         }
-        /* the memory is freed after what was queued */
-        if (memory) return ctx->backend->synchronize(ctx);
+        if (memory) return SPMVX_OK;
         SPX_TRY(temp.make(ctx, static_cast<int64_t>(bytes ? bytes : 1), 1, what));
     }
 }
@@ -187,9 +190,10 @@ spmvx_status spx_order(const spmvx_context *ctx, const char *what, int64_t n, in
                        P *const positions[2], int *in)
 {
     SPX_TRY(spx_launch_over(ctx, what, n, spx_count_up<P>, n, positions[0]));
-    return spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+    SPX_TRY(spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
         return spx_cub_sort_pairs(temp, bytes, n, keys, positions, in, 0, bits, stream);
-    });
+    }));
+    return ctx->backend->synchronize(ctx);
 }
 
 /* ---- build/entries.cu: entries of CSR, one by one and by another key ---- */

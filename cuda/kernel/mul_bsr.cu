@@ -1,4 +1,14 @@
-/* y = alpha*A*x + beta*y for BSR on a GPU: bsr_copied.cuh for square blocks without gaps, else bsr_rows.cuh.
+/* y = alpha*A*x + beta*y for BSR on a GPU, in one of three ways. Two are for square blocks of 2 to 5 rows
+ * without gaps, which cover the matrix exactly and have 16 slots or more a block row in the mean. Those of 3
+ * and 5 rows come to shared memory by bulk copies, and a lane takes whole blocks (bsr_copied.cuh); that needs
+ * compute capability 9.0 and a block's shared memory. Where it cannot be, and for 2 and 4 rows, a lane has a
+ * slot, and a warp takes some block rows one after the other (spx_multiply_bsr_rows in bsr_rows.cuh). The
+ * third way is for all other matrices, and for any if `blocks` is given: a group of lanes a block row, a lane
+ * a slot or several (spx_multiply_bsr there).
+ * Differs from the sources: Im, Yelick & Vuduc keep a block in the registers of one processor, and multiply
+ * the zeros that fill it up, which presence bits keep away from x here. Eberhardt & Hoemmen give a warp one
+ * block row, and its lanes take as many whole columns of blocks at a time as 32 hold; here a lane keeps one
+ * slot of each block or takes whole blocks, and a warp has several block rows.
  * Source: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004; Eberhardt & Hoemmen 2016. */
 #include "bsr_copied.cuh"
 

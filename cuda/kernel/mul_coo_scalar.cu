@@ -1,6 +1,9 @@
 /* y = alpha*A*x + beta*y for COO on a GPU: a thread an entry, which it adds to y atomically, after y has
  * been scaled. Entries may come in any order; the order of the additions, and with it the last bits, are
  * another one in every run.
+ * Differs from the source: y is scaled by a launch before, and alpha is a factor of each product. Blocks are
+ * counted by entries, in 64 bits; the report's text divides 'the size of the rows' by a block's threads,
+ * which would leave entries out if it meant the number of rows.
  * Source: FrogByte report, 5.1. */
 #include "device.cuh"
 #include "ptx.cuh"

@@ -1,6 +1,9 @@
 /* y = alpha*A*x + beta*y for CSC on a GPU: a thread a column, whose entries it adds to y atomically one by
  * one, after y has been scaled. For matrices that are given so: the last bits are others in every run, and
- * CSR is faster.
+ * CSR needs no atomic additions.
+ * Differs from the source: there one processor takes the columns one after the other, and its additions to y
+ * are plain ones; here they run at the same time, so that each addition is atomic, and alpha is a factor of
+ * each. A column is one thread's however long it is. Column pointers have 32 or 64 bits.
  * Source: Saad, Iterative Methods for Sparse Linear Systems, 2003, 3.5. */
 #include "device.cuh"
 #include "ptx.cuh"

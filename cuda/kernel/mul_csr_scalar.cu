@@ -1,5 +1,8 @@
 /* y = alpha*A*x + beta*y for CSR on a GPU: a thread a row, entry by entry. Neighbouring threads read entries
  * that lie a row apart, so a sector is used whole only while L1 keeps it until the threads' next steps.
+ * Differs from the sources: both add a row's sum to what y holds, where alpha and beta end the row here, so
+ * that y is not read if beta is 0. x is read through L1, which Bell & Garland's texture cache is today. Row
+ * pointers have 32 or 64 bits. The grid is theirs, a thread a row in whole blocks.
  * Source: Bell & Garland, SC 2009 (CSR-scalar); FrogByte report, 5.2. */
 #include "device.cuh"
 #include "ptx.cuh"

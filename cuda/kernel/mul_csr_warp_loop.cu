@@ -3,6 +3,10 @@
  * them. grid=fixed has as many warps as the device holds; grid=proportional a warp for every 32 rows, of
  * which late ones find nothing left.
  * Which warp has a row does not matter for its sum, so that the bits are the same in every run.
+ * Differs from the source: the report does not say how many warps it starts, nor who sets its counter to 0;
+ * here `grid` tells the one, and the counter is workspace, cleared before each launch. Row pointers have 32
+ * or 64 bits and come by plain loads, there by read-only ones, as entries and x do in both. The loop over a
+ * row's entries is not unrolled by hand.
  * Source: Marconi report, algorithm 1. */
 #include "device.cuh"
 #include "ptx.cuh"

@@ -1,4 +1,9 @@
-/* Y = alpha*A*X + beta*Y for BSR and up to 4 columns at a time: bsr_rows.cuh, a sum a slot and column.
+/* Y = alpha*A*X + beta*Y for BSR and up to 4 columns at a time: spx_multiply_bsr in bsr_rows.cuh, a group of
+ * lanes a block row, a lane a slot of its blocks or several, and a sum a slot and column. The matrix is read
+ * once for 4 columns; more columns take more launches.
+ * Differs from the source: it multiplies all vectors of a set in one operation, by one processor that keeps
+ * a block in registers, and multiplies the zeros that fill blocks up; here presence bits keep these away from
+ * X, and the slots' sums of a row are added up in a fixed order by way of shared memory.
  * Source: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004. */
 #include "bsr_rows.cuh"
 

@@ -8,7 +8,11 @@
  * gather the other columns through the caches.
  * Which warp has a part, and where blocks are cut, does not matter for the sums, so that the bits are the
  * same in every run.
- * Source: docs/design.md, section 6; Oniarti report, VI-A ('future work'). */
+ * Differs from the report: a tile is shared by a block of 1024 threads and all rows that reach it, there by
+ * the rows of a warp. Rows keep their place, where the report would reorder them: the format cuts them where
+ * tiles end, sorts a tile's pieces by length, and stores columns in 16 bits. The report passes over the hot
+ * columns (III-C), since they take long to find; here they are counted once, when the format is made.
+ * Source: docs/design.md, section 6; Oniarti report, III-C and VI-A ('future work'). */
 #include "device.cuh"
 #include "ptx.cuh"
 #include "rows.cuh"

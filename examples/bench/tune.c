@@ -273,7 +273,7 @@ static int run(int argc, char **argv)
     int64_t threads = 0, device = 0;
     const option options[] = {
         { "--output", 'o', TEXT, &output, "FILE",
-          "the wisdom, for spmvx_wisdom_import and --wisdom; default: stdout" },
+          "the wisdom, for spmvx_wisdom_import and --wisdom ('-', and without it: stdout)" },
         { "--place", 0, TEXT, &place, PLACES, "host (default), cuda or any: what to measure" },
         { "--device", 0, COUNT, &device, "N", "number of the GPU (default 0)" },
         { "--threads", 0, THREADS, &threads, "N", "threads to use (0: OpenMP's default)" },
@@ -282,6 +282,7 @@ static int run(int argc, char **argv)
     const int status = parse(&command_tune, options, argc, argv, files, &count);
     if (status >= 0) return status;
     if (count) return usage_error(&command_tune, "'%s' given, and no file is wanted", files[0]);
+    if (output && !strcmp(output, "-")) output = NULL;
     FILE *out = output ? fopen(output, "w") : stdout;
     if (!out) return cannot_write(output);
     spmvx_context *host = open_context(threads), *ctx = host ? open_context_at(place, device, threads) : NULL;

@@ -290,10 +290,11 @@ static int run(int argc, char **argv)
         { "--csv", 0, FLAG, &w.csv, NULL, "results as comma-separated values" },
         { "--markdown", 0, FLAG, &w.markdown, NULL, "results as Markdown tables" },
         { "--output", 'o', TEXT, &w.output, "FILE",
-          "results to a file, which is complete after every matrix" },
+          "results to a file, which is complete after every matrix ('-': stdout, as without it)" },
         { 0 }
     };
     int status = parse(&command_bench, options, argc, argv, files, &count);
+    if (w.output && !strcmp(w.output, "-")) w.output = NULL;
     if (status < 0 && !count && !w.suite)
         status = usage_error(&command_bench, "no file, name or suite given");
     if (status < 0 && w.suite && !suite_is(w.suite))

@@ -95,8 +95,8 @@ static bool write_vector(const char *path, int64_t n, spmvx_type type, const voi
 /* y is text, which no ending of another kind of file may hide. */
 static bool is_vector_name(const char *path)
 {
-    static const char *const others[] = { ".npz", ".npy", ".gz",  ".zst", ".xz", ".bz2",
-                                          ".rb",  ".rua", ".rsa", ".hb",  ".mat" };
+    static const char *const others[] = { ".npz", ".npy", ".gz",  ".zst", ".xz",  ".bz2",  ".rb", ".rua",
+                                          ".rsa", ".hb",  ".mat", ".csv", ".tsv", ".json", ".h5" };
     const size_t length = strlen(path);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const size_t n = strlen(others[i]);

@@ -121,7 +121,7 @@ static int same_base_among(const spx_candidate *c, int few, const spx_candidate 
  * one variant of each, which cost nothing to build: what is taken is never slower than they are. */
 static int few_best(spx_candidate *c, int count)
 {
-    enum { FEW = 4, VARIANTS = 2, OF_CSR = 2 };
+    enum { FEW = 4, VARIANTS = 2, OF_CSR = 3 };
     static const double hopeless = 20.0; /* times the best; the model does not err by that much */
     const double most = hopeless * c[0].mul_ns;
     int few = 0, of_csr = 0;

@@ -60,7 +60,11 @@ static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *A, const
 {
     spx_partition part = { 0 };
     memcpy(part.param, choice->param, sizeof part.param);
-    const spmvx_status s = choice->kernel->prepare ? choice->kernel->prepare(ctx, A, &part) : SPMVX_OK;
+    spmvx_status s = SPMVX_OK;
+    if (choice->kernel->prepare) {
+        s = choice->kernel->prepare(ctx, A, &part);
+        if (s == SPMVX_OK) s = ctx->backend->synchronize(ctx); /* then it serves other streams, too */
+    }
     if (s != SPMVX_OK) {
         spx_partition_drop(&part);
         return s;

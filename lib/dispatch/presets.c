@@ -1,14 +1,14 @@
 /* Rates of processors that were measured, and by how much the model errs for each kernel there: the
  * geometric means of measured over predicted time on the matrices of the suites quick, small and host, on one
- * thread and on all, on Zen 5 on 15 matrices of applications, too; for a cell without a matrix that of the
- * other kernels. Of DIA with padded diagonals, which differ by seven times, the largest
- * (docs/performance-notes.md, section 25). */
+ * thread and on all, on Zen 5 and Zen 3 on 15 matrices of applications, too; for a cell without a matrix that
+ * of the other kernels, or of the kernel's next place. Of DIA with padded diagonals, which differ by seven
+ * times, the largest (docs/performance-notes.md, section 25). */
 #include "dispatch/presets.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* A kernel that came after the measurements: nothing is expected of it. */
+/* A kernel that came after these measurements: nothing is expected of it. */
 #define NOT_THERE_YET                                                                           \
     {                                                                                           \
         "pkt",                                                                                  \
@@ -161,6 +161,88 @@ static const spx_kernel_scales emerald_rapids[] = {
     { NULL, { { 0 } } },
 };
 
+/* Without AVX-512; the figures of its kernels are those of the unknown processor. */
+static const spx_kernel_scales zen3[] = {
+    { "bsr@c",
+      { { 1510, 1100, 1020, 1030 }, { 1420, 1070, 1070, 900 }, { 1280, 1340, 1060, 1510 }, { 0, 0, 0, 0 } } },
+    { "bsr@avx512",
+      { { 1260, 1170, 1170, 3540 },
+        { 1980, 1840, 1840, 1840 },
+        { 2850, 2300, 2300, 2300 },
+        { 0, 0, 0, 0 } } },
+    { "coo-scalar",
+      { { 1380, 1220, 770, 830 }, { 1740, 1160, 1160, 880 }, { 1560, 1240, 900, 1080 }, { 0, 0, 0, 0 } } },
+    { "csc-scalar",
+      { { 910, 910, 670, 800 }, { 990, 960, 960, 780 }, { 640, 720, 600, 760 }, { 0, 0, 0, 0 } } },
+    { "csr-merge-path",
+      { { 1280, 1460, 910, 1170 }, { 1350, 1420, 1420, 1140 }, { 1680, 1230, 1070, 1070 }, { 0, 0, 0, 0 } } },
+    { "csr-nnz-split",
+      { { 1210, 1310, 880, 1120 }, { 1250, 1340, 1340, 1150 }, { 1790, 1200, 1010, 1070 }, { 0, 0, 0, 0 } } },
+    { "csr-scalar",
+      { { 1230, 1320, 860, 840 }, { 1350, 1260, 1260, 860 }, { 1500, 1340, 1040, 1080 }, { 0, 0, 0, 0 } } },
+    { "csr-vector@c",
+      { { 1290, 1390, 870, 1100 }, { 1290, 1410, 1410, 1170 }, { 1740, 1290, 1030, 1130 }, { 0, 0, 0, 0 } } },
+    { "csr-vector@avx2",
+      { { 1150, 1330, 770, 1190 }, { 1200, 1370, 1370, 1060 }, { 1210, 1090, 1010, 960 }, { 0, 0, 0, 0 } } },
+    { "csr-vector@avx512",
+      { { 860, 1030, 980, 1860 }, { 1310, 1210, 1210, 980 }, { 840, 860, 860, 730 }, { 0, 0, 0, 0 } } },
+    { "csr5",
+      { { 1360, 1240, 810, 1370 }, { 1550, 1220, 1220, 1020 }, { 2330, 1580, 1370, 1500 }, { 0, 0, 0, 0 } } },
+    { "dia@c",
+      { { 1770, 2780, 1560, 1560 },
+        { 2050, 1270, 1270, 1270 },
+        { 1740, 1350, 1350, 1350 },
+        { 1350, 1450, 880, 0 } } },
+    { "dia@avx2",
+      { { 1660, 4830, 1100, 1100 },
+        { 2050, 1270, 1270, 1270 },
+        { 1740, 1350, 1350, 1350 },
+        { 1380, 1960, 1050, 0 } } },
+    { "dia@avx512",
+      { { 1470, 1340, 1100, 3010 },
+        { 2050, 1270, 1270, 1270 },
+        { 1740, 1350, 1350, 1350 },
+        { 1100, 1100, 1340, 0 } } },
+    { "ell",
+      { { 1660, 1790, 1310, 1500 },
+        { 1770, 1530, 1530, 1130 },
+        { 1600, 1470, 1160, 1270 },
+        { 0, 0, 0, 0 } } },
+    { "hyb",
+      { { 1390, 1420, 1030, 1160 },
+        { 1510, 1510, 1510, 1080 },
+        { 1110, 1230, 1100, 1170 },
+        { 0, 0, 0, 0 } } },
+    { "packed@c",
+      { { 1790, 1540, 1540, 930 },
+        { 1900, 1490, 1490, 990 },
+        { 1810, 1550, 2160, 1550 },
+        { 1550, 1550, 960, 0 } } },
+    { "packed@avx2",
+      { { 960, 1050, 1050, 1070 },
+        { 1050, 1160, 1160, 1140 },
+        { 1180, 1220, 1690, 1360 },
+        { 680, 970, 640, 0 } } },
+    { "packed@avx512",
+      { { 1200, 1200, 1200, 2570 },
+        { 1530, 1200, 1200, 1140 },
+        { 1210, 1320, 1320, 1320 },
+        { 1200, 1200, 1200, 0 } } },
+    { "sell@c",
+      { { 1080, 1000, 730, 890 }, { 1350, 1060, 1060, 870 }, { 1300, 1160, 900, 1210 }, { 0, 0, 0, 0 } } },
+    { "sell@avx2",
+      { { 1040, 1040, 710, 980 }, { 1090, 1080, 1080, 990 }, { 1080, 1050, 870, 1240 }, { 0, 0, 0, 0 } } },
+    { "sell@avx512",
+      { { 1300, 1300, 1300, 2530 },
+        { 1300, 1300, 1300, 1100 },
+        { 1300, 1300, 1300, 1100 },
+        { 0, 0, 0, 0 } } },
+    { "tiled", { { 450, 470, 490, 510 }, { 480, 580, 580, 1460 }, { 540, 710, 740, 1410 }, { 0, 0, 0, 0 } } },
+    { "pkt",
+      { { 1090, 640, 610, 360 }, { 810, 1320, 1320, 4600 }, { 900, 1340, 1620, 2030 }, { 0, 0, 0, 0 } } },
+    { NULL, { { 0 } } },
+};
+
 /* A processor that nobody here has measured: of a kernel that needs another format than CSR the larger of
  * what the measured ones err by, of CSR's the mean. AVX-512's gathers are slower than loads on some by
  * several times, so that its kernels have to promise more than they would where they are known. */
@@ -272,7 +354,20 @@ static const spx_machine emerald_rapids_rates = {
     .far_scale = 0.78,
 };
 
+/* AMD EPYC of the third generation (Zen 3), 2 threads of a virtual machine */
+static const spx_machine zen3_rates = {
+    .memory_rate = 15.0,
+    .extra_thread = 0.62,
+    .cache_rate = 44.0,
+    .first_cache = 32e3,
+    .second_cache = 0.5e6,
+    .last_cache = 32e6,
+    .compute_scale = 1.23,
+    .far_scale = 0.68,
+};
+
 static const spx_cpu_preset presets[] = {
+    { "AuthenticAMD", 25, 0, 15, &zen3_rates, zen3 },
     { "AuthenticAMD", 26, 0, INT32_MAX, &zen5_rates, zen5 },
     { "GenuineIntel", 6, 207, 207, &emerald_rapids_rates, emerald_rapids },
     { "", 0, 0, 0, NULL, unknown },

@@ -79,6 +79,24 @@ spmvx_status spx_product_charge_pointers(const spmvx_context *ctx, int64_t nrows
     return spx_budget_charge(ctx, bytes) ? SPMVX_OK : spx_fail_memory(ctx, bytes, "row pointers of C");
 }
 
+/* The other one of the two that a choice prefers, where the budget did not hold the first. What that one said
+ * stands if neither fits. */
+static spmvx_status analyse_by_other(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                     spx_product *p)
+{
+    const char *other = strcmp(p->kernel->name, "hash") ? "hash" : "dense-window";
+    const spx_plan begun = { .products = p->plan.products, .most = p->plan.most, .beside = p->plan.beside };
+    spx_error_state why;
+    spx_error_save(ctx, &why);
+    spx_plan_drop(&p->plan);
+    p->plan = begun;
+    spmvx_status s = spx_product_kernel_parse(ctx, other, &p->kernel, p->plan.param);
+    if (s == SPMVX_OK) s = p->kernel->analyse(ctx, A, B, &p->plan);
+    if (s == SPMVX_OK) return s;
+    spx_error_restore(ctx, &why);
+    return SPMVX_ERR_LIMIT;
+}
+
 spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                               const spmspm_options *o, bool beside, spx_product *p)
 {
@@ -92,6 +110,8 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
                                             ctx->backend->place == SPMVX_HOST ? plan->products : INT64_MAX));
     spmvx_status s = choose(ctx, B, plan->products, o->kernel, &p->kernel, plan->param);
     if (s == SPMVX_OK) s = p->kernel->analyse(ctx, A, B, plan);
+    if (s == SPMVX_ERR_LIMIT && !o->kernel && o->max_workspace && ctx->backend->place == SPMVX_HOST)
+        s = analyse_by_other(ctx, A, B, p);
     if (s == SPMVX_OK && !beside) s = spx_product_check(ctx, &plan->C, o);
     if (s == SPMVX_OK) return s;
     spx_error_state why;

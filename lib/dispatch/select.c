@@ -203,7 +203,7 @@ static spx_candidate candidate_of(const selection *s, const spx_kernel *k, const
  * than a tie. */
 static double order_of(const spx_candidate *c, int64_t expected_muls)
 {
-    static const double promise = 1.08;
+    static const double promise = 1.10;
     return (c->choice.kernel->format == SPMVX_CSR ? 1.0 : promise) * spx_score(c, expected_muls);
 }
 

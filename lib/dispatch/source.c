@@ -14,6 +14,16 @@ void spx_source_drop(spx_source *s)
     spx_sparse_drop(&s->csr);
 }
 
+/* What was queued to make `out` has ended: the caller may do with his arrays what he likes, and `out` serves
+ * any stream. */
+static spmvx_status complete(const spmvx_context *ctx, spmvx_status s, spx_sparse *out)
+{
+    if (s != SPMVX_OK) return s;
+    s = ctx->backend->synchronize(ctx);
+    if (s != SPMVX_OK) spx_sparse_drop(out);
+    return s;
+}
+
 static spmvx_status host_csr(const spmvx_context *ctx, const spx_sparse *A, spx_sparse *csr)
 {
     spx_sparse host = { 0 };
@@ -27,7 +37,7 @@ static spmvx_status host_csr(const spmvx_context *ctx, const spx_sparse *A, spx_
 static spmvx_status make_csr(const spmvx_context *ctx, const spx_sparse *A, spx_sparse *csr)
 {
     const spx_format *own = spx_format_of_place(ctx, A->format);
-    if (own && own->to_csr && spx_is_at_place(ctx, A)) return own->to_csr(ctx, A, csr);
+    if (own && own->to_csr && spx_is_at_place(ctx, A)) return complete(ctx, own->to_csr(ctx, A, csr), csr);
     SPX_TRY(host_csr(ctx, A, csr));
     const spmvx_status s = spx_to_place(ctx, csr);
     if (s != SPMVX_OK) spx_sparse_drop(csr);
@@ -49,7 +59,7 @@ spmvx_status spx_source_build(const spmvx_context *ctx, spx_source *s, spmvx_for
     const spx_sparse *csr;
     if (own && own->from_csr) {
         SPX_TRY(spx_source_csr(ctx, s, &csr));
-        return own->from_csr(ctx, csr, how, out);
+        return complete(ctx, own->from_csr(ctx, csr, how, out), out);
     }
     spx_sparse host = { 0 };
     SPX_TRY(host_csr(ctx, s->A, &host));
@@ -74,7 +84,7 @@ spmvx_status spx_source_transpose(const spmvx_context *ctx, const spx_sparse *A,
     }
     spx_source s = spx_source_of(A);
     spmvx_status status = spx_source_csr(ctx, &s, &csr);
-    if (status == SPMVX_OK) status = csr_there->transpose(ctx, csr, out);
+    if (status == SPMVX_OK) status = complete(ctx, csr_there->transpose(ctx, csr, out), out);
     spx_source_drop(&s);
     return status;
 }

@@ -42,11 +42,6 @@ cudaError_t allocate_now(void **out, std::size_t bytes, cudaMemoryType type)
     return call.done(allocate(out, bytes, type, current_device(), nullptr, true));
 }
 
-bool by_capture(cudaError_t e)
-{
-    return e >= cudaErrorStreamCaptureUnsupported && e <= cudaErrorStreamCaptureWrongThread;
-}
-
 /* Releases after all work of the device; but memory of a pool at once, whatever still uses it. */
 cudaError_t release_now(const char *name, void *p, bool host)
 {

@@ -17,6 +17,11 @@ struct Allocation {
     cudaMemPool_t pool; /* NULL: none */
 };
 
+/* An error that a capture brings: what was to be released is still there. */
+inline bool by_capture(cudaError_t e)
+{
+    return e >= cudaErrorStreamCaptureUnsupported && e <= cudaErrorStreamCaptureWrongThread;
+}
 /* The allocation that holds the address, or ends at it; NULL: none. */
 Allocation *find_allocation(const void *);
 /* Device memory is poisoned for the host, which is for AddressSanitizer to notice; this opens all of a

@@ -93,6 +93,7 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t handle)
             to_string("cudaFreeAsync of %p, which is no allocation's beginning, or is released already", p));
         return call.done(cudaErrorInvalidValue);
     }
+    if (by_capture(call.refused())) return call.refused();
     if (is_capturing(*stream)) return call.done(cudaErrorStreamCaptureUnsupported);
     a->released = true;
     const cudaError_t e = enqueue(stream, at_once([p] { release(p); }));

@@ -38,6 +38,12 @@ echo nonsense >"$tmp/suite/c.mtx"
 expect 1 "$spmvx" bench --place host --flush 4 --repeat 1 --min-time 0 --kernels csr-scalar --suite "$tmp/suite"; has out '^a.mtx: 25 x 25'; has out '^b.mtx.gz: 36 x 36'; has err 'c.mtx'
 expect 1 "$spmvx" bench --place host --flush 4 --repeat 1 --suite "$tmp/empty"; has err 'no matrix files'
 
+# '-' is standard output, as of the other commands.
+mkdir "$tmp/empty-too"
+case $spmvx in /*) tool=$spmvx ;; *) tool=$PWD/$spmvx ;; esac
+(cd "$tmp/empty-too" && exec "$tool" bench --place host --flush 4 --repeat 1 --min-time 0 --kernels csr-scalar -o - lap2d_9) >"$tmp/out" 2>"$tmp/err"; has out '^lap2d_9'
+[ -z "$(ls "$tmp/empty-too")" ] || { echo "bench -o - made $(ls "$tmp/empty-too")"; bad=1; }
+
 # Wisdom: what tune measures is taken, by bench and info.
 expect 2 "$spmvx" tune x; has err "'x' given"
 expect 0 "$spmvx" tune -o "$tmp/wisdom"; has out 'memory [0-9]'

@@ -61,6 +61,17 @@ sed 's/"matrix": "m"/"matrix": "n"/' "$tmp/old.json" >"$tmp/new.json"
 expect 1 "$spmvx" compare "$tmp/old.json" "$tmp/new.json"; has out '0 compared.*3 gone'; has err 'no result in common'
 sed 's/read_bytes_s/nothing/' "$tmp/old.json" >"$tmp/new.json"
 expect 1 "$spmvx" compare --relative "$tmp/old.json" "$tmp/new.json"; has err 'm has no read_bytes_s'
+# Results of a version that told no samples: quartiles apart are a finding, and one time is none.
+untold() { sed 's/, "samples_s": \[[^]]*\]//g' "$1"; }
+made 1.12 5 >"$tmp/new.json"
+untold "$tmp/old.json" >"$tmp/old-untold.json"; untold "$tmp/new.json" >"$tmp/new-untold.json"
+expect 1 "$spmvx" compare --fail "$tmp/old-untold.json" "$tmp/new-untold.json"; has out '^slower  *m .*kernel-1'
+made 100 1 | sed 's/, "samples_s": \[[^]]*\]//g' >"$tmp/new-untold.json"
+expect 0 "$spmvx" compare --fail "$tmp/old-untold.json" "$tmp/new-untold.json"; has out ': 0 slower, 0 faster'
+# No time: gone where there was one; new, and no finding, where there was none.
+sed 's/"time_s": 2[^,]*,/"time_s": null,/' "$tmp/old.json" >"$tmp/null.json"
+expect 1 "$spmvx" compare --fail "$tmp/old.json" "$tmp/null.json"; has out '^gone  *m  *kernel-1 '; has out '^2 compared: 0 slower, 0 faster, 1 gone'
+expect 0 "$spmvx" compare --fail "$tmp/null.json" "$tmp/old.json"; has out '^2 compared: 0 slower, 0 faster, 0 gone'
 # One sample says nothing, however far it is away; nor do two.
 for samples in 1 2; do
     made 100 $samples >"$tmp/new.json"

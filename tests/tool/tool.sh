@@ -105,7 +105,7 @@ for x in 'coordinate real general\n2 1 2\n1 1 3\n2 1 4' 'array real symmetric\n2
 done
 printf '%%%%MatrixMarket matrix array real general\n5 1\n3\n4\n' >"$tmp/y.mtx"
 expect 1 "$spmvx" mul -x "$tmp/y.mtx" "$tmp/eye.mtx"; has err '5 numbers, and the product needs 2'
-for end in npz mtx.gz RUA; do expect 2 "$spmvx" mul -o "$tmp/y.$end" "$tmp/eye.mtx"; has err "y.$end"; done
+for end in npz mtx.gz RUA csv; do expect 2 "$spmvx" mul -o "$tmp/y.$end" "$tmp/eye.mtx"; has err "y.$end"; done
 expect 1 "$spmvx" info --quiet "$tmp/absent.mtx"; has err 'absent.mtx'
 for end in mtx mtx.gz mtx.zst mtx.xz; do
     if ! "$spmvx" convert "$data/lhr01.mtx.gz" "$tmp/b.$end" 2>"$tmp/err" && grep -q 'without' "$tmp/err"; then continue; fi   # a build that lacks it

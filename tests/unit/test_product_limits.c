@@ -59,8 +59,9 @@ static outcome multiply(meter *m, spmvx_context *ctx, const spmvx_matrix *A, con
     return r;
 }
 
-static void sweep(const triples *a, const triples *b, spmvx_format of_A, spmvx_format of_B, spmvx_type type,
-                  const char *kernel, spmvx_format format)
+/* Gives the least limit that is enough. */
+static size_t sweep(const triples *a, const triples *b, spmvx_format of_A, spmvx_format of_B, spmvx_type type,
+                    const char *kernel, spmvx_format format)
 {
     meter m = { 0 };
     spmvx_context *ctx = meter_context(&m, 2), *maker = test_context(NULL, 2);
@@ -109,6 +110,7 @@ static void sweep(const triples *a, const triples *b, spmvx_format of_A, spmvx_f
     spmvx_context_destroy(maker);
     spmvx_context_destroy(ctx);
     assert_int_equal(m.blocks, 0);
+    return high;
 }
 
 static triples turned(const triples *t)
@@ -123,13 +125,19 @@ static void limits(void **state)
     for (size_t c = 0; c < COUNT(cases); c++) {
         triples t = case_make(cases[c]);
         const triples other = turned(&t);
-        for (size_t k = 0; k < COUNT(kernels); k++)
-            for (int f = 0; f < 2; f++) {
+        for (int f = 0; f < 2; f++) {
+            size_t least[COUNT(kernels)];
+            for (size_t k = 0; k < COUNT(kernels); k++) {
                 const spmvx_format format = f ? SPMVX_COO : SPMVX_CSR;
-                sweep(&t, &other, SPMVX_CSR, SPMVX_CSR, SPMVX_F64, kernels[k], format);
+                least[k] = sweep(&t, &other, SPMVX_CSR, SPMVX_CSR, SPMVX_F64, kernels[k], format);
                 sweep(&t, &other, SPMVX_ELL, SPMVX_BSR, SPMVX_F32, kernels[k], format);
                 sweep(&other, &t, SPMVX_COO, SPMVX_PKT, SPMVX_F64, kernels[k], format);
             }
+            /* AUTO takes the one that fits. */
+            for (size_t k = COUNT(kernels) - 2; k < COUNT(kernels); k++)
+                if (least[0] > least[k])
+                    fail_msg("%s: AUTO needs %zu bytes, %s %zu", t.name, least[0], kernels[k], least[k]);
+        }
         triples_free(&t);
     }
 }
