@@ -276,7 +276,8 @@ def missing(cases):
 
 
 # Cores by the family that a processor names: what vendors call families of names ("AMD EPYC") spans many.
-CORES = {("AuthenticAMD", 23): "Zen, Zen+ or Zen 2", ("AuthenticAMD", 25): "Zen 3 or Zen 4", ("AuthenticAMD", 26): "Zen 5"}
+CORES = {("AuthenticAMD", 23): lambda model: "Zen, Zen+ or Zen 2", ("AuthenticAMD", 25): lambda model: "Zen 3" if model < 16 or 32 <= model < 96 else "Zen 4",
+         ("AuthenticAMD", 26): lambda model: "Zen 5"}
 # Libraries that a reader will look for among the peers of the host.
 LOOKED_FOR = ["oneMKL", "AOCL-Sparse"]
 BEGIN, END = "<!-- figures: made by docs/make-results.py --readme from %s -->", "<!-- end of the figures -->"
@@ -288,7 +289,7 @@ def processor(run):
     if not p:
         return ""
     core = CORES.get((p["vendor"], p["family"]))
-    return ", %s family %d, model %d%s" % (p["vendor"], p["family"], p["model"], " (%s)" % core if core else "")
+    return ", %s family %d, model %d%s" % (p["vendor"], p["family"], p["model"], " (%s)" % core(p["model"]) if core else "")
 
 
 def absent(run):

@@ -55,7 +55,8 @@ spmvx_status spx_cuda_build_ell(const spmvx_context *ctx, const spx_sparse *csr,
     SPX_TRY(ctx->backend->upload(ctx, starts.as<void>(), bounds, sizeof bounds));
     SPX_TRY(a.make(ctx, SPX_COL, a->stored, sizeof(int), "col"));
     SPX_TRY(a.make(ctx, SPX_VAL, a->stored, each, "val"));
-    SPX_TRY(spx_fill_from_csr(ctx, WHAT, csr, a.get(), nullptr, a->nrows, starts.as<const int64_t>()));
+    SPX_TRY(
+        spx_fill_from_csr(ctx, WHAT, csr, a.get(), nullptr, a->nrows, a->width, starts.as<const int64_t>()));
     SPX_TRY(ctx->backend->synchronize(ctx));
     *out = a.give();
     return SPMVX_OK;

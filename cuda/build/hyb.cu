@@ -88,7 +88,8 @@ spmvx_status fill(const spmvx_context *ctx, const spx_sparse *csr, spx_draft &a,
     spx_temporary starts;
     SPX_TRY(starts.make(ctx, 2, sizeof(int64_t), WHAT));
     SPX_TRY(ctx->backend->upload(ctx, starts.as<void>(), bounds, sizeof bounds));
-    SPX_TRY(spx_fill_from_csr(ctx, WHAT, csr, a.get(), nullptr, a->nrows, starts.as<const int64_t>()));
+    SPX_TRY(
+        spx_fill_from_csr(ctx, WHAT, csr, a.get(), nullptr, a->nrows, a->width, starts.as<const int64_t>()));
     SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
         return spx_by_width(csr->val_type, [&](auto value) {

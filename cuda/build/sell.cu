@@ -1,7 +1,6 @@
 /* SELL from a CSR on the device, equal to what the host makes of it (lib/format/sell.c): rows are ordered by
  * falling length within windows by one stable sort, slices sized by their longest rows, their places summed
- * up, and filled by a thread a row. The window that is not asked for is the smallest that is wide enough, by
- * the host's rule, which for rows above 2047 entries may choose another one. */
+ * up, and filled by a thread a row. The window that is not asked for is the host's choice (windows.cu). */
 #include "slices.cuh"
 
 namespace {
@@ -82,31 +81,6 @@ spmvx_status size_all(const spmvx_context *ctx, const spx_sparse *csr, const int
     return spx_sum_up(ctx, WHAT, slices, starts->as<int64_t>(), stored);
 }
 
-/* As spx_slice_sigma; but that counts lengths above 2047 in buckets, so that near a bound the two may part.
- */
-spmvx_status choose_sigma(const spmvx_context *ctx, const spx_sparse *csr, int64_t slice, int64_t longest,
-                          int64_t *sigma)
-{
-    spx_temporary starts;
-    int64_t places = 0;
-    *sigma = 1;
-    SPX_TRY(size_all(ctx, csr, nullptr, slice, &starts, &places));
-    for (int i = 1; i < SPX_SLICE_WINDOWS; i++) {
-        if (static_cast<double>(places) <= SPX_PADDING_BOUND * static_cast<double>(csr->nnz) ||
-            *sigma >= csr->nrows)
-            break;
-        const int64_t next = spx_slice_window(slice, i);
-        spx_temporary row;
-        int64_t now = 0;
-        SPX_TRY(order_rows(ctx, csr, spx_min(next, csr->nrows), longest, &row));
-        SPX_TRY(size_all(ctx, csr, row.as<const int>(), slice, &starts, &now));
-        if (static_cast<double>(now) > SPX_PADDING_WORTH * static_cast<double>(places)) continue;
-        places = now;
-        *sigma = next;
-    }
-    return SPMVX_OK;
-}
-
 spmvx_status build_slices(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how,
                           int64_t longest, spx_draft &a)
 {
@@ -133,7 +107,7 @@ spmvx_status build_slices(const spmvx_context *ctx, const spx_sparse *csr, const
     }));
     SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {
         using Q = decltype(q);
-        return spx_fill_from_csr(ctx, WHAT, csr, a.get(), a.as<const int>(SPX_ROW), a->layout.slice,
+        return spx_fill_from_csr(ctx, WHAT, csr, a.get(), a.as<const int>(SPX_ROW), a->layout.slice, longest,
                                  a.as<const Q>(SPX_PTR));
     }));
     return ctx->backend->synchronize(ctx);
@@ -155,7 +129,7 @@ spmvx_status spx_cuda_build_sell(const spmvx_context *ctx, const spx_sparse *csr
     int64_t sigma = how->layout.sigma, longest;
     SPX_TRY(spx_build_check(ctx, WHAT, spx_bytes(csr->nnz, 4 + spx_type_bytes(csr->val_type)), csr, how));
     SPX_TRY(spx_cuda_longest_row(ctx, WHAT, csr, &longest));
-    if (!sigma) SPX_TRY(choose_sigma(ctx, csr, a->layout.slice, longest, &sigma));
+    if (!sigma) SPX_TRY(spx_cuda_slice_sigma(ctx, WHAT, csr, a->layout.slice, &sigma));
     a->layout.sigma = spx_max(1, spx_min(sigma, csr->nrows));
     SPX_TRY(build_slices(ctx, csr, how, longest, a));
     *out = a.give();

@@ -43,7 +43,7 @@ spmvx_status run(const spx_mul *m)
 /* An atomic addition each, which go one after the other where they meet in a row. */
 double cost(const spx_features *f, const spx_look *)
 {
-    constexpr double MEET = 2.0; /* ns */
+    constexpr double MEET = 2.9; /* ns */
     const double bytes = static_cast<double>(f->nnz) * (8.0 + 3.0 * static_cast<double>(f->value_bytes));
     return f->machine->launch_ns + spx_cuda_cost(f, bytes, 0.4, MEET * static_cast<double>(f->longest));
 }

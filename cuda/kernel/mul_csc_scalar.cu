@@ -50,7 +50,7 @@ spmvx_status run(const spx_mul *m)
 
 double cost(const spx_features *f, const spx_look *)
 {
-    constexpr double ADD = 0.5, MEET = 2.0; /* ns of an atomic addition, and to one row */
+    constexpr double ADD = 0.01, MEET = 11.0; /* ns of an atomic addition, and of the next in a column */
     const double added = ADD * static_cast<double>(f->nnz), met = MEET * static_cast<double>(f->longest);
     return 2.0 * f->machine->launch_ns + spx_cuda_cost(f, spx_csr_bytes(f), 0.3, added > met ? added : met);
 }

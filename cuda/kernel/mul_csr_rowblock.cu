@@ -138,7 +138,7 @@ spmvx_status run(const spx_mul *m)
 /* As csr-aligned, and the sub-blocks of x, which wait for each other. */
 double cost(const spx_features *f, const spx_look *)
 {
-    constexpr double STEP = 400.0; /* ns of 16 entries, where 16 lanes are left alone */
+    constexpr double STEP = 800.0; /* ns of 16 entries, where 16 lanes are left alone */
     const double used = f->mean < 2 * LANES ? f->mean / (2 * LANES) : 1.0, /* lanes that have an entry */
         brought = static_cast<double>(f->nrows) * 64.0 * static_cast<double>(f->value_bytes);
     return f->machine->launch_ns + spx_cuda_cost(f, spx_csr_bytes(f) + brought, 0.1 + 0.5 * used,
