@@ -200,13 +200,13 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
 
 /* ---- memory ---- */
 
-spmvx_status take(const spmvx_context *ctx, size_t bytes, bool scratch, const char *what, void **out)
+spmvx_status take(const spmvx_context *ctx, size_t bytes, spx_cuda_use use, const char *what, void **out)
 {
     const spx_cuda *c = state(ctx);
     void *p = nullptr;
     const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
-    if (e == cudaSuccess) e = spx_cuda_memory_take(c->memory, bytes, scratch, c->stream, &p);
+    if (e == cudaSuccess) e = spx_cuda_memory_take(c->memory, bytes, use, c->stream, &p);
     if (e == cudaErrorMemoryAllocation)
         return spx_fail(ctx, SPMVX_ERR_MEMORY, "no memory on device %d for %s: %zu bytes",
                         static_cast<int>(ctx->device), what, bytes);
@@ -217,12 +217,12 @@ spmvx_status take(const spmvx_context *ctx, size_t bytes, bool scratch, const ch
 
 spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
 {
-    return take(ctx, bytes, false, what, out);
+    return take(ctx, bytes, SPX_FOR_BUFFERS, what, out);
 }
 
 void release(const spmvx_context *ctx, void *p)
 {
-    spx_cuda_memory_release(state(ctx)->memory, p);
+    spx_cuda_memory_release_buffer(state(ctx)->memory, p);
 }
 
 /* An array of a device, with the memory that it goes back to. */
@@ -242,7 +242,7 @@ void release_array(spx_array *a)
     spx_cuda_memory_drop(m);
 }
 
-spmvx_status make_array(const spmvx_context *ctx, size_t bytes, bool scratch, const char *what,
+spmvx_status make_array(const spmvx_context *ctx, size_t bytes, spx_cuda_use use, const char *what,
                         spx_array **out)
 {
     device_array *a = static_cast<device_array *>(spx_try_alloc(ctx, sizeof(device_array)));
@@ -252,7 +252,7 @@ spmvx_status make_array(const spmvx_context *ctx, size_t bytes, bool scratch, co
         spx_free(ctx, a);
         return spx_fail_memory(ctx, bytes, what);
     }
-    const spmvx_status s = take(ctx, bytes, scratch, what, &a->array.data);
+    const spmvx_status s = take(ctx, bytes, use, what, &a->array.data);
     if (s != SPMVX_OK) {
         spx_budget_release(a->array.budget, bytes);
         spx_free(ctx, a);
@@ -271,7 +271,7 @@ spmvx_status make_array(const spmvx_context *ctx, size_t bytes, bool scratch, co
 
 spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
 {
-    return make_array(ctx, bytes, false, what, out);
+    return make_array(ctx, bytes, SPX_FOR_ARRAYS, what, out);
 }
 
 cudaError_t copy_on(cudaStream_t stream, void *dst, const void *src, size_t bytes, cudaMemcpyKind kind)
@@ -357,7 +357,7 @@ spmvx_status check_pointer(const spmvx_context *ctx, const char *argument, const
 
 spmvx_status spx_cuda_scratch_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
 {
-    return make_array(ctx, bytes, true, what, out);
+    return make_array(ctx, bytes, SPX_FOR_SCRATCH, what, out);
 }
 
 void spx_cuda_drop_behind(const spmvx_context *ctx, spx_array *a)

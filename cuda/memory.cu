@@ -25,7 +25,9 @@
  * kept in a list, and the next allocation, release or end of a context tries again. The list belongs to the
  * context and to the arrays that were made in it, which may outlive it. Whoever of them goes last waits by
  * cudaDeviceSynchronize if there is no other way: then a capture may end, but nothing is lost. The pools live
- * as long: memory of a pool that has ended cannot be freed by cudaFreeAsync.
+ * as long: memory of a pool that has ended cannot be freed by cudaFreeAsync. Buffers have none of these pools
+ * in hand, and may be freed by way of another context: they have a pool of their own, and cudaFree, which
+ * bears that.
  *
  * A device that failed answers every wait with its error. Its memory is out of reach, nothing runs there any
  * more, and what is left is to free it, whose answer does not matter.
@@ -41,7 +43,7 @@
 
 namespace {
 
-enum { SMALL, LARGE, SCRATCH, POOLS };
+enum { SMALL, LARGE, SCRATCH, BUFFERS, POOLS };
 
 }
 
@@ -56,7 +58,7 @@ struct spx_cuda_memory {
     void *reserve;        /* a small block for when no other can be had; or NULL */
     void **kept;
     size_t count, room; /* of kept */
-    uint64_t keep;      /* bytes that nothing uses, of each pool but that of small pieces */
+    uint64_t keep;      /* bytes that nothing uses, of the pools of large pieces and of scratch */
 };
 
 namespace {
@@ -106,8 +108,8 @@ cudaError_t make_pool(int device, uint64_t keep, cudaMemPool_t *pool)
     return e;
 }
 
-/* A small block of cudaMalloc, and not of a pool, in the list of what is kept: its address and 1. */
-void *as_block(void *p)
+/* What cudaFree has to free, in the list of what is kept: its address and 1. */
+void *by_free(void *p)
 {
     return static_cast<char *>(p) + 1;
 }
@@ -115,8 +117,8 @@ void *as_block(void *p)
 /* False where that has to be put off. */
 bool free_now(const spx_cuda_memory *m, void *p)
 {
-    const bool is_block = reinterpret_cast<uintptr_t>(p) & 1;
-    return !put_off(is_block ? cudaFree(static_cast<char *>(p) - 1) : cudaFreeAsync(p, m->stream));
+    const bool is_odd = reinterpret_cast<uintptr_t>(p) & 1;
+    return !put_off(is_odd ? cudaFree(static_cast<char *>(p) - 1) : cudaFreeAsync(p, m->stream));
 }
 
 bool keep(spx_cuda_memory *m, void *p)
@@ -143,7 +145,7 @@ bool wait_for_device(spx_cuda_memory *m)
     if (e == cudaErrorMemoryAllocation && !block) return false;
     if (block) e = cudaFree(block);
     if (put_off(e) && block && !m->reserve) m->reserve = block;
-    else if (put_off(e) && block) keep(m, as_block(block));
+    else if (put_off(e) && block) keep(m, by_free(block));
     if (!put_off(e) && !m->reserve && cudaMalloc(&m->reserve, 1) != cudaSuccess) m->reserve = nullptr;
     return !put_off(e);
 }
@@ -157,7 +159,7 @@ void free_kept(spx_cuda_memory *m)
 /* Gives back to the device what the pools hold and nothing uses, but for some. */
 void trim(const spx_cuda_memory *m)
 {
-    for (int i = LARGE; i < POOLS; i++) {
+    for (const int i : { LARGE, SCRATCH }) {
         uint64_t used = 0, held = 0;
         const cudaMemPool_t pool = m->pool[i];
         if (pool && cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess &&
@@ -203,7 +205,7 @@ cudaError_t spx_cuda_memory_open(spx_cuda_memory *m, uint64_t device_bytes)
     m->keep = device_bytes / PART_KEPT > KEPT ? device_bytes / PART_KEPT : KEPT;
     cudaError_t e = cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking);
     for (int i = 0; i < POOLS && e == cudaSuccess; i++)
-        e = make_pool(m->device, i == SMALL ? KEPT : UINT64_MAX, &m->pool[i]);
+        e = make_pool(m->device, i == LARGE || i == SCRATCH ? UINT64_MAX : KEPT, &m->pool[i]);
     /* The first allocation maps memory, which takes longer than a small matrix's set-up may. */
     void *first = nullptr;
     if (e == cudaSuccess) e = cudaMallocFromPoolAsync(&first, 1 << 20, m->pool[SMALL], m->stream);
@@ -226,10 +228,13 @@ void spx_cuda_memory_end(spx_cuda_memory *m)
     }
 }
 
-cudaError_t spx_cuda_memory_take(spx_cuda_memory *m, size_t bytes, bool scratch, cudaStream_t behind,
+cudaError_t spx_cuda_memory_take(spx_cuda_memory *m, size_t bytes, spx_cuda_use use, cudaStream_t behind,
                                  void **out)
 {
-    const cudaMemPool_t pool = m->pool[bytes <= MOST_SMALL ? SMALL : scratch ? SCRATCH : LARGE];
+    const cudaMemPool_t pool = m->pool[use == SPX_FOR_BUFFERS   ? BUFFERS
+                                       : bytes <= MOST_SMALL    ? SMALL
+                                       : use == SPX_FOR_SCRATCH ? SCRATCH
+                                                                : LARGE];
     if (bytes > SIZE_MAX / 2) return cudaErrorMemoryAllocation;
     spx_cuda_memory_try_again(m);
     cudaError_t e = cudaMallocFromPoolAsync(out, bytes ? bytes : 1, pool, m->stream);
@@ -251,7 +256,7 @@ void spx_cuda_memory_try_again(spx_cuda_memory *m)
     pthread_mutex_unlock(&m->lock);
 }
 
-void spx_cuda_memory_release(spx_cuda_memory *m, void *p)
+static void release(spx_cuda_memory *m, void *p)
 {
     const spx_beside_captures on_device(m->device);
     const locked only(m);
@@ -263,6 +268,16 @@ void spx_cuda_memory_release(spx_cuda_memory *m, void *p)
     free_now(m, p);
 }
 
+void spx_cuda_memory_release(spx_cuda_memory *m, void *p)
+{
+    release(m, p);
+}
+
+void spx_cuda_memory_release_buffer(spx_cuda_memory *m, void *p)
+{
+    release(m, by_free(p));
+}
+
 void spx_cuda_memory_release_behind(spx_cuda_memory *m, void *p, cudaStream_t stream)
 {
     cudaError_t e = cudaErrorStreamCaptureUnsupported;
@@ -270,7 +285,8 @@ void spx_cuda_memory_release_behind(spx_cuda_memory *m, void *p, cudaStream_t st
         const spx_beside_captures on_device(m->device);
         if (!is_captured(stream)) e = cudaFreeAsync(p, stream);
     }
-    if (put_off(e)) spx_cuda_memory_release(m, p);
+    if (put_off(e) || e == cudaErrorInvalidResourceHandle)
+        spx_cuda_memory_release(m, p); /* another's stream */
     else __atomic_store_n(&m->freed_behind, true, __ATOMIC_RELAXED);
 }
 

@@ -22,11 +22,16 @@ cudaError_t spx_cuda_memory_open(spx_cuda_memory *, uint64_t device_bytes);
 /* The context ends: from here on the device gets back at once what arrays that live on give up. */
 void spx_cuda_memory_end(spx_cuda_memory *);
 
-/* Memory that any stream may use on return. scratch: it is freed soon. Where memory is out, the work on
- * `behind` is waited for, of which some may be freed. */
-cudaError_t spx_cuda_memory_take(spx_cuda_memory *, size_t bytes, bool scratch, cudaStream_t behind, void **);
-/* Frees a block, now or later, behind all work of the device. */
+/* Memory for arrays, which have the record in hand as long as they live; for arrays that are freed soon; or
+ * for a buffer, which may outlive all of these and be freed by way of another record. */
+enum spx_cuda_use { SPX_FOR_ARRAYS, SPX_FOR_SCRATCH, SPX_FOR_BUFFERS };
+
+/* Memory that any stream may use on return. Where memory is out, the work on `behind` is waited for, of which
+ * some may be freed. */
+cudaError_t spx_cuda_memory_take(spx_cuda_memory *, size_t bytes, spx_cuda_use, cudaStream_t behind, void **);
+/* Frees a block of an array, or a buffer, now or later, behind all work of the device. */
 void spx_cuda_memory_release(spx_cuda_memory *, void *);
+void spx_cuda_memory_release_buffer(spx_cuda_memory *, void *);
 /* The same of a block that only work on this stream uses: it is freed behind that, and nobody waits. Whoever
  * waits for the stream later calls spx_cuda_memory_settle, which gives the device what the pools do not
  * keep. */

@@ -129,7 +129,7 @@ spmvx_status spx_cuda_hot_columns(const spmvx_context *ctx, const char *what, co
     SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(hot, sizeof(int)), "hot columns", held));
     SPX_TRY(spx_launch_over(ctx, what, ncols, write_codes, ncols, count.as<const int64_t>(), code->as<int>(),
                             static_cast<int *>((*held)->data)));
-    return ctx->backend->synchronize(ctx); /* what this used is freed */
+    return ctx->backend->synchronize(ctx);
 }
 
 spmvx_status spx_cuda_hot_share(const spmvx_context *ctx, const char *what, const spx_sparse *csr,

@@ -345,6 +345,7 @@ static spmvx_status choose(spx_conversion *c, spx_source *source, spmvx_op op, s
     const char *how = candidates[chosen].judged ? "by the model" : "the only kernel of the format asked for";
     write_reason(reason, how, &f, &candidates[chosen], chosen + 1 < count ? &candidates[chosen + 1] : NULL,
                  candidates, count);
+    if (chosen) append_candidate(reason, &candidates[0], "; preferred, but not to be built here: ", "");
     return SPMVX_OK;
 }
 

@@ -60,12 +60,14 @@ static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *A, const
 {
     spx_partition part = { 0 };
     memcpy(part.param, choice->param, sizeof part.param);
-    spmvx_status s = SPMVX_OK;
-    if (choice->kernel->prepare) {
-        s = choice->kernel->prepare(ctx, A, &part);
-        if (s == SPMVX_OK) s = ctx->backend->synchronize(ctx); /* then it serves other streams, too */
-    }
+    spmvx_status s = choice->kernel->prepare ? choice->kernel->prepare(ctx, A, &part) : SPMVX_OK;
+    if (s == SPMVX_OK && (part.bounds || part.order))
+        s = ctx->backend->synchronize(ctx); /* then it serves other streams, too */
     if (s != SPMVX_OK) {
+        spx_error_state why;
+        spx_error_save(ctx, &why);
+        ctx->backend->synchronize(ctx); /* what was queued may read the arrays still */
+        spx_error_restore(ctx, &why);
         spx_partition_drop(&part);
         return s;
     }

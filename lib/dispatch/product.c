@@ -79,22 +79,24 @@ spmvx_status spx_product_charge_pointers(const spmvx_context *ctx, int64_t nrows
     return spx_budget_charge(ctx, bytes) ? SPMVX_OK : spx_fail_memory(ctx, bytes, "row pointers of C");
 }
 
-/* The other one of the two that a choice prefers, where the budget did not hold the first. What that one said
- * stands if neither fits. */
+/* The other one of the two that a choice prefers, where the budget did not hold the first, as far as it holds
+ * what that one needs for the values. What the first one said stands if neither fits, and nothing if it
+ * does. */
 static spmvx_status analyse_by_other(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                     spx_product *p)
+                                     const spx_error_state *before, spx_product *p)
 {
-    const char *other = strcmp(p->kernel->name, "hash") ? "hash" : "dense-window";
+    const bool hash = strcmp(p->kernel->name, "hash") != 0;
     const spx_plan begun = { .products = p->plan.products, .most = p->plan.most, .beside = p->plan.beside };
     spx_error_state why;
     spx_error_save(ctx, &why);
     spx_plan_drop(&p->plan);
     p->plan = begun;
-    spmvx_status s = spx_product_kernel_parse(ctx, other, &p->kernel, p->plan.param);
+    if (!hash && spx_bytes(B->ncols, spx_type_bytes(B->val_type)) > spx_budget_left(ctx))
+        return SPMVX_ERR_LIMIT;
+    spmvx_status s = spx_product_kernel_parse(ctx, hash ? "hash" : "dense-window", &p->kernel, p->plan.param);
     if (s == SPMVX_OK) s = p->kernel->analyse(ctx, A, B, &p->plan);
-    if (s == SPMVX_OK) return s;
-    spx_error_restore(ctx, &why);
-    return SPMVX_ERR_LIMIT;
+    spx_error_restore(ctx, s == SPMVX_OK ? before : &why);
+    return s == SPMVX_OK ? s : SPMVX_ERR_LIMIT;
 }
 
 spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
@@ -108,10 +110,12 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
     if (o->format == SPMVX_COO && !beside) /* on a device nobody knows yet how many entries there may be */
         SPX_TRY(spx_product_charge_pointers(ctx, A->nrows,
                                             ctx->backend->place == SPMVX_HOST ? plan->products : INT64_MAX));
+    spx_error_state before;
+    spx_error_save(ctx, &before);
     spmvx_status s = choose(ctx, B, plan->products, o->kernel, &p->kernel, plan->param);
     if (s == SPMVX_OK) s = p->kernel->analyse(ctx, A, B, plan);
     if (s == SPMVX_ERR_LIMIT && !o->kernel && o->max_workspace && ctx->backend->place == SPMVX_HOST)
-        s = analyse_by_other(ctx, A, B, p);
+        s = analyse_by_other(ctx, A, B, &before, p);
     if (s == SPMVX_OK && !beside) s = spx_product_check(ctx, &plan->C, o);
     if (s == SPMVX_OK) return s;
     spx_error_state why;

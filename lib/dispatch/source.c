@@ -14,14 +14,20 @@ void spx_source_drop(spx_source *s)
     spx_sparse_drop(&s->csr);
 }
 
-/* What was queued to make `out` has ended: the caller may do with his arrays what he likes, and `out` serves
- * any stream. */
-static spmvx_status complete(const spmvx_context *ctx, spmvx_status s, spx_sparse *out)
+/* What was queued to make `out` has ended, whatever came of it: the caller may do with his arrays what he
+ * likes, and `out` serves any stream. */
+static spmvx_status complete(const spmvx_context *ctx, spmvx_status made, spx_sparse *out)
 {
-    if (s != SPMVX_OK) return s;
-    s = ctx->backend->synchronize(ctx);
-    if (s != SPMVX_OK) spx_sparse_drop(out);
-    return s;
+    if (made == SPMVX_OK) {
+        const spmvx_status s = ctx->backend->synchronize(ctx);
+        if (s != SPMVX_OK) spx_sparse_drop(out);
+        return s;
+    }
+    spx_error_state why;
+    spx_error_save(ctx, &why);
+    ctx->backend->synchronize(ctx);
+    spx_error_restore(ctx, &why);
+    return made;
 }
 
 static spmvx_status host_csr(const spmvx_context *ctx, const spx_sparse *A, spx_sparse *csr)

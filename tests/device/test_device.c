@@ -404,6 +404,20 @@ static void test_ends_in_any_order(void **state)
     problem_free(&p);
 }
 
+/* Nothing of the context that a buffer is from is left when another frees it. */
+static void test_buffer_outlives_its_context(void **state)
+{
+    (void)state;
+    spmvx_context *first = device_context(0, NULL, 0), *second = device_context(0, NULL, 0);
+    void *small = NULL, *large = NULL;
+    assert_ok(first, spmvx_buffer_alloc(first, 1000, &small));
+    assert_ok(first, spmvx_buffer_alloc(first, 10 << 20, &large));
+    spmvx_context_destroy(first);
+    spmvx_buffer_free(second, small);
+    spmvx_buffer_free(second, large);
+    spmvx_context_destroy(second);
+}
+
 /* A matrix of some size and its context end, in either order. */
 static void end_both(bool context_first)
 {
@@ -497,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_shared_memory_of_each),
         cmocka_unit_test(test_pending_error),
         cmocka_unit_test(test_ends_in_any_order),
+        cmocka_unit_test(test_buffer_outlives_its_context),
         cmocka_unit_test(test_memory_comes_back),
         cmocka_unit_test(test_two_devices),
     };

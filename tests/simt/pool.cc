@@ -93,6 +93,10 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t handle)
             to_string("cudaFreeAsync of %p, which is no allocation's beginning, or is released already", p));
         return call.done(cudaErrorInvalidValue);
     }
+    if (a->pool && a->pool->destroyed) { /* a GPU crashes */
+        fault(to_string("cudaFreeAsync of %p, whose pool has ended", p));
+        return call.done(cudaErrorInvalidValue);
+    }
     if (by_capture(call.refused())) return call.refused();
     if (is_capturing(*stream)) return call.done(cudaErrorStreamCaptureUnsupported);
     a->released = true;

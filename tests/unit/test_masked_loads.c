@@ -1,11 +1,12 @@
 #define _GNU_SOURCE /* names of registers in ucontext.h */
-/* No kernel of the host reads a stream by masked loads, which run at a quarter of the speed on some
- * processors (docs/performance-notes.md, 24) and which compilers make of a plain load and a masked operation,
- * too. A multiplication is executed instruction by instruction (the processor's trap flag) and its masked
- * loads are counted: a larger matrix has no more of them, since they are left to what lies at the ends of
- * arrays. */
+/* No kernel of the host for an instruction set reads a stream by masked loads, which run at a quarter of the
+ * speed on some processors (docs/performance-notes.md, 24) and which compilers make of a plain load and a
+ * masked operation, too. A multiplication is executed instruction by instruction (the processor's trap flag)
+ * and its masked loads are counted: a larger matrix has no more of them, since they are left to what lies at
+ * the ends of arrays. */
 #include "support.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cases.h"
@@ -30,6 +31,8 @@ static bool loads_masked(const uint8_t *at)
     if (at[0] != 0x62 || !(at[3] & 7) || at[5] >> 6 == 3) return false; /* EVEX, a mask, memory */
     const uint8_t map = at[1] & 7, op = at[4];
     if (map == 1) return op != 0x11 && op != 0x29 && op != 0x7f; /* stores of registers */
+    if (map == 3) /* stores of a part of a register, or in half precision */
+        return op != 0x19 && op != 0x1b && op != 0x39 && op != 0x3b && op != 0x1d;
     if (map != 2) return true;
     const bool narrowing = (at[2] & 3) == 2 && op >= 0x10 && op <= 0x35; /* vpmov.. to memory */
     return !narrowing && !(op >= 0x90 && op <= 0x93) && !(op >= 0xa0 && op <= 0xa3) && op != 0x8a &&
@@ -82,6 +85,7 @@ static void test_counting(void **state)
     __writeeflags(__readeflags() & ~(unsigned long long)TRAP);
     assert_int_equal(to[0], 2);
     assert_int_equal(to[3], 4);
+    if (!executed) skip(); /* no traps here */
     assert_int_equal(masked, 1);
     static const struct {
         uint8_t code[7];
@@ -150,6 +154,8 @@ static long masked_by(spmvx_context *ctx, const char *kernel, int64_t n, int64_t
 static void test_kernels(void **state)
 {
     (void)state;
+    if (!executed) skip();
+    setenv("SPMVX_DISABLE", "cuda", 1);
     spmvx_context *ctx = test_context(NULL, 1);
     enum { N = 1536 }; /* 64 rows a step of DIA, blocks of 3, 4 and 8 */
     int walked = 0;

@@ -37,12 +37,15 @@ static outcome multiply(meter *m, spmvx_context *ctx, const spmvx_matrix *A, con
     o.kernel = kernel;
     o.format = format;
     o.max_workspace = limit;
+    char said[512];
+    snprintf(said, sizeof said, "%s", spmvx_last_error(ctx));
     meter_reset(m);
     const size_t before = m->live;
     const long blocks = m->blocks;
     r.status = spmspm_mul(ctx, A, B, &o, &C);
     const size_t taken = m->peak - before;
     if (r.status == SPMVX_OK) {
+        assert_string_equal(spmvx_last_error(ctx), said); /* as it was */
         of_C = bytes_of(C, format);
         spmvx_matrix_destroy(C);
     } else {

@@ -73,6 +73,68 @@ static spmvx_matrix *diagonal(spmvx_context *ctx, int32_t n)
     return A;
 }
 
+/* Rows of 1 to 9 entries. */
+static spmvx_matrix *uneven(spmvx_context *ctx, int32_t n)
+{
+    int32_t *ptr = calloc((size_t)n + 1, sizeof *ptr), *col = malloc((size_t)n * 9 * sizeof *col);
+    double *val = malloc((size_t)n * 9 * sizeof *val);
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    spmvx_matrix *A = NULL;
+    uint64_t seed = 3;
+    assert_true(ptr && col && val);
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t entries = 1 + (int32_t)(case_random(&seed) % 9);
+        for (int32_t k = 0; k < entries; k++, a.nnz++) {
+            col[a.nnz] = (int32_t)((i + 7 * k * k) % n);
+            val[a.nnz] = case_value(&seed);
+        }
+        ptr[i + 1] = (int32_t)a.nnz;
+    }
+    a.nrows = a.ncols = n;
+    a.ptr = ptr;
+    a.col = col;
+    a.val = val;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &A));
+    free(ptr);
+    free(col);
+    free(val);
+    return A;
+}
+
+/* What would have been taken is told where the result may not hold so much. */
+static void test_preferred(void **state)
+{
+    (void)state;
+    setenv("SPMVX_DISABLE",
+           "cuda,packed,dia,bsr,tiled,csr5,ell,hyb,pkt,coo-scalar,csc-scalar,csr-vector,csr-merge-path,"
+           "csr-nnz-split",
+           1);
+    spmvx_context *ctx = test_context(NULL, 1);
+    spmvx_matrix *A = uneven(ctx, 20000), *csr = NULL, *best = NULL, *other = NULL;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    spmvx_matrix_info of_csr = SPMVX_MATRIX_INFO_INIT, was = SPMVX_MATRIX_INFO_INIT,
+                      is = SPMVX_MATRIX_INFO_INIT;
+    assert_ok(ctx, convert(ctx, A, SPMVX_CSR, NULL, &csr));
+    assert_ok(ctx, spmvx_matrix_get_info(csr, &of_csr));
+    o.expected_muls = 1000000;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, A, &o, &best));
+    assert_ok(ctx, spmvx_matrix_get_info(best, &was));
+    assert_int_equal(was.format, SPMVX_SELL);
+    assert_true(was.bytes_held > of_csr.bytes_held);
+    assert_null(strstr(was.reason, "not to be built"));
+    o.max_bytes = of_csr.bytes_held;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, A, &o, &other));
+    assert_ok(ctx, spmvx_matrix_get_info(other, &is));
+    assert_int_equal(is.format, SPMVX_CSR);
+    if (!strstr(is.reason, "preferred, but not to be built here: sell")) fail_msg("it says '%s'", is.reason);
+    spmvx_matrix_destroy(other);
+    spmvx_matrix_destroy(best);
+    spmvx_matrix_destroy(csr);
+    spmvx_matrix_destroy(A);
+    spmvx_context_destroy(ctx);
+    unsetenv("SPMVX_DISABLE");
+}
+
 /* C and sigma by the kernel's name: with sigma as the slice no row leaves its slice of equal rows. */
 static void test_layout_by_name(void **state)
 {
@@ -145,7 +207,8 @@ static void test_bare_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reasons), cmocka_unit_test(test_layout_by_name),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reasons), cmocka_unit_test(test_preferred),
+                                        cmocka_unit_test(test_layout_by_name),
                                         cmocka_unit_test(test_bare_names) };
     return cmocka_run_group_tests_name("reason", tests, NULL, NULL);
 }
