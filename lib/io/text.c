@@ -53,10 +53,9 @@ spmvx_status spx_text_open(const spmvx_context *ctx, const char *path, const spm
 {
     *t = (spx_text){ .ctx = ctx, .path = path, .options = options };
     SPX_TRY(spx_file_source_open(ctx, path, &t->source));
+    /* A part of the budget, that no larger one be too small because of a larger block. */
     const size_t left = spx_budget_left(ctx), some = left / 4 < BLOCK ? left / 4 : BLOCK;
-    return new_block(t, left >= spx_block_bytes(BLOCK + SPARE) ? BLOCK
-                        : some > LEAST_BLOCK                   ? some
-                                                               : LEAST_BLOCK);
+    return new_block(t, some > LEAST_BLOCK ? some : LEAST_BLOCK);
 }
 
 void spx_text_close(spx_text *t)

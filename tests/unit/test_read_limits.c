@@ -93,6 +93,9 @@ static void sweep(const char *path, size_t beside)
         const size_t limit = enough / STEPS * (size_t)i;
         const outcome o = read_within(path, limit);
         if (o.status != before.status) look_between(path, last, limit, o.status);
+        if (o.status != SPMVX_OK && before.status == SPMVX_OK)
+            fail_msg("%s: a limit of %zu is enough, and %zu is not: %s", path, last, limit,
+                     spmvx_last_error(NULL));
         if (o.status == SPMVX_OK && o.peak > needed)
             fail_msg("%s takes %zu bytes with a limit of %zu, and %zu without", path, o.peak, limit, needed);
         before = o;
