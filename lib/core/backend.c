@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/context.h"
+
 /* SPMVX_DISABLE=...,cuda,...: as if there were no device. */
 static bool cuda_disabled(void)
 {
@@ -30,4 +32,12 @@ spmvx_status spx_backend_find(spmvx_place place, int32_t device, const spx_backe
     else if (place == SPMVX_CUDA) return spx_fail(NULL, SPMVX_ERR_DEVICE, "place is SPMVX_CUDA, and %s", why);
     else *out = &spx_backend_host;
     return SPMVX_OK;
+}
+
+void spx_wait_after_failure(const spmvx_context *ctx)
+{
+    spx_error_state why;
+    spx_error_save(ctx, &why);
+    ctx->backend->synchronize(ctx);
+    spx_error_restore(ctx, &why);
 }

@@ -72,4 +72,7 @@ bool spx_cuda_answers(int32_t device, char *why, size_t room);
 
 /* The backend that serves a requested place (HOST, CUDA, ANY). */
 spmvx_status spx_backend_find(spmvx_place, int32_t device, const spx_backend **out);
+
+/* Waits for what a call has queued before it failed, and keeps what it said. */
+void spx_wait_after_failure(const spmvx_context *);
 #endif

@@ -64,10 +64,7 @@ static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *A, const
     if (s == SPMVX_OK && (part.bounds || part.order))
         s = ctx->backend->synchronize(ctx); /* then it serves other streams, too */
     if (s != SPMVX_OK) {
-        spx_error_state why;
-        spx_error_save(ctx, &why);
-        ctx->backend->synchronize(ctx); /* what was queued may read the arrays still */
-        spx_error_restore(ctx, &why);
+        spx_wait_after_failure(ctx); /* what was queued may read the arrays still */
         spx_partition_drop(&part);
         return s;
     }

@@ -118,10 +118,7 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
         s = analyse_by_other(ctx, A, B, &before, p);
     if (s == SPMVX_OK && !beside) s = spx_product_check(ctx, &plan->C, o);
     if (s == SPMVX_OK) return s;
-    spx_error_state why;
-    spx_error_save(ctx, &why);
-    ctx->backend->synchronize(ctx); /* what was queued may read the factors still */
-    spx_error_restore(ctx, &why);
+    spx_wait_after_failure(ctx); /* what was queued may read the factors still */
     spx_plan_drop(plan);
     return s;
 }

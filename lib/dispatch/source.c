@@ -23,10 +23,7 @@ static spmvx_status complete(const spmvx_context *ctx, spmvx_status made, spx_sp
         if (s != SPMVX_OK) spx_sparse_drop(out);
         return s;
     }
-    spx_error_state why;
-    spx_error_save(ctx, &why);
-    ctx->backend->synchronize(ctx);
-    spx_error_restore(ctx, &why);
+    spx_wait_after_failure(ctx);
     return made;
 }
 
