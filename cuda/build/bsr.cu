@@ -224,13 +224,13 @@ spmvx_status count_sample(const void *which, int64_t br, int64_t bc, int64_t *bl
     return SPMVX_OK;
 }
 
-/* The distinct blocks as ascending keys, in keys[*in]. */
-spmvx_status find_blocks(const spmvx_context *ctx, const spx_sparse *csr, int br, int bc,
-                         spx_temporary keys[2], int *in, int64_t *blocks)
+/* The distinct blocks as ascending keys. */
+spmvx_status find_blocks(const spmvx_context *ctx, const spx_sparse *csr, int br, int bc, spx_temporary *key,
+                         int64_t *blocks)
 {
     const int64_t block_cols = spx_ceil_div(csr->ncols, bc), block_rows = spx_ceil_div(csr->nrows, br);
     const int nrows = static_cast<int>(csr->nrows);
-    spx_temporary heads, count;
+    spx_temporary heads, count, keys[2];
     int64_t n = 0;
     SPX_TRY(heads.make(ctx, csr->nrows + 1, sizeof(int64_t), "blocks of the rows"));
     SPX_TRY(count.make(ctx, 1, sizeof(int64_t), "blocks of the rows"));
@@ -241,13 +241,15 @@ spmvx_status find_blocks(const spmvx_context *ctx, const spx_sparse *csr, int br
                                heads.as<int64_t>());
     }));
     SPX_TRY(spx_sum_up(ctx, WHAT, csr->nrows, heads.as<int64_t>(), &n));
-    for (int i = 0; i < 2; i++) SPX_TRY(keys[i].make(ctx, n, sizeof(uint64_t), "blocks of the rows"));
+    SPX_TRY(keys[0].make(ctx, n, sizeof(uint64_t), "blocks of the rows"));
     SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
         return spx_launch_over(ctx, WHAT, ROW_LANES * csr->nrows, write_keys<P>, nrows,
                                spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL), br, bc,
                                block_cols, heads.as<const int64_t>(), keys[0].as<uint64_t>());
     }));
+    heads.drop();
+    SPX_TRY(keys[1].make(ctx, n, sizeof(uint64_t), "blocks of the rows"));
     uint64_t *const both[] = { keys[0].as<uint64_t>(), keys[1].as<uint64_t>() };
     int sorted = 0;
     SPX_TRY(spx_with_cub(ctx, WHAT, [&](void *temp, size_t &bytes, cudaStream_t stream) {
@@ -257,45 +259,43 @@ spmvx_status find_blocks(const spmvx_context *ctx, const spx_sparse *csr, int br
         return spx_cub_unique(temp, bytes, n, static_cast<const uint64_t *>(both[sorted]), both[1 - sorted],
                               count.as<int64_t>(), stream);
     }));
-    *in = 1 - sorted;
+    key->swap(&keys[1 - sorted]);
     return ctx->backend->download(ctx, blocks, count.as<void>(), sizeof *blocks);
 }
 
+/* PTR and COL. */
 template <class Q>
-spmvx_status fill_blocks(const spmvx_context *ctx, const spx_sparse *csr, spx_draft &a, const uint64_t *key,
-                         int64_t blocks, int64_t *entries, int64_t *inside)
+spmvx_status place_blocks(const spmvx_context *ctx, spx_draft &a, const uint64_t *key, int64_t blocks,
+                          unsigned long long *inside)
 {
     const int br = static_cast<int>(a->layout.block_rows), bc = static_cast<int>(a->layout.block_cols);
-    const int64_t block_cols = spx_ceil_div(csr->ncols, bc), block_rows = spx_ceil_div(csr->nrows, br);
-    spx_temporary counts;
-    int64_t found[2];
-    SPX_TRY(counts.make(ctx, 2, sizeof(int64_t), WHAT));
-    SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), sizeof found));
-    unsigned long long *const count = counts.as<unsigned long long>();
+    const int64_t block_cols = spx_ceil_div(a->ncols, bc), block_rows = spx_ceil_div(a->nrows, br);
     SPX_TRY(spx_launch_over(ctx, WHAT, block_rows + 1, point_rows<Q>, key, blocks, block_rows, block_cols,
                             a.as<Q>(SPX_PTR)));
-    SPX_TRY(spx_launch_over(ctx, WHAT, blocks, write_columns, key, blocks, block_cols, csr->nrows, csr->ncols,
-                            br, bc, a.as<int>(SPX_COL), count));
-    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
+    return spx_launch_over(ctx, WHAT, blocks, write_columns, key, blocks, block_cols, a->nrows, a->ncols, br,
+                           bc, a.as<int>(SPX_COL), inside);
+}
+
+template <class Q>
+spmvx_status fill_blocks(const spmvx_context *ctx, const spx_sparse *csr, spx_draft &a,
+                         unsigned long long *distinct)
+{
+    return spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
         return spx_by_width(csr->val_type, [&](auto value) {
             using E = decltype(value);
             const blocks_of<Q, E> to = { a.as<const Q>(SPX_PTR),
                                          a.as<const int>(SPX_COL),
-                                         br,
-                                         bc,
+                                         static_cast<int>(a->layout.block_rows),
+                                         static_cast<int>(a->layout.block_cols),
                                          static_cast<int>(spx_bsr_words(a.get())),
                                          spx_places_of<E>(a) };
             return spx_launch_over(ctx, WHAT, ROW_LANES * csr->nrows, fill<P, Q, E>,
                                    static_cast<int>(csr->nrows), spx_slot_of<P>(csr, SPX_PTR),
                                    spx_slot_of<int>(csr, SPX_COL), spx_slot_of<E>(csr, SPX_VAL), to,
-                                   count + 1);
+                                   distinct);
         });
-    }));
-    SPX_TRY(ctx->backend->download(ctx, found, counts.as<void>(), sizeof found));
-    *inside = found[0];
-    *entries = found[1];
-    return SPMVX_OK;
+    });
 }
 
 }
@@ -318,9 +318,8 @@ spmvx_status spx_cuda_build_bsr(const spmvx_context *ctx, const spx_sparse *csr,
 {
     spx_look chosen = {};
     spx_sparse shape = {};
-    spx_temporary keys[2];
-    int in = 0;
-    int64_t blocks = 0, entries = 0, inside = 0;
+    spx_temporary key, counts;
+    int64_t blocks = 0, found[2]; /* places inside the matrix, entries */
     chosen.layout = how->layout;
     if (!chosen.layout.block_rows || !chosen.layout.block_cols)
         SPX_TRY(spx_cuda_look_at_bsr(ctx, csr, &how->layout, &chosen));
@@ -333,7 +332,7 @@ spmvx_status spx_cuda_build_bsr(const spmvx_context *ctx, const spx_sparse *csr,
     shape.layout.block_rows = br;
     shape.layout.block_cols = bc;
     spx_draft a(shape);
-    SPX_TRY(find_blocks(ctx, csr, static_cast<int>(br), static_cast<int>(bc), keys, &in, &blocks));
+    SPX_TRY(find_blocks(ctx, csr, static_cast<int>(br), static_cast<int>(bc), &key, &blocks));
     a->stored = blocks * br * bc;
     a->ptr_type = spx_count_type(a->stored);
     /* without the presence bits, as on the host */
@@ -343,12 +342,18 @@ spmvx_status spx_cuda_build_bsr(const spmvx_context *ctx, const spx_sparse *csr,
                             csr, how));
     SPX_TRY(a.make(ctx, SPX_PTR, rows + 1, spx_type_bytes(a->ptr_type), "ptr"));
     SPX_TRY(a.make(ctx, SPX_COL, blocks, sizeof(int), "col"));
-    SPX_TRY(spx_make_places(ctx, a, blocks * spx_bsr_words(a.get())));
+    SPX_TRY(counts.make(ctx, 2, sizeof(int64_t), WHAT));
+    SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), sizeof found));
+    unsigned long long *const count = counts.as<unsigned long long>();
     SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {
-        return fill_blocks<decltype(q)>(ctx, csr, a, keys[in].as<const uint64_t>(), blocks, &entries,
-                                        &inside);
+        return place_blocks<decltype(q)>(ctx, a, key.as<const uint64_t>(), blocks, count);
     }));
-    spx_settle_places(a, entries, inside);
+    key.drop(); /* before the values take their memory */
+    SPX_TRY(spx_make_places(ctx, a, blocks * spx_bsr_words(a.get())));
+    SPX_TRY(spx_by_pointer(a->ptr_type,
+                           [&](auto q) { return fill_blocks<decltype(q)>(ctx, csr, a, count + 1); }));
+    SPX_TRY(ctx->backend->download(ctx, found, count, sizeof found));
+    spx_settle_places(a, found[1], found[0]);
     *out = a.give();
     return SPMVX_OK;
 }

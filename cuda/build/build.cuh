@@ -17,16 +17,20 @@ public:
     spx_temporary() = default;
     ~spx_temporary()
     {
-        spx_cuda_drop_behind(ctx_, give());
+        drop();
     }
     spx_temporary(const spx_temporary &) = delete;
     spx_temporary &operator=(const spx_temporary &) = delete;
 
     spmvx_status make(const spmvx_context *ctx, int64_t count, size_t each, const char *what)
     {
-        spx_cuda_drop_behind(ctx_, give());
+        drop();
         ctx_ = ctx;
         return spx_cuda_scratch_new(ctx, spx_bytes(count, each), what, &array_);
+    }
+    void drop()
+    {
+        spx_cuda_drop_behind(ctx_, give());
     }
     template <class T> T *as() const
     {
@@ -204,6 +208,18 @@ spmvx_status spx_cuda_spell_rows(const spmvx_context *, const char *what, const 
 /* Is any of n keys below the one before it? */
 spmvx_status spx_cuda_descends(const spmvx_context *, const char *what, const int *keys, int64_t n,
                                bool *descends);
+
+/* A number of each entry that it is sorted by, key[i] / divisor, in 0 ... limit-1. */
+struct spx_sort_key {
+    const int *key;
+    int divisor;
+    int64_t limit;
+};
+
+/* The stable order of n entries by some keys, of which the first counts most: order[i] (int64_t) is where
+ * the i-th was. Complete on return. Takes two positions an entry beside it, of 32 bits while n < 2^31. */
+spmvx_status spx_cuda_order_entries(const spmvx_context *, const char *what, int64_t n,
+                                    const spx_sort_key *by, int keys, spx_array **order);
 
 /* Pointers to where the entries of each of `rows` rows begin among n row numbers that ascend; rows + 1. */
 spmvx_status spx_cuda_point_rows(const spmvx_context *, const char *what, const int *row, int64_t n,

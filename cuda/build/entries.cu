@@ -111,6 +111,53 @@ spmvx_status group_any(const spmvx_context *ctx, const char *what, const entries
                           [&](auto p) { return group<decltype(p)>(ctx, what, e, out, order); });
 }
 
+/* The keys of entries in the order of `position`, or, where it is NULL, as they come. */
+template <class P>
+__global__ void write_keys(int64_t n, const P *position, const int *key, int divisor, unsigned *out)
+{
+    const int64_t i = spx_element();
+    if (i < n)
+        out[i] = static_cast<unsigned>(key[position ? static_cast<int64_t>(position[i]) : i] / divisor);
+}
+
+template <class P> __global__ void widen(int64_t n, const P *from, int64_t *to)
+{
+    const int64_t i = spx_element();
+    if (i < n) to[i] = from[i];
+}
+
+/* A stable sort by each key, the one that counts least first. Keys have their buffers where the order will
+ * be. */
+template <class P>
+spmvx_status order_entries(const spmvx_context *ctx, const char *what, int64_t n, const spx_sort_key *by,
+                           int keys, spx_array **order)
+{
+    spx_temporary result, positions[2];
+    int in = 0;
+    SPX_TRY(result.make(ctx, n, sizeof(int64_t), what));
+    for (spx_temporary &p : positions) SPX_TRY(p.make(ctx, n, sizeof(P), what));
+    unsigned *const buffer[] = { result.as<unsigned>(), result.as<unsigned>() + n };
+    SPX_TRY(spx_launch_over(ctx, what, n, spx_count_up<P>, n, positions[0].template as<P>()));
+    for (int i = keys - 1; i >= 0; i--) {
+        const bool given = i == keys - 1; /* positions are 0, 1, 2, ... */
+        unsigned *const sorted[] = { buffer[in], buffer[1 - in] };
+        P *const order_of[] = { positions[in].template as<P>(), positions[1 - in].template as<P>() };
+        int moved = 0;
+        SPX_TRY(spx_launch_over(ctx, what, n, write_keys<P>, n, given ? nullptr : order_of[0], by[i].key,
+                                by[i].divisor, sorted[0]));
+        SPX_TRY(spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+            return spx_cub_sort_pairs(temp, bytes, n, sorted, order_of, &moved, 0, spx_bits_for(by[i].limit),
+                                      stream);
+        }));
+        in ^= moved;
+    }
+    SPX_TRY(spx_launch_over(ctx, what, n, widen<P>, n, positions[in].template as<const P>(),
+                            result.as<int64_t>()));
+    SPX_TRY(ctx->backend->synchronize(ctx));
+    *order = result.give();
+    return SPMVX_OK;
+}
+
 }
 
 spmvx_status spx_cuda_spell_rows(const spmvx_context *ctx, const char *what, const spx_sparse *csr, int *row)
@@ -162,19 +209,17 @@ spmvx_status spx_cuda_order_by(const spmvx_context *ctx, const int *keys, int64_
                                spx_array **order)
 {
     constexpr const char *WHAT = "the order of entries";
-    spx_temporary sorted[2], positions[2];
+    const spx_sort_key by = { keys, 1, limit };
     bool unsorted;
-    int in = 0;
     SPX_TRY(spx_cuda_descends(ctx, WHAT, keys, n, &unsorted));
-    if (!unsorted) return SPMVX_OK;
-    for (spx_temporary &s : sorted) SPX_TRY(s.make(ctx, n, sizeof(unsigned), WHAT));
-    for (spx_temporary &p : positions) SPX_TRY(p.make(ctx, n, sizeof(int64_t), WHAT));
-    unsigned *const sorted_keys[] = { sorted[0].as<unsigned>(), sorted[1].as<unsigned>() };
-    int64_t *const order_of[] = { positions[0].as<int64_t>(), positions[1].as<int64_t>() };
-    SPX_TRY(ctx->backend->copy(ctx, sorted_keys[0], keys, spx_bytes(n, sizeof(unsigned))));
-    SPX_TRY(spx_order(ctx, WHAT, n, spx_bits_for(limit), sorted_keys, order_of, &in));
-    *order = positions[in].give();
-    return SPMVX_OK;
+    return unsorted ? spx_cuda_order_entries(ctx, WHAT, n, &by, 1, order) : SPMVX_OK;
+}
+
+spmvx_status spx_cuda_order_entries(const spmvx_context *ctx, const char *what, int64_t n,
+                                    const spx_sort_key *by, int keys, spx_array **order)
+{
+    return spx_by_pointer(spx_count_type(n),
+                          [&](auto p) { return order_entries<decltype(p)>(ctx, what, n, by, keys, order); });
 }
 
 /* ---- COO, CSR and the transpose ---- */

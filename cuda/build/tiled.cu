@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char *WHAT = "TILED";
 constexpr int WAYS = 4, LANES = SPX_TILED_LANES, LENGTH_BITS = 8; /* PIECE - length is below 2^8 */
+constexpr int64_t MOST_TILES = int64_t(1) << (32 - LENGTH_BITS);
 static_assert(LANES == 32 && SPX_TILED_PIECE < 1 << LENGTH_BITS, "a lane a segment, its length in a key");
 
 /* Entries tile by tile within rows, and the width of a tile. */
@@ -42,13 +43,6 @@ __global__ void find_disorder(int64_t nnz, const int *row, const int *col, int w
 {
     const int64_t k = spx_element();
     if (k > 0 && k < nnz && row[k - 1] == row[k] && col[k - 1] / width > col[k] / width) *found = 1;
-}
-
-__global__ void write_entry_keys(int64_t nnz, const int *row, const int *col, int width, int tile_bits,
-                                 uint64_t *key)
-{
-    const int64_t k = spx_element();
-    if (k < nnz) key[k] = static_cast<uint64_t>(row[k]) << tile_bits | static_cast<uint64_t>(col[k] / width);
 }
 
 /* A warp's way over a part of the entries: calls each(k, row, heads) for 32 of them at a time, of which
@@ -117,27 +111,26 @@ __global__ void begin_lists(int64_t nrows, const P *ptr, int64_t segments, const
 
 /* A segment ends where the next one begins. */
 __global__ void write_segment_keys(int64_t segments, int64_t nnz, const int64_t *first, tile_order e,
-                                   uint64_t *key)
+                                   uint32_t *key)
 {
     const int64_t i = spx_element();
     if (i >= segments) return;
     const int64_t length = (i + 1 < segments ? first[i + 1] : nnz) - first[i];
-    key[i] = static_cast<uint64_t>(e.tile(first[i])) << LENGTH_BITS |
-             static_cast<uint64_t>(SPX_TILED_PIECE - length);
+    key[i] = static_cast<uint32_t>(e.tile(first[i])) << LENGTH_BITS |
+             static_cast<uint32_t>(SPX_TILED_PIECE - length);
 }
 
-__device__ __forceinline__ int64_t length_of(uint64_t key)
+__device__ __forceinline__ int64_t length_of(uint32_t key)
 {
     return SPX_TILED_PIECE - static_cast<int64_t>(key & ((1u << LENGTH_BITS) - 1));
 }
 
 /* Each tile's first segment, and the number of slices of each. */
-__global__ void begin_tiles(int64_t tiles, int64_t segments, const uint64_t *key, int64_t *begin)
+__global__ void begin_tiles(int64_t tiles, int64_t segments, const uint32_t *key, int64_t *begin)
 {
     const int64_t t = spx_element();
     if (t > tiles) return;
-    const uint64_t least = static_cast<uint64_t>(t) << LENGTH_BITS;
-    begin[t] = spx_first_not<WAYS>(0, segments, [=](int64_t i) { return key[i] < least; });
+    begin[t] = spx_first_not<WAYS>(0, segments, [=](int64_t i) { return key[i] >> LENGTH_BITS < t; });
 }
 __global__ void count_slices(int64_t tiles, const int64_t *begin, int64_t *slices)
 {
@@ -147,7 +140,7 @@ __global__ void count_slices(int64_t tiles, const int64_t *begin, int64_t *slice
 
 /* The segments in the order of their lanes, and where tiles begin among them and among the slices. */
 struct dealt {
-    const uint64_t *key;
+    const uint32_t *key;
     const int *segment;
     const int64_t *tile_begin;
     const int *tile_ptr;
@@ -253,24 +246,16 @@ spmvx_status order_entries(builder *b, const int *row)
 {
     const spmvx_context *const ctx = b->ctx;
     const int64_t nnz = b->csr->nnz;
-    const int width = b->entries.width, tile_bits = spx_bits_for(b->tiles);
-    spx_temporary flag, key[2], position[2];
-    int unordered = 0, in = 0;
+    const int width = b->entries.width;
+    const spx_sort_key by[] = { { row, 1, b->csr->nrows }, { b->entries.col, width, b->tiles } };
+    spx_temporary flag;
+    int unordered = 0;
     SPX_TRY(flag.make(ctx, 1, sizeof(int), WHAT));
     SPX_TRY(ctx->backend->clear(ctx, flag.as<int>(), sizeof(int)));
     SPX_TRY(spx_launch_over(ctx, WHAT, nnz, find_disorder, nnz, row, b->entries.col, width, flag.as<int>()));
     SPX_TRY(ctx->backend->download(ctx, &unordered, flag.as<int>(), sizeof unordered));
     if (!unordered) return SPMVX_OK;
-    for (int i = 0; i < 2; i++) {
-        SPX_TRY(key[i].make(ctx, nnz, sizeof(uint64_t), "an order of the entries"));
-        SPX_TRY(position[i].make(ctx, nnz, sizeof(int64_t), "an order of the entries"));
-    }
-    SPX_TRY(spx_launch_over(ctx, WHAT, nnz, write_entry_keys, nnz, row, b->entries.col, width, tile_bits,
-                            key[0].as<uint64_t>()));
-    uint64_t *const keys[] = { key[0].as<uint64_t>(), key[1].as<uint64_t>() };
-    int64_t *const positions[] = { position[0].as<int64_t>(), position[1].as<int64_t>() };
-    SPX_TRY(spx_order(ctx, WHAT, nnz, tile_bits + spx_bits_for(b->csr->nrows), keys, positions, &in));
-    b->a->slot[SPX_ORDER] = position[in].give();
+    SPX_TRY(spx_cuda_order_entries(ctx, "an order of the entries", nnz, by, 2, &b->a->slot[SPX_ORDER]));
     b->entries.order = b->a.as<const int64_t>(SPX_ORDER);
     return SPMVX_OK;
 }
@@ -309,19 +294,19 @@ spmvx_status deal(builder *b)
     const spmvx_context *const ctx = b->ctx;
     spx_temporary slices;
     for (int i = 0; i < 2; i++) {
-        SPX_TRY(b->key[i].make(ctx, b->segments, sizeof(uint64_t), "segments"));
+        SPX_TRY(b->key[i].make(ctx, b->segments, sizeof(uint32_t), "segments"));
         SPX_TRY(b->position[i].make(ctx, b->segments, sizeof(int), "segments"));
     }
     SPX_TRY(spx_launch_over(ctx, WHAT, b->segments, write_segment_keys, b->segments, b->csr->nnz,
-                            b->first.as<const int64_t>(), b->entries, b->key[0].as<uint64_t>()));
-    uint64_t *const keys[] = { b->key[0].as<uint64_t>(), b->key[1].as<uint64_t>() };
+                            b->first.as<const int64_t>(), b->entries, b->key[0].as<uint32_t>()));
+    uint32_t *const keys[] = { b->key[0].as<uint32_t>(), b->key[1].as<uint32_t>() };
     int *const positions[] = { b->position[0].as<int>(), b->position[1].as<int>() };
     SPX_TRY(spx_order(ctx, WHAT, b->segments, LENGTH_BITS + spx_bits_for(b->tiles), keys, positions, &b->in));
     SPX_TRY(b->tile_begin.make(ctx, b->tiles + 1, sizeof(int64_t), "segments of the tiles"));
     SPX_TRY(slices.make(ctx, b->tiles + 1, sizeof(int64_t), "segments of the tiles"));
     SPX_TRY(b->a.make(ctx, SPX_TILE, b->tiles + 1, sizeof(int), "tile pointers"));
     SPX_TRY(spx_launch_over(ctx, WHAT, b->tiles + 1, begin_tiles, b->tiles, b->segments,
-                            static_cast<const uint64_t *>(keys[b->in]), b->tile_begin.as<int64_t>()));
+                            static_cast<const uint32_t *>(keys[b->in]), b->tile_begin.as<int64_t>()));
     SPX_TRY(spx_launch_over(ctx, WHAT, b->tiles, count_slices, b->tiles, b->tile_begin.as<const int64_t>(),
                             slices.as<int64_t>()));
     SPX_TRY(spx_sum_up(ctx, WHAT, b->tiles, slices.as<int64_t>(), &b->slices));
@@ -353,7 +338,7 @@ spmvx_status fill_all(builder *b, const spx_build *how)
     const spmvx_context *const ctx = b->ctx;
     spx_draft &a = b->a;
     const size_t each = spx_type_bytes(a->val_type), of_col = spx_tiled_col_bytes(&a->layout);
-    const dealt d = { b->key[b->in].as<const uint64_t>(), b->position[b->in].as<const int>(),
+    const dealt d = { b->key[b->in].as<const uint32_t>(), b->position[b->in].as<const int>(),
                       b->tile_begin.as<const int64_t>(), a.as<const int>(SPX_TILE), b->tiles };
     spx_temporary places;
     SPX_TRY(places.make(ctx, b->slices + 1, sizeof(int64_t), "ptr"));
@@ -402,6 +387,9 @@ spmvx_status spx_cuda_build_tiled(const spmvx_context *ctx, const spx_sparse *cs
                   .a = a,
                   .entries = { spx_slot_of<int>(csr, SPX_COL), nullptr, static_cast<int>(width), nullptr },
                   .tiles = spx_tiled_tiles(&shape) };
+    if (b.tiles > MOST_TILES)
+        return spx_fail(ctx, SPMVX_ERR_LIMIT, "TILED would have %lld tiles, above %lld",
+                        static_cast<long long>(b.tiles), static_cast<long long>(MOST_TILES));
     if (shape.layout.hot) {
         SPX_TRY(spx_cuda_hot_columns(ctx, WHAT, csr, shape.layout.hot, &b.code, &a->slot[SPX_DESC]));
         b.entries.code = b.code.as<const int>();

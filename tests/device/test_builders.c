@@ -1,7 +1,7 @@
 /* What a device builds of a CSR that lies there is, bit for bit, what the host builds: every format with
  * a builder there, the transpose, CSR of COO, and what DIA and BSR are told to hold; every case and some
  * layouts, all types of values that go through a conversion, pointers of both widths, values that are no
- * numbers. Sees the library's inside, since some formats have no view. */
+ * numbers; and the memory that this takes. Sees the library's inside, since some formats have no view. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,6 +236,91 @@ static void test_cases(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* ---- memory ---- */
+
+static size_t bytes_of(const spx_sparse *a)
+{
+    size_t sum = 0;
+    for (int i = 0; i < SPX_SLOTS; i++) sum += a->slot[i] ? a->slot[i]->bytes : 0;
+    return sum;
+}
+
+/* Beside the target a build takes as much as the source, or, where little of it is told by much, as half of
+ * the target. */
+static void check_peak(const spx_sparse *source, size_t peak, const spx_sparse *target, const char *what)
+{
+    const size_t of_sort = getenv("TEST_EMULATED") ? 0 : 1 << 17, /* CUB's own, whatever the size */
+        held = bytes_of(target), of_source = bytes_of(source),
+                 most = held + of_sort + (of_source > held / 2 ? of_source : held / 2);
+    if (peak > most)
+        fail_msg("%s of %lld entries in %zu bytes takes %zu at most, for %zu that stay", what,
+                 (long long)source->nnz, of_source, peak, held);
+}
+
+static void check_memory_of_all(spmvx_context *ctx, const spx_sparse *csr, bool scattered)
+{
+    const spx_build how = { .left = SIZE_MAX, .max_bytes = SIZE_MAX };
+    spx_sparse built = { 0 };
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        const request *q = &requests[i];
+        /* these would be mostly padding */
+        if (scattered && (q->format == SPMVX_DIA || q->format == SPMVX_BSR)) continue;
+        spx_build own = how;
+        own.layout = q->layout;
+        assert_ok(ctx, spx_budget_open(ctx, SIZE_MAX, "nothing", 0));
+        assert_ok(ctx, spx_format_of_place(ctx, q->format)->from_csr(ctx, csr, &own, &built));
+        check_peak(csr, spx_budget_peak(ctx), &built, spx_format_name(q->format));
+        spx_budget_close(ctx);
+        spx_sparse_drop(&built);
+    }
+    assert_ok(ctx, spx_budget_open(ctx, SIZE_MAX, "nothing", 0));
+    assert_ok(ctx, spx_format_of_place(ctx, SPMVX_CSR)->transpose(ctx, csr, &built));
+    check_peak(csr, spx_budget_peak(ctx), &built, "the transpose");
+    spx_budget_close(ctx);
+    spx_sparse_drop(&built);
+}
+
+static void check_memory(spmvx_context *host, spmvx_context *ctx, const triples *t, spmvx_type type,
+                         bool scattered)
+{
+    spmvx_matrix *given = case_coo(host, t, type);
+    spx_sparse coo = spx_sparse_share(&given->op[SPMVX_N].A), csr = { 0 };
+    assert_ok(ctx, spx_to_place(ctx, &coo));
+    assert_ok(ctx, spx_budget_open(ctx, SIZE_MAX, "nothing", 0));
+    assert_ok(ctx, spx_format_of_place(ctx, SPMVX_COO)->to_csr(ctx, &coo, &csr));
+    check_peak(&coo, spx_budget_peak(ctx), &csr, "CSR of COO");
+    spx_budget_close(ctx);
+    check_memory_of_all(ctx, &csr, scattered);
+    spx_sparse_drop(&csr);
+    spx_sparse_drop(&coo);
+    spmvx_matrix_destroy(given);
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 2000, STRIDE = 7919 };
+    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    triples t = blocks_on_diagonals(BLOCKS);
+    check_memory(host, ctx, &t, SPMVX_F64, false);
+    check_memory(host, ctx, &t, SPMVX_F32, false);
+    for (int64_t i = 0; i < t.nnz; i++) /* columns of a row apart, and in no order; nor the rows */
+        t.col[i] = (int32_t)((t.col[i] * (int64_t)STRIDE + t.row[i]) % t.ncols);
+    for (int64_t i = 0; i < t.nnz / 2; i += 2) {
+        const int32_t row = t.row[i], col = t.col[i];
+        t.row[i] = t.row[t.nnz - 1 - i];
+        t.col[i] = t.col[t.nnz - 1 - i];
+        t.row[t.nnz - 1 - i] = row;
+        t.col[t.nnz - 1 - i] = col;
+    }
+    check_memory(host, ctx, &t, SPMVX_F64, true);
+    check_memory(host, ctx, &t, SPMVX_F32, true);
+    triples_free(&t);
+    spmvx_context_destroy(host);
+    spmvx_context_destroy(ctx);
+}
+
 /* What is not left is refused, and nothing stays. */
 static void test_limit(void **state)
 {
@@ -258,6 +343,7 @@ int main(void)
 {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases), cmocka_unit_test(test_limit) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases), cmocka_unit_test(test_memory),
+                                        cmocka_unit_test(test_limit) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
