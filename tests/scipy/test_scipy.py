@@ -1,6 +1,7 @@
-"""The tool against SciPy: .npz files of every kind, Harwell-Boeing files, and products of sparse matrices.
+"""The tool against SciPy: .npz files of every kind, Harwell-Boeing files, and products of sparse matrices, by plans and three
+factors, too, which PRODUCTS (products.c) makes.
 
-    test_scipy.py SPMVX DATA
+    test_scipy.py SPMVX DATA PRODUCTS
 
 Exit 77, skipped, where SciPy is missing or the tool was built without libzip.
 """
@@ -18,7 +19,7 @@ except ImportError as e:
     print("skipped:", e)
     sys.exit(77)
 
-spmvx, data = sys.argv[1:3]
+spmvx, data, products = sys.argv[1:4]
 rng = np.random.default_rng(7)
 bad = 0
 warnings.filterwarnings("ignore", category=sp.SparseEfficiencyWarning)
@@ -31,8 +32,8 @@ def check(ok, what):
         bad += 1
 
 
-def run(*args):
-    done = subprocess.run([spmvx, *args], capture_output=True, text=True)
+def run(*args, program=None):
+    done = subprocess.run([program or spmvx, *args], capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr.strip()
 
 
@@ -204,30 +205,79 @@ def spmspm_kernels():
     return [line.split()[0].split("/")[2] for line in out.splitlines() if line.startswith("host/spmspm/") and " available" in line]
 
 
-def check_product(A, B, kernels, name):
+def pattern_of(*factors):
+    """The places of a product where terms meet, and how many do."""
+    product = None
+    for M in factors:
+        M = sp.csr_matrix(M)
+        ones = sp.csr_matrix((np.ones(M.nnz), M.indices, M.indptr), M.shape)
+        product = ones if product is None else product @ ones
+    product.sort_indices()
+    return product
+
+
+def check_file(path, factors, what):
     """Sorted columns, no repeats, every place where terms meet, values within a few roundings of the terms."""
+    values, bound = factors[0], abs(factors[0])
+    for M in factors[1:]:
+        values, bound = values @ M, bound @ abs(M)
+    pattern = pattern_of(*factors)
+    C = sp.csr_matrix(sp.load_npz(path))
+    same_pattern = np.array_equal(C.indptr, pattern.indptr) and np.array_equal(C.indices, pattern.indices)
+    check(C.shape == pattern.shape and same_pattern, what + ": the pattern")
+    zeros = sp.csr_matrix((np.full(C.nnz, 1e-300), C.indices, C.indptr), C.shape)
+    terms = pattern.data.max(initial=1)
+    error = abs(sp.csr_matrix(C - values) + zeros).tocsr()
+    most = sp.csr_matrix(bound * (4 * terms * np.finfo(float).eps) + zeros * 2)
+    check((error > most).nnz == 0, what + ": the values")
+
+
+def check_product(A, B, kernels, name):
     A, B = sp.csr_matrix(A), sp.csr_matrix(B)
-    ones = [sp.csr_matrix((np.ones(M.nnz), M.indices, M.indptr), M.shape) for M in (A, B)]
-    pattern = ones[0] @ ones[1]
-    pattern.sort_indices()
-    values = sp.csr_matrix(A @ B)
-    bound = sp.csr_matrix(abs(A) @ abs(B))
     sp.save_npz("A.npz", A)
     sp.save_npz("B.npz", B)
     for kernel in kernels:
         code, _, err = run("spmspm", "A.npz", "B.npz", "--kernel", kernel, "-o", "C.npz")
         what = f"{name} by {kernel}"
         check(code == 0, f"{what}: {err}")
-        if code:
-            continue
-        C = sp.csr_matrix(sp.load_npz("C.npz"))
-        same_pattern = np.array_equal(C.indptr, pattern.indptr) and np.array_equal(C.indices, pattern.indices)
-        check(C.shape == pattern.shape and same_pattern, what + ": the pattern")
-        zeros = sp.csr_matrix((np.full(C.nnz, 1e-300), C.indices, C.indptr), C.shape)
-        terms = pattern.data.max(initial=1)
-        error = abs(sp.csr_matrix(C - values) + zeros).tocsr()
-        most = sp.csr_matrix(bound * (4 * terms * np.finfo(float).eps) + zeros * 2)
-        check((error > most).nnz == 0, what + ": the values")
+        if code == 0:
+            check_file("C.npz", (A, B), what)
+    check_plan(A, B, name)
+
+
+def with_other_values(A):
+    return sp.csr_matrix((rng.standard_normal(A.nnz), A.indices, A.indptr), A.shape)
+
+
+def check_plan(A, B, name):
+    """By a plan, and new values in a C of its."""
+    later = with_other_values(A), with_other_values(B)
+    for file, M in zip(("A2.npz", "B2.npz"), later):
+        sp.save_npz(file, M)
+    code, _, err = run("plan", "A.npz", "B.npz", "A2.npz", "B2.npz", "C.npz", "C2.npz", program=products)
+    check(code == 0, f"{name} by a plan: {err}")
+    if code == 0:
+        check_file("C.npz", (A, B), name + " by a plan")
+        check_file("C2.npz", later, name + " by a refill")
+
+
+def check_triple(R, A, P, name):
+    factors = [sp.csr_matrix(M) for M in (R, A, P)]
+    for file, M in zip(("R.npz", "A.npz", "P.npz"), factors):
+        sp.save_npz(file, M)
+    code, _, err = run("triple", "R.npz", "A.npz", "P.npz", "C.npz", program=products)
+    check(code == 0, f"{name}: {err}")
+    if code == 0:
+        check_file("C.npz", factors, name)
+
+
+def test_triples():
+    for shape, density in (((30, 40, 50, 20), 0.1), ((5, 300, 300, 5), 0.05), ((300, 20, 20, 300), 0.1), ((1, 60, 60, 1), 0.3)):
+        check_triple(*(random(m, n, density) for m, n in zip(shape, shape[1:])), f"R*A*P of {shape}")
+    A = sp.csr_matrix(scipy.io.mmread(os.path.join(data, "bcsstk14.mtx.gz")))
+    P = sp.csr_matrix((np.ones(A.shape[0]), (np.arange(A.shape[0]), np.arange(A.shape[0]) // 4)))
+    check_triple(P.T, A, P, "bcsstk14 by aggregates")
+    check_triple(P.T, A, sp.csr_matrix((A.shape[0], 7)), "R*A times nothing")
 
 
 def test_products():
@@ -250,7 +300,7 @@ def test_products():
 
 
 with tempfile.TemporaryDirectory() as folder:
-    spmvx, data = os.path.abspath(spmvx), os.path.abspath(data)
+    spmvx, data, products = (os.path.abspath(path) for path in (spmvx, data, products))
     os.chdir(folder)
     sp.save_npz("probe.npz", sp.csr_matrix((1, 1)))
     if "without libzip" in run("info", "probe.npz")[2]:
