@@ -256,9 +256,10 @@ __device__ __forceinline__ void spx_walk_tile(int64_t own, spx_block_tile<THREAD
     }
 }
 
-/* By a block: tiles of EACH entries a thread from `first` on, `stride` tiles apart, and of B's rows the
- * columns from `low` on and below `high`; where these do not ascend, all of them. Several entries a thread
- * where most rows of B have none of these columns. */
+/* By a block: EACH entries a thread from `first` on, then those `stride` times as many behind, and of B's rows
+ * the columns from `low` on and below `high`; where these do not ascend, all of them. Rows of B with some of
+ * these columns are collected until there is one for each thread. Several entries a thread where most rows
+ * have none. */
 template <int EACH, int THREADS, class STEP>
 __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_factor &B, int64_t first,
                                              int64_t last, int64_t stride, int64_t low, int64_t high,
@@ -266,6 +267,14 @@ __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_fact
                                              STEP &step)
 {
     const int thread = static_cast<int>(threadIdx.x);
+    int collected = 0;
+    const auto walk = [&] {
+        __syncthreads();
+        const int64_t own = thread < collected ? shared->before[thread] : 0;
+        spx_walk_tile(own, shared, step);
+        __syncthreads(); /* the tile has been read */
+        collected = 0;
+    };
     for (int64_t at = first; at < last && !step.enough(); at += stride * THREADS * EACH) {
         int64_t begin[EACH] = {}, end[EACH] = {};
         int some = 0;
@@ -288,24 +297,26 @@ __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_fact
 #pragma unroll
         for (int q = 0; q < EACH; q++) some += end[q] > begin[q];
         const spx_scanned<int> rank = spx_scan_block<THREADS>(some);
-        for (int base = 0; base < rank.total && !step.enough(); base += THREADS) {
-            __syncthreads(); /* the last tile has been read */
-            int to = rank.before - base;
+        for (int done = 0; !step.enough();) { /* of the rows that were found here */
+            int to = collected + rank.before - done;
 #pragma unroll
             for (int q = 0; q < EACH; q++) {
                 if (end[q] <= begin[q]) continue;
-                if (to >= 0 && to < THREADS) {
+                if (to >= collected && to < THREADS) {
                     shared->about[to] = step.about(at + thread * EACH + q);
                     shared->begin[to] = begin[q];
                     shared->before[to] = end[q] - begin[q];
                 }
                 to++;
             }
-            __syncthreads();
-            const int64_t own = thread < rank.total - base ? shared->before[thread] : 0;
-            spx_walk_tile(own, shared, step);
+            const int fit = min(rank.total - done, THREADS - collected);
+            done += fit;
+            collected += fit;
+            if (collected < THREADS) break;
+            walk();
         }
     }
+    if (collected) walk();
 }
 
 /* ---- entries of rows that lanes have ---- */

@@ -5,6 +5,7 @@
 #include "dispatch/matrix.h"
 #include "dispatch/import.h"
 #include "dispatch/ownership.h"
+#include "dispatch/source.h"
 #include "dispatch/transfer.h"
 
 static spmvx_status check_types(const spmvx_context *ctx, const spmvx_arrays *a)
@@ -92,12 +93,10 @@ spmvx_status spmvx_matrix_transpose(spmvx_context *ctx, const spmvx_matrix *m, s
 {
     SPX_TRY(spx_check_source(ctx, "matrix", m));
     if (!out) return spx_fail_null(ctx, "out");
-    spx_sparse A = { 0 }, at = { 0 };
-    SPX_TRY(spx_to_host(ctx, &m->op[SPMVX_N].A, &A));
-    const spmvx_status s = spx_transpose(ctx, &A, spx_format_find(A.format), &at);
-    spx_sparse_drop(&A);
-    if (s != SPMVX_OK) return s;
+    spx_sparse at = { 0 }, none = { 0 };
+    SPX_TRY(spx_source_transpose(ctx, &m->op[SPMVX_N].A, &at));
     const bool written = m->updatable && at.slot[SPX_VAL] == m->op[SPMVX_N].A.slot[SPX_VAL];
+    if (spx_is_at_place(ctx, &at)) return spx_matrix_adopt(ctx, &at, &none, true, written, out);
     return spx_matrix_from_host(ctx, &at, written, out);
 }
 

@@ -246,6 +246,36 @@ static void test_files(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* The transpose, of what lies here in several formats, is the host's bit for bit, and multiplies. */
+static void test_transposed(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = { "csr-vector", "coo-balanced", "sell", "hyb" };
+    problem p = problem_new();
+    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
+    spmvx_matrix *here = NULL, *there = NULL, *expected = NULL;
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    assert_ok(host, spmvx_matrix_create(host, &p.csr.arrays, 0, &there));
+    assert_ok(host, spmvx_matrix_transpose(host, there, &expected));
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &here));
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        spmvx_matrix *A = convert_by(ctx, here, kernels[i], 0, 0, 0), *T = NULL, *again = NULL;
+        assert_ok(ctx, spmvx_matrix_transpose(ctx, A, &T));
+        assert_same_csr(ctx, T, host, expected);
+        assert_ok(ctx, spmvx_matrix_transpose(ctx, T, &again));
+        problem_run(ctx, &p, again);
+        spmvx_matrix_destroy(again);
+        spmvx_matrix_destroy(T);
+        spmvx_matrix_destroy(A);
+    }
+    spmvx_matrix_destroy(here);
+    spmvx_matrix_destroy(there);
+    spmvx_matrix_destroy(expected);
+    spmvx_context_destroy(host);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
 /* CSC has no kernel here that gives the same bits in every run, and slices of 8 rows have none at all: they
  * are sources. COO multiplies as it is. */
 static void test_sources_only(void **state)
@@ -419,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_borrowed_values),
         cmocka_unit_test(test_sorted_as_on_the_host),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_transposed),
         cmocka_unit_test(test_sources_only),
         cmocka_unit_test(test_vectors_anywhere),
         cmocka_unit_test(test_shared_memory_of_each),
