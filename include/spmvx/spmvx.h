@@ -600,9 +600,9 @@ typedef struct spmspm_info {
 spmvx_status spmspm_mul(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *,
                         spmvx_matrix **C);
 /* C = R*A*P, as (R*A)*P or R*(A*P): in the order that needs fewer multiplications, told by a sample of the
- * patterns alone; on a device by the multiplications of the first product. What is in between is charged to
- * max_workspace; where that does not hold it, rows of C are made in runs, with the same bits (LIMIT on a
- * device). Errors: as spmspm_mul. */
+ * patterns alone; on a device by counts and a bound. What is in between is charged to max_workspace; where
+ * that does not hold it, rows of C are made in runs, with the same bits (LIMIT on a device). Errors: as
+ * spmspm_mul. */
 spmvx_status spmspm_triple(spmvx_context *, const spmvx_matrix *R, const spmvx_matrix *A,
                            const spmvx_matrix *P, const spmspm_options *, spmvx_matrix **C);
 /* The pattern of A*B, for repeated products with new values; ends by spmspm_plan_destroy. Errors: as

@@ -99,14 +99,36 @@ static spmvx_status analyse_by_other(spmvx_context *ctx, const spx_sparse *A, co
     return s == SPMVX_OK ? s : SPMVX_ERR_LIMIT;
 }
 
+/* How many entries of C options.max_bytes has room for, before any of them is known. */
+static spmvx_status bound_entries(const spmvx_context *ctx, const spx_sparse *A, const spmspm_options *o,
+                                  spx_plan *plan)
+{
+    const bool coo = o->format == SPMVX_COO;
+    const size_t each = (coo ? 2 : 1) * sizeof(int32_t) + spx_type_bytes(A->val_type),
+                 pointers = coo ? 0 : spx_bytes(A->nrows + 1, sizeof(int32_t));
+    if (pointers > o->max_bytes)
+        return spx_fail(ctx, SPMVX_ERR_LIMIT,
+                        "the row pointers of C, of %" PRId64 " rows, would take %zu bytes; options.max_bytes "
+                        "is %zu",
+                        A->nrows, pointers, o->max_bytes);
+    /* at least one, since 0 would be any number; spx_product_check() is exact */
+    plan->most = spx_max(1, (int64_t)((o->max_bytes - pointers) / each));
+    return SPMVX_OK;
+}
+
+/* May another kernel be tried where the budget does not hold the one that was chosen? */
+static bool has_other(const spmvx_context *ctx, const spmspm_options *o)
+{
+    return !o->kernel && o->max_workspace && ctx->backend->place == SPMVX_HOST;
+}
+
 spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                               const spmspm_options *o, bool beside, spx_product *p)
 {
     spx_plan *plan = &p->plan;
     *p = (spx_product){ .plan = { .beside = beside } };
     if (ctx->backend->place == SPMVX_HOST) plan->products = count_products(A, B);
-    if (o->max_bytes && !beside) /* at least one, since 0 would be any number; spx_product_check() is exact */
-        plan->most = spx_max(1, (int64_t)(o->max_bytes / (sizeof(int32_t) + spx_type_bytes(A->val_type))));
+    if (o->max_bytes && !beside) SPX_TRY(bound_entries(ctx, A, o, plan));
     if (o->format == SPMVX_COO && !beside) /* on a device nobody knows yet how many entries there may be */
         SPX_TRY(spx_product_charge_pointers(ctx, A->nrows,
                                             ctx->backend->place == SPMVX_HOST ? plan->products : INT64_MAX));
@@ -114,8 +136,7 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
     spx_error_save(ctx, &before);
     spmvx_status s = choose(ctx, B, plan->products, o->kernel, &p->kernel, plan->param);
     if (s == SPMVX_OK) s = p->kernel->analyse(ctx, A, B, plan);
-    if (s == SPMVX_ERR_LIMIT && !o->kernel && o->max_workspace && ctx->backend->place == SPMVX_HOST)
-        s = analyse_by_other(ctx, A, B, &before, p);
+    if (s == SPMVX_ERR_LIMIT && has_other(ctx, o)) s = analyse_by_other(ctx, A, B, &before, p);
     if (s == SPMVX_OK && !beside) s = spx_product_check(ctx, &plan->C, o);
     if (s == SPMVX_OK) return s;
     spx_wait_after_failure(ctx); /* what was queued may read the factors still */
@@ -147,8 +168,14 @@ spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_
                              const spmspm_options *o, bool beside, spx_sparse *C)
 {
     spx_product p;
+    spx_error_state before;
+    spx_error_save(ctx, &before);
     SPX_TRY(spx_product_find(ctx, A, B, o, beside, &p));
-    const spmvx_status s = spx_product_fill(ctx, &p, A, B, C);
+    spmvx_status s = spx_product_fill(ctx, &p, A, B, C);
+    if (s == SPMVX_ERR_LIMIT && has_other(ctx, o)) { /* C itself may have taken what the values need */
+        s = analyse_by_other(ctx, A, B, &before, &p);
+        if (s == SPMVX_OK) s = spx_product_fill(ctx, &p, A, B, C);
+    }
     spx_plan_drop(&p.plan);
     return s;
 }

@@ -1,5 +1,6 @@
 /* C = R*A*P as two products, in the order that needs fewer multiplications: (R*A)*P or R*(A*P), told apart
- * by a sample of rows, so that the order, and with it the bits, depends on the patterns alone. What is in
+ * by a sample of rows, or on a device by counts, so that the order, and with it the bits, depends on the
+ * patterns alone. What is in
  * between stands beside C and is charged as that. Where the budget does not hold it, rows of R are taken in
  * runs, halved until they fit; of A*P a run has the rows that R meets there, and no others. Rows of C come
  * out the same however they are cut. */
@@ -65,6 +66,14 @@ typedef struct sample {
     double left, right; /* multiplications of both products in either order */
 } sample;
 
+/* One of n for each of `parts` equal parts, at no fixed distance from the one before: rows may be alike every
+ * few, as the unknowns of a node are. */
+static int64_t sampled(int64_t n, int64_t parts, int64_t i)
+{
+    const int64_t first = spx_part(n, parts, i), width = spx_part(n, parts, i + 1) - first;
+    return first + (int64_t)(((uint64_t)i + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 33) % width;
+}
+
 /* The multiplications that row r of R asks for. Of the rows of A*P that it meets, SOME are looked at; one
  * that many rows of R meet is made once, and counts for each as `met`, the rows of A for an entry of R. */
 static void sample_row(const triple *t, int64_t r, double met, sample *s)
@@ -75,20 +84,30 @@ static void sample_row(const triple *t, int64_t r, double met, sample *s)
     row_columns(&t->R, &t->A, r, &t->P, &named);
     s->left += (double)spx_row_products(&t->R, &t->A, r) + named;
     for (int64_t i = 0; i < some; i++) {
-        const int32_t row = r_col[first + spx_part(n, some, i)];
+        const int32_t row = r_col[first + sampled(n, some, i)];
         once += (double)spx_row_products(&t->A, &t->P, row);
         again += row_columns(&t->A, &t->P, row, NULL, &none);
     }
     if (some) s->right += (met * once + again) * (double)n / (double)some;
 }
 
-/* On a device, whose rows are not looked at one by one: by the first product of either order. */
+/* On a device, whose rows are not looked at one by one: the first product of either order is counted, and of
+ * the second it is known how many entries what is in between has at most, as if no two products met. */
 static spmvx_status choose_order_there(triple *t)
 {
+    const spx_sparse *R = &t->R, *A = &t->A, *P = &t->P;
     int64_t left, right;
-    SPX_TRY(t->ctx->backend->count_products(t->ctx, &t->R, &t->A, &left));
-    SPX_TRY(t->ctx->backend->count_products(t->ctx, &t->A, &t->P, &right));
-    t->right_first = right < left;
+    SPX_TRY(t->ctx->backend->count_products(t->ctx, R, A, &left));
+    SPX_TRY(t->ctx->backend->count_products(t->ctx, A, P, &right));
+    const double between = fmin((double)left, (double)R->nrows * (double)A->ncols),
+                 of_row = fmin((double)right / (double)spx_max(1, A->nrows), (double)P->ncols),
+                 then_left = between * (double)P->nnz / (double)spx_max(1, P->nrows),
+                 then_right = (double)R->nnz * of_row;
+    t->right_first = (double)right + then_right < (double)left + then_left;
+    spx_log(t->ctx, SPMVX_LOG_DEBUG, "triple product as %s: %.0f multiplications against %.0f, at most",
+            t->right_first ? "R*(A*P)" : "(R*A)*P",
+            t->right_first ? (double)right + then_right : (double)left + then_left,
+            t->right_first ? (double)left + then_left : (double)right + then_right);
     return SPMVX_OK;
 }
 
@@ -97,7 +116,7 @@ static void choose_order(triple *t)
     const int64_t rows = spx_min(SAMPLES, t->R.nrows);
     const double met = fmin(1.0, (double)t->A.nrows / (double)spx_max(1, t->R.nnz));
     sample s = { 0, 0 };
-    for (int64_t i = 0; i < rows; i++) sample_row(t, spx_part(t->R.nrows, rows, i), met, &s);
+    for (int64_t i = 0; i < rows; i++) sample_row(t, sampled(t->R.nrows, rows, i), met, &s);
     t->right_first = s.right < s.left;
     spx_log(t->ctx, SPMVX_LOG_DEBUG, "triple product as %s: %.0f multiplications against %.0f, by %d rows",
             t->right_first ? "R*(A*P)" : "(R*A)*P", t->right_first ? s.right : s.left,
