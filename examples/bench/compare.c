@@ -204,12 +204,14 @@ static shift shift_of(const pair *p, int count)
 /* 1: slower, -1: faster, 0: neither beyond the noise. */
 static int verdict(const counts *n, const pair *p, const shift *s)
 {
-    static const double spreads = 3.0;
+    /* beside others a thread may wait a time slice in every sample, whatever it has to do */
+    static const double spreads = 3.0, slice = 2e-3, slices = 10.0;
     const double least = log(1 + n->threshold), size = fabs(p->change);
     const run_times *fast = p->change > 0 ? &p->old : &p->new, *slow = p->change > 0 ? &p->new : &p->old;
     if (!is_told(p) || size <= least || fast->high >= slow->low) return 0;
     if (size <= log(fast->high / fast->low) || size <= log(slow->high / slow->low)) return 0;
     if (n->busy) {
+        if (slow->median > slice && slow->median > slices * fast->median) return 0;
         const double own = p->change - s->common,
                      noise = fmax(least, fmax(fabs(s->common), spreads * s->spread));
         if (fast->most >= slow->least || fabs(own) <= noise || own * p->change < 0) return 0;

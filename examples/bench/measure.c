@@ -227,6 +227,20 @@ static void find_winner(bench *b, double *scratch)
     b->best = series_best(times, competes, b->count, scratch, &b->won);
 }
 
+/* Where even the fastest takes time slices, and many times what its bytes do, threads wait for others. */
+static void warn_of_slices(const bench *b)
+{
+    static const double slice = 2e-3, times = 20.0;
+    if (b->set->on_device || b->set->threads == 1 || b->best < 0) return;
+    const double took = b->who[b->best].time.median, bytes = b->csr_bytes / b->median_bandwidth;
+    if (took > slice && took > times * bytes)
+        fprintf(stderr,
+                "spmvx: %s: the fastest took %.3g ms for bytes that take %.2g: other processes keep the "
+                "processors busy, and the times tell of them; wait, take fewer threads (--threads), or set "
+                "OMP_WAIT_POLICY=passive\n",
+                b->name, 1e3 * took, 1e3 * bytes);
+}
+
 const char *why_not(const bench *b, const contender *c)
 {
     return *c->note ? c->note : *b->refused ? b->refused : "the device failed";
@@ -266,5 +280,6 @@ void measure(bench *b, state s)
     }
     b->median_bandwidth = median_of(b->bandwidth, rounds, scratch);
     find_winner(b, scratch);
+    warn_of_slices(b);
     free(scratch);
 }

@@ -283,7 +283,7 @@ static int run(int argc, char **argv)
     if (status >= 0) return status;
     if (count) return usage_error(&command_tune, "'%s' given, and no file is wanted", files[0]);
     if (output && !strcmp(output, "-")) output = NULL;
-    FILE *out = output ? fopen(output, "w") : stdout;
+    FILE *out = output ? fopen(output, "a") : stdout; /* what is there stays until there is better */
     if (!out) return cannot_write(output);
     spmvx_context *host = open_context(threads), *ctx = host ? open_context_at(place, device, threads) : NULL;
     spmvx_context_info i = SPMVX_CONTEXT_INFO_INIT;
@@ -294,8 +294,12 @@ static int run(int argc, char **argv)
         bool ok = on_device ? find_out_device(host, ctx, (int32_t)device, &f) : find_out(i.threads, &f);
         if (ok) write_rates(on_device ? "device" : "machine", &f, text);
         if (ok && !on_device) ok = find_out_kernels(i.threads, &f, text);
+        if (ok && output) {
+            fclose(out);
+            out = fopen(output, "w");
+        }
         if (ok) {
-            result = write_text(text, out, output);
+            result = out ? write_text(text, out, output) : cannot_write(output);
             out = stdout;
         }
         if (output && result == EXIT_SUCCESS)

@@ -262,7 +262,8 @@ static int print_choice(spmvx_context *ctx, const spmvx_matrix *m)
            is_tuned(ctx)
                ? "are a guess, mostly within a factor of 1.5, and of 2 where this was tried ('spmvx "
                  "bench' measures)"
-               : "are a guess: this machine was not measured ('spmvx tune' does, for --wisdom)");
+               : "are a guess, of processors like this one at best ('spmvx tune' measures this one, for "
+                 "--wisdom)");
     spmvx_matrix_destroy(best);
     return EXIT_SUCCESS;
 }

@@ -28,16 +28,19 @@ static bool beats(const spx_candidate *y, const spx_candidate *x, int64_t muls)
     return a < (1.0 + level) * b && y->setup_ns < x->setup_ns;
 }
 
-static spmvx_status check_quiet(const spx_conversion *c, const spx_operator *op, const spx_timing *timing)
+/* Refused where several threads take longer than one: by what they take now, or took in the contest. */
+static spmvx_status check_quiet(const spx_conversion *c, const spx_operator *op, const spx_timing *timing,
+                                double took)
 {
     spmvx_context *ctx = c->ctx;
     double all, one;
     if (ctx->backend->place != SPMVX_HOST || spx_threads_for(ctx->threads, op->A.nnz + op->A.nrows) == 1)
         return SPMVX_OK;
     SPX_TRY(spx_operator_time_threads(ctx, op, timing, &all, &one));
+    if (took > all) all = took;
     if (!spx_is_disturbed(all, one)) return SPMVX_OK;
     spx_log(ctx, SPMVX_LOG_WARNING,
-            "nothing is timed, and the model chooses: %d threads take %.3g ms where one takes %.3g, so that "
+            "times tell nothing, and the model chooses: %d threads take %.3g ms where one takes %.3g, so that "
             "other processes seem to run on these processors; fewer threads, SPMVX_CONTEXT_POOL or "
             "OMP_WAIT_POLICY=passive help",
             ctx->threads, 1e-6 * all, 1e-6 * one);
@@ -66,7 +69,7 @@ static spmvx_status challenge(contest *t, spx_source *source, const spx_candidat
     double ns[2];
     spmvx_status s = SPMVX_OK;
     if (first) {
-        s = check_quiet(t->c, &op, t->timing);
+        s = check_quiet(t->c, &op, t->timing, 0.0);
         t->disturbed = s == SPMVX_ERR_UNSUPPORTED;
     }
     if (s == SPMVX_OK) s = settle_columns(t->c, &op, t->timing);
@@ -96,6 +99,10 @@ static spmvx_status run_contest(contest *t, spx_source *source, const spx_candid
         spx_log_dropped(t->c, &candidates[i]);
     }
     if (spx_may_go_on(s) && t->champion->choice.kernel) s = SPMVX_OK;
+    if (s == SPMVX_OK) {
+        s = check_quiet(t->c, t->champion, t->timing, t->best->mul_ns); /* others may have come meanwhile */
+        t->disturbed = s == SPMVX_ERR_UNSUPPORTED;
+    }
     if (s != SPMVX_OK) spx_operator_drop(t->champion);
     return s;
 }
@@ -153,5 +160,6 @@ spmvx_status spx_build_timed(spx_conversion *c, spx_source *source, spx_candidat
     } while (spx_may_go_on(s) && !t.disturbed && tried < count);
     spx_timing_drop(&timing);
     *timed = t.timed;
+    c->disturbed = t.disturbed;
     return s;
 }

@@ -342,7 +342,9 @@ static spmvx_status choose(spx_conversion *c, spx_source *source, spmvx_op op, s
     }
     SPX_TRY(build_by_model(c, source, candidates, count, &chosen, out));
     if (candidates[chosen].judged) out->expected_ns = candidates[chosen].mul_ns;
-    const char *how = candidates[chosen].judged ? "by the model" : "the only kernel of the format asked for";
+    const char *how = !candidates[chosen].judged ? "the only kernel of the format asked for"
+                      : c->disturbed ? "by the model, since other processes kept the processors busy"
+                                     : "by the model";
     write_reason(reason, how, &f, &candidates[chosen], chosen + 1 < count ? &candidates[chosen + 1] : NULL,
                  candidates, count);
     if (chosen) append_candidate(reason, &candidates[0], "; preferred, but not to be built here: ", "");

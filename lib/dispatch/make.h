@@ -17,6 +17,7 @@ typedef struct spx_conversion {
     const spx_operator *n;        /* op N, while op T is made */
     size_t of_transpose;          /* bytes that op N leaves to op T, unless it is CSR, which takes least */
     spx_wisdom_entry *learned[2]; /* the context's when all has gone well */
+    bool disturbed;               /* the last contest was, by other processes */
 } spx_conversion;
 
 /* Makes one operator from A, which may lie anywhere, and says in words why it is this one, in `reason` with

@@ -37,6 +37,9 @@ scaled() {
 scaled fem3dof_4 sell 3 "$runs/bursts-2.json" >"$tmp/slow.json"
 expect 1 "$spmvx" compare --fail "$runs/bursts-1.json" "$tmp/slow.json"; has out '^slower  *fem3dof_4 .* sell '; has out ': 1 slower, 0 faster'
 expect 0 "$spmvx" compare --fail "$tmp/slow.json" "$runs/bursts-1.json"; has out '^faster  *fem3dof_4 .* sell '
+# One that waited a time slice in every sample is none there.
+scaled fem3dof_4 sell 5000 "$runs/bursts-2.json" >"$tmp/slices.json"
+expect 0 "$spmvx" compare --fail "$runs/bursts-1.json" "$tmp/slices.json"; has out ': 0 slower, 0 faster'
 # made FACTOR SAMPLES: a result of a quiet machine, of so many samples
 made() {
     awk -v factor="$1" -v n="$2" 'BEGIN { printf "{\"device\": \"d\", \"threads\": 2, \"cases\": [{\"matrix\": \"m\", \"type\": \"f64\", \"state\": \"warm\", \"beta\": 0, \"read_bytes_s\": [1e10, 1.01e10, 1.02e10], \"results\": ["
