@@ -219,11 +219,15 @@ spmvx_status spx_cuda_gather(spmvx_context *, int64_t n, spmvx_type, void *dst, 
                              const void *map, size_t map_each, const int64_t *ptr);
 cudaError_t spx_cuda_load_vector_kernels();
 
-/* The backend's count of multiplications (cuda/product_look.cu) and fingerprints (cuda/fingerprint.cu). */
+/* The backend's count of multiplications (cuda/product_look.cu), fingerprints (cuda/fingerprint.cu) and
+ * positions (cuda/positions.cu). */
 spmvx_status spx_cuda_count_products(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                      int64_t *products);
 spmvx_status spx_cuda_fingerprint(const spmvx_context *, spmvx_type, int64_t count, const void *indices,
                                   uint64_t *out);
+spmvx_status spx_cuda_count_up(const spmvx_context *, spmvx_type, int64_t n, void *to);
+spmvx_status spx_cuda_counts_up(const spmvx_context *, spmvx_type, int64_t n, const void *positions,
+                                bool *yes);
 
 /* ---- shared by the kernels' cost(): cuda/cost.cu ---- */
 

@@ -8,14 +8,14 @@ namespace {
 constexpr const char *WHAT = "SELL";
 
 /* Sorts by window, then by falling length. */
-template <class P>
-__global__ void make_keys(int nrows, const P *ptr, int64_t sigma, int64_t longest, int length_bits,
-                          uint64_t *key)
+template <class P, class K>
+__global__ void make_keys(int nrows, const P *ptr, int64_t sigma, int64_t longest, int length_bits, K *key)
 {
     const int64_t r = spx_element();
     if (r >= nrows) return;
     const int64_t length = static_cast<int64_t>(ptr[r + 1]) - static_cast<int64_t>(ptr[r]);
-    key[r] = static_cast<uint64_t>(r / sigma) << length_bits | static_cast<uint64_t>(longest - length);
+    key[r] = static_cast<K>(static_cast<uint64_t>(r / sigma) << length_bits |
+                            static_cast<uint64_t>(longest - length));
 }
 
 /* A warp a slice. */
@@ -41,29 +41,37 @@ __global__ void size_slices(int nrows, const P *ptr, const int *row, int slice, 
 
 /* ---- the host's side ---- */
 
+/* By keys of so many bits, of which the lower ones tell the length. */
+template <class K>
+spmvx_status order_by_keys(const spmvx_context *ctx, const spx_sparse *csr, int64_t sigma, int64_t longest,
+                           int length_bits, int bits, spx_temporary *row)
+{
+    spx_temporary key[2], other;
+    int in = 0;
+    for (spx_temporary &k : key) SPX_TRY(k.make(ctx, csr->nrows, sizeof(K), "keys of the rows"));
+    SPX_TRY(other.make(ctx, csr->nrows, sizeof(int), "keys of the rows"));
+    SPX_TRY(row->make(ctx, csr->nrows, sizeof(int), "row"));
+    K *const keys[] = { key[0].as<K>(), key[1].as<K>() };
+    int *const rows[] = { other.as<int>(), row->as<int>() };
+    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
+        using P = decltype(p);
+        return spx_launch_over(ctx, WHAT, csr->nrows, make_keys<P, K>, static_cast<int>(csr->nrows),
+                               spx_slot_of<P>(csr, SPX_PTR), sigma, longest, length_bits, keys[0]);
+    }));
+    SPX_TRY(spx_order(ctx, WHAT, csr->nrows, bits, keys, rows, &in));
+    if (in == 0) row->swap(&other);
+    return SPMVX_OK;
+}
+
 /* The rows in the order of their positions; none where sigma is 1. `longest` is the longest row's length. */
 spmvx_status order_rows(const spmvx_context *ctx, const spx_sparse *csr, int64_t sigma, int64_t longest,
                         spx_temporary *row)
 {
     if (sigma < 2 || !csr->nrows) return SPMVX_OK;
-    const int length_bits = spx_bits_for(longest + 1);
-    spx_temporary key[2], other;
-    int in = 0;
-    for (spx_temporary &k : key) SPX_TRY(k.make(ctx, csr->nrows, sizeof(uint64_t), "keys of the rows"));
-    SPX_TRY(other.make(ctx, csr->nrows, sizeof(int), "keys of the rows"));
-    SPX_TRY(row->make(ctx, csr->nrows, sizeof(int), "row"));
-    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
-        using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, csr->nrows, make_keys<P>, static_cast<int>(csr->nrows),
-                               spx_slot_of<P>(csr, SPX_PTR), sigma, longest, length_bits,
-                               key[0].as<uint64_t>());
-    }));
-    uint64_t *const keys[] = { key[0].as<uint64_t>(), key[1].as<uint64_t>() };
-    int *const rows[] = { other.as<int>(), row->as<int>() };
-    SPX_TRY(spx_order(ctx, WHAT, csr->nrows, length_bits + spx_bits_for(spx_ceil_div(csr->nrows, sigma)),
-                      keys, rows, &in));
-    if (in == 0) row->swap(&other);
-    return SPMVX_OK;
+    const int length_bits = spx_bits_for(longest + 1),
+              bits = length_bits + spx_bits_for(spx_ceil_div(csr->nrows, sigma));
+    return bits <= 32 ? order_by_keys<uint32_t>(ctx, csr, sigma, longest, length_bits, bits, row)
+                      : order_by_keys<uint64_t>(ctx, csr, sigma, longest, length_bits, bits, row);
 }
 
 /* Where each slice begins, and how many places there are. */

@@ -15,7 +15,6 @@ namespace {
 
 constexpr const char *WHAT = "TILED";
 constexpr int WAYS = 4, LANES = SPX_TILED_LANES, LENGTH_BITS = 8; /* PIECE - length is below 2^8 */
-constexpr int64_t MOST_TILES = int64_t(1) << (32 - LENGTH_BITS);
 static_assert(LANES == 32 && SPX_TILED_PIECE < 1 << LENGTH_BITS, "a lane a segment, its length in a key");
 
 /* Entries tile by tile within rows, and the width of a tile. */
@@ -109,28 +108,38 @@ __global__ void begin_lists(int64_t nrows, const P *ptr, int64_t segments, const
     list_ptr[r] = spx_first_not<WAYS>(0, segments, [=](int64_t i) { return first[i] < begin; });
 }
 
-/* A segment ends where the next one begins. */
-__global__ void write_segment_keys(int64_t segments, int64_t nnz, const int64_t *first, tile_order e,
-                                   uint32_t *key)
+/* Where segments are among the entries, and their rows. One ends where the next one begins. */
+struct segments_of {
+    int64_t count, nnz;
+    const int64_t *first;
+    const int *row;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(first), f(row);
+    }
+    __device__ int length(int64_t i) const
+    {
+        return static_cast<int>((i + 1 < count ? first[i + 1] : nnz) - first[i]);
+    }
+};
+
+template <class K> __global__ void write_segment_keys(segments_of from, tile_order e, K *key)
 {
     const int64_t i = spx_element();
-    if (i >= segments) return;
-    const int64_t length = (i + 1 < segments ? first[i + 1] : nnz) - first[i];
-    key[i] = static_cast<uint32_t>(e.tile(first[i])) << LENGTH_BITS |
-             static_cast<uint32_t>(SPX_TILED_PIECE - length);
-}
-
-__device__ __forceinline__ int64_t length_of(uint32_t key)
-{
-    return SPX_TILED_PIECE - static_cast<int64_t>(key & ((1u << LENGTH_BITS) - 1));
+    if (i < from.count)
+        key[i] = static_cast<K>(e.tile(from.first[i])) << LENGTH_BITS |
+                 static_cast<K>(SPX_TILED_PIECE - from.length(i));
 }
 
 /* Each tile's first segment, and the number of slices of each. */
-__global__ void begin_tiles(int64_t tiles, int64_t segments, const uint32_t *key, int64_t *begin)
+template <class K> __global__ void begin_tiles(int64_t tiles, int64_t segments, const K *key, int64_t *begin)
 {
     const int64_t t = spx_element();
     if (t > tiles) return;
-    begin[t] = spx_first_not<WAYS>(0, segments, [=](int64_t i) { return key[i] >> LENGTH_BITS < t; });
+    begin[t] = spx_first_not<WAYS>(0, segments, [=](int64_t i) {
+        return static_cast<int64_t>(key[i] >> LENGTH_BITS) < t;
+    });
 }
 __global__ void count_slices(int64_t tiles, const int64_t *begin, int64_t *slices)
 {
@@ -140,7 +149,6 @@ __global__ void count_slices(int64_t tiles, const int64_t *begin, int64_t *slice
 
 /* The segments in the order of their lanes, and where tiles begin among them and among the slices. */
 struct dealt {
-    const uint32_t *key;
     const int *segment;
     const int64_t *tile_begin;
     const int *tile_ptr;
@@ -148,7 +156,7 @@ struct dealt {
 
     template <class F> void each_pointer(F f) const
     {
-        f(key), f(segment), f(tile_begin), f(tile_ptr);
+        f(segment), f(tile_begin), f(tile_ptr);
     }
     __device__ int64_t tile_of(int64_t slice) const
     {
@@ -161,24 +169,13 @@ struct dealt {
 };
 
 /* As wide as its longest segment, which comes first, in whole groups. */
-__global__ void size_slices(int64_t slices, dealt d, int64_t *places)
+__global__ void size_slices(int64_t slices, dealt d, segments_of from, int64_t *places)
 {
     const int64_t s = spx_element();
     if (s >= slices) return;
-    const int64_t longest = length_of(d.key[d.first_of(s, d.tile_of(s))]);
+    const int64_t longest = from.length(d.segment[d.first_of(s, d.tile_of(s))]);
     places[s] = (longest + SPX_TILED_GROUP - 1) / SPX_TILED_GROUP * SPX_TILED_GROUP * LANES;
 }
-
-/* Where a segment's entries are, and its row. */
-struct segments_of {
-    const int64_t *first;
-    const int *row;
-
-    template <class F> void each_pointer(F f) const
-    {
-        f(first), f(row);
-    }
-};
 
 template <class Q, class E, class C> struct slices_out {
     const Q *ptr;
@@ -206,7 +203,7 @@ __global__ void fill(int64_t slices, dealt d, segments_of from, tile_order e, co
     const int lane = spx_lane(), in_group = lane % GROUP;
     const int64_t tile = d.tile_of(s), at = d.first_of(s, tile) + lane;
     const bool used = at < d.tile_begin[tile + 1];
-    const int segment = used ? d.segment[at] : -1, length = used ? static_cast<int>(length_of(d.key[at])) : 0;
+    const int segment = used ? d.segment[at] : -1, length = used ? from.length(segment) : 0;
     const int64_t first = used ? from.first[segment] : 0;
     const int64_t base = static_cast<int64_t>(out.ptr[s]);
     const int width = static_cast<int>((static_cast<int64_t>(out.ptr[s + 1]) - base) / LANES);
@@ -235,10 +232,14 @@ struct builder {
     spx_draft &a;
     tile_order entries;
     int64_t tiles, segments, slices;
-    spx_temporary first, row;          /* of the segments, in the order of rows */
-    spx_temporary key[2], position[2]; /* in the order of lanes */
+    spx_temporary first, row; /* of the segments, in the order of rows */
+    spx_temporary dealt;      /* segments in the order of lanes */
     spx_temporary tile_begin, code;
-    int in;
+
+    segments_of all() const
+    {
+        return { segments, csr->nnz, first.as<const int64_t>(), row.as<const int>() };
+    }
 };
 
 /* ORDER, where tiles do not ascend in each row. */
@@ -288,25 +289,36 @@ spmvx_status cut(builder *b)
     });
 }
 
+/* The segments by tile and falling length, and each tile's first. */
+template <class K> spmvx_status order_segments(builder *b)
+{
+    const spmvx_context *const ctx = b->ctx;
+    spx_temporary key[2], position[2];
+    int in = 0;
+    for (int i = 0; i < 2; i++) {
+        SPX_TRY(key[i].make(ctx, b->segments, sizeof(K), "segments"));
+        SPX_TRY(position[i].make(ctx, b->segments, sizeof(int), "segments"));
+    }
+    K *const keys[] = { key[0].as<K>(), key[1].as<K>() };
+    int *const positions[] = { position[0].as<int>(), position[1].as<int>() };
+    SPX_TRY(spx_launch_over(ctx, WHAT, b->segments, write_segment_keys<K>, b->all(), b->entries, keys[0]));
+    SPX_TRY(spx_order(ctx, WHAT, b->segments, LENGTH_BITS + spx_bits_for(b->tiles), keys, positions, &in));
+    SPX_TRY(b->tile_begin.make(ctx, b->tiles + 1, sizeof(int64_t), "segments of the tiles"));
+    SPX_TRY(spx_launch_over(ctx, WHAT, b->tiles + 1, begin_tiles<K>, b->tiles, b->segments,
+                            static_cast<const K *>(keys[in]), b->tile_begin.as<int64_t>()));
+    b->dealt.swap(&position[in]);
+    return SPMVX_OK;
+}
+
 /* Deals the segments to lanes: TILE, and how many slices there are. */
 spmvx_status deal(builder *b)
 {
     const spmvx_context *const ctx = b->ctx;
+    const bool narrow = LENGTH_BITS + spx_bits_for(b->tiles) <= 32;
     spx_temporary slices;
-    for (int i = 0; i < 2; i++) {
-        SPX_TRY(b->key[i].make(ctx, b->segments, sizeof(uint32_t), "segments"));
-        SPX_TRY(b->position[i].make(ctx, b->segments, sizeof(int), "segments"));
-    }
-    SPX_TRY(spx_launch_over(ctx, WHAT, b->segments, write_segment_keys, b->segments, b->csr->nnz,
-                            b->first.as<const int64_t>(), b->entries, b->key[0].as<uint32_t>()));
-    uint32_t *const keys[] = { b->key[0].as<uint32_t>(), b->key[1].as<uint32_t>() };
-    int *const positions[] = { b->position[0].as<int>(), b->position[1].as<int>() };
-    SPX_TRY(spx_order(ctx, WHAT, b->segments, LENGTH_BITS + spx_bits_for(b->tiles), keys, positions, &b->in));
-    SPX_TRY(b->tile_begin.make(ctx, b->tiles + 1, sizeof(int64_t), "segments of the tiles"));
+    SPX_TRY(narrow ? order_segments<uint32_t>(b) : order_segments<uint64_t>(b));
     SPX_TRY(slices.make(ctx, b->tiles + 1, sizeof(int64_t), "segments of the tiles"));
     SPX_TRY(b->a.make(ctx, SPX_TILE, b->tiles + 1, sizeof(int), "tile pointers"));
-    SPX_TRY(spx_launch_over(ctx, WHAT, b->tiles + 1, begin_tiles, b->tiles, b->segments,
-                            static_cast<const uint32_t *>(keys[b->in]), b->tile_begin.as<int64_t>()));
     SPX_TRY(spx_launch_over(ctx, WHAT, b->tiles, count_slices, b->tiles, b->tile_begin.as<const int64_t>(),
                             slices.as<int64_t>()));
     SPX_TRY(spx_sum_up(ctx, WHAT, b->tiles, slices.as<int64_t>(), &b->slices));
@@ -325,11 +337,10 @@ template <class Q, class C> spmvx_status fill_slices(builder *b, const dealt &d,
         spx_launch_over(ctx, WHAT, b->slices + 1, spx_narrow<Q>, b->slices + 1, places, a.as<Q>(SPX_PTR)));
     return spx_by_width(a->val_type, [&](auto value) {
         using E = decltype(value);
-        const segments_of from = { b->first.as<const int64_t>(), b->row.as<const int>() };
         const slices_out<Q, E, C> out = { a.as<const Q>(SPX_PTR), a.as<int>(SPX_ROW), a.as<C>(SPX_COL),
                                           a.as<E>(SPX_VAL), a.as<int>(SPX_LIST) };
-        return spx_launch_over(ctx, WHAT, LANES * b->slices, fill<Q, E, C>, b->slices, d, from, b->entries,
-                               spx_slot_of<E>(b->csr, SPX_VAL), out);
+        return spx_launch_over(ctx, WHAT, LANES * b->slices, fill<Q, E, C>, b->slices, d, b->all(),
+                               b->entries, spx_slot_of<E>(b->csr, SPX_VAL), out);
     });
 }
 
@@ -338,11 +349,11 @@ spmvx_status fill_all(builder *b, const spx_build *how)
     const spmvx_context *const ctx = b->ctx;
     spx_draft &a = b->a;
     const size_t each = spx_type_bytes(a->val_type), of_col = spx_tiled_col_bytes(&a->layout);
-    const dealt d = { b->key[b->in].as<const uint32_t>(), b->position[b->in].as<const int>(),
-                      b->tile_begin.as<const int64_t>(), a.as<const int>(SPX_TILE), b->tiles };
+    const dealt d = { b->dealt.as<const int>(), b->tile_begin.as<const int64_t>(), a.as<const int>(SPX_TILE),
+                      b->tiles };
     spx_temporary places;
     SPX_TRY(places.make(ctx, b->slices + 1, sizeof(int64_t), "ptr"));
-    SPX_TRY(spx_launch_over(ctx, WHAT, b->slices, size_slices, b->slices, d, places.as<int64_t>()));
+    SPX_TRY(spx_launch_over(ctx, WHAT, b->slices, size_slices, b->slices, d, b->all(), places.as<int64_t>()));
     SPX_TRY(spx_sum_up(ctx, WHAT, b->slices, places.as<int64_t>(), &a->stored));
     a->ptr_type = spx_count_type(a->stored);
     size_t bytes = spx_plus(spx_bytes(a->stored, of_col + each),
@@ -387,9 +398,6 @@ spmvx_status spx_cuda_build_tiled(const spmvx_context *ctx, const spx_sparse *cs
                   .a = a,
                   .entries = { spx_slot_of<int>(csr, SPX_COL), nullptr, static_cast<int>(width), nullptr },
                   .tiles = spx_tiled_tiles(&shape) };
-    if (b.tiles > MOST_TILES)
-        return spx_fail(ctx, SPMVX_ERR_LIMIT, "TILED would have %lld tiles, above %lld",
-                        static_cast<long long>(b.tiles), static_cast<long long>(MOST_TILES));
     if (shape.layout.hot) {
         SPX_TRY(spx_cuda_hot_columns(ctx, WHAT, csr, shape.layout.hot, &b.code, &a->slot[SPX_DESC]));
         b.entries.code = b.code.as<const int>();

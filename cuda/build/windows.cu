@@ -26,7 +26,7 @@ __device__ __forceinline__ int64_t length_of(int bucket)
 {
     if (bucket < EXACT) return bucket;
     const int log = 11 + (bucket - EXACT) / STEPS, step = (bucket - EXACT) % STEPS;
-    return (static_cast<int64_t>(STEPS + step + 1) << (log - 6)) - 1;
+    return static_cast<int64_t>((static_cast<uint64_t>(STEPS + step + 1) << (log - 6)) - 1);
 }
 
 template <class P> __device__ __forceinline__ int64_t length_at(const P *ptr, int64_t r)

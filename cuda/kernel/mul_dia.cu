@@ -19,15 +19,16 @@ template <class V, bool GAPS> __global__ void dia(spx_dia<V> A, spx_vectors<V> v
     if (row >= rows) return;
     const int64_t half_words = (static_cast<int64_t>(rows) + 63) / 64 * 2;
     V sum = 0;
-    for (int d = 0; d < A.width; d += AT_ONCE) {
+    const unsigned width = static_cast<unsigned>(A.width);
+    for (unsigned d = 0; d < width; d += AT_ONCE) {
         bool in[AT_ONCE];
         unsigned col[AT_ONCE];
         V val[AT_ONCE], from_x[AT_ONCE];
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
             /* what lies left of the first column wraps round to beyond the last */
-            col[i] = row + static_cast<unsigned>(spx_load_if<SPX_KEPT>(d + i < A.width, A.offset + d + i, 0));
-            in[i] = d + i < A.width && col[i] < cols;
+            col[i] = row + static_cast<unsigned>(spx_load_if<SPX_KEPT>(d + i < width, A.offset + d + i, 0));
+            in[i] = d + i < width && col[i] < cols;
             if constexpr (GAPS)
                 in[i] =
                     spx_load_if<SPX_PAST>(in[i], A.bits + (d + i) * half_words + row / 32, 0u) >> row % 32 &

@@ -49,6 +49,10 @@ typedef struct spx_backend {
     /* A number that tells indices (I32 or I64) from others; not 0. Complete on return. */
     spmvx_status (*fingerprint)(const spmvx_context *, spmvx_type, int64_t count, const void *indices,
                                 uint64_t *out);
+    /* Writes 1 ... n as numbers of a type (I32 or I64); and tells whether n numbers are these. Complete on
+     * return. */
+    spmvx_status (*count_up)(const spmvx_context *, spmvx_type, int64_t n, void *dst);
+    spmvx_status (*counts_up)(const spmvx_context *, spmvx_type, int64_t n, const void *src, bool *yes);
     /* The multiplications of A*B, both CSR. Complete on return. */
     spmvx_status (*count_products)(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                    int64_t *products);

@@ -39,11 +39,12 @@ static spmvx_status check_quiet(const spx_conversion *c, const spx_operator *op,
     SPX_TRY(spx_operator_time_threads(ctx, op, timing, &all, &one));
     if (took > all) all = took;
     if (!spx_is_disturbed(all, one)) return SPMVX_OK;
-    spx_log(ctx, SPMVX_LOG_WARNING,
-            "times tell nothing, and the model chooses: %d threads take %.3g ms where one takes %.3g, so that "
-            "other processes seem to run on these processors; fewer threads, SPMVX_CONTEXT_POOL or "
-            "OMP_WAIT_POLICY=passive help",
-            ctx->threads, 1e-6 * all, 1e-6 * one);
+    spx_log(
+        ctx, SPMVX_LOG_WARNING,
+        "times tell nothing, and the model chooses: %d threads take %.3g ms where one takes %.3g, so that "
+        "other processes seem to run on these processors; fewer threads, SPMVX_CONTEXT_POOL or "
+        "OMP_WAIT_POLICY=passive help",
+        ctx->threads, 1e-6 * all, 1e-6 * one);
     return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "the processors are busy with other processes");
 }
 

@@ -6,12 +6,28 @@
 
 #include "dispatch/source.h"
 
-/* 1 ... n, in host memory. */
+/* 1 ... n, where the context computes. */
 static spmvx_status count_up(const spmvx_context *ctx, int64_t n, spmvx_type type, spx_array **out)
 {
-    SPX_TRY(spx_array_new(ctx, n, spx_type_bytes(type), "an update map", out));
+    const size_t each = spx_type_bytes(type);
+    if (ctx->backend->array_new) {
+        SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(n, each), "an update map", out));
+        return ctx->backend->count_up(ctx, type, n, (*out)->data);
+    }
+    SPX_TRY(spx_array_new(ctx, n, each, "an update map", out));
     for (int64_t i = 0; i < n; i++) spx_index_put((*out)->data, type, i, i + 1);
     return SPMVX_OK;
+}
+
+/* A map where the context computes, wherever it was. */
+static spmvx_status take_map(const spmvx_context *ctx, spx_array *map, spx_sparse *a)
+{
+    a->slot[SPX_VAL] = spx_array_share(map);
+    if (spx_is_at_place(ctx, a)) return SPMVX_OK;
+    spx_array_drop(a->slot[SPX_VAL]);
+    a->slot[SPX_VAL] = NULL;
+    SPX_TRY(spx_array_to_host(ctx, map, &a->slot[SPX_VAL]));
+    return spx_array_to_place(ctx, &a->slot[SPX_VAL]);
 }
 
 spmvx_status spx_positions(const spmvx_context *ctx, const spmvx_matrix *src, spx_sparse *out)
@@ -41,19 +57,21 @@ spmvx_status spx_positions(const spmvx_context *ctx, const spmvx_matrix *src, sp
     spx_array_drop(a.slot[SPX_VAL]);
     a.slot[SPX_VAL] = NULL;
     a.val_type = op->map ? op->map_type : spx_count_type(a.stored + 1);
-    spmvx_status s = op->map ? spx_array_to_host(ctx, op->map, &a.slot[SPX_VAL])
-                             : count_up(ctx, a.stored, a.val_type, &a.slot[SPX_VAL]);
-    if (s == SPMVX_OK) s = spx_array_to_place(ctx, &a.slot[SPX_VAL]);
+    const spmvx_status s =
+        op->map ? take_map(ctx, op->map, &a) : count_up(ctx, a.stored, a.val_type, &a.slot[SPX_VAL]);
     if (s == SPMVX_OK) *out = a;
     else spx_sparse_drop(&a);
     return s;
 }
 
-static bool is_identity(const spx_array *map, spmvx_type type, int64_t n)
+/* Are the positions, where the context computes, those that count_up() writes? */
+static spmvx_status is_identity(const spmvx_context *ctx, const spx_sparse *a, bool *yes)
 {
-    for (int64_t i = 0; i < n; i++)
-        if (spx_index_at(map->data, type, i) != i + 1) return false;
-    return true;
+    const void *positions = spx_data(a, SPX_VAL);
+    if (ctx->backend->counts_up) return ctx->backend->counts_up(ctx, a->val_type, a->stored, positions, yes);
+    *yes = true;
+    for (int64_t i = 0; *yes && i < a->stored; i++) *yes = spx_index_at(positions, a->val_type, i) == i + 1;
+    return SPMVX_OK;
 }
 
 /* Where repeats were added up: for every stored place of `a` the list of 1 + input position, in input order.
@@ -106,13 +124,11 @@ static spmvx_status make_lists_on_host(const spmvx_context *ctx, const spx_spars
 /* The map of values that were moved, unless they stayed where they were. */
 static spmvx_status keep_map(const spmvx_context *ctx, const spx_sparse *a, spx_operator *op)
 {
-    spx_array *map;
-    SPX_TRY(spx_array_to_host(ctx, a->slot[SPX_VAL], &map));
-    if (!is_identity(map, a->val_type, a->stored)) {
-        op->map = spx_array_share(a->slot[SPX_VAL]);
-        op->map_type = a->val_type;
-    }
-    spx_array_drop(map);
+    bool stayed;
+    SPX_TRY(is_identity(ctx, a, &stayed));
+    if (stayed) return SPMVX_OK;
+    op->map = spx_array_share(a->slot[SPX_VAL]);
+    op->map_type = a->val_type;
     return SPMVX_OK;
 }
 

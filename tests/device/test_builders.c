@@ -236,6 +236,44 @@ static void test_cases(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* `rows` rows of 0 to `most` entries. */
+static triples short_rows(int64_t rows, int most)
+{
+    triples t = { "short rows", rows, 1000, 0, NULL, NULL, NULL };
+    uint64_t seed = 3;
+    t.row = malloc((size_t)(rows * most) * sizeof *t.row);
+    t.col = malloc((size_t)(rows * most) * sizeof *t.col);
+    t.val = malloc((size_t)(rows * most) * sizeof *t.val);
+    assert_true(t.row && t.col && t.val);
+    for (int64_t r = 0; r < rows; r++)
+        for (int k = most > 1 ? (int)(case_random(&seed) % (unsigned)(most + 1)) : 0; k < most; k++) {
+            t.row[t.nnz] = (int32_t)r;
+            t.col[t.nnz] = (int32_t)(case_random(&seed) % 1000);
+            t.val[t.nnz++] = case_value(&seed);
+        }
+    return t;
+}
+
+/* More rows than are counted at once for SELL's windows. */
+static void test_many_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 140000 };
+    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    triples t = short_rows(ROWS, 3);
+    spmvx_matrix *given = case_coo(host, &t, SPMVX_F64);
+    spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
+    assert_ok(ctx, spx_to_place(ctx, &there));
+    check_build(host, &csr, ctx, &there, &(request){ SPMVX_SELL, { .slice = 32 } });
+    spx_sparse_drop(&there);
+    spx_sparse_drop(&csr);
+    spmvx_matrix_destroy(given);
+    triples_free(&t);
+    spmvx_context_destroy(host);
+    spmvx_context_destroy(ctx);
+}
+
 /* ---- memory ---- */
 
 static size_t bytes_of(const spx_sparse *a)
@@ -317,6 +355,9 @@ static void test_memory(void **state)
     check_memory(host, ctx, &t, SPMVX_F64, true);
     check_memory(host, ctx, &t, SPMVX_F32, true);
     triples_free(&t);
+    t = short_rows(10 * BLOCKS, 1);
+    check_memory(host, ctx, &t, SPMVX_F32, true);
+    triples_free(&t);
     spmvx_context_destroy(host);
     spmvx_context_destroy(ctx);
 }
@@ -343,7 +384,7 @@ int main(void)
 {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases), cmocka_unit_test(test_memory),
-                                        cmocka_unit_test(test_limit) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases), cmocka_unit_test(test_many_rows),
+                                        cmocka_unit_test(test_memory), cmocka_unit_test(test_limit) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
