@@ -1,5 +1,5 @@
-/* Positions of values on a device, from 1 on: they go through a conversion in the values' place, and tell where
- * each went (lib/dispatch/updates.c). */
+/* Positions of values on a device, from 1 on: they go through a conversion in the values' place, and tell
+ * where each went (lib/dispatch/updates.c). */
 #include "build/build.cuh"
 
 namespace {

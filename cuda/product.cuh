@@ -257,8 +257,8 @@ __device__ __forceinline__ void spx_walk_tile(int64_t own, spx_block_tile<THREAD
 }
 
 /* By a block: EACH entries a thread from `first` on, then those `stride` times as many behind; of B's rows
- * the columns from `low` on and below `high`, and where these do not ascend, all of them. Rows of B with some of
- * these columns are collected until there is one for each thread. Several entries a thread where most rows
+ * the columns from `low` on and below `high`, and where these do not ascend, all of them. Rows of B with some
+ * of these columns are collected until there is one for each thread. Several entries a thread where most rows
  * have none. */
 template <int EACH, int THREADS, class STEP>
 __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_factor &B, int64_t first,
