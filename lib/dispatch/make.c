@@ -157,6 +157,8 @@ static void write_reason(char *reason, const char *how, const spx_features *f, c
                      f->nvec > 1 ? " a multiplication by all columns" : " a multiplication");
     if (next) {
         append_candidate(reason, next, " (next ", "");
+        if (next->judged && next->mul_ns < best->mul_ns)
+            spx_append(reason, ", too little less for what it takes to build");
         spx_append(reason, ")");
     }
     append_number(reason, "; rows of ", f->mean, "");
