@@ -3,7 +3,8 @@
  * meet, and the change is larger than the distance of the quartiles in either run. On a machine that was
  * busy, which the bandwidth tells at which memory was read between the samples, all samples have to be apart
  * as well, and a change that most results of the matrix share is the machine's: what is left has to be larger
- * than that, and than the spread of the others. Where AUTO by timing took another kernel, nothing is said.
+ * than that, and than the spread of the others; what became ten times slower, and takes time slices now, has
+ * waited for others. Where AUTO by timing took another kernel, nothing is said.
  * Runs of other minutes may have met another machine: each time can be taken relative to that bandwidth. JSON
  * is parsed by Jansson. */
 #include <inttypes.h>
@@ -205,13 +206,13 @@ static shift shift_of(const pair *p, int count)
 static int verdict(const counts *n, const pair *p, const shift *s)
 {
     /* beside others a thread may wait a time slice in every sample, whatever it has to do */
-    static const double spreads = 3.0, slice = 2e-3, slices = 10.0;
+    static const double spreads = 3.0, waited = 10.0;
     const double least = log(1 + n->threshold), size = fabs(p->change);
     const run_times *fast = p->change > 0 ? &p->old : &p->new, *slow = p->change > 0 ? &p->new : &p->old;
     if (!is_told(p) || size <= least || fast->high >= slow->low) return 0;
     if (size <= log(fast->high / fast->low) || size <= log(slow->high / slow->low)) return 0;
     if (n->busy) {
-        if (slow->median > slice && slow->median > slices * fast->median) return 0;
+        if (slow->median > time_slice && slow->median > waited * fast->median) return 0;
         const double own = p->change - s->common,
                      noise = fmax(least, fmax(fabs(s->common), spreads * s->spread));
         if (fast->most >= slow->least || fabs(own) <= noise || own * p->change < 0) return 0;

@@ -118,8 +118,8 @@ size_t enough_to_flush(void)
 
 bool is_busy(double all_s, double one_s)
 {
-    static const double slice = 2e-3, ratio = 1.5;
-    return all_s > slice && all_s > ratio * one_s;
+    static const double ratio = 1.5;
+    return all_s > time_slice && all_s > ratio * one_s;
 }
 
 /* Median seconds of reading a few megabytes, which take a fraction of a millisecond. */
@@ -135,16 +135,18 @@ static double brief_read(const settings *set, int threads)
     return took[SAMPLES / 2];
 }
 
+/* Behind what was seen. */
+static const char others[] =
+    "other processes keep the processors busy, and the times tell of them; wait, take fewer "
+    "threads (--threads), or set OMP_WAIT_POLICY=passive";
+
 void warn_if_busy(const settings *set)
 {
     if (set->threads == 1) return;
     const double all = brief_read(set, set->threads), one = brief_read(set, 1);
     if (is_busy(all, one))
-        fprintf(stderr,
-                "spmvx: %d threads take %.3g ms for what one does in %.3g: other processes keep the "
-                "processors busy, and the times tell of them; wait, take fewer threads (--threads), or set "
-                "OMP_WAIT_POLICY=passive\n",
-                set->threads, 1e3 * all, 1e3 * one);
+        fprintf(stderr, "spmvx: %d threads take %.3g ms for what one does in %.3g: %s\n", set->threads,
+                1e3 * all, 1e3 * one, others);
 }
 
 /* ---- other vectors each time ---- */
@@ -230,15 +232,12 @@ static void find_winner(bench *b, double *scratch)
 /* Where even the fastest takes time slices, and many times what its bytes do, threads wait for others. */
 static void warn_of_slices(const bench *b)
 {
-    static const double slice = 2e-3, times = 20.0;
+    static const double times = 20.0;
     if (b->set->on_device || b->set->threads == 1 || b->best < 0) return;
     const double took = b->who[b->best].time.median, bytes = b->csr_bytes / b->median_bandwidth;
-    if (took > slice && took > times * bytes)
-        fprintf(stderr,
-                "spmvx: %s: the fastest took %.3g ms for bytes that take %.2g: other processes keep the "
-                "processors busy, and the times tell of them; wait, take fewer threads (--threads), or set "
-                "OMP_WAIT_POLICY=passive\n",
-                b->name, 1e3 * took, 1e3 * bytes);
+    if (took > time_slice && took > times * bytes)
+        fprintf(stderr, "spmvx: %s: the fastest took %.3g ms for bytes that take %.2g: %s\n", b->name,
+                1e3 * took, 1e3 * bytes, others);
 }
 
 const char *why_not(const bench *b, const contender *c)

@@ -7,6 +7,9 @@
 /* Times the best that are timed once. */
 enum { HOPELESS = 20 };
 
+/* Seconds for which a system lets another process run before a thread goes on, or more. */
+static const double time_slice = 2e-3;
+
 typedef struct series {
     double first;             /* seconds when warming up */
     int taken;                /* samples; 1 where one is enough to see that it is slow */

@@ -16,22 +16,22 @@ static void hear(void *user, spmvx_level level, const char *message)
     if (strstr(message, "triple product as")) snprintf(told, sizeof told, "%s", message);
 }
 
-/* nrows x ncols with length(r) entries in row r, `step` columns apart from a place of the row's own. */
-static spmvx_matrix *even(spmvx_context *ctx, int64_t nrows, int64_t ncols, int64_t (*length)(int64_t),
-                          int64_t step)
+/* nrows x ncols, with `each` entries in a row, `step` columns apart from a place of the row's own; every
+ * empty-th row has none, as if the other unknowns of a node were coupled (0: every row has some). */
+static spmvx_matrix *even(spmvx_context *ctx, int64_t nrows, int64_t ncols, int64_t each, int64_t step,
+                          int64_t empty)
 {
     triples t = { "rows", nrows, ncols, 0, NULL, NULL, NULL };
-    for (int64_t r = 0; r < nrows; r++) t.nnz += length(r);
-    t.row = malloc((size_t)t.nnz * sizeof *t.row);
-    t.col = malloc((size_t)t.nnz * sizeof *t.col);
-    t.val = malloc((size_t)t.nnz * sizeof *t.val);
+    const size_t room = (size_t)(nrows * each);
+    t.row = malloc(room * sizeof *t.row);
+    t.col = malloc(room * sizeof *t.col);
+    t.val = malloc(room * sizeof *t.val);
     assert_true(t.row && t.col && t.val);
-    int64_t n = 0;
     for (int64_t r = 0; r < nrows; r++)
-        for (int64_t k = 0; k < length(r); k++, n++) {
-            t.row[n] = (int32_t)r;
-            t.col[n] = (int32_t)((r + k * step) % ncols);
-            t.val[n] = 1.0;
+        for (int64_t k = empty && r % empty == 0 ? each : 0; k < each; k++) {
+            t.row[t.nnz] = (int32_t)r;
+            t.col[t.nnz] = (int32_t)((r + k * step) % ncols);
+            t.val[t.nnz++] = 1.0;
         }
     spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *csr = NULL;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
@@ -42,32 +42,6 @@ static spmvx_matrix *even(spmvx_context *ctx, int64_t nrows, int64_t ncols, int6
     return csr;
 }
 
-static int64_t one(int64_t r)
-{
-    (void)r;
-    return 1;
-}
-static int64_t three(int64_t r)
-{
-    (void)r;
-    return 3;
-}
-static int64_t many(int64_t r)
-{
-    (void)r;
-    return 200;
-}
-static int64_t most(int64_t r)
-{
-    (void)r;
-    return 2000;
-}
-/* Every fourth row is empty, as if three unknowns of a node in four were coupled. */
-static int64_t three_of_four(int64_t r)
-{
-    return r % 4 ? 25 : 0;
-}
-
 static void order(void **state)
 {
     (void)state;
@@ -76,8 +50,8 @@ static void order(void **state)
     spmvx_context *ctx = NULL;
     o.log = hear;
     assert_ok(NULL, spmvx_context_create(&o, &ctx));
-    spmvx_matrix *R = even(ctx, N, N, three_of_four, 13), *A = even(ctx, N, N, many, 1),
-                 *P = even(ctx, N, 4, one, 1), *C = NULL;
+    spmvx_matrix *R = even(ctx, N, N, 25, 13, 4), *A = even(ctx, N, N, 200, 1, 0),
+                 *P = even(ctx, N, 4, 1, 1, 0), *C = NULL;
     told[0] = '\0';
     assert_ok(ctx, spmspm_triple(ctx, R, A, P, NULL, &C));
     if (!strstr(told, "as R*(A*P)")) fail_msg("%s", told); /* 200,000 and 76,800, for 3.9 million and more */
@@ -109,8 +83,8 @@ static void budgets(void **state)
     spmvx_context *ctx = NULL;
     o.threads = 1;
     assert_ok(NULL, spmvx_context_create(&o, &ctx));
-    spmvx_matrix *const f[] = { even(ctx, ROWS, ROWS, one, 1), even(ctx, ROWS, INNER, most, 2),
-                                even(ctx, INNER, COLUMNS, three, 1) };
+    spmvx_matrix *const f[] = { even(ctx, ROWS, ROWS, 1, 1, 0), even(ctx, ROWS, INNER, 2000, 2, 0),
+                                even(ctx, INNER, COLUMNS, 3, 1, 0) };
     int by_hash = 0, refused = 0;
     for (size_t budget = 100000; budget < 600000; budget += 5000) {
         const spmvx_status hash = within(ctx, f, "hash", budget), any = within(ctx, f, NULL, budget);
