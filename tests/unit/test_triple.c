@@ -78,15 +78,15 @@ static spmvx_status within(spmvx_context *ctx, spmvx_matrix *const f[3], const c
 static void budgets(void **state)
 {
     (void)state;
-    enum { ROWS = 20, INNER = 4000, COLUMNS = 20000 };
+    enum { ROWS = 8, INNER = 40000, COLUMNS = 200000, LEAST = 1000000, MOST = 3000000, STEP = 100000 };
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     spmvx_context *ctx = NULL;
     o.threads = 1;
     assert_ok(NULL, spmvx_context_create(&o, &ctx));
-    spmvx_matrix *const f[] = { even(ctx, ROWS, ROWS, 1, 1, 0), even(ctx, ROWS, INNER, 2000, 2, 0),
+    spmvx_matrix *const f[] = { even(ctx, ROWS, ROWS, 1, 1, 0), even(ctx, ROWS, INNER, INNER / 2, 2, 0),
                                 even(ctx, INNER, COLUMNS, 3, 1, 0) };
     int by_hash = 0, refused = 0;
-    for (size_t budget = 100000; budget < 600000; budget += 5000) {
+    for (size_t budget = LEAST; budget < MOST; budget += STEP) {
         const spmvx_status hash = within(ctx, f, "hash", budget), any = within(ctx, f, NULL, budget);
         if (hash == SPMVX_OK && any != SPMVX_OK)
             fail_msg("%zu bytes hold hash, and the choice not: %s", budget, spmvx_last_error(ctx));
