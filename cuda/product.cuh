@@ -60,23 +60,39 @@ inline spx_factor spx_factor_of(const spx_sparse *a)
     return { static_cast<int>(a->nrows), spx_pointers_of(a), spx_slot_of<int>(a, SPX_COL), nullptr };
 }
 
-/* Rows of C with few products are a thread's work, unless it would look for them in a long row of A. */
-constexpr int SPX_FEW_PRODUCTS = 64, SPX_LEAST_SORTED = 16;
+/* Rows of C by their products: of up to 16, 32, ..., 16384, and of more. The first of these ways sort the
+ * rows that have no more entries of A either (rows_by_sorting.cuh), the next ones the columns of those that a
+ * table of a warp does not hold (columns_by_sorting.cuh). */
+constexpr int SPX_LEAST_SORTED = 16, SPX_FEW_PRODUCTS = 64, SPX_MOST_SORTED = 512, SPX_SORTED_WAYS = 6,
+              SPX_PRODUCT_WAYS = 11, SPX_SORTED_ENTRIES = 256; /* at most */
+static_assert(SPX_LEAST_SORTED << (SPX_SORTED_WAYS - 1) == SPX_MOST_SORTED);
 
-__device__ __forceinline__ bool spx_is_few(int64_t products, int64_t entries)
+/* Bits of numbers below n, a power of two. */
+__host__ __device__ constexpr int spx_bits_of(int n)
 {
-    return products <= SPX_FEW_PRODUCTS && entries <= 4 * SPX_FEW_PRODUCTS;
+    return n > 1 ? 1 + spx_bits_of(n / 2) : 0;
 }
 
-/* By how many products at most those are told apart. */
-enum { SPX_SORTED_LEAST, SPX_SORTED_FEW, SPX_SORTED_MORE, SPX_SORTED_MOST, SPX_SORTED_WAYS };
-
-__device__ __forceinline__ int spx_sorted_way(int products)
+__device__ __forceinline__ bool spx_is_sorted(int64_t products, int64_t entries, int most)
 {
-    return products <= SPX_LEAST_SORTED ? SPX_SORTED_LEAST
-           : products <= 32             ? SPX_SORTED_FEW
-           : products <= 48             ? SPX_SORTED_MORE
-                                        : SPX_SORTED_MOST;
+    return products <= most && entries <= most && entries <= SPX_SORTED_ENTRIES;
+}
+
+/* Which way sorts so many, or their columns; SPX_PRODUCT_WAYS: none. */
+__device__ __forceinline__ int spx_way_of(int64_t products, int64_t entries)
+{
+    constexpr int64_t MOST = SPX_LEAST_SORTED << (SPX_PRODUCT_WAYS - 1);
+    const bool by_team = spx_is_sorted(products, entries, SPX_MOST_SORTED);
+    int64_t n = by_team && entries > products ? entries : products;
+    if (!by_team && n <= SPX_MOST_SORTED) n = SPX_MOST_SORTED + 1;
+    if (n > MOST) return SPX_PRODUCT_WAYS;
+    return n <= SPX_LEAST_SORTED ? 0 : 32 - __clz(static_cast<int>(n) - 1) - spx_bits_of(SPX_LEAST_SORTED);
+}
+
+/* Columns of which keys with a position among so many products have 32 bits. */
+constexpr int64_t spx_sorted_columns(int products)
+{
+    return int64_t(1) << (32 - spx_bits_of(products));
 }
 
 /* ---- what is found ---- */
@@ -366,9 +382,10 @@ __device__ __forceinline__ void spx_move_rows(const T *from, int64_t at, T *to, 
 /* What a first look at the factors tells. */
 struct spx_product_look {
     int64_t products;
-    int few[SPX_SORTED_WAYS], more; /* rows of C with few products (spx_is_few), and with more */
-    bool distinct;                  /* the columns of each row of B ascend */
-    bool scattered;                 /* few neighbours in rows of B are in one word of 32 columns */
+    int most;                         /* products of rows that are sorted by teams */
+    int rows[SPX_PRODUCT_WAYS], more; /* of C by their way; and all that teams do not sort */
+    bool distinct;                    /* the columns of each row of B ascend */
+    bool scattered;                   /* few neighbours in rows of B are in one word of 32 columns */
 };
 
 /* products, NULL or an array of I32: those of each row of C, INT_MAX at most. */
@@ -385,9 +402,8 @@ spmvx_status spx_cuda_same_rows(const spmvx_context *, const spx_sparse *csr, sp
 spmvx_status spx_cuda_product_pointers(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                        int64_t *counts, spx_plan *);
 
-/* C's pattern, all of it, and the plan's products. Of each row of C: products, INT_MAX at most, and in how
- * many words of 32 columns its entries are (arrays of I32). distinct: the
- * columns of each row of B ascend. */
+/* C's pattern, all of it, and the plan's products. Of each row of C: products, INT_MAX at most, and, of those
+ * that are not sorted, in how many words of 32 columns its entries are (arrays of I32). */
 spmvx_status spx_cuda_product_columns(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
-                                      spx_temporary *products, spx_temporary *words, bool *distinct);
+                                      spx_temporary *products, spx_temporary *words, spx_product_look *);
 #endif

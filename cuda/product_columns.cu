@@ -2,14 +2,15 @@
  * What columns are found by counting are kept, as far as there is memory, and moved to their places then;
  * those of the other rows are found once more.
  *
- * A row with few products is a thread's work, which sorts them (rows_by_sorting.cuh). The columns of all
- * others are the bits of a table of words (word_table.cuh): tried by a warp, with a small table, since
- * products mostly share their words; those that do not fit by blocks with larger ones; and what does not
- * fit there by many blocks, which set bits for all columns in memory. Who gives up has seen no more products
- * than fit; where most rows with about as many products gave up, others are not tried. Nothing is in
- * proportion to the products.
+ * A row with not so many products is sorted by a few lanes (rows_by_sorting.cuh). The columns of all others
+ * are the bits of a table of words (word_table.cuh): tried by a warp, with a small table, since products
+ * mostly share their words; those that do not fit are sorted by a block, or have larger tables; and what does
+ * not fit there is done by many blocks, which set bits for all columns in memory. Who gives up has seen no
+ * more products than fit; where most rows with about as many products gave up, others are not tried. Nothing
+ * is in proportion to the products.
  * Sources: rows by what they take: Nagasaka, Nukada & Matsuoka, ICPP 2017; Parger, Winter, Mlakar &
  * Steinberger, spECK, PPoPP 2020. */
+#include "columns_by_sorting.cuh"
 #include "columns_by_words.cuh"
 #include "reduce.cuh"
 #include "rows_by_sorting.cuh"
@@ -23,15 +24,15 @@ namespace {
 
 constexpr const char *WHAT = "the pattern of a product";
 constexpr int THREADS = SPX_COLUMN_THREADS;
-constexpr int SCATTERED_WARP = 160, SCATTERED_BLOCK = 1400; /* products that fit without sharing words */
-constexpr int MANY = 1 << 15;                               /* products: more than a warp's, */
-constexpr int LONG = 1 << 12;                               /* and entries of A's row; */
-constexpr int HUGE_ROW = 1 << 16;                           /* products: more than one block's */
-constexpr int64_t BITMAPS = int64_t(64) << 20;              /* bytes of bits at a time, or a row's */
-constexpr int PARTS = 128;                                  /* blocks for each row by bits */
+constexpr int SCATTERED_WARP = 160;            /* products that fit without sharing words */
+constexpr int MANY = 1 << 13;                  /* products: more than a warp's, where most rows have fewer, */
+constexpr int LONG = 1 << 12;                  /* and entries of A's row; */
+constexpr int HUGE_ROW = 1 << 16;              /* products: more than one block's */
+constexpr int64_t BITMAPS = int64_t(64) << 20; /* bytes of bits at a time, or a row's */
+constexpr int PARTS = 128;                     /* blocks for each row by bits */
 
 /* Lists of rows by who finds their columns, those with smaller tables first; and how far they are filled. */
-enum { BY_WARP, BY_SMALL_BLOCK, BY_BLOCK, BY_LARGE_BLOCK, BY_BITS, LISTS };
+enum { BY_WARP, BY_SORTING_BLOCK, BY_BLOCK, BY_LARGE_BLOCK, BY_BITS, LISTS };
 struct lists {
     int filled[LISTS];
     unsigned long long kept; /* columns */
@@ -40,19 +41,19 @@ struct lists {
 
 /* ---- rows with the columns of the row before ---- */
 
-/* Rows of A with the columns of the row before, and more than a few products, follow that one: their row of C
- * has its columns. */
-__device__ __forceinline__ bool follows(const unsigned *same, const int *products, int64_t row)
+/* Rows of A with the columns of the row before, and more than `most` products, follow that one: their row of
+ * C has its columns. */
+__device__ __forceinline__ bool follows(const unsigned *same, const int *products, int most, int64_t row)
 {
-    return same && spx_same_row(same, row) && products[row] > SPX_FEW_PRODUCTS;
+    return same && spx_same_row(same, row) && products[row] > most;
 }
 
 /* What the rows that follow others have: counts and words, or (WRITE) columns, a warp each. */
-template <bool WRITE> __global__ void copy_rows(int nrows, const unsigned *same, spx_found out)
+template <bool WRITE> __global__ void copy_rows(int nrows, const unsigned *same, int most, spx_found out)
 {
     constexpr int ROWS = WRITE ? THREADS / 32 : THREADS;
     const int64_t row = static_cast<int64_t>(blockIdx.x) * ROWS + threadIdx.x / (THREADS / ROWS);
-    if (row >= nrows || !follows(same, out.products, row)) return;
+    if (row >= nrows || !follows(same, out.products, most, row)) return;
     const int64_t leader = spx_first_same_row(same, row);
     if constexpr (WRITE) {
         const int64_t to = out.ptr[row], n = out.ptr[row + 1] - to, from = out.ptr[leader];
@@ -90,20 +91,17 @@ __global__ void move_kept(int nrows, spx_found out)
 
 /* ---- lists ---- */
 
-/* Rows of more than a few products into their lists: where columns of B are scattered, so that each product
- * is in a word of its own, by what takes so many words; else as if words were few. A huge row would keep one
- * block busy for long. */
-__global__ void list_rows(int nrows, spx_pointers a_ptr, spx_found out, const unsigned *same, bool scattered,
-                          int *by_warp, int *by_small_block, int *by_block, int *by_bits, lists *l)
+/* Rows that teams do not sort into their lists: where columns of B are scattered, so that each product is in
+ * a word of its own, by what takes so many words; else as if words were few. A huge row would keep one block
+ * busy for long. */
+__global__ void list_rows(int nrows, spx_pointers a_ptr, spx_found out, const unsigned *same, int most,
+                          int most_of_warp, int *by_warp, int *by_block, int *by_bits, lists *l)
 {
     const int64_t r = spx_element();
-    const int n = r >= nrows || follows(same, out.products, r) ? 0 : out.products[r];
+    const int n = r >= nrows || follows(same, out.products, most, r) ? 0 : out.products[r];
     const int64_t entries = n ? a_ptr[r + 1] - a_ptr[r] : 0;
-    const bool more = n && !spx_is_few(n, entries), huge = n > HUGE_ROW,
-               block = more && !huge && scattered && n > SCATTERED_BLOCK,
-               small_block =
-                   more && !huge && !block && (n > (scattered ? SCATTERED_WARP : MANY) || entries > LONG),
-               warp = more && !huge && !block && !small_block;
+    const bool more = n && !spx_is_sorted(n, entries, most), huge = n > HUGE_ROW,
+               block = more && !huge && (n > most_of_warp || entries > LONG), warp = more && !huge && !block;
     const auto put = [&](bool in, int *list, int *fill) {
         const unsigned lanes = __ballot_sync(SPX_ALL_LANES, in);
         int at = 0;
@@ -112,8 +110,7 @@ __global__ void list_rows(int nrows, spx_pointers a_ptr, spx_found out, const un
         if (in) list[at] = static_cast<int>(r);
     };
     put(warp, by_warp, l->filled + BY_WARP);
-    put(small_block, by_small_block, l->filled + BY_SMALL_BLOCK);
-    put(block, by_block, l->filled + BY_BLOCK);
+    put(block, by_block, l->filled + BY_SORTING_BLOCK);
     put(huge, by_bits, l->filled + BY_BITS);
 }
 
@@ -203,7 +200,8 @@ struct analysis {
     spx_product_look all;
     spx_temporary same_a, same_b, list[LISTS], filled, part_columns, bits, kept, place;
     int64_t rows_by_bits, at_a_time;
-    bool all_kept; /* but for those by bits */
+    unsigned long long
+        kept_columns; /* more than there is room for: not all are kept, but for those by bits */
 
     lists *fills() const
     {
@@ -230,7 +228,8 @@ template <bool WRITE> spmvx_status copy_to_followers(const analysis *a)
 {
     const int64_t threads = static_cast<int64_t>(a->A.nrows) * (WRITE ? 32 : 1);
     if (!a->A.same) return SPMVX_OK;
-    return spx_launch_over(a->ctx, WHAT, threads, copy_rows<WRITE>, a->A.nrows, a->A.same, a->out);
+    return spx_launch_over(a->ctx, WHAT, threads, copy_rows<WRITE>, a->A.nrows, a->A.same, a->all.most,
+                           a->out);
 }
 
 /* Room for lists; and those that products tell. */
@@ -241,20 +240,26 @@ spmvx_status list_all(analysis *a)
     SPX_TRY(a->filled.make(ctx, 1, sizeof(lists), WHAT));
     SPX_TRY(spx_cuda_clear(ctx, a->fills(), sizeof(lists), WHAT));
     if (!a->all.more) return SPMVX_OK;
+    const int64_t mean = a->all.products / spx_max(a->A.nrows, 1);
+    const int most_of_warp =
+        a->all.scattered ? SCATTERED_WARP : static_cast<int>(spx_min(spx_max(4 * mean, MANY), HUGE_ROW));
     for (spx_temporary &l : a->list) SPX_TRY(l.make(ctx, a->all.more, sizeof(int), rows));
     return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->A.ptr, a->out, a->A.same,
-                           a->all.scattered, a->list[BY_WARP].as<int>(), a->list[BY_SMALL_BLOCK].as<int>(),
-                           a->list[BY_BLOCK].as<int>(), a->list[BY_BITS].as<int>(), a->fills());
+                           a->all.most, most_of_warp, a->list[BY_WARP].as<int>(),
+                           a->list[BY_SORTING_BLOCK].as<int>(), a->list[BY_BITS].as<int>(), a->fills());
 }
 
-template <int LEAST, int N, bool WRITE> spmvx_status by_threads(const analysis *a, int way)
+template <bool WRITE> spmvx_status by_sorting(const analysis *a)
 {
-    constexpr size_t SHARED = static_cast<size_t>(SPX_SORTING_THREADS) * (N + 1) * sizeof(int);
-    if (!a->all.few[way]) return SPMVX_OK;
-    SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting<LEAST, N, WRITE>, SHARED));
-    return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_sorting<LEAST, N, WRITE>,
-                           spx_ceil_div(a->A.nrows, SPX_SORTING_THREADS),
-                           static_cast<unsigned>(SPX_SORTING_THREADS), SHARED, a->A, a->B, a->out);
+    return spx_each_team([&](int way, auto team, auto keys) {
+        constexpr int TEAM = decltype(team)::value, K = decltype(keys)::value, T = SPX_SORTING_THREADS;
+        constexpr size_t SHARED = T / TEAM * sizeof(spx_team_products<TEAM * K>);
+        if (!a->all.rows[way]) return SPMVX_OK;
+        SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting<TEAM, K, WRITE>, SHARED));
+        return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_sorting<TEAM, K, WRITE>,
+                               spx_ceil_div(a->A.nrows, T), static_cast<unsigned>(T), SHARED, a->A, a->B,
+                               a->out, way);
+    });
 }
 
 /* The rows of a list; those that do not fit go to the next one. */
@@ -274,19 +279,40 @@ template <int BLOCK, int SLOTS, bool WRITE> spmvx_status by_blocks(const analysi
                            static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, which), a->out);
 }
 
+/* Rows that a warp's table does not hold, by sorting; those that are too long for it go to the next list. */
+template <bool WRITE> spmvx_status by_sorting_blocks(const analysis *a)
+{
+    const auto one = [&](int way, auto threads) {
+        constexpr int BLOCK = decltype(threads)::value, MOST = BLOCK * SPX_SORTED_A_THREAD;
+        constexpr size_t SHARED = sizeof(spx_sorted_columns_shared<BLOCK>);
+        if (!a->all.rows[way]) return SPMVX_OK;
+        const int64_t blocks = spx_min(a->all.rows[way], spx_cuda_blocks_held(a->ctx, BLOCK));
+        SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting_block<BLOCK, WRITE>, SHARED));
+        return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_sorting_block<BLOCK, WRITE>, blocks,
+                               static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, BY_SORTING_BLOCK),
+                               way == SPX_SORTED_WAYS ? 0 : MOST / 2, a->out);
+    };
+    SPX_TRY(one(SPX_SORTED_WAYS, std::integral_constant<int, 64>()));
+    SPX_TRY(one(SPX_SORTED_WAYS + 1, std::integral_constant<int, 128>()));
+    SPX_TRY(one(SPX_SORTED_WAYS + 2, std::integral_constant<int, 256>()));
+    SPX_TRY(one(SPX_SORTED_WAYS + 3, std::integral_constant<int, 512>()));
+    SPX_TRY(one(SPX_SORTED_WAYS + 4, std::integral_constant<int, 1024>()));
+    static_assert(1024 * SPX_SORTED_A_THREAD == SPX_LEAST_SORTED << (SPX_PRODUCT_WAYS - 1), "all of them");
+    if (WRITE) return SPMVX_OK; /* they have gone there */
+    return spx_launch_over(a->ctx, WHAT, a->all.more, spx_pass_on_longer, list_of(a, BY_SORTING_BLOCK),
+                           1024 * SPX_SORTED_A_THREAD, a->out);
+}
+
 template <bool WRITE> spmvx_status by_tables(const analysis *a)
 {
     constexpr size_t TABLES = static_cast<size_t>(THREADS) * SPX_SLOTS_A_LANE * 2 * sizeof(int);
     const spmvx_context *ctx = a->ctx;
-    SPX_TRY((by_threads<0, SPX_LEAST_SORTED, WRITE>(a, SPX_SORTED_LEAST)));
-    SPX_TRY((by_threads<SPX_LEAST_SORTED, 32, WRITE>(a, SPX_SORTED_FEW)));
-    SPX_TRY((by_threads<32, 48, WRITE>(a, SPX_SORTED_MORE)));
-    SPX_TRY((by_threads<48, SPX_FEW_PRODUCTS, WRITE>(a, SPX_SORTED_MOST)));
+    SPX_TRY(by_sorting<WRITE>(a));
     if (!a->all.more) return SPMVX_OK;
     SPX_TRY(spx_cuda_load(ctx, WHAT, spx_columns_by_warp<WRITE>, TABLES));
     SPX_TRY(spx_cuda_launch(ctx, WHAT, spx_columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
                             static_cast<unsigned>(THREADS), TABLES, a->A, a->B, list_of(a, BY_WARP), a->out));
-    SPX_TRY((by_blocks<128, 2048, WRITE>(a, BY_SMALL_BLOCK)));
+    SPX_TRY(by_sorting_blocks<WRITE>(a));
     SPX_TRY((by_blocks<512, 8192, WRITE>(a, BY_BLOCK)));
     return by_blocks<1024, 16384, WRITE>(a, BY_LARGE_BLOCK);
 }
@@ -342,9 +368,9 @@ spmvx_status prepare_bits(analysis *a)
 {
     const spmvx_context *ctx = a->ctx;
     lists filled;
-    if (!a->all.more && !a->out.room) return SPMVX_OK;
+    if (!a->all.more) return SPMVX_OK;
     SPX_TRY(ctx->backend->download(ctx, &filled, a->fills(), sizeof filled));
-    a->all_kept = a->out.room && filled.kept <= static_cast<unsigned long long>(a->out.room);
+    a->kept_columns = filled.kept;
     a->rows_by_bits = filled.filled[BY_BITS];
     if (!a->rows_by_bits) return SPMVX_OK;
     SPX_TRY(a->part_columns.make(ctx, a->rows_by_bits * PARTS, sizeof(int), "columns of parts of rows of C"));
@@ -385,7 +411,7 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *ctx, const spx_sparse *A, 
 
 spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                                       spx_plan *plan, spx_temporary *products, spx_temporary *words,
-                                      bool *distinct)
+                                      spx_product_look *look)
 {
     analysis a = {};
     spx_temporary counts;
@@ -400,7 +426,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(spx_cuda_clear(ctx, words->as<int>(), spx_bytes(A->nrows, sizeof(int)), WHAT));
     SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, products->as<int>(), &a.all));
     plan->products = a.all.products;
-    *distinct = a.all.distinct;
+    *look = a.all;
     if (a.all.more && a.all.distinct) SPX_TRY(find_same(&a, A, B));
     a.out.count = counts.as<int64_t>();
     a.out.products = products->as<int>();
@@ -413,9 +439,11 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(copy_to_followers<false>(&a));
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
+    if (!a.all.more) a.kept_columns = static_cast<unsigned long long>(plan->C.nnz);
+    const bool all_kept = a.out.room && a.kept_columns <= static_cast<unsigned long long>(a.out.room);
     a.out.ptr = spx_pointers_of(&plan->C);
     a.out.col = static_cast<int *>(plan->C.slot[SPX_COL]->data);
-    if (!a.all_kept) SPX_TRY(by_tables<true>(&a));
+    if (!all_kept) SPX_TRY(by_tables<true>(&a));
     if (a.out.room) SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, move_kept, a.A.nrows, a.out));
     SPX_TRY(by_bits<true>(&a));
     return copy_to_followers<true>(&a);

@@ -1,7 +1,9 @@
 /* A first look at the factors of a product on a GPU: the multiplications of each row, whether B's columns
  * ascend and lie in words together, and which rows have the columns of the row before, as the unknowns of a
  * node of a finite element mesh have. */
+#include "last_block.cuh"
 #include "product.cuh"
+#include "ptx.cuh"
 #include "reduce.cuh"
 #include "word_table.cuh"
 
@@ -9,15 +11,16 @@ namespace {
 
 constexpr const char *WHAT = "a look at the factors of a product";
 constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
-constexpr int LONGEST = 1 << 14, MOST_LONGEST = 256,
-              LONGEST_THREADS = 1024; /* rows for blocks of their own */
+constexpr int LONGEST = 1 << 14, MOST_LONGEST = 256, PARTS = 16; /* rows for so many blocks of their own */
 
 struct totals {
     unsigned long long products;
     unsigned long long descents, at_begins; /* of columns in B: all of them, and between rows */
     unsigned long long shared_words;        /* entries of B in the word of the one before */
-    int few[SPX_SORTED_WAYS], more, longest_rows;
+    int rows[SPX_PRODUCT_WAYS + 1], longest_rows;
     int longest_row[MOST_LONGEST];
+    unsigned parts_done[MOST_LONGEST];
+    unsigned long long longest_products[MOST_LONGEST];
 };
 
 __device__ __forceinline__ int64_t products_of(const spx_factor &A, const spx_pointers &b_ptr, int64_t first,
@@ -37,9 +40,9 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
 {
     constexpr int LONG = 24, VERY_LONG = 2048;
     __shared__ int long_row[THREADS], very_long_row[THREADS];
-    __shared__ int longs, very_longs, few[SPX_SORTED_WAYS], more;
-    if (threadIdx.x == 0) longs = very_longs = more = 0;
-    if (threadIdx.x < SPX_SORTED_WAYS) few[threadIdx.x] = 0;
+    __shared__ int longs, very_longs, rows[SPX_PRODUCT_WAYS + 1];
+    if (threadIdx.x == 0) longs = very_longs = 0;
+    if (threadIdx.x <= SPX_PRODUCT_WAYS) rows[threadIdx.x] = 0;
     __syncthreads();
     const bool in = static_cast<int>(threadIdx.x) < rows_a_block;
     const int64_t row = in ? static_cast<int64_t>(blockIdx.x) * rows_a_block + threadIdx.x : A.nrows;
@@ -48,8 +51,7 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
         if (products) products[r] = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
         all += n;
         if (!n) return;
-        const bool is_few = spx_is_few(n, A.ptr[r + 1] - A.ptr[r]);
-        atomicAdd(is_few ? few + spx_sorted_way(static_cast<int>(n)) : &more, 1);
+        atomicAdd(rows + spx_way_of(n, A.ptr[r + 1] - A.ptr[r]), 1);
     };
     const int64_t first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
     const int longest = last - first > LONGEST ? atomicAdd(&t->longest_rows, 1) : MOST_LONGEST;
@@ -71,27 +73,27 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
         if (threadIdx.x == 0) settle(r, n);
     }
     all = spx_scan_block<THREADS>(all).total;
-    if (threadIdx.x < SPX_SORTED_WAYS && few[threadIdx.x]) atomicAdd(t->few + threadIdx.x, few[threadIdx.x]);
+    if (threadIdx.x <= SPX_PRODUCT_WAYS && rows[threadIdx.x])
+        atomicAdd(t->rows + threadIdx.x, rows[threadIdx.x]);
     if (threadIdx.x) return;
     atomicAdd(&t->products, static_cast<unsigned long long>(all));
-    if (more) atomicAdd(&t->more, more);
 }
 
-/* A block each of the longest rows. */
-__global__ void __launch_bounds__(LONGEST_THREADS)
-    count_longest(spx_factor A, spx_pointers b_ptr, int *products, totals *t)
+/* PARTS blocks each of the longest rows. */
+__global__ void count_longest(spx_factor A, spx_pointers b_ptr, int *products, totals *t)
 {
-    const int rows = min(t->longest_rows, MOST_LONGEST);
-    for (int i = static_cast<int>(blockIdx.x); i < rows; i += static_cast<int>(gridDim.x)) {
-        const int64_t r = t->longest_row[i],
-                      own = products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1], static_cast<int>(threadIdx.x),
-                                        LONGEST_THREADS),
-                      n = spx_scan_block<LONGEST_THREADS>(own).total;
-        if (threadIdx.x) continue;
-        if (products) products[r] = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
-        atomicAdd(&t->products, static_cast<unsigned long long>(n));
-        if (n) atomicAdd(&t->more, 1);
-    }
+    const int i = static_cast<int>(blockIdx.x) / PARTS, part = static_cast<int>(blockIdx.x) % PARTS;
+    if (i >= t->longest_rows) return;
+    const int64_t r = t->longest_row[i],
+                  own = products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1],
+                                    part * THREADS + static_cast<int>(threadIdx.x), PARTS * THREADS),
+                  of_part = spx_scan_block<THREADS>(own).total;
+    if (threadIdx.x == 0) atomicAdd(t->longest_products + i, static_cast<unsigned long long>(of_part));
+    if (!spx_last_block(t->parts_done + i, PARTS) || threadIdx.x) return;
+    const int64_t n = static_cast<int64_t>(spx_load_relaxed(t->longest_products + i));
+    if (products) products[r] = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
+    atomicAdd(&t->products, static_cast<unsigned long long>(n));
+    if (n) atomicAdd(t->rows + spx_way_of(n, A.ptr[r + 1] - A.ptr[r]), 1);
 }
 
 /* Entries of B that do not lie right of the one before, and of these the ones that begin a row. */
@@ -152,19 +154,25 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
     SPX_TRY(spx_cuda_clear(ctx, memory.as<void>(), sizeof t, WHAT));
     SPX_TRY(spx_launch_over(ctx, WHAT, blocks * THREADS, count_products, spx_factor_of(A), spx_pointers_of(B),
                             rows, products, memory.as<totals>()));
-    if (A->nnz > LONGEST) SPX_TRY(spx_cuda_load(ctx, WHAT, count_longest, 0));
     if (A->nnz > LONGEST)
-        SPX_TRY(spx_cuda_launch(ctx, WHAT, count_longest, spx_min(MOST_LONGEST, A->nrows),
-                                static_cast<unsigned>(LONGEST_THREADS), 0, spx_factor_of(A),
-                                spx_pointers_of(B), products, memory.as<totals>()));
+        SPX_TRY(spx_launch_over(ctx, WHAT, spx_min(MOST_LONGEST, A->nrows) * PARTS * THREADS, count_longest,
+                                spx_factor_of(A), spx_pointers_of(B), products, memory.as<totals>()));
     SPX_TRY(
         spx_launch_over(ctx, WHAT, threads, count_descents, spx_factor_of(B), B->nnz, memory.as<totals>()));
     SPX_TRY(ctx->backend->download(ctx, &t, memory.as<void>(), sizeof t));
     look->products = static_cast<int64_t>(t.products);
-    for (int way = 0; way < SPX_SORTED_WAYS; way++) look->few[way] = t.few[way];
-    look->more = t.more;
     look->distinct = t.descents == t.at_begins;
     look->scattered = t.shared_words < static_cast<unsigned long long>(B->nnz) / 8;
+    look->most = B->ncols > spx_sorted_columns(SPX_MOST_SORTED) ? SPX_FEW_PRODUCTS : SPX_MOST_SORTED;
+    look->more = 0;
+    for (int way = 0; way < SPX_PRODUCT_WAYS; way++) look->rows[way] = t.rows[way];
+    for (int way = 0; way < SPX_SORTED_WAYS; way++) {
+        if (SPX_LEAST_SORTED << way <= look->most) continue;
+        look->rows[SPX_SORTED_WAYS] += look->rows[way];
+        look->rows[way] = 0;
+    }
+    for (int way = SPX_SORTED_WAYS; way < SPX_PRODUCT_WAYS; way++) look->more += look->rows[way];
+    look->more += t.rows[SPX_PRODUCT_WAYS];
     return SPMVX_OK;
 }
 

@@ -86,9 +86,10 @@ __global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of,
 
 /* Makes lists of the rows of C that have entries, one behind the other, the plan's rows; the first params
  * become their lengths. way_of(row, entries, &units), a function of the device, tells which list a row is in,
- * and in how many pieces. */
+ * and in how many pieces. known: the lengths; or NULL: they are counted first. */
 template <class WAY>
-spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan *plan, int ways, WAY way_of)
+spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan *plan, int ways, WAY way_of,
+                           const spx_ways *known)
 {
     const int nrows = static_cast<int>(plan->C.nrows);
     const spx_pointers ptr = spx_pointers_of(&plan->C);
@@ -97,9 +98,13 @@ spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan 
     int units = 0;
     SPX_TRY(at.make(ctx, 2, sizeof all, what));
     SPX_TRY(spx_cuda_clear(ctx, at.as<void>(), 2 * sizeof all, what));
-    SPX_TRY(spx_launch_over(ctx, what, nrows, spx_tell_rows<false, WAY>, nrows, ptr, ways, way_of, first,
-                            at.as<int>(), nullptr));
-    SPX_TRY(ctx->backend->download(ctx, &all, at.as<void>(), sizeof all));
+    if (known) {
+        all = *known;
+    } else {
+        SPX_TRY(spx_launch_over(ctx, what, nrows, spx_tell_rows<false, WAY>, nrows, ptr, ways, way_of, first,
+                                at.as<int>(), nullptr));
+        SPX_TRY(ctx->backend->download(ctx, &all, at.as<void>(), sizeof all));
+    }
     for (int w = 0; w < ways; w++) {
         plan->number[w] = all.of[w];
         first.of[w] = units;

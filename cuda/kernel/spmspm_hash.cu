@@ -1,8 +1,8 @@
 /* C = A*B on a GPU: the pattern first (product_columns.cu), then the values, row by row at the places that
- * the columns tell. A row of few products is a thread's work, which sorts them; so is one of up to 64
- * entries, one of up to 512 a warp's; what is longer is cut into pieces of columns, each a block's. Sums are
- * held in shared memory. A column's place is found by a table of words of 32 columns, made from C's, where a
- * warp's row has few words, else by bisection.
+ * the columns tell. Rows with not so many products are sorted by a few lanes; one of up to 64 entries is a
+ * thread's work, one of up to 512 a warp's; what is longer is cut into pieces of columns, each a block's.
+ * Sums are held in shared memory. A column's place is found by a table of words of 32 columns, made from C's,
+ * where a warp's row has few words, else by bisection.
  *
  * The terms of an entry are added one after the other in the order of A's row, then of B's, whatever shares
  * the work: columns of one row of B are distinct, so that a warp may add the products with one row at once;
@@ -25,7 +25,7 @@ constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 /* What rows of C take, in the order of the plan's lists. */
 enum rows_by {
     BY_SORTING = SPX_THREAD_WAYS,
-    BY_WARP_SMALL = BY_SORTING + int{ SPX_SORTED_WAYS },
+    BY_WARP_SMALL = BY_SORTING + SPX_SORTED_WAYS,
     BY_WARP_WORDS,
     BY_WARP,
     BY_BLOCK,
@@ -45,13 +45,13 @@ constexpr int SMALL_WORDS = 96, MIDDLE_WORDS = 192, BY_THREADS = 256, BY_WARPS =
 struct way_of {
     spx_pointers a_ptr;
     const int *products, *words;
-    bool sorted; /* columns and positions fit into keys */
+    int most; /* products of rows that are sorted */
 
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
         const int64_t left = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
-        if (sorted && spx_is_few(products[row], left)) return BY_SORTING + spx_sorted_way(products[row]);
+        if (spx_is_sorted(products[row], left, most)) return BY_SORTING + spx_way_of(products[row], left);
         if (entries <= SPX_MORE && products[row] <= BY_THREADS && left <= BY_THREADS)
             return spx_thread_way(entries);
         if (entries <= MIDDLE && products[row] <= BY_WARPS && left <= BY_WARPS)
@@ -329,12 +329,16 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
 spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
     spx_temporary products, words;
-    bool distinct;
-    SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &products, &words, &distinct));
-    plan->number[DISTINCT] = distinct;
+    spx_product_look look;
+    SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &products, &words, &look));
+    plan->number[DISTINCT] = look.distinct;
+    /* where keys have no room for columns and positions, these rows have few products, and few entries */
+    const int most = B->ncols <= spx_sorted_columns(look.most) ? look.most : 0;
+    spx_ways known = {};
+    for (int way = 0; way < SPX_SORTED_WAYS; way++) known.of[BY_SORTING + way] = look.rows[way];
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
-                          way_of{ spx_pointers_of(A), products.as<int>(), words.as<int>(),
-                                  B->ncols <= SPX_SORTED_COLUMNS }));
+                          way_of{ spx_pointers_of(A), products.as<const int>(), words.as<const int>(), most },
+                          most && !look.more ? &known : nullptr));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
 

@@ -1,14 +1,14 @@
 /* C = A*B on a GPU for B of at most 1024 columns, where a row of C is a dense row of sums.
  *
  * Each row of B has a record of 16 bytes with where its values are and its first columns, so that an entry of
- * A costs a sector of 32 bytes for the pattern, and one or two more for values; and nothing but the record
- * where B's row is empty. A row of C is found as bits, which are kept until its columns are written. Rows of
- * few products are a thread's work, which sorts them (rows_by_sorting.cuh), and so are those of few entries
- * of A (product_rows.cuh), others a warp's, long ones eight warps'. The lanes of a warp take an entry of A
- * each, and add what they have to a copy of the sums of their own where there is room for as many, so that
- * none waits for another; to as many copies as there is room for, in turns; or, of many columns, to one,
- * where lanes with the same column wait for those below them. Copies are added up in a
- * fixed order.
+ * A costs a sector of 32 bytes for the pattern, and one or two more for values; where most of B's rows are
+ * empty, a bit each tells those that are not, and lanes collect entries of A that meet such. A row of C is
+ * found as bits, which are kept until its columns are written. Rows of few products are sorted by a few lanes
+ * (rows_by_sorting.cuh), those of few entries of A are a thread's work (product_rows.cuh), others a warp's,
+ * long ones eight warps'. The lanes of a warp take an entry of A each, and add what they have to a copy of
+ * the sums of their own where there is room for as many, so that none waits for another; to as many copies as
+ * there is room for, in turns; or, of many columns, to one, where lanes with the same column wait for those
+ * below them. Copies are added up in a fixed order.
  * Source: Charaf, Charaf & Abou Hawili report, whose products are thin, and which leaves B sorted and tiled
  * to future work; copies: privatisation of histograms (Gomez-Luna et al., Concurrency and Computation 25,
  * 2013). */
@@ -22,7 +22,8 @@ namespace {
 constexpr const char *NAME = "thin";
 constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS), WARPS = THREADS / 32;
 
-enum rows_by { BY_SORTING = SPX_THREAD_WAYS, BY_WARP = BY_SORTING + int{ SPX_SORTED_WAYS }, BY_BLOCK, WAYS };
+enum rows_by { BY_SORTING = SPX_THREAD_WAYS, BY_WARP = BY_SORTING + SPX_SORTED_WAYS, BY_BLOCK, WAYS };
+enum { FEW = WAYS }; /* a plan's number behind the lists' lengths: have few of B's rows entries? */
 
 constexpr int THREAD_ENTRIES = 24, LONG = 1024; /* of A: a thread's at most; more than a warp's */
 constexpr int MOST_COLUMNS = 1024, SUMS = 1024; /* of B; of a warp */
@@ -41,20 +42,45 @@ struct __align__(16) record
     }
 };
 
+/* B's rows: their records, and a bit each: it has entries. One array, the plan's state. */
+struct row_records {
+    const record *all;
+    const unsigned *some; /* or NULL: nearly all have */
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(all), f(some);
+    }
+    __device__ __forceinline__ bool has_some(int c) const
+    {
+        return !some || __ldg(some + c / 32) >> (c % 32) & 1u;
+    }
+};
+
 /* What the pattern tells of all. */
 struct totals {
     unsigned long long products;
-    int longest; /* row of B, INT_MAX at most */
+    int with_some, longest; /* rows of B; and its longest, INT_MAX at most */
 };
 
-__global__ void make_records(spx_factor B, record *records, totals *t)
+/* Are so few of B's rows not empty that it pays to look at a bit before the record? */
+__host__ __device__ __forceinline__ bool are_few(int64_t with_some, int64_t nrows)
+{
+    return 2 * with_some < nrows;
+}
+
+__global__ void make_records(spx_factor B, record *records, unsigned *some, totals *t)
 {
     const int64_t r = spx_element();
     const int64_t begin = r < B.nrows ? B.ptr[r] : 0, length = r < B.nrows ? B.ptr[r + 1] - begin : 0;
     const int longest =
         __reduce_max_sync(SPX_ALL_LANES, length < INT_MAX ? static_cast<int>(length) : INT_MAX);
     if (spx_lane() == 0 && longest > spx_load_relaxed(&t->longest)) atomicMax(&t->longest, longest);
+    const int with_some = __syncthreads_count(length > 0);
+    if (threadIdx.x == 0) atomicAdd(&t->with_some, with_some);
+    const unsigned bits = __ballot_sync(SPX_ALL_LANES, length > 0);
     if (r >= B.nrows) return;
+    if (spx_lane() == 0) some[r / 32] = bits;
     record own = {};
     own.begin_low = static_cast<unsigned>(begin);
     own.begin_high = static_cast<unsigned short>(begin >> 32);
@@ -84,8 +110,8 @@ __device__ __forceinline__ int64_t length_of(const record &r, const spx_factor &
  * many products they have. */
 template <class F>
 __device__ __forceinline__ int64_t put_entries(const spx_factor &A, const spx_factor &B,
-                                               const record *records, int64_t first, int64_t last, int step,
-                                               F put)
+                                               const row_records &records, int64_t first, int64_t last,
+                                               int step, F put)
 {
     constexpr int AHEAD = 4; /* entries that are loaded at once */
     int64_t products = 0;
@@ -96,7 +122,7 @@ __device__ __forceinline__ int64_t put_entries(const spx_factor &A, const spx_fa
         for (int i = 0; i < AHEAD; i++) c[i] = e + i * step < last ? __ldg(A.col + e + i * step) : -1;
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
-            if (c[i] >= 0) r[i] = load_record(records + c[i]);
+            if (c[i] >= 0 && records.has_some(c[i])) r[i] = load_record(records.all + c[i]);
             else r[i] = record{};
         }
 #pragma unroll
@@ -119,9 +145,10 @@ __device__ __forceinline__ int64_t put_entries(const spx_factor &A, const spx_fa
 
 /* The bits of rows of C, `words` a row, how many they are, and the products. A block has so many rows; those
  * that are not a thread's go to its warps, or are the block's. */
-__global__ void find_bits(spx_factor A, spx_factor B, const record *records, int rows_a_block, int words,
+__global__ void find_bits(spx_factor A, spx_factor B, row_records records, int rows_a_block, int words,
                           unsigned *bits, int64_t *count, totals *t)
 {
+    if (!are_few(t->with_some, B.nrows)) records.some = nullptr;
     __shared__ int by_warp[THREADS], by_block[THREADS];
     __shared__ int warps, blocks;
     __shared__ unsigned shared[WARPS][MOST_COLUMNS / 32];
@@ -220,8 +247,7 @@ struct way_of {
     {
         const int64_t n = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
-        if (n * longest <= SPX_FEW_PRODUCTS)
-            return BY_SORTING + spx_sorted_way(static_cast<int>(n * longest));
+        if (spx_is_sorted(n * longest, n, SPX_FEW_PRODUCTS)) return BY_SORTING + spx_way_of(n * longest, n);
         if (n <= THREAD_ENTRIES && entries <= SPX_MORE) return spx_thread_way(entries);
         return n <= LONG ? BY_WARP : BY_BLOCK;
     }
@@ -252,55 +278,122 @@ template <int COPIES, class V> __device__ __forceinline__ void add(V *sum, bool 
     }
 }
 
+/* Adds the products of an entry of A each that lanes have, AHEAD times; c < 0: none. */
+template <int COPIES, int AHEAD, class V>
+__device__ __forceinline__ void add_entries(const spx_factor &B, const row_records &records, const V *b,
+                                            const int (&c)[AHEAD], const V (&left)[AHEAD], V *sum)
+{
+    record r[AHEAD];
+    V right[AHEAD][record::HELD];
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) {
+        if (c[i] >= 0) r[i] = load_record(records.all + c[i]);
+        else r[i] = record{};
+    }
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) {
+        const V *const from = b + r[i].begin();
+#pragma unroll
+        for (int j = 0; j < record::HELD; j++) right[i][j] = j < r[i].length ? __ldg(from + j) : V(0);
+    }
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) {
+        const int most = __reduce_max_sync(SPX_ALL_LANES, static_cast<int>(r[i].length));
+#pragma unroll
+        for (int j = 0; j < record::HELD; j++)
+            if (j < most) add<COPIES>(sum, j < r[i].length, r[i].col[j], left[i] * right[i][j]);
+        if (most <= record::HELD) continue;
+        const int64_t begin = r[i].begin(),
+                      end = begin + (r[i].length > record::HELD ? length_of(r[i], B, c[i]) : 0);
+        for (int64_t k = begin + record::HELD; __any_sync(SPX_ALL_LANES, k < end); k++)
+            add<COPIES>(sum, k < end, k < end ? __ldg(B.col + k) : 0,
+                        k < end ? left[i] * __ldg(b + k) : V(0));
+    }
+}
+
+/* The same for entries at, at + step, ... of each lane, as they come; */
+template <int COPIES, class V>
+__device__ __forceinline__ void add_all(const spx_factor &A, const spx_factor &B, const row_records &records,
+                                        const spx_product_values<V> &v, int64_t at, int64_t last, int step,
+                                        V *sum)
+{
+    constexpr int AHEAD = 2; /* entries of a lane that are loaded at once */
+    for (; at < last; at += AHEAD * step) {
+        int c[AHEAD];
+        V left[AHEAD];
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            const int64_t e = at + i * step + spx_lane();
+            c[i] = e < last ? __ldg(A.col + e) : -1;
+            left[i] = e < last ? __ldg(v.a + e) : V(0);
+        }
+        add_entries<COPIES>(B, records, v.b, c, left, sum);
+    }
+}
+
+/* and of those alone that have products, which the warp collects until there is one for each lane. */
+constexpr int COLLECTED = 64; /* at most */
+template <int COPIES, class V>
+__device__ __forceinline__ void add_some(const spx_factor &A, const spx_factor &B, const row_records &records,
+                                         const spx_product_values<V> &v, int64_t at, int64_t last, int step,
+                                         int *collected, V *sum)
+{
+    constexpr int AHEAD = 8;
+    const int lane = spx_lane();
+    const int64_t first = at;
+    int filled = 0;
+    const auto take = [&] { /* the first 32 */
+                            const bool in = lane < filled;
+                            const int64_t e = in ? first + collected[lane] : first;
+                            const int c[1] = { in ? __ldg(A.col + e) : -1 };
+                            const V left[1] = { in ? __ldg(v.a + e) : V(0) };
+                            const int next = lane + 32 < filled ? collected[lane + 32] : 0;
+                            __syncwarp();
+                            collected[lane] = next;
+                            filled = max(filled - 32, 0);
+                            add_entries<COPIES>(B, records, v.b, c, left, sum);
+                            __syncwarp();
+    };
+    for (; at < last; at += AHEAD * step) {
+        int c[AHEAD];
+        bool has[AHEAD];
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            const int64_t e = at + i * step + lane;
+            c[i] = e < last ? __ldg(A.col + e) : -1;
+        }
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) has[i] = c[i] >= 0 && records.has_some(c[i]);
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            const unsigned lanes = __ballot_sync(SPX_ALL_LANES, has[i]);
+            if (has[i])
+                collected[filled + __popc(lanes & ((1u << lane) - 1u))] =
+                    static_cast<int>(at - first) + i * step + lane;
+            filled += __popc(lanes);
+            __syncwarp();
+            if (filled >= 32) take();
+        }
+    }
+    if (filled) take();
+}
+
 /* A row for each TEAM warps of a block. */
 template <class V, int COPIES, int TEAM>
-__global__ void values_dense(spx_factor A, spx_factor B, const record *records, spx_product_values<V> v,
+__global__ void values_dense(spx_factor A, spx_factor B, row_records records, spx_product_values<V> v,
                              int columns, const spx_task *list, int rows)
 {
+    __shared__ int collected[WARPS][COLLECTED];
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32,
               team_lane = threadIdx.x % (32 * TEAM);
     const int64_t i = static_cast<int64_t>(blockIdx.x) * (WARPS / TEAM) + warp / TEAM;
     V *const all = spx_dynamic_shared<V>(), *const sum = all + warp * SUMS;
     if (TEAM == 1 && i >= rows) return; /* a block of one team has a row */
-    const int64_t row = list[i].row, last = A.ptr[row + 1];
+    const int64_t row = list[i].row, last = A.ptr[row + 1], first = A.ptr[row] + team_lane - lane;
     for (int j = lane; j < columns * COPIES; j += 32) sum[j] = V(-0.0);
     __syncwarp();
-    constexpr int AHEAD = 2; /* entries of a lane that are loaded at once */
-    for (int64_t at = A.ptr[row] + team_lane - lane; at < last; at += AHEAD * 32 * TEAM) {
-        int c[AHEAD];
-        record r[AHEAD];
-        V left[AHEAD], right[AHEAD][record::HELD];
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            const int64_t e = at + i * 32 * TEAM + lane;
-            c[i] = e < last ? __ldg(A.col + e) : -1;
-            left[i] = e < last ? __ldg(v.a + e) : V(0);
-        }
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            if (c[i] >= 0) r[i] = load_record(records + c[i]);
-            else r[i] = record{};
-        }
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            const V *const from = v.b + r[i].begin();
-#pragma unroll
-            for (int j = 0; j < record::HELD; j++) right[i][j] = j < r[i].length ? __ldg(from + j) : V(0);
-        }
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            const int most = __reduce_max_sync(SPX_ALL_LANES, static_cast<int>(r[i].length));
-#pragma unroll
-            for (int j = 0; j < record::HELD; j++)
-                if (j < most) add<COPIES>(sum, j < r[i].length, r[i].col[j], left[i] * right[i][j]);
-            if (most <= record::HELD) continue;
-            const int64_t begin = r[i].begin(),
-                          end = begin + (r[i].length > record::HELD ? length_of(r[i], B, c[i]) : 0);
-            for (int64_t k = begin + record::HELD; __any_sync(SPX_ALL_LANES, k < end); k++)
-                add<COPIES>(sum, k < end, k < end ? __ldg(B.col + k) : 0,
-                            k < end ? left[i] * __ldg(v.b + k) : V(0));
-        }
-    }
+    if (records.some) add_some<COPIES>(A, B, records, v, first, last, 32 * TEAM, collected[warp], sum);
+    else add_all<COPIES>(A, B, records, v, first, last, 32 * TEAM, sum);
     if constexpr (TEAM > 1) __syncthreads();
     else __syncwarp();
     const V *const team = all + (warp - warp % TEAM) * SUMS;
@@ -323,25 +416,37 @@ int copies_for(int64_t columns)
     return columns <= 32 ? 32 : columns <= 64 ? 16 : columns <= 128 ? 8 : 1;
 }
 
+/* The plan's state. */
+size_t bytes_of_records(int64_t nrows)
+{
+    return spx_plus(spx_bytes(spx_max(nrows, 1), sizeof(record)),
+                    spx_bytes(spx_max(spx_ceil_div(nrows, 32), 1), sizeof(unsigned)));
+}
+row_records records_of(const spx_plan *plan, const spx_sparse *B, bool few)
+{
+    const record *const all = static_cast<const record *>(plan->state->data);
+    return { all, few ? reinterpret_cast<const unsigned *>(all + spx_max(B->nrows, 1)) : nullptr };
+}
+
 /* Records of B's rows, which are the plan's state; C's row pointers and columns; and what these tell. */
 spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan,
                           totals *t)
 {
     spx_temporary bits, counts, found;
     const int words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
-    SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(spx_max(B->nrows, 1), sizeof(record)),
-                                    "records of B's rows", &plan->state));
+    SPX_TRY(ctx->backend->array_new(ctx, bytes_of_records(B->nrows), "records of B's rows", &plan->state));
     record *const records = static_cast<record *>(plan->state->data);
+    const row_records read = records_of(plan, B, true);
     SPX_TRY(bits.make(ctx, A->nrows * words, sizeof(unsigned), "the columns of C's rows as bits"));
     SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
     SPX_TRY(found.make(ctx, 1, sizeof *t, NAME));
     SPX_TRY(spx_cuda_clear(ctx, bits.as<void>(), spx_bytes(A->nrows * words, sizeof(unsigned)), NAME));
     SPX_TRY(spx_cuda_clear(ctx, found.as<void>(), sizeof *t, NAME));
-    SPX_TRY(
-        spx_launch_over(ctx, NAME, B->nrows, make_records, spx_factor_of(B), records, found.as<totals>()));
+    SPX_TRY(spx_launch_over(ctx, NAME, B->nrows, make_records, spx_factor_of(B), records,
+                            const_cast<unsigned *>(read.some), found.as<totals>()));
     const int rows = A->nnz <= 64 * A->nrows ? THREADS : A->nnz <= 256 * A->nrows ? THREADS / 4 : 2;
     SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, find_bits, spx_factor_of(A),
-                            spx_factor_of(B), records, rows, words, bits.as<unsigned>(), counts.as<int64_t>(),
+                            spx_factor_of(B), read, rows, words, bits.as<unsigned>(), counts.as<int64_t>(),
                             found.as<totals>()));
     SPX_TRY(ctx->backend->download(ctx, t, found.as<void>(), sizeof *t));
     plan->products = static_cast<int64_t>(t->products);
@@ -358,7 +463,7 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                         const spx_sparse *C)
 {
     const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
-    const record *const records = static_cast<const record *>(plan->state->data);
+    const row_records records = records_of(plan, B, plan->number[FEW]);
     const int columns = static_cast<int>(B->ncols);
     spx_over_lists<LAUNCH> over(ctx, NAME, plan);
     return spx_by_value(A, [&](auto value) {
@@ -388,7 +493,8 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
                         NAME, MOST_COLUMNS, static_cast<long long>(B->ncols));
     totals t = {};
     SPX_TRY(find_pattern(ctx, A, B, plan, &t));
-    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, way_of{ spx_pointers_of(A), t.longest }));
+    plan->number[FEW] = are_few(t.with_some, B->nrows);
+    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, way_of{ spx_pointers_of(A), t.longest }, nullptr));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
 
