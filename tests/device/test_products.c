@@ -38,9 +38,12 @@ static void lengths_of_rows(void **state)
     (void)state;
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (int wild = 0; wild < 2; wild++)
-        for (int width = 0; width < 9; width++) {
-            static const int64_t columns[] = { 100000, 3000, 500, 1024, 128, 64, 33, 32, 1 };
-            static const int each[] = { 40, 7, 60, 3, 4, 5, 2, 6, 1 };
+        for (int width = 0; width < 11; width++) {
+            /* the widest: keys of 32 bits have no room for them and a place among 512 products, or 64 */
+            static const int64_t columns[] = {
+                100000, 3000, 500, 1024, 128, 64, 33, 32, 1, 9000000, 70000000
+            };
+            static const int each[] = { 40, 7, 60, 3, 4, 5, 2, 6, 1, 4, 3 };
             if (takes_long() && (wild + width) % 2) continue;
             triples l = rows_of(wild ? "wild rows" : "rows", lengths, ROWS, INNER, wild),
                     r = even_rows("even rows", INNER, each[width], columns[width], wild);
@@ -51,6 +54,28 @@ static void lengths_of_rows(void **state)
             triples_free(&l);
             triples_free(&r);
         }
+    spmvx_context_destroy(ctx);
+}
+
+/* A B of which one row in ten has entries. */
+static void empty_rows(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int width = 0; width < 5; width++) {
+        static const int64_t columns[] = { 1024, 100, 64, 32, 5 };
+        int of_b[INNER];
+        if (takes_long() && width % 2) continue;
+        for (int r = 0; r < INNER; r++) of_b[r] = r % 10 == 3 ? 1 + r / 10 % 7 : 0;
+        triples l = rows_of("rows", lengths, ROWS, INNER, true),
+                r = rows_of("few rows", of_b, INNER, columns[width], width == 1);
+        make_whole(&l);
+        make_whole(&r);
+        check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+        check_pair(ctx, kernels, &l, &r, SPMVX_F32, false);
+        triples_free(&l);
+        triples_free(&r);
+    }
     spmvx_context_destroy(ctx);
 }
 
@@ -259,10 +284,10 @@ int main(void)
 {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(cases),          cmocka_unit_test(lengths_of_rows),
-                                        cmocka_unit_test(rows_alike),     cmocka_unit_test(long_rows),
-                                        cmocka_unit_test(budgets),        cmocka_unit_test(plans),
-                                        cmocka_unit_test(triple_products) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(cases),           cmocka_unit_test(lengths_of_rows),
+                                        cmocka_unit_test(rows_alike),      cmocka_unit_test(long_rows),
+                                        cmocka_unit_test(budgets),         cmocka_unit_test(plans),
+                                        cmocka_unit_test(triple_products), cmocka_unit_test(empty_rows) };
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     o.place = SPMVX_HOST;
     if (spmvx_context_create(&o, &host) != SPMVX_OK) return 1;
