@@ -272,15 +272,21 @@ __device__ __forceinline__ void spx_walk_tile(int64_t own, spx_block_tile<THREAD
     }
 }
 
+/* The first and the last column of a row of B; none: high < 0. */
+struct spx_span {
+    int low, high;
+};
+
 /* By a block: EACH entries a thread from `first` on, then those `stride` times as many behind; of B's rows
  * the columns from `low` on and below `high`, and where these do not ascend, all of them. Rows of B with some
  * of these columns are collected until there is one for each thread. Several entries a thread where most rows
- * have none. */
+ * have none. spans, or NULL: of the rows of B that entries from `first` on meet, which spares a look at
+ * these. A step may have bool defer(begin, end): it sees to that row of B elsewhere. */
 template <int EACH, int THREADS, class STEP>
 __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_factor &B, int64_t first,
                                              int64_t last, int64_t stride, int64_t low, int64_t high,
                                              bool ascending, spx_block_tile<THREADS, STEP> *shared,
-                                             STEP &step)
+                                             STEP &step, const spx_span *spans = nullptr)
 {
     const int thread = static_cast<int>(threadIdx.x);
     int collected = 0;
@@ -297,10 +303,17 @@ __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_fact
 #pragma unroll
         for (int q = 0; q < EACH; q++) {
             const int64_t e = at + thread * EACH + q;
-            const int c = e < last ? __ldg(A.col + e) : -1;
+            bool in = e < last;
+            if (in && spans) {
+                const int2 s = __ldg(reinterpret_cast<const int2 *>(spans + (e - first)));
+                in = s.x < high && s.y >= low;
+            }
+            const int c = in ? __ldg(A.col + e) : -1;
             if (c < 0 || spx_is_met(A, B, first, e, c)) continue;
             begin[q] = B.ptr[c];
             end[q] = B.ptr[c + 1];
+            if constexpr (requires { step.defer(begin[q], end[q]); })
+                if (step.defer(begin[q], end[q])) end[q] = begin[q];
         }
         if (ascending && (low > 0 || high < INT_MAX))
 #pragma unroll

@@ -30,6 +30,7 @@ constexpr int LONG = 1 << 12;                  /* and entries of A's row; */
 constexpr int HUGE_ROW = 1 << 16;              /* products: more than one block's */
 constexpr int64_t BITMAPS = int64_t(64) << 20; /* bytes of bits at a time, or a row's */
 constexpr int PARTS = 128;                     /* blocks for each row by bits */
+constexpr int64_t LONG_OF_B = 1 << 12;         /* entries of a row of B: more than one block's */
 
 /* Lists of rows by who finds their columns, those with smaller tables first; and how far they are filled. */
 enum { BY_WARP, BY_SORTING_BLOCK, BY_BLOCK, BY_LARGE_BLOCK, BY_BITS, LISTS };
@@ -116,6 +117,16 @@ __global__ void list_rows(int nrows, spx_pointers a_ptr, spx_found out, const un
 
 /* ---- by bits in memory ---- */
 
+/* Long rows of B that rows of C meet, for all blocks together. */
+struct long_rows {
+    static constexpr int MOST = 1024;
+    int filled; /* or more: those were not put here */
+    struct {
+        int64_t begin, end;
+        unsigned *bits;
+    } row[MOST];
+};
+
 /* Sets bits for all columns of a row. */
 struct set_bits {
     static constexpr int AHEAD = 4;
@@ -123,6 +134,16 @@ struct set_bits {
     using item = int;
     const int *col;
     unsigned *bits;
+    long_rows *deferred;
+
+    __device__ bool defer(int64_t begin, int64_t end) const
+    {
+        if (end - begin <= LONG_OF_B) return false;
+        const int at = atomicAdd(&deferred->filled, 1);
+        if (at >= long_rows::MOST) return false;
+        deferred->row[at] = { begin, end, bits };
+        return true;
+    }
 
     __device__ entry about(int64_t) const
     {
@@ -146,13 +167,28 @@ struct set_bits {
 };
 
 /* PARTS blocks for each row of a list. */
-__global__ void bits_of_rows(spx_factor A, spx_factor B, const int *list, unsigned *bits, int64_t words)
+__global__ void bits_of_rows(spx_factor A, spx_factor B, const int *list, unsigned *bits, int64_t words,
+                             long_rows *deferred)
 {
     spx_block_tile<THREADS, set_bits> *const tile = spx_dynamic_shared<spx_block_tile<THREADS, set_bits>>();
     const int row = list[blockIdx.x / PARTS];
-    set_bits step = { B.col, bits + blockIdx.x / PARTS * words };
+    set_bits step = { B.col, bits + blockIdx.x / PARTS * words, deferred };
     spx_by_block<1>(A, B, A.ptr[row] + static_cast<int64_t>(blockIdx.x % PARTS) * THREADS, A.ptr[row + 1],
                     PARTS, 0, INT_MAX, true, tile, step);
+}
+
+__global__ void bits_of_long_rows(const int *col, const long_rows *deferred)
+{
+    const int rows = min(deferred->filled, long_rows::MOST);
+    for (int i = 0; i < rows; i++) {
+        unsigned *const bits = deferred->row[i].bits;
+        const int64_t end = deferred->row[i].end, step = static_cast<int64_t>(gridDim.x) * THREADS;
+#pragma unroll 4
+        for (int64_t k = deferred->row[i].begin + spx_element(); k < end; k += step) {
+            const int c = __ldg(col + k);
+            spx_set_bits(bits + spx_word_of(c), spx_word_bit(c));
+        }
+    }
 }
 
 /* Each part of a row's words, and how many columns it has. */
@@ -198,7 +234,7 @@ struct analysis {
     int64_t ncols;
     spx_found out;
     spx_product_look all;
-    spx_temporary same_a, same_b, list[LISTS], filled, part_columns, bits, kept, place;
+    spx_temporary same_a, same_b, list[LISTS], filled, part_columns, bits, deferred, kept, place;
     int64_t rows_by_bits, at_a_time;
     unsigned long long
         kept_columns; /* more than there is room for: not all are kept, but for those by bits */
@@ -322,10 +358,13 @@ spmvx_status set_all_bits(const analysis *a, int64_t first, int64_t rows)
 {
     using tile = spx_block_tile<THREADS, set_bits>;
     SPX_TRY(spx_cuda_clear(a->ctx, a->bits.as<void>(), spx_bytes(rows * a->words(), sizeof(unsigned)), WHAT));
+    SPX_TRY(spx_cuda_clear(a->ctx, a->deferred.as<void>(), sizeof(int), WHAT));
     SPX_TRY(spx_cuda_load(a->ctx, WHAT, bits_of_rows, sizeof(tile)));
-    return spx_cuda_launch(a->ctx, WHAT, bits_of_rows, rows * PARTS, static_cast<unsigned>(THREADS),
-                           sizeof(tile), a->A, a->B, a->list[BY_BITS].as<int>() + first,
-                           a->bits.as<unsigned>(), a->words());
+    SPX_TRY(spx_cuda_launch(a->ctx, WHAT, bits_of_rows, rows * PARTS, static_cast<unsigned>(THREADS),
+                            sizeof(tile), a->A, a->B, a->list[BY_BITS].as<int>() + first,
+                            a->bits.as<unsigned>(), a->words(), a->deferred.as<long_rows>()));
+    return spx_launch_over(a->ctx, WHAT, spx_cuda_blocks_held(a->ctx, THREADS) * THREADS, bits_of_long_rows,
+                           a->B.col, a->deferred.as<const long_rows>());
 }
 
 template <bool WRITE> spmvx_status by_bits(const analysis *a)
@@ -349,7 +388,8 @@ spmvx_status prepare_to_keep(analysis *a, int64_t nnz, bool beside)
     const spmvx_context *ctx = a->ctx;
     const int64_t nrows = a->A.nrows, room = spx_min(a->all.products, EACH * nnz);
     const size_t bytes = spx_plus(spx_bytes(room, sizeof(int)), spx_bytes(nrows, sizeof(int64_t))),
-                 others = spx_plus(spx_plus(spx_bytes(a->words(), sizeof(unsigned)), BITMAPS + LEAST),
+                 others = spx_plus(spx_plus(spx_bytes(a->words(), sizeof(unsigned)),
+                                            BITMAPS + LEAST + sizeof(long_rows)),
                                    spx_plus(spx_bytes(a->all.more, PARTS * sizeof(int)),
                                             spx_bytes(nrows, 2 * sizeof(int64_t))));
     const size_t own = beside ? spx_bytes(a->all.products, sizeof(int)) : 0; /* columns of C, at most */
@@ -373,6 +413,7 @@ spmvx_status prepare_bits(analysis *a)
     a->kept_columns = filled.kept;
     a->rows_by_bits = filled.filled[BY_BITS];
     if (!a->rows_by_bits) return SPMVX_OK;
+    SPX_TRY(a->deferred.make(ctx, 1, sizeof(long_rows), "long rows of B"));
     SPX_TRY(a->part_columns.make(ctx, a->rows_by_bits * PARTS, sizeof(int), "columns of parts of rows of C"));
     const size_t row = spx_bytes(a->words(), sizeof(unsigned)), left = spx_budget_left(ctx);
     const int64_t room = static_cast<int64_t>(

@@ -259,6 +259,47 @@ __global__ void values_by_warp(spx_factor A, spx_factor B, spx_product_values<V>
     for (int j = spx_lane(); j < entries; j += 32) v.c[begin + j] = s->sum[j];
 }
 
+/* Of the rows of B that a cut row meets, in the order of A's row, the first and the last column each: so that
+ * its pieces pass by most of them. first[i]: where piece i's row has them, of a row's first piece. One array,
+ * the plan's state; or none, where B's rows do not ascend, or the budget has no room. */
+struct row_spans {
+    const int64_t *first;
+    const spx_span *all;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(first), f(all);
+    }
+};
+
+__device__ __forceinline__ bool begins_cut_row(const spx_pointers &ptr, const spx_task &t)
+{
+    return t.piece == 0 && ptr[t.row + 1] - ptr[t.row] > PIECE;
+}
+
+__global__ void count_spans(spx_factor A, spx_pointers ptr, const spx_task *list, int pieces, int64_t *count)
+{
+    const int64_t i = spx_element();
+    if (i < pieces) count[i] = begins_cut_row(ptr, list[i]) ? A.ptr[list[i].row + 1] - A.ptr[list[i].row] : 0;
+}
+
+constexpr int SPAN_BLOCKS = 16; /* for a row */
+__global__ void write_spans(spx_factor A, spx_factor B, spx_pointers ptr, const spx_task *list,
+                            const int64_t *first, spx_span *all)
+{
+    const int i = static_cast<int>(blockIdx.x) / SPAN_BLOCKS;
+    const spx_task t = list[i];
+    if (!begins_cut_row(ptr, t)) return;
+    const int64_t begin = A.ptr[t.row], entries = A.ptr[t.row + 1] - begin;
+    for (int64_t e = blockIdx.x % SPAN_BLOCKS * THREADS + threadIdx.x; e < entries;
+         e += SPAN_BLOCKS * THREADS) {
+        const int c = __ldg(A.col + begin + e);
+        const int64_t from = B.ptr[c], to = B.ptr[c + 1];
+        all[first[i] + e] =
+            from < to ? spx_span{ __ldg(B.col + from), __ldg(B.col + to - 1) } : spx_span{ 0, -1 };
+    }
+}
+
 /* A block a piece of up to N entries. */
 template <class V, int BLOCK, int N> struct piece_shared {
     spx_block_tile<BLOCK, add_products<V, place_by_columns, true>> tile;
@@ -268,8 +309,8 @@ template <class V, int BLOCK, int N> struct piece_shared {
 
 template <class V, int BLOCK, int N>
 __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
-    values_by_block(spx_factor A, spx_factor B, spx_product_values<V> v, bool distinct, const spx_task *list,
-                    int)
+    values_by_block(spx_factor A, spx_factor B, spx_product_values<V> v, bool distinct, row_spans spans,
+                    const spx_task *list, int)
 {
     piece_shared<V, BLOCK, N> *const s = spx_dynamic_shared<piece_shared<V, BLOCK, N>>();
     const spx_task t = list[blockIdx.x];
@@ -284,12 +325,45 @@ __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     __syncthreads();
     const bool whole = t.piece == 0 && entries == end - begin;
     spx_by_block<4>(A, B, A.ptr[t.row], A.ptr[t.row + 1], 1, whole ? 0 : s->col[0],
-                    whole ? INT_MAX : s->col[entries - 1] + int64_t(1), distinct, &s->tile, step);
+                    whole ? INT_MAX : s->col[entries - 1] + int64_t(1), distinct, &s->tile, step,
+                    whole || !spans.all ? nullptr : spans.all + spans.first[blockIdx.x - t.piece]);
     __syncthreads();
     for (int j = static_cast<int>(threadIdx.x); j < entries; j += BLOCK) v.c[begin + j] = s->sum[j];
 }
 
 /* ---- the host's side ---- */
+
+row_spans spans_of(const spx_plan *plan)
+{
+    if (!plan->state) return {};
+    const int64_t *const first = static_cast<const int64_t *>(plan->state->data);
+    return { first, reinterpret_cast<const spx_span *>(first + plan->number[BY_PIECES] + 1) };
+}
+
+/* Where rows are cut, what spares their pieces to look at all rows of B. */
+spmvx_status find_spans(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
+{
+    const int64_t pieces = plan->number[BY_PIECES];
+    const spx_factor a = spx_factor_of(A);
+    const spx_pointers ptr = spx_pointers_of(&plan->C);
+    const spx_task *list = static_cast<const spx_task *>(plan->rows->data);
+    spx_temporary counts;
+    int64_t all;
+    if (!pieces || !plan->number[DISTINCT]) return SPMVX_OK;
+    for (int way = 0; way < BY_PIECES; way++) list += plan->number[way];
+    SPX_TRY(counts.make(ctx, pieces + 1, sizeof(int64_t), "rows of C that are cut"));
+    SPX_TRY(spx_launch_over(ctx, NAME, pieces, count_spans, a, ptr, list, static_cast<int>(pieces),
+                            counts.as<int64_t>()));
+    SPX_TRY(spx_sum_up(ctx, NAME, pieces, counts.as<int64_t>(), &all));
+    const size_t first = spx_bytes(pieces + 1, sizeof(int64_t)),
+                 bytes = spx_plus(first, spx_bytes(all, sizeof(spx_span)));
+    if (!all || bytes > spx_budget_left(ctx) / 2) return SPMVX_OK;
+    SPX_TRY(ctx->backend->array_new(ctx, bytes, "spans of B's rows", &plan->state));
+    const row_spans spans = spans_of(plan);
+    SPX_TRY(ctx->backend->copy(ctx, plan->state->data, counts.as<void>(), first));
+    return spx_launch_over(ctx, NAME, pieces * SPAN_BLOCKS * THREADS, write_spans, a, spx_factor_of(B), ptr,
+                           list, spans.first, const_cast<spx_span *>(spans.all));
+}
 
 /* All kernels over the plan's lists. */
 template <bool LAUNCH>
@@ -299,6 +373,7 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
     constexpr int EACH = THREADS / 32; /* warps of a block */
     const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
     const bool distinct = plan->number[DISTINCT];
+    const row_spans spans = spans_of(plan), none = {};
     spx_over_lists<LAUNCH> over(ctx, NAME, plan);
     return spx_by_value(A, [&](auto value) {
         using V = decltype(value);
@@ -318,11 +393,11 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         SPX_TRY(over(BY_WARP, EACH, THREADS, EACH * sizeof(warp_shared<V>), values_by_warp<V>, a, b, v,
                      distinct));
         SPX_TRY(over(BY_BLOCK, 1, 128, sizeof(piece_shared<V, 128, LARGE>), values_by_block<V, 128, LARGE>, a,
-                     b, v, distinct));
+                     b, v, distinct, none));
         SPX_TRY(over(BY_LARGE_BLOCK, 1, 512, sizeof(piece_shared<V, 512, LARGER>),
-                     values_by_block<V, 512, LARGER>, a, b, v, distinct));
+                     values_by_block<V, 512, LARGER>, a, b, v, distinct, none));
         return over(BY_PIECES, 1, 1024, sizeof(piece_shared<V, 1024, PIECE>), values_by_block<V, 1024, PIECE>,
-                    a, b, v, distinct);
+                    a, b, v, distinct, spans);
     });
 }
 
@@ -339,6 +414,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
                           way_of{ spx_pointers_of(A), products.as<const int>(), words.as<const int>(), most },
                           most && !look.more ? &known : nullptr));
+    SPX_TRY(find_spans(ctx, A, B, plan));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
 

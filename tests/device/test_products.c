@@ -80,22 +80,26 @@ static void empty_rows(void **state)
 }
 
 /* Rows of A that have most of its entries, rows of C with more products than a block takes, and such as are
- * cut into pieces. */
+ * cut into pieces; of a B whose rows ascend or not, and some of which are long. */
 static void long_rows(void **state)
 {
     (void)state;
     enum { LONG_INNER = 20480 };
     static const int long_lengths[] = { 3, 20000, 0, 17000, 2, 5000 };
     spmvx_context *ctx = device_context(0, NULL, 0);
-    triples l = rows_of("long rows", long_lengths, sizeof long_lengths / sizeof *long_lengths, LONG_INNER,
-                        false),
-            r = even_rows("even rows", LONG_INNER, 4, 60000, true);
+    triples l =
+        rows_of("long rows", long_lengths, sizeof long_lengths / sizeof *long_lengths, LONG_INNER, false);
     make_whole(&l);
-    make_whole(&r);
-    check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
-    if (!takes_long()) check_pair(ctx, kernels, &l, &r, SPMVX_F32, false);
+    for (int wild = 0; wild < 2; wild++) {
+        static int of_b[LONG_INNER];
+        for (int r = 0; r < LONG_INNER; r++) of_b[r] = r % 6000 == 7 ? 5000 : 4;
+        triples r = rows_of("rows, some of them long", of_b, LONG_INNER, 60000, wild);
+        make_whole(&r);
+        check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+        if (!takes_long()) check_pair(ctx, kernels, &l, &r, SPMVX_F32, false);
+        triples_free(&r);
+    }
     triples_free(&l);
-    triples_free(&r);
     spmvx_context_destroy(ctx);
 }
 
