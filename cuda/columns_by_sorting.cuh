@@ -1,6 +1,6 @@
-/* The pattern of rows of C with some thousand products at most: a block brings their columns together, sorts
- * them, and leaves each once. Which are more than a table of a warp holds, so that most are different, and a
- * table of a block would be cleared, filled and sorted for as many.
+/* The pattern of rows of C with some thousand products at most, which did not fit into a table of a warp, or
+ * were not worth a trial: a block brings their columns together, sorts them, and leaves each once. A table of
+ * a block would be cleared, filled and sorted for as many words.
  * Source: sorting products in place of accumulating them: Dalton, Olson & Bell, ACM TOMS 41, 2015. */
 #ifndef SPX_COLUMNS_BY_SORTING_CUH
 #define SPX_COLUMNS_BY_SORTING_CUH
@@ -83,36 +83,42 @@ __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
         spx_sort_block<BLOCK>(col, s->col);
         s->last[thread] = col[EACH - 1];
         __syncthreads();
+        constexpr int WORD = 1 << 16; /* words of columns are counted above columns */
+        static_assert(MOST < WORD / 2);
         unsigned before = thread ? s->last[thread - 1] : ~col[0], begins = 0;
+        int own = 0;
 #pragma unroll
         for (int k = 0; k < EACH; k++) {
             if (thread * EACH + k < n && col[k] != before) begins |= 1u << k;
+            if (thread * EACH + k < n && col[k] / 32 != before / 32) own += WORD;
             before = col[k];
         }
-        const spx_scanned<int> found = spx_scan_block<BLOCK>(__popc(begins));
+        own += __popc(begins);
+        const spx_scanned<int> scanned = spx_scan_block<BLOCK>(own);
+        const int columns = scanned.total % WORD, words = scanned.total / WORD;
         int *to = nullptr;
         if constexpr (WRITE) {
             to = out.col + out.ptr[row];
         } else {
             if (thread == 0) {
-                out.count[row] = found.total;
-                out.words[row] = INT_MAX; /* too many to be worth a table */
-                s->place = out.room ? out.take(found.total) : out.room;
-                if (s->place + found.total <= out.room) {
+                out.count[row] = columns;
+                out.words[row] = words;
+                s->place = out.room ? out.take(columns) : out.room;
+                if (s->place + columns <= out.room) {
                     out.place[row] = s->place + 1;
                     list.row[i] = ~row;
                 }
             }
             __syncthreads();
-            if (s->place + found.total > out.room) continue;
+            if (s->place + columns > out.room) continue;
             to = out.kept + s->place;
         }
-        int at = found.before;
+        int at = scanned.before % WORD;
 #pragma unroll
         for (int k = 0; k < EACH; k++)
             if (begins >> k & 1u) s->col[at++] = col[k];
         __syncthreads();
-        for (int j = thread; j < found.total; j += BLOCK) to[j] = static_cast<int>(s->col[j]);
+        for (int j = thread; j < columns; j += BLOCK) to[j] = static_cast<int>(s->col[j]);
     }
 }
 

@@ -1,5 +1,5 @@
 /* The pattern of rows of C by tables of words that a warp or a block fills together. Where a table gets full
- * they give up, and the row goes to the list of those who have larger ones. */
+ * they give up, and the row goes to the next list, of those who sort or have larger ones. */
 #ifndef SPX_COLUMNS_BY_WORDS_CUH
 #define SPX_COLUMNS_BY_WORDS_CUH
 #include "product.cuh"
@@ -87,7 +87,7 @@ struct spx_trials {
     }
 };
 
-/* A row that does not fit goes to the list of those who have larger tables, and stands in its own as ~row; so
+/* A row that does not fit goes to the next list, of those who hold more, and stands in its own as ~row; so
  * does one whose columns are kept. */
 struct spx_tried_list {
     int *row;

@@ -3,7 +3,7 @@
  * in the emulator of tests/simt it is plain C++. PTX's ld.global takes addresses of global memory, so every
  * pointer is converted first, which takes no instruction on the GPU: within the asm where the compiler, once
  * it knows, would keep an address a register more for each load.
- * Source: NVIDIA, "Parallel Thread Execution ISA": ld.global.nc, ld.relaxed, griddepcontrol, cp.async. */
+ * Source: NVIDIA, Parallel Thread Execution ISA: ld.global.nc, ld.relaxed, griddepcontrol, cp.async.bulk. */
 #ifndef SPX_PTX_CUH
 #define SPX_PTX_CUH
 #include <cuda_runtime.h>
@@ -263,29 +263,6 @@ __device__ __forceinline__ void spx_arrival_wait(spx_arrival *a, unsigned phase)
             : "=r"(done)
             : "r"(at), "r"(phase)
             : "memory");
-#endif
-}
-
-/* Starts a copy of 4 or 8 aligned bytes from global to shared memory. Only from memory that nothing writes
- * during the kernel; what was there has been read. */
-template <class T> __device__ __forceinline__ void spx_copy_async(T *to, const T *from)
-{
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
-#if defined(SPX_SIMT) || !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 800
-    *to = *from;
-#else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
-                     static_cast<unsigned>(__cvta_generic_to_shared(to))),
-                 "l"(__cvta_generic_to_global(from)), "n"(sizeof(T))
-                 : "memory");
-#endif
-}
-
-/* Waits for all copies that this thread has started. Others see what they brought after a barrier. */
-__device__ __forceinline__ void spx_copies_wait()
-{
-#if !defined(SPX_SIMT) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
 

@@ -79,7 +79,7 @@ template <int K> __device__ __forceinline__ int spx_sorted_place(int i)
 template <int THREADS, int K> constexpr int SPX_SORTED_PLACES = THREADS *K + THREADS;
 
 /* Sorts the keys of a block, so that a thread has those behind the ones of the thread before. shared:
- * SPX_SORTED_PLACES keys. All threads call. */
+ * SPX_SORTED_PLACES keys, which nobody reads or writes any more. All threads call. */
 template <int THREADS, class T, int K> __device__ __forceinline__ void spx_sort_block(T (&key)[K], T *shared)
 {
     const int first = static_cast<int>(threadIdx.x) * K;

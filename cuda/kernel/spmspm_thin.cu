@@ -45,7 +45,7 @@ struct __align__(16) record
 /* B's rows: their records, and a bit each: it has entries. One array, the plan's state. */
 struct row_records {
     const record *all;
-    const unsigned *some; /* or NULL: nearly all have */
+    const unsigned *some; /* or NULL: half of them have, or more */
 
     template <class F> void each_pointer(F f) const
     {
@@ -493,7 +493,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
                         NAME, MOST_COLUMNS, static_cast<long long>(B->ncols));
     totals t = {};
     SPX_TRY(find_pattern(ctx, A, B, plan, &t));
-    plan->number[FEW] = are_few(t.with_some, B->nrows);
+    plan->number[FEW] = are_few(t.with_some, B->nrows) && A->nnz <= INT32_MAX; /* collected as int */
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, way_of{ spx_pointers_of(A), t.longest }, nullptr));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }

@@ -1,6 +1,7 @@
 /* Products of sparse matrices on a device against the host's, whose own tests hold them against a long-double
  * product: the same pattern, and for whole numbers the same bits; repeats, unsorted columns, rows of every
  * length that is taken in its own way, budgets, plans, captures, triple products. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,7 +58,7 @@ static void lengths_of_rows(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* A B of which one row in ten has entries. */
+/* A B of which two rows in seven have entries; and a very wide one of which one row in ten has one. */
 static void empty_rows(void **state)
 {
     (void)state;
@@ -66,7 +67,7 @@ static void empty_rows(void **state)
         static const int64_t columns[] = { 1024, 100, 64, 32, 5 };
         int of_b[INNER];
         if (takes_long() && width % 2) continue;
-        for (int r = 0; r < INNER; r++) of_b[r] = r % 10 == 3 ? 1 + r / 10 % 7 : 0;
+        for (int r = 0; r < INNER; r++) of_b[r] = r % 7 % 3 == 1 ? 1 + r / 10 % 7 : 0;
         triples l = rows_of("rows", lengths, ROWS, INNER, true),
                 r = rows_of("few rows", of_b, INNER, columns[width], width == 1);
         make_whole(&l);
@@ -76,6 +77,40 @@ static void empty_rows(void **state)
         triples_free(&l);
         triples_free(&r);
     }
+    static const int entries[] = { 100, 250, 65, 240, 30 };
+    int of_b[INNER];
+    for (int r = 0; r < INNER; r++) of_b[r] = r % 10 == 3;
+    triples l = rows_of("rows", entries, sizeof entries / sizeof *entries, INNER, false),
+            r = rows_of("few rows", of_b, INNER, 9000000, false);
+    make_whole(&l);
+    make_whole(&r);
+    check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+    triples_free(&l);
+    triples_free(&r);
+    spmvx_context_destroy(ctx);
+}
+
+/* Rows that are sorted add terms in the order of A's row, then of B's: of powers of two, whose products are
+ * exact and whose sums are not. Most of C's columns are not kept, since they are many for so small an A. */
+static void order_of_terms(void **state)
+{
+    (void)state;
+    static const int few[] = { 1, 2, 8, 3, 12, 5, 0, 7, 11 };
+    static const char *const hash[] = { "hash", NULL };
+    static const int64_t columns[] = { 100000, 2000, 120 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int width = 0; width < 3; width++)
+        for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
+            triples l = rows_of("few entries", few, sizeof few / sizeof *few, 60, false),
+                    r = even_rows("even rows", 60, 40, columns[width], width == 1);
+            uint64_t seed = 3;
+            for (int64_t i = 0; i < l.nnz; i++) l.val[i] = ldexp(1, (int)(case_random(&seed) % 50));
+            for (int64_t i = 0; i < r.nnz; i++)
+                r.val[i] = ldexp(i % 3 ? 1 : -1, (int)(case_random(&seed) % 50) - 50);
+            check_pair(ctx, hash, &l, &r, type, false);
+            triples_free(&l);
+            triples_free(&r);
+        }
     spmvx_context_destroy(ctx);
 }
 
@@ -291,7 +326,8 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(cases),           cmocka_unit_test(lengths_of_rows),
                                         cmocka_unit_test(rows_alike),      cmocka_unit_test(long_rows),
                                         cmocka_unit_test(budgets),         cmocka_unit_test(plans),
-                                        cmocka_unit_test(triple_products), cmocka_unit_test(empty_rows) };
+                                        cmocka_unit_test(triple_products), cmocka_unit_test(empty_rows),
+                                        cmocka_unit_test(order_of_terms) };
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     o.place = SPMVX_HOST;
     if (spmvx_context_create(&o, &host) != SPMVX_OK) return 1;
