@@ -378,12 +378,11 @@ __device__ __forceinline__ void add_some(const spx_factor &A, const spx_factor &
     if (filled) take();
 }
 
-/* A row for each TEAM warps of a block. */
-template <class V, int COPIES, int TEAM>
+/* A row for each TEAM warps of a block. SOME: most of B's rows are empty. */
+template <class V, int COPIES, int TEAM, bool SOME>
 __global__ void values_dense(spx_factor A, spx_factor B, row_records records, spx_product_values<V> v,
                              int columns, const spx_task *list, int rows)
 {
-    __shared__ int collected[WARPS][COLLECTED];
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32,
               team_lane = threadIdx.x % (32 * TEAM);
     const int64_t i = static_cast<int64_t>(blockIdx.x) * (WARPS / TEAM) + warp / TEAM;
@@ -392,8 +391,12 @@ __global__ void values_dense(spx_factor A, spx_factor B, row_records records, sp
     const int64_t row = list[i].row, last = A.ptr[row + 1], first = A.ptr[row] + team_lane - lane;
     for (int j = lane; j < columns * COPIES; j += 32) sum[j] = V(-0.0);
     __syncwarp();
-    if (records.some) add_some<COPIES>(A, B, records, v, first, last, 32 * TEAM, collected[warp], sum);
-    else add_all<COPIES>(A, B, records, v, first, last, 32 * TEAM, sum);
+    if constexpr (SOME) {
+        __shared__ int collected[WARPS][COLLECTED];
+        add_some<COPIES>(A, B, records, v, first, last, 32 * TEAM, collected[warp], sum);
+    } else {
+        add_all<COPIES>(A, B, records, v, first, last, 32 * TEAM, sum);
+    }
     if constexpr (TEAM > 1) __syncthreads();
     else __syncwarp();
     const V *const team = all + (warp - warp % TEAM) * SUMS;
@@ -478,10 +481,14 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         }));
         return spx_pick<32, 16, 8, 1>(copies_for(columns), [&](auto copies) {
             constexpr int COPIES = decltype(copies)::value;
-            SPX_TRY(
-                over(BY_WARP, WARPS, THREADS, DENSE, values_dense<V, COPIES, 1>, a, b, records, v, columns));
-            return over(BY_BLOCK, 1, THREADS, DENSE, values_dense<V, COPIES, WARPS>, a, b, records, v,
-                        columns);
+            const auto dense = [&](auto some) {
+                constexpr bool SOME = decltype(some)::value;
+                SPX_TRY(over(BY_WARP, WARPS, THREADS, DENSE, values_dense<V, COPIES, 1, SOME>, a, b, records,
+                             v, columns));
+                return over(BY_BLOCK, 1, THREADS, DENSE, values_dense<V, COPIES, WARPS, SOME>, a, b, records,
+                            v, columns);
+            };
+            return records.some ? dense(std::true_type()) : dense(std::false_type());
         });
     });
 }
