@@ -10,6 +10,7 @@
  * is in proportion to the products.
  * Sources: rows by what they take: Nagasaka, Nukada & Matsuoka, ICPP 2017; Parger, Winter, Mlakar &
  * Steinberger, spECK, PPoPP 2020. */
+#include "columns_by_bits.cuh"
 #include "columns_by_sorting.cuh"
 #include "columns_by_words.cuh"
 #include "reduce.cuh"
@@ -29,8 +30,6 @@ constexpr int MANY = 1 << 13;                  /* products: more than a warp's, 
 constexpr int LONG = 1 << 12;                  /* and entries of A's row; */
 constexpr int HUGE_ROW = 1 << 16;              /* products: more than one block's */
 constexpr int64_t BITMAPS = int64_t(64) << 20; /* bytes of bits at a time, or a row's */
-constexpr int PARTS = 128;                     /* blocks for each row by bits */
-constexpr int64_t LONG_OF_B = 1 << 12;         /* entries of a row of B: more than one block's */
 
 /* Lists of rows by who finds their columns, those with smaller tables first; and how far they are filled. */
 enum { BY_WARP, BY_SORTING_BLOCK, BY_BLOCK, BY_LARGE_BLOCK, BY_BITS, LISTS };
@@ -113,117 +112,6 @@ __global__ void list_rows(int nrows, spx_pointers a_ptr, spx_found out, const un
     put(warp, by_warp, l->filled + BY_WARP);
     put(block, by_block, l->filled + BY_SORTING_BLOCK);
     put(huge, by_bits, l->filled + BY_BITS);
-}
-
-/* ---- by bits in memory ---- */
-
-/* Long rows of B that rows of C meet, for all blocks together. */
-struct long_rows {
-    static constexpr int MOST = 1024;
-    int filled; /* or more: those were not put here */
-    struct {
-        int64_t begin, end;
-        unsigned *bits;
-    } row[MOST];
-};
-
-/* Sets bits for all columns of a row. */
-struct set_bits {
-    static constexpr int AHEAD = 4;
-    using entry = spx_nothing;
-    using item = int;
-    const int *col;
-    unsigned *bits;
-    long_rows *deferred;
-
-    __device__ bool defer(int64_t begin, int64_t end) const
-    {
-        if (end - begin <= LONG_OF_B) return false;
-        const int at = atomicAdd(&deferred->filled, 1);
-        if (at >= long_rows::MOST) return false;
-        deferred->row[at] = { begin, end, bits };
-        return true;
-    }
-
-    __device__ entry about(int64_t) const
-    {
-        return {};
-    }
-    __device__ item load(int64_t k) const
-    {
-        return __ldg(col + k);
-    }
-    template <class ABOUT>
-    __device__ void use_ahead(const bool (&in)[AHEAD], const item (&c)[AHEAD], ABOUT) const
-    {
-#pragma unroll
-        for (int j = 0; j < AHEAD; j++)
-            if (in[j]) spx_set_bits(bits + spx_word_of(c[j]), spx_word_bit(c[j]));
-    }
-    __device__ bool enough() const
-    {
-        return false;
-    }
-};
-
-/* PARTS blocks for each row of a list. */
-__global__ void bits_of_rows(spx_factor A, spx_factor B, const int *list, unsigned *bits, int64_t words,
-                             long_rows *deferred)
-{
-    spx_block_tile<THREADS, set_bits> *const tile = spx_dynamic_shared<spx_block_tile<THREADS, set_bits>>();
-    const int row = list[blockIdx.x / PARTS];
-    set_bits step = { B.col, bits + blockIdx.x / PARTS * words, deferred };
-    spx_by_block<1>(A, B, A.ptr[row] + static_cast<int64_t>(blockIdx.x % PARTS) * THREADS, A.ptr[row + 1],
-                    PARTS, 0, INT_MAX, true, tile, step);
-}
-
-__global__ void bits_of_long_rows(const int *col, const long_rows *deferred)
-{
-    const int rows = min(deferred->filled, long_rows::MOST);
-    for (int i = 0; i < rows; i++) {
-        unsigned *const bits = deferred->row[i].bits;
-        const int64_t end = deferred->row[i].end, step = static_cast<int64_t>(gridDim.x) * THREADS;
-#pragma unroll 4
-        for (int64_t k = deferred->row[i].begin + spx_element(); k < end; k += step) {
-            const int c = __ldg(col + k);
-            spx_set_bits(bits + spx_word_of(c), spx_word_bit(c));
-        }
-    }
-}
-
-/* Each part of a row's words, and how many columns it has. */
-template <bool WRITE>
-__global__ void columns_of_bits(const int *list, const unsigned *bits, int64_t words, int *part_columns,
-                                spx_found out)
-{
-    const int row = list[blockIdx.x / PARTS], part = static_cast<int>(blockIdx.x % PARTS);
-    const int64_t each = (words + PARTS - 1) / PARTS, first = part * each,
-                  last = first + each < words ? first + each : words;
-    const unsigned *const own = bits + blockIdx.x / PARTS * words;
-    if constexpr (!WRITE) {
-        int columns = 0, with_some = 0;
-        for (int64_t w = first + threadIdx.x; w < last; w += THREADS) {
-            columns += __popc(own[w]);
-            with_some += own[w] != 0;
-        }
-        columns = spx_scan_block<THREADS>(columns).total;
-        with_some = spx_scan_block<THREADS>(with_some).total;
-        if (threadIdx.x) return;
-        part_columns[blockIdx.x] = columns;
-        atomicAdd(reinterpret_cast<unsigned long long *>(out.count + row),
-                  static_cast<unsigned long long>(columns));
-        atomicAdd(out.words + row, with_some);
-    } else {
-        int *to = out.col + out.ptr[row];
-        for (int p = 0; p < part; p++) to += part_columns[blockIdx.x - part + p];
-        for (int64_t w = first; w < last; w += THREADS) {
-            const int64_t mine = w + threadIdx.x;
-            const unsigned b = mine < last ? own[mine] : 0u;
-            const spx_scanned<int> s = spx_scan_block<THREADS>(__popc(b));
-            spx_write_word(static_cast<int>(mine), b, to + s.before);
-            to += s.total;
-        }
-    }
 }
 
 /* ---- the host's side ---- */
@@ -356,15 +244,16 @@ template <bool WRITE> spmvx_status by_tables(const analysis *a)
 /* Rows first ... of the list of those by bits, as many as there are bits for. */
 spmvx_status set_all_bits(const analysis *a, int64_t first, int64_t rows)
 {
-    using tile = spx_block_tile<THREADS, set_bits>;
+    using tile = spx_block_tile<THREADS, spx_set_row_bits>;
     SPX_TRY(spx_cuda_clear(a->ctx, a->bits.as<void>(), spx_bytes(rows * a->words(), sizeof(unsigned)), WHAT));
     SPX_TRY(spx_cuda_clear(a->ctx, a->deferred.as<void>(), sizeof(int), WHAT));
-    SPX_TRY(spx_cuda_load(a->ctx, WHAT, bits_of_rows, sizeof(tile)));
-    SPX_TRY(spx_cuda_launch(a->ctx, WHAT, bits_of_rows, rows * PARTS, static_cast<unsigned>(THREADS),
-                            sizeof(tile), a->A, a->B, a->list[BY_BITS].as<int>() + first,
-                            a->bits.as<unsigned>(), a->words(), a->deferred.as<long_rows>()));
-    return spx_launch_over(a->ctx, WHAT, spx_cuda_blocks_held(a->ctx, THREADS) * THREADS, bits_of_long_rows,
-                           a->B.col, a->deferred.as<const long_rows>());
+    SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_bits_of_rows, sizeof(tile)));
+    SPX_TRY(spx_cuda_launch(a->ctx, WHAT, spx_bits_of_rows, rows * SPX_BITS_PARTS,
+                            static_cast<unsigned>(THREADS), sizeof(tile), a->A, a->B,
+                            a->list[BY_BITS].as<int>() + first, a->bits.as<unsigned>(), a->words(),
+                            a->deferred.as<spx_long_rows>()));
+    return spx_launch_over(a->ctx, WHAT, spx_cuda_blocks_held(a->ctx, THREADS) * THREADS,
+                           spx_bits_of_long_rows, a->B.col, a->deferred.as<const spx_long_rows>());
 }
 
 template <bool WRITE> spmvx_status by_bits(const analysis *a)
@@ -373,9 +262,9 @@ template <bool WRITE> spmvx_status by_bits(const analysis *a)
     for (int64_t first = 0; first < a->rows_by_bits; first += a->at_a_time) {
         const int64_t rows = spx_min(a->at_a_time, a->rows_by_bits - first);
         if (!WRITE || !all_at_once) SPX_TRY(set_all_bits(a, first, rows)); /* else they are there */
-        SPX_TRY(spx_launch_over(a->ctx, WHAT, rows * PARTS * THREADS, columns_of_bits<WRITE>,
+        SPX_TRY(spx_launch_over(a->ctx, WHAT, rows * SPX_BITS_PARTS * THREADS, spx_columns_of_bits<WRITE>,
                                 a->list[BY_BITS].as<int>() + first, a->bits.as<unsigned>(), a->words(),
-                                a->part_columns.as<int>() + first * PARTS, a->out));
+                                a->part_columns.as<int>() + first * SPX_BITS_PARTS, a->out));
     }
     return SPMVX_OK;
 }
@@ -389,8 +278,8 @@ spmvx_status prepare_to_keep(analysis *a, int64_t nnz, bool beside)
     const int64_t nrows = a->A.nrows, room = spx_min(a->all.products, EACH * nnz);
     const size_t bytes = spx_plus(spx_bytes(room, sizeof(int)), spx_bytes(nrows, sizeof(int64_t))),
                  others = spx_plus(spx_plus(spx_bytes(a->words(), sizeof(unsigned)),
-                                            BITMAPS + LEAST + sizeof(long_rows)),
-                                   spx_plus(spx_bytes(a->all.more, PARTS * sizeof(int)),
+                                            BITMAPS + LEAST + sizeof(spx_long_rows)),
+                                   spx_plus(spx_bytes(a->all.more, SPX_BITS_PARTS * sizeof(int)),
                                             spx_bytes(nrows, 2 * sizeof(int64_t))));
     const size_t own = beside ? spx_bytes(a->all.products, sizeof(int)) : 0; /* columns of C, at most */
     if (!room || spx_plus(spx_plus(bytes, others), own) > spx_budget_left(ctx)) return SPMVX_OK;
@@ -413,12 +302,13 @@ spmvx_status prepare_bits(analysis *a)
     a->kept_columns = filled.kept;
     a->rows_by_bits = filled.filled[BY_BITS];
     if (!a->rows_by_bits) return SPMVX_OK;
-    SPX_TRY(a->deferred.make(ctx, 1, sizeof(long_rows), "long rows of B"));
-    SPX_TRY(a->part_columns.make(ctx, a->rows_by_bits * PARTS, sizeof(int), "columns of parts of rows of C"));
+    SPX_TRY(a->deferred.make(ctx, 1, sizeof(spx_long_rows), "long rows of B"));
+    SPX_TRY(a->part_columns.make(ctx, a->rows_by_bits * SPX_BITS_PARTS, sizeof(int),
+                                 "columns of parts of rows of C"));
     const size_t row = spx_bytes(a->words(), sizeof(unsigned)), left = spx_budget_left(ctx);
     const int64_t room = static_cast<int64_t>(
         (left < static_cast<size_t>(BITMAPS) ? left : static_cast<size_t>(BITMAPS)) / row);
-    a->at_a_time = spx_min(spx_min(spx_max(room, 1), a->rows_by_bits), INT32_MAX / PARTS);
+    a->at_a_time = spx_min(spx_min(spx_max(room, 1), a->rows_by_bits), INT32_MAX / SPX_BITS_PARTS);
     return a->bits.make(ctx, a->at_a_time * a->words(), sizeof(unsigned),
                         "bits for the columns of rows of C");
 }

@@ -12,50 +12,20 @@
  * Source: Charaf, Charaf & Abou Hawili report, whose products are thin, and which leaves B sorted and tiled
  * to future work; copies: privatisation of histograms (Gomez-Luna et al., Concurrency and Computation 25,
  * 2013). */
-#include "product_rows.cuh"
-#include "reduce.cuh"
 #include "rows_by_sorting.cuh"
+#include "thin_rows.cuh"
 #include "word_table.cuh"
 
 namespace {
 
 constexpr const char *NAME = "thin";
-constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS), WARPS = THREADS / 32;
+constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 
 enum rows_by { BY_SORTING = SPX_THREAD_WAYS, BY_WARP = BY_SORTING + SPX_SORTED_WAYS, BY_BLOCK, WAYS };
 enum { FEW = WAYS }; /* a plan's number behind the lists' lengths: have few of B's rows entries? */
 
 constexpr int THREAD_ENTRIES = 24, LONG = 1024; /* of A: a thread's at most; more than a warp's */
-constexpr int MOST_COLUMNS = 1024, SUMS = 1024; /* of B; of a warp */
-
-/* A row of B. */
-struct __align__(16) record
-{
-    static constexpr int HELD = 4;
-    unsigned begin_low;
-    unsigned short begin_high, length; /* 0xffff: at least; the row pointers tell */
-    unsigned short col[HELD];
-
-    __device__ __forceinline__ int64_t begin() const
-    {
-        return static_cast<int64_t>(begin_high) << 32 | begin_low;
-    }
-};
-
-/* B's rows: their records, and a bit each: it has entries. One array, the plan's state. */
-struct row_records {
-    const record *all;
-    const unsigned *some; /* or NULL: half of them have, or more */
-
-    template <class F> void each_pointer(F f) const
-    {
-        f(all), f(some);
-    }
-    __device__ __forceinline__ bool has_some(int c) const
-    {
-        return !some || __ldg(some + c / 32) >> (c % 32) & 1u;
-    }
-};
+constexpr int MOST_COLUMNS = 1024;              /* of B */
 
 /* What the pattern tells of all. */
 struct totals {
@@ -69,7 +39,7 @@ __host__ __device__ __forceinline__ bool are_few(int64_t with_some, int64_t nrow
     return 2 * with_some < nrows;
 }
 
-__global__ void make_records(spx_factor B, record *records, unsigned *some, totals *t)
+__global__ void make_records(spx_factor B, spx_thin_record *records, unsigned *some, totals *t)
 {
     const int64_t r = spx_element();
     const int64_t begin = r < B.nrows ? B.ptr[r] : 0, length = r < B.nrows ? B.ptr[r + 1] - begin : 0;
@@ -81,27 +51,14 @@ __global__ void make_records(spx_factor B, record *records, unsigned *some, tota
     const unsigned bits = __ballot_sync(SPX_ALL_LANES, length > 0);
     if (r >= B.nrows) return;
     if (spx_lane() == 0) some[r / 32] = bits;
-    record own = {};
+    spx_thin_record own = {};
     own.begin_low = static_cast<unsigned>(begin);
     own.begin_high = static_cast<unsigned short>(begin >> 32);
     own.length = static_cast<unsigned short>(length < 0xffff ? length : 0xffff);
 #pragma unroll
-    for (int j = 0; j < record::HELD; j++)
+    for (int j = 0; j < spx_thin_record::HELD; j++)
         own.col[j] = j < length ? static_cast<unsigned short>(__ldg(B.col + begin + j)) : 0;
     records[r] = own;
-}
-
-__device__ __forceinline__ record load_record(const record *p)
-{
-    const uint4 bits = __ldg(reinterpret_cast<const uint4 *>(p));
-    record r;
-    memcpy(&r, &bits, sizeof r);
-    return r;
-}
-
-__device__ __forceinline__ int64_t length_of(const record &r, const spx_factor &B, int c)
-{
-    return r.length < 0xffff ? r.length : B.ptr[c + 1] - B.ptr[c];
 }
 
 /* ---- the pattern ---- */
@@ -110,31 +67,31 @@ __device__ __forceinline__ int64_t length_of(const record &r, const spx_factor &
  * many products they have. */
 template <class F>
 __device__ __forceinline__ int64_t put_entries(const spx_factor &A, const spx_factor &B,
-                                               const row_records &records, int64_t first, int64_t last,
+                                               const spx_thin_records &records, int64_t first, int64_t last,
                                                int step, F put)
 {
     constexpr int AHEAD = 4; /* entries that are loaded at once */
     int64_t products = 0;
     for (int64_t e = first; e < last; e += AHEAD * step) {
         int c[AHEAD];
-        record r[AHEAD];
+        spx_thin_record r[AHEAD];
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) c[i] = e + i * step < last ? __ldg(A.col + e + i * step) : -1;
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
-            if (c[i] >= 0 && records.has_some(c[i])) r[i] = load_record(records.all + c[i]);
-            else r[i] = record{};
+            if (c[i] >= 0 && records.has_some(c[i])) r[i] = spx_load_record(records.all + c[i]);
+            else r[i] = spx_thin_record{};
         }
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
 #pragma unroll
-            for (int j = 0; j < record::HELD; j++)
+            for (int j = 0; j < spx_thin_record::HELD; j++)
                 if (j < r[i].length) put(r[i].col[j] >> 5, 1u << (r[i].col[j] & 31));
             products += r[i].length;
-            if (r[i].length <= record::HELD) continue;
-            const int64_t length = length_of(r[i], B, c[i]), begin = r[i].begin();
+            if (r[i].length <= spx_thin_record::HELD) continue;
+            const int64_t length = spx_record_length(r[i], B, c[i]), begin = r[i].begin();
             products += length - r[i].length;
-            for (int64_t k = begin + record::HELD; k < begin + length; k++) {
+            for (int64_t k = begin + spx_thin_record::HELD; k < begin + length; k++) {
                 const int col = __ldg(B.col + k);
                 put(col >> 5, 1u << (col & 31));
             }
@@ -145,13 +102,13 @@ __device__ __forceinline__ int64_t put_entries(const spx_factor &A, const spx_fa
 
 /* The bits of rows of C, `words` a row, how many they are, and the products. A block has so many rows; those
  * that are not a thread's go to its warps, or are the block's. */
-__global__ void find_bits(spx_factor A, spx_factor B, row_records records, int rows_a_block, int words,
+__global__ void find_bits(spx_factor A, spx_factor B, spx_thin_records records, int rows_a_block, int words,
                           unsigned *bits, int64_t *count, totals *t)
 {
     if (!are_few(t->with_some, B.nrows)) records.some = nullptr;
     __shared__ int by_warp[THREADS], by_block[THREADS];
     __shared__ int warps, blocks;
-    __shared__ unsigned shared[WARPS][MOST_COLUMNS / 32];
+    __shared__ unsigned shared[SPX_THIN_WARPS][MOST_COLUMNS / 32];
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
     int64_t own_products = 0;
     if (threadIdx.x == 0) warps = blocks = 0;
@@ -180,7 +137,7 @@ __global__ void find_bits(spx_factor A, spx_factor B, row_records records, int r
                                          const int all = spx_sum_lanes_to_all<32>(__popc(own));
                                          if (lane == 0) count[r] = all;
     };
-    for (int i = warp; i < warps; i += WARPS) {
+    for (int i = warp; i < warps; i += SPX_THIN_WARPS) {
         const int64_t r = by_warp[i];
         shared[warp][lane] = 0;
         __syncwarp();
@@ -257,161 +214,6 @@ struct way_of {
     }
 };
 
-/* Adds a lane's product to its copy: lanes with the same copy in turns; of one copy, lanes with the same
- * column one after the other. */
-template <int COPIES, class V> __device__ __forceinline__ void add(V *sum, bool in, int col, V term)
-{
-    const int lane = spx_lane();
-    if constexpr (COPIES > 1) {
-        for (int turn = 0; turn < 32 / COPIES; turn++) {
-            if (in && lane / COPIES == turn) sum[col * COPIES + lane % COPIES] += term;
-            if (COPIES < 32) __syncwarp();
-        }
-    } else {
-        const unsigned peers = __match_any_sync(SPX_ALL_LANES, in ? col : -1);
-        const int rank = in ? __popc(peers & ((1u << lane) - 1u)) : 0,
-                  most = __reduce_max_sync(SPX_ALL_LANES, rank);
-        for (int r = 0; r <= most; r++) {
-            if (in && rank == r) sum[col] += term;
-            __syncwarp();
-        }
-    }
-}
-
-/* Adds the products of an entry of A each that lanes have, AHEAD times; c < 0: none. */
-template <int COPIES, int AHEAD, class V>
-__device__ __forceinline__ void add_entries(const spx_factor &B, const row_records &records, const V *b,
-                                            const int (&c)[AHEAD], const V (&left)[AHEAD], V *sum)
-{
-    record r[AHEAD];
-    V right[AHEAD][record::HELD];
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++) {
-        if (c[i] >= 0) r[i] = load_record(records.all + c[i]);
-        else r[i] = record{};
-    }
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++) {
-        const V *const from = b + r[i].begin();
-#pragma unroll
-        for (int j = 0; j < record::HELD; j++) right[i][j] = j < r[i].length ? __ldg(from + j) : V(0);
-    }
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++) {
-        const int most = __reduce_max_sync(SPX_ALL_LANES, static_cast<int>(r[i].length));
-#pragma unroll
-        for (int j = 0; j < record::HELD; j++)
-            if (j < most) add<COPIES>(sum, j < r[i].length, r[i].col[j], left[i] * right[i][j]);
-        if (most <= record::HELD) continue;
-        const int64_t begin = r[i].begin(),
-                      end = begin + (r[i].length > record::HELD ? length_of(r[i], B, c[i]) : 0);
-        for (int64_t k = begin + record::HELD; __any_sync(SPX_ALL_LANES, k < end); k++)
-            add<COPIES>(sum, k < end, k < end ? __ldg(B.col + k) : 0,
-                        k < end ? left[i] * __ldg(b + k) : V(0));
-    }
-}
-
-/* The same for entries at, at + step, ... of each lane, as they come; */
-template <int COPIES, class V>
-__device__ __forceinline__ void add_all(const spx_factor &A, const spx_factor &B, const row_records &records,
-                                        const spx_product_values<V> &v, int64_t at, int64_t last, int step,
-                                        V *sum)
-{
-    constexpr int AHEAD = 2; /* entries of a lane that are loaded at once */
-    for (; at < last; at += AHEAD * step) {
-        int c[AHEAD];
-        V left[AHEAD];
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            const int64_t e = at + i * step + spx_lane();
-            c[i] = e < last ? __ldg(A.col + e) : -1;
-            left[i] = e < last ? __ldg(v.a + e) : V(0);
-        }
-        add_entries<COPIES>(B, records, v.b, c, left, sum);
-    }
-}
-
-/* and of those alone that have products, which the warp collects until there is one for each lane. */
-constexpr int COLLECTED = 64; /* at most */
-template <int COPIES, class V>
-__device__ __forceinline__ void add_some(const spx_factor &A, const spx_factor &B, const row_records &records,
-                                         const spx_product_values<V> &v, int64_t at, int64_t last, int step,
-                                         int *collected, V *sum)
-{
-    constexpr int AHEAD = 8;
-    const int lane = spx_lane();
-    const int64_t first = at;
-    int filled = 0;
-    const auto take = [&] { /* the first 32 */
-                            const bool in = lane < filled;
-                            const int64_t e = in ? first + collected[lane] : first;
-                            const int c[1] = { in ? __ldg(A.col + e) : -1 };
-                            const V left[1] = { in ? __ldg(v.a + e) : V(0) };
-                            const int next = lane + 32 < filled ? collected[lane + 32] : 0;
-                            __syncwarp();
-                            collected[lane] = next;
-                            filled = max(filled - 32, 0);
-                            add_entries<COPIES>(B, records, v.b, c, left, sum);
-                            __syncwarp();
-    };
-    for (; at < last; at += AHEAD * step) {
-        int c[AHEAD];
-        bool has[AHEAD];
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            const int64_t e = at + i * step + lane;
-            c[i] = e < last ? __ldg(A.col + e) : -1;
-        }
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) has[i] = c[i] >= 0 && records.has_some(c[i]);
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            const unsigned lanes = __ballot_sync(SPX_ALL_LANES, has[i]);
-            if (has[i])
-                collected[filled + __popc(lanes & ((1u << lane) - 1u))] =
-                    static_cast<int>(at - first) + i * step + lane;
-            filled += __popc(lanes);
-            __syncwarp();
-            if (filled >= 32) take();
-        }
-    }
-    if (filled) take();
-}
-
-/* A row for each TEAM warps of a block. SOME: most of B's rows are empty. */
-template <class V, int COPIES, int TEAM, bool SOME>
-__global__ void values_dense(spx_factor A, spx_factor B, row_records records, spx_product_values<V> v,
-                             int columns, const spx_task *list, int rows)
-{
-    const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32,
-              team_lane = threadIdx.x % (32 * TEAM);
-    const int64_t i = static_cast<int64_t>(blockIdx.x) * (WARPS / TEAM) + warp / TEAM;
-    V *const all = spx_dynamic_shared<V>(), *const sum = all + warp * SUMS;
-    if (TEAM == 1 && i >= rows) return; /* a block of one team has a row */
-    const int64_t row = list[i].row, last = A.ptr[row + 1], first = A.ptr[row] + team_lane - lane;
-    for (int j = lane; j < columns * COPIES; j += 32) sum[j] = V(-0.0);
-    __syncwarp();
-    if constexpr (SOME) {
-        __shared__ int collected[WARPS][COLLECTED];
-        add_some<COPIES>(A, B, records, v, first, last, 32 * TEAM, collected[warp], sum);
-    } else {
-        add_all<COPIES>(A, B, records, v, first, last, 32 * TEAM, sum);
-    }
-    if constexpr (TEAM > 1) __syncthreads();
-    else __syncwarp();
-    const V *const team = all + (warp - warp % TEAM) * SUMS;
-    const int64_t begin = v.ptr[row], end = v.ptr[row + 1];
-    for (int64_t k = begin + team_lane; k < end; k += 32 * TEAM) {
-        const int col = __ldg(v.col + k);
-        V own = V(-0.0);
-        for (int w = 0; w < TEAM; w++)
-#pragma unroll
-            for (int j = 0; j < COPIES; j++) /* lanes of neighbouring columns read different banks */
-                own += team[w * SUMS + col * COPIES + (col + j) % COPIES];
-        v.c[k] = own;
-    }
-}
-
 /* ---- the host's side ---- */
 
 int copies_for(int64_t columns)
@@ -422,12 +224,12 @@ int copies_for(int64_t columns)
 /* The plan's state. */
 size_t bytes_of_records(int64_t nrows)
 {
-    return spx_plus(spx_bytes(spx_max(nrows, 1), sizeof(record)),
+    return spx_plus(spx_bytes(spx_max(nrows, 1), sizeof(spx_thin_record)),
                     spx_bytes(spx_max(spx_ceil_div(nrows, 32), 1), sizeof(unsigned)));
 }
-row_records records_of(const spx_plan *plan, const spx_sparse *B, bool few)
+spx_thin_records records_of(const spx_plan *plan, const spx_sparse *B, bool few)
 {
-    const record *const all = static_cast<const record *>(plan->state->data);
+    const spx_thin_record *const all = static_cast<const spx_thin_record *>(plan->state->data);
     return { all, few ? reinterpret_cast<const unsigned *>(all + spx_max(B->nrows, 1)) : nullptr };
 }
 
@@ -438,8 +240,8 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
     spx_temporary bits, counts, found;
     const int words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
     SPX_TRY(ctx->backend->array_new(ctx, bytes_of_records(B->nrows), "records of B's rows", &plan->state));
-    record *const records = static_cast<record *>(plan->state->data);
-    const row_records read = records_of(plan, B, true);
+    spx_thin_record *const records = static_cast<spx_thin_record *>(plan->state->data);
+    const spx_thin_records read = records_of(plan, B, true);
     SPX_TRY(bits.make(ctx, A->nrows * words, sizeof(unsigned), "the columns of C's rows as bits"));
     SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
     SPX_TRY(found.make(ctx, 1, sizeof *t, NAME));
@@ -466,12 +268,12 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                         const spx_sparse *C)
 {
     const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
-    const row_records records = records_of(plan, B, plan->number[FEW]);
+    const spx_thin_records records = records_of(plan, B, plan->number[FEW]);
     const int columns = static_cast<int>(B->ncols);
     spx_over_lists<LAUNCH> over(ctx, NAME, plan);
     return spx_by_value(A, [&](auto value) {
         using V = decltype(value);
-        constexpr size_t DENSE = static_cast<size_t>(WARPS) * SUMS * sizeof(V);
+        constexpr size_t DENSE = static_cast<size_t>(SPX_THIN_WARPS) * SPX_THIN_SUMS * sizeof(V);
         const spx_product_values<V> v = spx_product_values_of<V>(A, B, C);
         SPX_TRY(spx_each_thread_way<V>([&](int way, int each, int threads, size_t shared, auto kernel) {
             return over(way, each, threads, shared, kernel, a, b, v);
@@ -483,10 +285,10 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
             constexpr int COPIES = decltype(copies)::value;
             const auto dense = [&](auto some) {
                 constexpr bool SOME = decltype(some)::value;
-                SPX_TRY(over(BY_WARP, WARPS, THREADS, DENSE, values_dense<V, COPIES, 1, SOME>, a, b, records,
-                             v, columns));
-                return over(BY_BLOCK, 1, THREADS, DENSE, values_dense<V, COPIES, WARPS, SOME>, a, b, records,
-                            v, columns);
+                SPX_TRY(over(BY_WARP, SPX_THIN_WARPS, THREADS, DENSE, spx_values_dense<V, COPIES, 1, SOME>, a,
+                             b, records, v, columns));
+                return over(BY_BLOCK, 1, THREADS, DENSE, spx_values_dense<V, COPIES, SPX_THIN_WARPS, SOME>, a,
+                            b, records, v, columns);
             };
             return records.some ? dense(std::true_type()) : dense(std::false_type());
         });
