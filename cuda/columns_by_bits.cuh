@@ -18,11 +18,8 @@ struct spx_long_rows {
 };
 
 /* Sets bits for all columns of a row. */
-struct spx_set_row_bits {
+struct spx_set_row_bits : spx_columns_alone {
     static constexpr int AHEAD = 4;
-    using entry = spx_nothing;
-    using item = int;
-    const int *col;
     unsigned *bits;
     spx_long_rows *deferred;
 
@@ -33,15 +30,6 @@ struct spx_set_row_bits {
         if (at >= spx_long_rows::MOST) return false;
         deferred->row[at] = { begin, end, bits };
         return true;
-    }
-
-    __device__ entry about(int64_t) const
-    {
-        return {};
-    }
-    __device__ item load(int64_t k) const
-    {
-        return __ldg(col + k);
     }
     template <class ABOUT>
     __device__ void use_ahead(const bool (&in)[AHEAD], const item (&c)[AHEAD], ABOUT) const
@@ -63,7 +51,7 @@ static __global__ void spx_bits_of_rows(spx_factor A, spx_factor B, const int *l
     spx_block_tile<SPX_COLUMN_THREADS, spx_set_row_bits> *const tile =
         spx_dynamic_shared<spx_block_tile<SPX_COLUMN_THREADS, spx_set_row_bits>>();
     const int row = list[blockIdx.x / SPX_BITS_PARTS];
-    spx_set_row_bits step = { B.col, bits + blockIdx.x / SPX_BITS_PARTS * words, deferred };
+    spx_set_row_bits step = { { B.col }, bits + blockIdx.x / SPX_BITS_PARTS * words, deferred };
     spx_by_block<1>(A, B, A.ptr[row] + static_cast<int64_t>(blockIdx.x % SPX_BITS_PARTS) * SPX_COLUMN_THREADS,
                     A.ptr[row + 1], SPX_BITS_PARTS, 0, INT_MAX, true, tile, step);
 }

@@ -10,22 +10,11 @@
 constexpr int SPX_SORTED_A_THREAD = 16;
 
 /* Puts the columns of products together, in any order. */
-struct spx_gather_columns {
+struct spx_gather_columns : spx_columns_alone {
     static constexpr int AHEAD = 4;
-    using entry = spx_nothing;
-    using item = int;
-    const int *col;
     unsigned *to;
     int *filled;
 
-    __device__ entry about(int64_t) const
-    {
-        return {};
-    }
-    __device__ item load(int64_t k) const
-    {
-        return __ldg(col + k);
-    }
     template <class ABOUT>
     __device__ void use_ahead(const bool (&in)[AHEAD], const item (&c)[AHEAD], ABOUT) const
     {
@@ -72,7 +61,7 @@ __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
         __syncthreads(); /* the last row has been written */
         if (thread == 0) s->filled = 0;
         __syncthreads();
-        spx_gather_columns step = { B.col, s->col, &s->filled };
+        spx_gather_columns step = { { B.col }, s->col, &s->filled };
         spx_by_block<1>(A, B, A.ptr[row], A.ptr[row + 1], 1, 0, INT_MAX, true, &s->tile, step);
         __syncthreads();
         const int n = s->filled;

@@ -12,16 +12,11 @@ constexpr int SPX_SLOTS_A_LANE = 8; /* of a warp's table */
 
 struct spx_nothing {};
 
-/* Puts columns into a table of a warp (BLOCK 0) or a block, which takes so many a thread at once. They give
- * up when over three quarters are full. */
-template <int TAKEN, int BLOCK> struct spx_put_columns {
-    static constexpr int AHEAD = TAKEN;
+/* What steps over products begin with that look at B's columns alone. */
+struct spx_columns_alone {
     using entry = spx_nothing;
     using item = int;
     const int *col;
-    spx_word_table table;
-    int words;
-    bool full;
 
     __device__ entry about(int64_t) const
     {
@@ -35,6 +30,16 @@ template <int TAKEN, int BLOCK> struct spx_put_columns {
     {
         return __ldg(col + k);
     }
+};
+
+/* Puts columns into a table of a warp (BLOCK 0) or a block, which takes so many a thread at once. They give
+ * up when over three quarters are full. */
+template <int TAKEN, int BLOCK> struct spx_put_columns : spx_columns_alone {
+    static constexpr int AHEAD = TAKEN;
+    spx_word_table table;
+    int words;
+    bool full;
+
     __device__ bool put(item c) const
     {
         bool fresh = false;
@@ -149,7 +154,7 @@ __global__ void spx_columns_by_warp(spx_factor A, spx_factor B, spx_tried_list l
         if (lane == 0) list.pass_on(i, row);
         return;
     }
-    spx_put_columns<0, 0> step = { B.col, spx_empty_words(key, bits, SLOTS, lane, 32), 0, false };
+    spx_put_columns<0, 0> step = { { B.col }, spx_empty_words(key, bits, SLOTS, lane, 32), 0, false };
     __syncwarp();
     spx_by_warp<8>(A, B, A.ptr[row], A.ptr[row + 1], false, step);
     __syncwarp();
@@ -321,8 +326,9 @@ __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
             if (thread == 0) list.pass_on(i, row);
             continue;
         }
-        typename shared::put step = { B.col, spx_empty_words(s->key, s->bits, SLOTS, thread, BLOCK), 0,
-                                      false };
+        typename shared::put step = {
+            { B.col }, spx_empty_words(s->key, s->bits, SLOTS, thread, BLOCK), 0, false
+        };
         __syncthreads();
         spx_by_block<1>(A, B, A.ptr[row], A.ptr[row + 1], 1, 0, INT_MAX, true, &s->tile, step);
         __syncthreads();

@@ -432,8 +432,9 @@ extern "C" const spx_product_kernel spx_cuda_spmspm_hash = {
     .place = SPMVX_CUDA,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary = "columns by tables of words, sums in shared memory, added in a fixed order",
-    .source = "Nagasaka et al. 2017; spECK 2020; OpSparse 2022",
+    .summary = "few products sorted in registers, others by tables of words; sums in shared memory, added in "
+               "a fixed order",
+    .source = "Dalton et al. 2015; Nagasaka et al. 2017; spECK 2020; OpSparse 2022",
     .analyse = analyse,
     .fill = fill,
 };
