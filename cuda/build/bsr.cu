@@ -78,6 +78,17 @@ __global__ void write_keys(int nrows, const P *ptr, const int *col, int br, int 
     }
 }
 
+/* Where the keys of some runs of block rows begin: at that of the block row in which an equal part of them
+ * ends. */
+__global__ void find_runs(int64_t nrows, int br, int64_t n, const int64_t *heads, int runs, int64_t *at)
+{
+    const int64_t i = spx_element();
+    if (i > runs) return;
+    const int64_t part = n / runs * i,
+                  behind = spx_first_not<WAYS>(0, nrows, [=](int64_t r) { return heads[r + 1] <= part; });
+    at[i] = i < runs ? heads[behind / br * br] : n;
+}
+
 template <class Q>
 __global__ void point_rows(const uint64_t *key, int64_t blocks, int64_t block_rows, int64_t block_cols,
                            Q *ptr)
@@ -224,16 +235,72 @@ spmvx_status count_sample(const void *which, int64_t br, int64_t bc, int64_t *bl
     return SPMVX_OK;
 }
 
+/* Keys that are sorted at once, so that the second buffer of a sort takes no more than what the source has
+ * beyond the keys; but a 16th of them at least, since sorting a run of them costs calls. */
+int64_t keys_at_once(const spx_sparse *csr, int64_t n)
+{
+    const size_t source = spx_plus(spx_bytes(csr->nrows + 1, spx_type_bytes(csr->ptr_type)),
+                                   spx_bytes(csr->nnz, sizeof(int) + spx_type_bytes(csr->val_type)));
+    const int64_t room = static_cast<int64_t>(source / sizeof(uint64_t)) - n;
+    return spx_min(n, spx_max(room, spx_ceil_div(n, 16)));
+}
+
+/* Runs of block rows with about so many keys each: at[0 ... *runs] tells where theirs begin. */
+constexpr int MOST_RUNS = 16;
+spmvx_status cut_into_runs(const spmvx_context *ctx, const spx_sparse *csr, int br, int64_t n,
+                           const int64_t *heads, int64_t *at, int *runs)
+{
+    spx_temporary begins;
+    *runs = n ? static_cast<int>(spx_ceil_div(n, keys_at_once(csr, n))) : 0;
+    at[0] = 0;
+    at[*runs] = n;
+    if (*runs < 2) return SPMVX_OK;
+    SPX_TRY(begins.make(ctx, *runs + 1, sizeof(int64_t), "blocks of the rows"));
+    SPX_TRY(spx_launch_over(ctx, WHAT, *runs + 1, find_runs, csr->nrows, br, n, heads, *runs,
+                            begins.as<int64_t>()));
+    return ctx->backend->download(ctx, at, begins.as<void>(), (*runs + 1) * sizeof *at);
+}
+
+/* Sorts each run of keys, leaves each key once, and puts what is left side by side. */
+spmvx_status sort_runs(const spmvx_context *ctx, uint64_t *key, const int64_t *at, int runs, int bits,
+                       int64_t *left)
+{
+    int64_t longest = 0;
+    spx_temporary count, other;
+    *left = 0;
+    for (int i = 0; i < runs; i++) longest = spx_max(longest, at[i + 1] - at[i]);
+    SPX_TRY(count.make(ctx, 1, sizeof(int64_t), "blocks of the rows"));
+    SPX_TRY(other.make(ctx, longest, sizeof(uint64_t), "blocks of the rows"));
+    for (int i = 0; i < runs; i++) {
+        const int64_t n = at[i + 1] - at[i];
+        uint64_t *const both[] = { key + at[i], other.as<uint64_t>() }, *const to = key + *left;
+        int sorted = 0;
+        int64_t found = 0;
+        SPX_TRY(spx_with_cub(ctx, WHAT, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+            return spx_cub_sort(temp, bytes, n, both, &sorted, 0, bits, stream);
+        }));
+        uint64_t *const once = sorted ? to : both[1];
+        SPX_TRY(spx_with_cub(ctx, WHAT, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+            return spx_cub_unique(temp, bytes, n, static_cast<const uint64_t *>(both[sorted]), once,
+                                  count.as<int64_t>(), stream);
+        }));
+        SPX_TRY(ctx->backend->download(ctx, &found, count.as<void>(), sizeof found));
+        if (once != to) SPX_TRY(ctx->backend->copy(ctx, to, once, spx_bytes(found, sizeof *to)));
+        *left += found;
+    }
+    return SPMVX_OK;
+}
+
 /* The distinct blocks as ascending keys. */
 spmvx_status find_blocks(const spmvx_context *ctx, const spx_sparse *csr, int br, int bc, spx_temporary *key,
                          int64_t *blocks)
 {
     const int64_t block_cols = spx_ceil_div(csr->ncols, bc), block_rows = spx_ceil_div(csr->nrows, br);
     const int nrows = static_cast<int>(csr->nrows);
-    spx_temporary heads, count, keys[2];
-    int64_t n = 0;
+    spx_temporary heads;
+    int64_t n = 0, at[MOST_RUNS + 1];
+    int runs;
     SPX_TRY(heads.make(ctx, csr->nrows + 1, sizeof(int64_t), "blocks of the rows"));
-    SPX_TRY(count.make(ctx, 1, sizeof(int64_t), "blocks of the rows"));
     SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
         return spx_launch_over(ctx, WHAT, ROW_LANES * csr->nrows, count_heads<P>, nrows,
@@ -241,26 +308,16 @@ spmvx_status find_blocks(const spmvx_context *ctx, const spx_sparse *csr, int br
                                heads.as<int64_t>());
     }));
     SPX_TRY(spx_sum_up(ctx, WHAT, csr->nrows, heads.as<int64_t>(), &n));
-    SPX_TRY(keys[0].make(ctx, n, sizeof(uint64_t), "blocks of the rows"));
+    SPX_TRY(cut_into_runs(ctx, csr, br, n, heads.as<const int64_t>(), at, &runs));
+    SPX_TRY(key->make(ctx, n, sizeof(uint64_t), "blocks of the rows"));
     SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
         return spx_launch_over(ctx, WHAT, ROW_LANES * csr->nrows, write_keys<P>, nrows,
                                spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL), br, bc,
-                               block_cols, heads.as<const int64_t>(), keys[0].as<uint64_t>());
+                               block_cols, heads.as<const int64_t>(), key->as<uint64_t>());
     }));
     heads.drop();
-    SPX_TRY(keys[1].make(ctx, n, sizeof(uint64_t), "blocks of the rows"));
-    uint64_t *const both[] = { keys[0].as<uint64_t>(), keys[1].as<uint64_t>() };
-    int sorted = 0;
-    SPX_TRY(spx_with_cub(ctx, WHAT, [&](void *temp, size_t &bytes, cudaStream_t stream) {
-        return spx_cub_sort(temp, bytes, n, both, &sorted, 0, spx_bits_for(block_rows * block_cols), stream);
-    }));
-    SPX_TRY(spx_with_cub(ctx, WHAT, [&](void *temp, size_t &bytes, cudaStream_t stream) {
-        return spx_cub_unique(temp, bytes, n, static_cast<const uint64_t *>(both[sorted]), both[1 - sorted],
-                              count.as<int64_t>(), stream);
-    }));
-    key->swap(&keys[1 - sorted]);
-    return ctx->backend->download(ctx, blocks, count.as<void>(), sizeof *blocks);
+    return sort_runs(ctx, key->as<uint64_t>(), at, runs, spx_bits_for(block_rows * block_cols), blocks);
 }
 
 /* PTR and COL. */

@@ -1,7 +1,8 @@
 /* What a device builds of a CSR that lies there is, bit for bit, what the host builds: every format with
  * a builder there, the transpose, CSR of COO, and what DIA and BSR are told to hold; every case and some
  * layouts, all types of values that go through a conversion, pointers of both widths, values that are no
- * numbers; and the memory that this takes. Sees the library's inside, since some formats have no view. */
+ * numbers; the memory that this takes, and that it stays there. Sees the library's inside, since some
+ * formats have no view. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,6 +296,25 @@ static void check_peak(const spx_sparse *source, size_t peak, const spx_sparse *
                  (long long)source->nnz, of_source, peak, held);
 }
 
+/* Only BSR's memory, of rows whose entries are in no order. */
+static void check_memory_of_bsr(spmvx_context *host, spmvx_context *ctx, const triples *t, spmvx_type type)
+{
+    const spx_layout layout = { .block_rows = 1, .block_cols = 1 };
+    const spx_build how = { .layout = layout, .left = SIZE_MAX, .max_bytes = SIZE_MAX };
+    spmvx_matrix *given = case_coo(host, t, type);
+    spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr), built;
+    assert_ok(ctx, spx_to_place(ctx, &there));
+    assert_ok(ctx, spx_budget_open(ctx, SIZE_MAX, "nothing", 0));
+    assert_ok(ctx, spx_format_of_place(ctx, SPMVX_BSR)->from_csr(ctx, &there, &how, &built));
+    check_peak(&there, spx_budget_peak(ctx), &built, "BSR of rows in no order");
+    spx_budget_close(ctx);
+    spx_sparse_drop(&built);
+    check_build(host, &csr, ctx, &there, &(request){ SPMVX_BSR, layout });
+    spx_sparse_drop(&there);
+    spx_sparse_drop(&csr);
+    spmvx_matrix_destroy(given);
+}
+
 static void check_memory_of_all(spmvx_context *ctx, const spx_sparse *csr, bool scattered)
 {
     const spx_build how = { .left = SIZE_MAX, .max_bytes = SIZE_MAX };
@@ -334,29 +354,94 @@ static void check_memory(spmvx_context *host, spmvx_context *ctx, const triples 
     spmvx_matrix_destroy(given);
 }
 
+static void triples_swap(triples *t, int64_t i, int64_t j)
+{
+    const int32_t row = t->row[i], col = t->col[i];
+    t->row[i] = t->row[j];
+    t->col[i] = t->col[j];
+    t->row[j] = row;
+    t->col[j] = col;
+}
+
 static void test_memory(void **state)
 {
     (void)state;
     enum { BLOCKS = 2000, STRIDE = 7919 };
+    uint64_t seed = 9;
     spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
     assert_ok(NULL, spmvx_context_create(NULL, &host));
     triples t = blocks_on_diagonals(BLOCKS);
     check_memory(host, ctx, &t, SPMVX_F64, false);
     check_memory(host, ctx, &t, SPMVX_F32, false);
-    for (int64_t i = 0; i < t.nnz; i++) /* columns of a row apart, and in no order; nor the rows */
+    for (int64_t i = 0; i < t.nnz; i++) /* in no order */
+        triples_swap(&t, i, i + (int64_t)(case_random(&seed) % (unsigned)(t.nnz - i)));
+    for (int64_t i = t.nnz / 2, j = 0; i < t.nnz; i++, j++) /* half of them twice, not side by side */
+        t.row[i] = t.row[j], t.col[i] = t.col[j];
+    check_memory_of_bsr(host, ctx, &t, SPMVX_F64);
+    check_memory_of_bsr(host, ctx, &t, SPMVX_F32);
+    for (int64_t i = 0; i < t.nnz; i++) /* columns of a row apart */
         t.col[i] = (int32_t)((t.col[i] * (int64_t)STRIDE + t.row[i]) % t.ncols);
-    for (int64_t i = 0; i < t.nnz / 2; i += 2) {
-        const int32_t row = t.row[i], col = t.col[i];
-        t.row[i] = t.row[t.nnz - 1 - i];
-        t.col[i] = t.col[t.nnz - 1 - i];
-        t.row[t.nnz - 1 - i] = row;
-        t.col[t.nnz - 1 - i] = col;
-    }
     check_memory(host, ctx, &t, SPMVX_F64, true);
     check_memory(host, ctx, &t, SPMVX_F32, true);
     triples_free(&t);
     t = short_rows(10 * BLOCKS, 1);
     check_memory(host, ctx, &t, SPMVX_F32, true);
+    triples_free(&t);
+    spmvx_context_destroy(host);
+    spmvx_context_destroy(ctx);
+}
+
+/* ---- what comes down to the host ---- */
+
+static const spx_backend *plain;
+static size_t came_down;
+
+static spmvx_status counting_download(const spmvx_context *ctx, void *to, const void *from, size_t bytes)
+{
+    came_down += bytes;
+    return plain->download(ctx, to, from, bytes);
+}
+static spmvx_status counting_fetch(const spmvx_context *ctx, int32_t device, void *to, const void *from,
+                                   size_t bytes)
+{
+    came_down += bytes;
+    return plain->fetch(ctx, device, to, from, bytes);
+}
+
+/* A conversion of what lies on the device, and its update map, bring next to nothing to the host: no more
+ * than some numbers of a block of rows. */
+static void test_stays_there(void **state)
+{
+    (void)state;
+    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSC,  SPMVX_ELL,  SPMVX_HYB,  SPMVX_DIA,
+                                            SPMVX_BSR, SPMVX_SELL, SPMVX_CSR5, SPMVX_TILED };
+    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    triples t = blocks_on_diagonals(1500);
+    spmvx_matrix *given = case_coo(host, &t, SPMVX_F64), *csr = NULL;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.format = SPMVX_CSR;
+    o.flags = SPMVX_UPDATABLE | SPMVX_ALLOW_NONDETERMINISTIC; /* CSC has no other kernel */
+    assert_ok(ctx, spmvx_matrix_convert(ctx, given, &o, &csr));
+    plain = ctx->backend;
+    spx_backend counting = *plain;
+    counting.download = counting_download;
+    counting.fetch = counting_fetch;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        spmvx_matrix *A = NULL;
+        o.format = formats[i];
+        came_down = 0;
+        ctx->backend = &counting;
+        assert_ok(ctx, spmvx_matrix_convert(ctx, csr, &o, &A));
+        ctx->backend = plain;
+        if (came_down > (size_t)t.nnz / 2)
+            fail_msg("%s with an update map: %zu bytes came down, of %lld entries",
+                     spx_format_name(formats[i]), came_down, (long long)t.nnz);
+        assert_true(came_down > 0);
+        spmvx_matrix_destroy(A);
+    }
+    spmvx_matrix_destroy(csr);
+    spmvx_matrix_destroy(given);
     triples_free(&t);
     spmvx_context_destroy(host);
     spmvx_context_destroy(ctx);
@@ -385,6 +470,7 @@ int main(void)
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases), cmocka_unit_test(test_many_rows),
-                                        cmocka_unit_test(test_memory), cmocka_unit_test(test_limit) };
+                                        cmocka_unit_test(test_memory), cmocka_unit_test(test_stays_there),
+                                        cmocka_unit_test(test_limit) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
