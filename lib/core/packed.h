@@ -12,6 +12,24 @@ enum {
     SPX_PACKED_PART = -2         /* in ROW: this minus p is piece p of a row that was cut */
 };
 
+/* How a place's value is stored: as it came; as an f32 that is exactly the f64; as its number in TABLE, in 16
+ * or 8 bits; not at all, since all are TABLE's one. */
+enum spx_packed_values { SPX_PACKED_RAW = 1, SPX_PACKED_F32, SPX_PACKED_U16, SPX_PACKED_U8, SPX_PACKED_ONE };
+enum { SPX_PACKED_TABLE = 4096 }; /* values at most */
+static const char *const spx_packed_values_names[] = { "raw", "f32", "u16", "u8", "one", NULL };
+
+/* Bytes that a place takes for its value, of so many where it is raw. */
+static inline size_t spx_packed_value_bytes(int64_t values, size_t raw)
+{
+    switch (values) {
+    case SPX_PACKED_F32: return 4;
+    case SPX_PACKED_U16: return 2;
+    case SPX_PACKED_U8: return 1;
+    case SPX_PACKED_ONE: return 0;
+    default: return raw;
+    }
+}
+
 /* Is the slice one of diagonals; and where its stream begins, in bytes. */
 static inline bool spx_packed_diagonal(int64_t tile)
 {

@@ -15,6 +15,7 @@ enum spx_slot {
     SPX_LIST_PTR,
     SPX_LIST,
     SPX_ORDER,
+    SPX_TABLE,
     SPX_SLOTS
 };
 
@@ -31,6 +32,7 @@ typedef struct spx_layout {
     int64_t hot;                    /* TILED, instead: columns that are held, those with most entries */
     int64_t packet;                 /* PKT: rows, and columns, of a packet */
     int64_t partition;              /* PKT: SPX_PKT_ORDER or SPX_PKT_METIS */
+    int64_t values;                 /* PACKED: how values are stored, an spx_packed_values */
 } spx_layout;
 
 /* A number that a multiplication is scaled by, in the type of the matrix's values. */
@@ -61,7 +63,7 @@ typedef struct spx_sparse {
     spmvx_type ptr_type; /* I32 or I64 */
     int64_t nrows, ncols;
     int64_t nnz;    /* entries, padding aside */
-    int64_t stored; /* entries with padding: the length of the VAL slot */
+    int64_t stored; /* entries with padding: the length of the VAL slot, in PACKED's own width */
     /* ELL, HYB: entries a row of the ELL part; DIA: diagonals; PACKED: entries of a piece; PKT: places in
      * packets */
     int64_t width;

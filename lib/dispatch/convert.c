@@ -4,6 +4,8 @@
  * What the result may hold is max_bytes. What the conversion takes beside it, candidates that are dropped
  * included, is bounded by a budget of its own (scratch() below), also where the result is refused. */
 #include "dispatch/make.h"
+
+#include "core/packed.h"
 #include "dispatch/ownership.h"
 #include "dispatch/source.h"
 #include "dispatch/tune.h"
@@ -89,6 +91,12 @@ static spmvx_status read_request(const spmvx_context *ctx, const spmvx_convert_o
     };
     if (!o->kernel) return SPMVX_OK;
     SPX_TRY(spx_kernel_parse(ctx, SPMVX_MUL, o->kernel, &q->forced));
+    const int64_t values = q->forced.layout.values;
+    if (q->updatable && values > SPX_PACKED_RAW)
+        return spx_fail(
+            ctx, SPMVX_ERR_ARGUMENT,
+            "options.kernel has values=%s, and options.flags has SPMVX_UPDATABLE, which needs raw",
+            spx_packed_values_names[values - 1]);
     if (o->format == SPMVX_AUTO || o->format == q->forced.kernel->format) return SPMVX_OK;
     return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
                     "options.kernel is \"%.64s\", of format %s, and options.format is %s", o->kernel,
@@ -178,16 +186,20 @@ static spmvx_status attempt(spx_conversion *c, const spmvx_matrix *src, const sp
 }
 
 /* What is made after the choice, a transpose or a map for updates, may not fit beside what was chosen. Then
- * the library chooses again, leaving room for a transpose, and in the end takes CSR. */
+ * the library chooses again, leaving room for a transpose, as CSR or, since PACKED may take less, more and
+ * more of what there is; and in the end takes CSR. */
 static spmvx_status convert_what_fits(spx_conversion *c, const spmvx_matrix *src,
                                       const spmvx_convert_options *o, spmvx_matrix **out)
 {
+    enum { LEAST_PART = 16 }; /* of max_bytes, for op N */
     const spx_sparse *A = &src->op[SPMVX_N].A;
     spmvx_status s = attempt(c, src, o, 0, out);
     if (spx_request_format(&c->request) != SPMVX_AUTO || spx_is_kept(c, A)) return s;
     if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY) return s;
     if (o->ops & SPMVX_OPS_T)
         s = attempt(c, src, o, spx_csr_size(A->ncols, A->nnz, spx_type_bytes(A->val_type)), out);
+    for (size_t part = 2; o->ops & SPMVX_OPS_T && part <= LEAST_PART && s == SPMVX_ERR_LIMIT; part *= 2)
+        s = attempt(c, src, o, c->max_bytes - c->max_bytes / part, out);
     if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY) return s;
     c->request.format = SPMVX_CSR;
     c->effort = 0;

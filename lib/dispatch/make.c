@@ -277,6 +277,7 @@ static bool advised(const spx_conversion *c, const char *key, const spx_candidat
         memcpy(out->choice.param, known.choice.param, sizeof known.choice.param);
         take_layout(spx_format_find(known.choice.kernel->format)->layout, &known.choice.layout,
                     &out->choice.layout);
+        out->choice.layout.values = candidates[i].choice.layout.values; /* A's own values tell */
         if (known.by_column) out->multi = (spx_choice){ 0 };
         return true;
     }

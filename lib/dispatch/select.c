@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/packed.h"
 #include "dispatch/features.h"
 
 double spx_score(const spx_candidate *c, int64_t expected_muls)
@@ -26,6 +27,7 @@ spx_layout spx_request_layout(const spx_request *q)
         const int64_t named = spx_layout_value(&q->forced.layout, k);
         if (named) *spx_layout_field(&l, k) = named;
     }
+    if (q->updatable) l.values = SPX_PACKED_RAW; /* which has room for any value */
     return l;
 }
 

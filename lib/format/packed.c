@@ -6,9 +6,11 @@
  *                    quarter more than its longest row
  *   other slices     base >= 0: a 16-bit offset a lane, 0xffff: padding; base -1: a 32-bit column a lane,
  *                    -1: padding
- * Values are as they came; padding is 0.
+ * All values are stored alike, in the fewest bytes that lose nothing (format/packed_values.c); padding is 0.
  *   PTR       slices + 1, in steps
- *   VAL       32 a step
+ *   VAL       32 a step: values, floats that are exactly the doubles, or numbers in TABLE of 16 or 8 bits;
+ *             empty where all are TABLE's one
+ *   TABLE     the distinct values, ascending by their bits, where VAL has their numbers
  *   DESC      (i32) the base of a step
  *   TILE      (i64) where a slice's stream begins, in bytes, times 2; plus 1 for a diagonal slice
  *   COL       the stream
@@ -25,6 +27,7 @@
 #include "core/packed.h"
 #include "format/build.h"
 #include "format/packed_to_csr.h"
+#include "format/packed_values.h"
 
 enum { LANES = SPX_PACKED_LANES, PIECE = SPX_PACKED_PIECE, PADDING = SPX_PACKED_PADDING };
 enum { STEP = 32 }; /* slices of a chunk of work */
@@ -47,6 +50,7 @@ typedef struct builder {
     int64_t count, slices;
     piece *pieces;
     measured *slice;
+    spx_value_code code;
 } builder;
 
 /* ---- pieces, and their order ---- */
@@ -248,9 +252,8 @@ static void measure_body(void *arg, int thread, int64_t begin, int64_t end)
 
 static void put_value(const builder *b, int64_t to, int64_t from) /* from -1: padding */
 {
-    const size_t each = spx_type_bytes(b->a.val_type);
-    if (from < 0) spx_value_clear(b->a.slot[SPX_VAL]->data, to, each);
-    else spx_value_copy(b->a.slot[SPX_VAL]->data, to, spx_data(b->csr, SPX_VAL), from, each);
+    spx_value_code_put(&b->code, b->a.val_type, b->a.slot[SPX_VAL]->data, to, spx_data(b->csr, SPX_VAL),
+                       from);
 }
 
 static void fill_diagonals(const builder *b, int64_t s, int64_t step, unsigned char *stream)
@@ -317,6 +320,18 @@ static spmvx_status measure_slices(builder *b, int64_t *steps, int64_t *bytes)
     return SPMVX_OK;
 }
 
+static spmvx_status put_table(builder *b)
+{
+    const spx_value_set *set = b->code.set;
+    const size_t each = spx_type_bytes(b->a.val_type);
+    spx_array **const table = &b->a.slot[SPX_TABLE];
+    SPX_TRY(spx_array_new(b->ctx, spx_max(set->count, 1), each, "distinct values", table));
+    for (int64_t i = 0; i < spx_max(set->count, 1); i++)
+        if (each == 8) ((uint64_t *)(*table)->data)[i] = set->count ? set->list[i] : 0;
+        else ((uint32_t *)(*table)->data)[i] = set->count ? (uint32_t)set->list[i] : 0;
+    return SPMVX_OK;
+}
+
 static spmvx_status build_all(builder *b, const spx_build *build)
 {
     spx_sparse *a = &b->a;
@@ -326,11 +341,14 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     SPX_TRY(cut_rows(b));
     SPX_TRY(sort_pieces(b, a->layout.sigma));
     SPX_TRY(measure_slices(b, &steps, &stream));
+    SPX_TRY(spx_value_code_find(b->ctx, spx_data(b->csr, SPX_VAL), a->val_type, b->csr->nnz,
+                                build->layout.values, &b->code));
+    a->layout.values = b->code.values;
+    const size_t each = spx_packed_value_bytes(b->code.values, spx_type_bytes(a->val_type));
     a->stored = steps * LANES;
     a->ptr_type = spx_count_type(a->stored);
     const bool rows = a->layout.sigma > 1 || a->slot[SPX_LIST];
-    size_t bytes = spx_plus(spx_bytes(a->stored, spx_type_bytes(a->val_type)),
-                            (size_t)stream + spx_bytes(steps, sizeof(int32_t)));
+    size_t bytes = spx_plus(spx_bytes(a->stored, each), (size_t)stream + spx_bytes(steps, sizeof(int32_t)));
     bytes = spx_plus(bytes, spx_bytes(b->slices + 1, sizeof(int64_t) + spx_type_bytes(a->ptr_type)));
     if (rows) bytes = spx_plus(bytes, spx_bytes(b->slices, LANES * sizeof(int32_t)));
     SPX_TRY(spx_build_check(b->ctx, "PACKED", bytes, b->csr, build));
@@ -339,7 +357,8 @@ static spmvx_status build_all(builder *b, const spx_build *build)
         spx_array_new(b->ctx, b->slices + 1, sizeof(int64_t), "streams of the slices", &a->slot[SPX_TILE]));
     SPX_TRY(spx_array_new(b->ctx, steps, sizeof(int32_t), "bases", &a->slot[SPX_DESC]));
     SPX_TRY(spx_array_new(b->ctx, stream, 1, "col", &a->slot[SPX_COL]));
-    SPX_TRY(spx_array_new(b->ctx, a->stored, spx_type_bytes(a->val_type), "val", &a->slot[SPX_VAL]));
+    SPX_TRY(spx_array_new(b->ctx, a->stored, each, "val", &a->slot[SPX_VAL]));
+    if (b->code.set) SPX_TRY(put_table(b));
     if (rows) SPX_TRY(spx_array_new(b->ctx, b->slices * LANES, sizeof(int32_t), "row", &a->slot[SPX_ROW]));
     int64_t *tile = a->slot[SPX_TILE]->data;
     steps = stream = 0;
@@ -357,7 +376,6 @@ static spmvx_status build_all(builder *b, const spx_build *build)
 static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
                              spx_sparse *out)
 {
-    SPX_TRY(spx_build_check(ctx, "PACKED", spx_bytes(csr->nnz, spx_type_bytes(csr->val_type)), csr, build));
     builder b = { .ctx = ctx, .csr = csr };
     b.a = (spx_sparse){ .format = SPMVX_PACKED,
                         .val_type = csr->val_type,
@@ -369,6 +387,7 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
     const spmvx_status s = build_all(&b, build);
     spx_free(ctx, b.pieces);
     spx_free(ctx, b.slice);
+    spx_value_code_drop(ctx, &b.code);
     if (s == SPMVX_OK) *out = b.a;
     else spx_sparse_drop(&b.a);
     return s;
@@ -429,7 +448,7 @@ static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const 
 {
     (void)f;
     int64_t places;
-    *out = (spx_look){ .layout = { .slice = LANES } };
+    *out = (spx_look){ .layout = { .slice = LANES, .values = asked->values } };
     out->layout.sigma = spx_slice_sigma(csr, LANES, PIECE, asked->sigma, &places);
     builder b = { .ctx = ctx, .csr = csr };
     sample sum = { 0 };
@@ -439,7 +458,9 @@ static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const 
     out->stored = (int64_t)(scale * sum.steps * LANES);
     out->index_bytes = scale * (sum.bytes + 4.0 * sum.steps);
     out->diagonal_part = sum.steps > 0 ? sum.diagonal / sum.steps : 0.0;
-    return s;
+    if (s != SPMVX_OK) return s;
+    return spx_value_code_guess(ctx, spx_data(csr, SPX_VAL), csr->val_type, csr->nnz, asked->values,
+                                &out->value_bytes);
 }
 
 static double setup_ns(const spx_features *f, const spx_look *l)
@@ -450,6 +471,8 @@ static double setup_ns(const spx_features *f, const spx_look *l)
 static const spx_layout_key layout[] = {
     { "slice", offsetof(spx_layout, slice), LANES, LANES, 0, false, NULL },
     { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false, NULL },
+    { "values", offsetof(spx_layout, values), SPX_PACKED_RAW, SPX_PACKED_ONE, 0, true,
+      spx_packed_values_names },
     { 0 },
 };
 

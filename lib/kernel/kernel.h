@@ -54,6 +54,7 @@ typedef struct spx_look {
     int64_t stored;       /* places with padding; 0: nobody has looked, or it is far too much */
     int64_t width;        /* DIA: diagonals */
     double index_bytes;   /* PACKED: bytes beside the values */
+    double value_bytes;   /* PACKED: bytes a place takes for its value */
     double diagonal_part; /* PACKED: part of the places that lie in slices of diagonals */
     double hot_share;     /* TILED with hot columns: part of the entries that are in them */
 } spx_look;

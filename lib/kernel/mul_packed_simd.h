@@ -5,6 +5,7 @@
 #include "kernel/dot.h"
 #include "kernel/isa_name.h"
 #include "kernel/packed.h"
+#include "kernel/packed_source.h"
 
 #include <stdbool.h>
 
@@ -100,7 +101,9 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     const int64_t *bound = m->part->bounds->data, *tile = spx_data(m->A, SPX_TILE);
     const SPX_P *ptr = spx_data(m->A, SPX_PTR);
     const int32_t *base = spx_data(m->A, SPX_DESC), *row = spx_data(m->A, SPX_ROW);
-    const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
+    const SPX_V *x = m->x;
+    SPX_VNAME(packed_source) val;
+    SPX_VNAME(packed_open)(&val, m->A);
     const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y, *partial = m->work, sum[LANES];
     for (int64_t s = bound[begin]; s < bound[end]; s++) {
@@ -110,10 +113,11 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
         for (int i = 0; i < LANES / W; i++) a[i] = SPX_VNAME(zero)();
         if (spx_packed_diagonal(tile[s]))
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
-                stream = SPX_NAME(diagonal)(a, base[k], stream, val + k * LANES, x, m->A->ncols);
+                stream =
+                    SPX_NAME(diagonal)(a, base[k], stream, SPX_VNAME(packed_step)(&val, k), x, m->A->ncols);
         else
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
-                stream = SPX_NAME(step)(a, base[k], stream, val + k * LANES, x);
+                stream = SPX_NAME(step)(a, base[k], stream, SPX_VNAME(packed_step)(&val, k), x);
         if (!row && (s + 1) * LANES <= m->A->nrows) {
             for (int i = 0; i < LANES / W; i++)
                 SPX_VNAME(store_axpby)(y + s * LANES + i * W, alpha, a[i], beta);

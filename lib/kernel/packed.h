@@ -23,16 +23,22 @@ static inline spmvx_status spx_packed_partition(const spmvx_context *ctx, const 
  * m->work, in their order. */
 spmvx_status spx_packed_run(const spx_mul *);
 
-/* What it takes to read the steps; those in slices of diagonals take another time an entry. */
+/* What it takes to read the steps; those in slices of diagonals take another time an entry, and values that
+ * are not raw have to be decoded. */
 static inline double spx_packed_cost(const spx_features *f, const spx_look *look, const spx_rates *rates,
                                      double diagonal_entry)
 {
     const double n = (double)look->stored, other = 1.0 - look->diagonal_part;
     const double moved = look->layout.sigma > 1 ? 4.0 * (double)f->nrows : 0.0;
+    /* of a matrix that is built already nobody has looked at the values */
+    const double value = look->layout.values
+                             ? (double)spx_packed_value_bytes(look->layout.values, f->value_bytes)
+                             : look->value_bytes;
+    const double decoding = value > 0 && value < (double)f->value_bytes ? 0.4 : 0.0;
     spx_rates r = *rates;
-    r.entry = r.entry * other + diagonal_entry * look->diagonal_part;
+    r.entry = r.entry * other + diagonal_entry * look->diagonal_part + decoding;
     r.mid *= other;
     r.far *= other;
-    return spx_cost(f, &r, n, n * (double)f->value_bytes + look->index_bytes + moved, 0.0);
+    return spx_cost(f, &r, n, n * value + look->index_bytes + moved, 0.0);
 }
 #endif

@@ -357,6 +357,42 @@ static void requests_bind_advice(void **state)
     triples_free(&t);
 }
 
+/* Advice of values in fewer bits, where they are to be updated. */
+static void updates_bind_advice(void **state)
+{
+    fixture *f = *state;
+    static const uint32_t flags[] = { 0, SPMVX_UPDATABLE };
+    static const char *const wanted[] = { "packed@c:values=u8", "packed@c:values=raw" };
+    csr_arrays c = case_csr(&f->t, SPMVX_F64), other = case_csr(&f->t, SPMVX_F64);
+    spmvx_matrix *A = NULL;
+    for (int64_t k = 0; k < f->t.nnz; k++) value_put(c.val, SPMVX_F64, k, k % 2 ? 0.1 : 0.2);
+    assert_ok(f->ctx, spmvx_matrix_create(f->ctx, &c.arrays, 0, &A));
+    for (size_t i = 0; i < COUNT(flags); i++) {
+        char text[TEXT], advised[TEXT];
+        spmvx_context *ctx = meter_context(&f->meter, 1);
+        spmvx_matrix_info info;
+        spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+        o.flags = flags[i];
+        o.effort = 1;
+        spmvx_matrix_destroy(convert(ctx, A, &o, &info)); /* for the key */
+        export_to(ctx, text);
+        with_advice(text, "packed@c:values=u8", advised);
+        import(ctx, advised);
+        spmvx_matrix *m = convert(ctx, A, &o, &info);
+        assert_non_null(strstr(info.reason, "wisdom"));
+        assert_string_equal(info.kernel, wanted[i]);
+        if (o.flags) {
+            assert_ok(ctx, spmvx_matrix_update_values(ctx, m, other.val));
+            case_check(ctx, m, &f->t, "updated");
+        }
+        spmvx_matrix_destroy(m);
+        spmvx_context_destroy(ctx);
+    }
+    spmvx_matrix_destroy(A);
+    csr_free(&other);
+    csr_free(&c);
+}
+
 /* ---- the key ---- */
 
 static void the_key_has_what_was_asked(void **state)
@@ -470,6 +506,7 @@ int main(void)
         TEST(what_does_not_fit_is_passed_over),
         TEST(what_may_fit_harms_nothing),
         TEST(requests_bind_advice),
+        TEST(updates_bind_advice),
         TEST(the_key_has_what_was_asked),
         TEST(many_lines),
         TEST(import_that_fails),

@@ -1,0 +1,211 @@
+/* The code of PACKED's values: all threads collect distinct values, each its own, until there are too many;
+ * sorted by their bits, so that the table does not depend on the threads, they are numbered. Values are
+ * compared as bits: -0 is not 0, and payloads of NaN stay.
+ * Source: Kourtis, Goumas & Koziris, CF 2008 (CSR-VI). */
+#include "format/packed_values.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/threads.h"
+
+enum { TABLE = SPX_PACKED_TABLE, BYTE = 256, CHUNK = 16384 };
+
+static uint64_t bits_of(const void *val, size_t each, int64_t i)
+{
+    return each == 8 ? ((const uint64_t *)val)[i] : ((const uint32_t *)val)[i];
+}
+
+static int64_t slot_of(const spx_value_set *s, uint64_t bits)
+{
+    uint64_t h = bits * 0x9e3779b97f4a7c15u >> 32;
+    while (true) {
+        h &= SPX_VALUE_SLOTS - 1;
+        if (!s->slot[h] || s->list[s->slot[h] - 1] == bits) return (int64_t)h;
+        h++;
+    }
+}
+
+static void insert(spx_value_set *s, uint64_t bits)
+{
+    if (s->count > TABLE) return;
+    const int64_t at = slot_of(s, bits);
+    if (s->slot[at]) return;
+    if (s->count < TABLE) {
+        s->list[s->count] = bits;
+        s->slot[at] = (uint16_t)(s->count + 1);
+    }
+    s->count++;
+}
+
+/* Is the double a float? Not what a conversion may change: NaN, and what is subnormal as a float. */
+static bool is_single(double v)
+{
+    const double size = fabs(v);
+    return v == 0 || isinf(v) ||
+           (size >= (double)FLT_MIN && size <= (double)FLT_MAX && v == (double)(float)v);
+}
+
+typedef struct collect_job {
+    const void *val;
+    spmvx_type type;
+    int64_t n;
+    spx_value_set *set; /* one a thread */
+    atomic_bool many, doubles;
+} collect_job;
+
+static void collect_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    collect_job *const j = arg;
+    spx_value_set *const own = j->set + thread;
+    const size_t each = spx_type_bytes(j->type);
+    for (int64_t c = begin; c < end; c++) {
+        bool many = atomic_load_explicit(&j->many, memory_order_relaxed),
+             doubles = atomic_load_explicit(&j->doubles, memory_order_relaxed);
+        const int64_t last = spx_min((c + 1) * CHUNK, j->n);
+        uint64_t before = 0;
+        for (int64_t i = c * CHUNK; i < last && !(many && doubles); i++) {
+            const uint64_t bits = bits_of(j->val, each, i);
+            if (bits == before && i > c * CHUNK) continue;
+            before = bits;
+            if (!many) insert(own, bits);
+            many |= own->count > TABLE;
+            doubles = doubles || !is_single(((const double *)j->val)[i]);
+        }
+        if (many) atomic_store_explicit(&j->many, true, memory_order_relaxed);
+        if (doubles) atomic_store_explicit(&j->doubles, true, memory_order_relaxed);
+        if (many && doubles) return;
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The values of sets[1 ... n-1] to sets[0], and these in order. */
+static void merge(spx_value_set *sets, int n)
+{
+    spx_value_set *const all = sets;
+    for (int t = 1; t < n; t++) {
+        for (int64_t i = 0; i < spx_min(sets[t].count, TABLE); i++) insert(all, sets[t].list[i]);
+        if (sets[t].count > TABLE) all->count = TABLE + 1;
+    }
+    if (all->count > TABLE) return;
+    qsort(all->list, (size_t)all->count, sizeof *all->list, ascending);
+    memset(all->slot, 0, sizeof all->slot);
+    for (int64_t i = 0; i < all->count; i++) all->slot[slot_of(all, all->list[i])] = (uint16_t)(i + 1);
+}
+
+/* The smallest one for n values, of which so many are distinct. */
+static int64_t smallest(int64_t n, int64_t distinct, bool singles, size_t each)
+{
+    const int64_t raw = n * (int64_t)each, table = distinct * (int64_t)each;
+    if (distinct == 1 && table < raw) return SPX_PACKED_ONE;
+    if (distinct <= BYTE && table + n < raw) return SPX_PACKED_U8;
+    if (distinct <= TABLE && table + 2 * n < raw) return SPX_PACKED_U16;
+    return singles && each == 8 && n ? SPX_PACKED_F32 : SPX_PACKED_RAW;
+}
+
+static bool holds(int64_t values, int64_t distinct, bool singles)
+{
+    switch (values) {
+    case SPX_PACKED_F32: return singles;
+    case SPX_PACKED_U16: return distinct <= TABLE;
+    case SPX_PACKED_U8: return distinct <= BYTE;
+    case SPX_PACKED_ONE: return distinct <= 1;
+    default: return true;
+    }
+}
+
+static bool is_numbered(int64_t values)
+{
+    return values >= SPX_PACKED_U16;
+}
+
+spmvx_status spx_value_code_find(const spmvx_context *ctx, const void *val, spmvx_type type, int64_t n,
+                                 int64_t asked, spx_value_code *out)
+{
+    *out = (spx_value_code){ SPX_PACKED_RAW, NULL };
+    if (asked == SPX_PACKED_RAW || (type != SPMVX_F64 && type != SPMVX_F32)) return SPMVX_OK;
+    const int threads = spx_threads_for(ctx->threads, n);
+    collect_job j = { .val = val, .type = type, .n = n };
+    atomic_init(&j.many, false);
+    atomic_init(&j.doubles, type != SPMVX_F64);
+    SPX_TRY(spx_alloc(ctx, spx_bytes(threads, sizeof *j.set), "distinct values", &j.set));
+    for (int t = 0; t < threads; t++) {
+        j.set[t].count = 0;
+        memset(j.set[t].slot, 0, sizeof j.set[t].slot);
+    }
+    spx_parallel(threads, spx_ceil_div(n, CHUNK), collect_body, &j);
+    merge(j.set, threads);
+    const bool many = atomic_load(&j.many), singles = !atomic_load(&j.doubles);
+    const int64_t distinct = many ? TABLE + 1 : j.set[0].count;
+    out->values = asked ? asked : smallest(n, distinct, singles, spx_type_bytes(type));
+    const bool possible = holds(out->values, distinct, singles);
+    if (is_numbered(out->values) && possible) out->set = j.set;
+    else spx_free(ctx, j.set);
+    if (possible) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_LIMIT,
+                    "options.kernel has values=%s, which would lose some of A's %" PRId64
+                    " values (%s%" PRId64 " distinct)",
+                    spx_packed_values_names[out->values - 1], n, distinct > TABLE ? "more than " : "",
+                    spx_min(distinct, TABLE));
+}
+
+void spx_value_code_drop(const spmvx_context *ctx, spx_value_code *c)
+{
+    spx_free(ctx, c->set);
+    c->set = NULL;
+}
+
+void spx_value_code_put(const spx_value_code *c, spmvx_type type, void *coded, int64_t to, const void *val,
+                        int64_t from)
+{
+    const size_t each = spx_type_bytes(type);
+    int64_t number = 0;
+    switch (c->values) {
+    case SPX_PACKED_ONE: return;
+    case SPX_PACKED_F32: ((float *)coded)[to] = from < 0 ? 0.0f : (float)((const double *)val)[from]; return;
+    case SPX_PACKED_U16:
+    case SPX_PACKED_U8:
+        if (from >= 0) number = c->set->slot[slot_of(c->set, bits_of(val, each, from))] - 1;
+        if (c->values == SPX_PACKED_U8) ((uint8_t *)coded)[to] = (uint8_t)number;
+        else ((uint16_t *)coded)[to] = (uint16_t)number;
+        return;
+    default:
+        if (from < 0) spx_value_clear(coded, to, each);
+        else spx_value_copy(coded, to, val, from, each);
+    }
+}
+
+spmvx_status spx_value_code_guess(const spmvx_context *ctx, const void *val, spmvx_type type, int64_t n,
+                                  int64_t asked, double *bytes)
+{
+    enum { RUNS = 64, RUN = 256 };
+    const size_t each = spx_type_bytes(type);
+    spx_value_set *set;
+    bool singles = type == SPMVX_F64;
+    *bytes = (double)spx_packed_value_bytes(asked, each);
+    if (asked) return SPMVX_OK;
+    SPX_TRY(spx_alloc(ctx, sizeof *set, "distinct values", &set));
+    set->count = 0;
+    memset(set->slot, 0, sizeof set->slot);
+    for (int64_t r = 0; r < RUNS && set->count <= TABLE; r++) {
+        const int64_t first = spx_part(n, RUNS, r), last = spx_min(first + RUN, spx_part(n, RUNS, r + 1));
+        for (int64_t i = first; i < last; i++) {
+            insert(set, bits_of(val, each, i));
+            singles = singles && is_single(((const double *)val)[i]);
+        }
+    }
+    /* a table that is half full of a sample has more to come */
+    const int64_t distinct = set->count > TABLE / 2 ? TABLE + 1 : set->count;
+    spx_free(ctx, set);
+    *bytes = (double)spx_packed_value_bytes(smallest(n, distinct, singles, each), each);
+    return SPMVX_OK;
+}

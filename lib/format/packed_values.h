@@ -1,0 +1,32 @@
+/* How the values of a matrix are stored in fewer bits, nothing lost: as numbers in a table of the few that
+ * there are, or in single precision where that is exact. */
+#ifndef SPX_PACKED_VALUES_H
+#define SPX_PACKED_VALUES_H
+#include "core/context.h"
+#include "core/packed.h"
+
+/* Distinct values by their bits: a hash table of places in a list. */
+enum { SPX_VALUE_SLOTS = 2 * SPX_PACKED_TABLE };
+typedef struct spx_value_set {
+    int64_t count;                  /* SPX_PACKED_TABLE + 1: more than there is room for */
+    uint16_t slot[SPX_VALUE_SLOTS]; /* 1 + place; 0: none */
+    uint64_t list[SPX_PACKED_TABLE];
+} spx_value_set;
+
+typedef struct spx_value_code {
+    int64_t values;     /* an spx_packed_values */
+    spx_value_set *set; /* ascending by bits; NULL where values are not numbers in a table */
+} spx_value_code;
+
+/* The smallest code of the n values, or the one that is asked for; LIMIT where that would lose something.
+ * Positions that travel in place of values are left as they are. */
+spmvx_status spx_value_code_find(const spmvx_context *, const void *val, spmvx_type, int64_t n, int64_t asked,
+                                 spx_value_code *);
+void spx_value_code_drop(const spmvx_context *, spx_value_code *);
+/* Writes value `from` of val as place `to` of coded; from < 0: padding. */
+void spx_value_code_put(const spx_value_code *, spmvx_type, void *coded, int64_t to, const void *val,
+                        int64_t from);
+/* Bytes of a place that values of this kind would take, from a sample of them. */
+spmvx_status spx_value_code_guess(const spmvx_context *, const void *val, spmvx_type, int64_t n,
+                                  int64_t asked, double *bytes);
+#endif

@@ -1,0 +1,258 @@
+/* PACKED's values in fewer bits: which code a matrix gets, that every kernel gives the bits that raw values
+ * give, that the way back is exact, whatever the values are, and what is refused. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+
+static const char *const codes[] = { "raw", "f32", "u16", "u8", "one" };
+enum { RAW, SINGLE, U16, U8, ONE, CODES };
+
+static uint64_t bits_of(const void *p, spmvx_type type, int64_t i)
+{
+    uint64_t wide = 0;
+    memcpy(&wide, (const char *)p + (size_t)i * value_bytes(type), value_bytes(type));
+    return wide;
+}
+
+/* One of so many values, some of them odd; no more than that are distinct. */
+static double one_of(uint64_t *seed, int64_t distinct)
+{
+    static const double odd[] = { -0.0, 0.0, INFINITY, -INFINITY, NAN, 0x1p-126, -1.5 };
+    const int64_t i = (int64_t)(case_random(seed) % (uint64_t)distinct);
+    return i < 7 && distinct > 7 ? odd[i] : 1.0 + (double)i / 3.0;
+}
+
+/* The case with other values, in rows: doubles that few floats are; or floats. */
+static csr_arrays with_values(const triples *t, spmvx_type type, int64_t distinct, bool singles)
+{
+    csr_arrays c = case_csr(t, type);
+    uint64_t seed = 11;
+    for (int64_t k = 0; k < t->nnz; k++) {
+        const double v = one_of(&seed, distinct);
+        value_put(c.val, type, k, singles ? (double)(float)v : v);
+    }
+    return c;
+}
+
+static spmvx_status convert(spmvx_context *ctx, const spmvx_matrix *A, const char *kernel, uint32_t flags,
+                            spmvx_matrix **out)
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.format = SPMVX_PACKED;
+    o.kernel = kernel;
+    o.flags = flags;
+    return spmvx_matrix_convert(ctx, A, &o, out);
+}
+
+static int code_of(const spmvx_matrix *m)
+{
+    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    assert_ok(NULL, spmvx_matrix_get_info(m, &i));
+    const char *values = strstr(i.kernel, "values=");
+    assert_non_null(values);
+    for (int c = 0; c < CODES; c++)
+        if (!strncmp(values + 7, codes[c], strlen(codes[c]))) return c;
+    fail_msg("%s", i.kernel);
+    return -1;
+}
+
+static void check_way_back(spmvx_context *ctx, const spmvx_matrix *m, const csr_arrays *want)
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    spmvx_matrix *back = NULL;
+    spmvx_arrays v = SPMVX_ARRAYS_INIT;
+    o.format = SPMVX_CSR;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &back));
+    assert_ok(ctx, spmvx_matrix_arrays(back, &v));
+    for (int64_t k = 0; k < want->arrays.nnz; k++)
+        assert_true(bits_of(v.val, v.val_type, k) == bits_of(want->val, v.val_type, k));
+    spmvx_matrix_destroy(back);
+}
+
+/* As raw values in the same kernel: not a bit differs, but between two NaN. */
+static void check_product(spmvx_context *ctx, const spmvx_matrix *m, const spmvx_matrix *raw,
+                          const spmvx_arrays *a, const char *what)
+{
+    const spmvx_type type = a->val_type;
+    void *x = malloc((size_t)(a->ncols + 1) * 8), *y = calloc((size_t)a->nrows + 1, 8),
+         *z = calloc((size_t)a->nrows + 1, 8);
+    uint64_t seed = 7;
+    for (int64_t i = 0; i < a->ncols; i++) value_put(x, type, i, case_value(&seed));
+    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.5, m, x, 0.0, y));
+    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.5, raw, x, 0.0, z));
+    for (int64_t i = 0; i < a->nrows; i++)
+        if (bits_of(y, type, i) != bits_of(z, type, i) &&
+            !(isnan(value_at(y, type, i)) && isnan(value_at(z, type, i))))
+            fail_msg("%s: row %lld", what, (long long)i);
+    free(x);
+    free(y);
+    free(z);
+}
+
+/* The smallest code that the bytes speak for. */
+static int expected(int64_t n, int64_t distinct, bool singles, size_t each)
+{
+    const int64_t raw = n * (int64_t)each, table = distinct * (int64_t)each;
+    if (distinct == 1 && n > 1) return ONE;
+    if (distinct <= 256 && table + n < raw) return U8;
+    if (distinct <= 4096 && table + 2 * n < raw) return U16;
+    return singles && each == 8 && n ? SINGLE : RAW;
+}
+
+static int64_t distinct_of(const csr_arrays *c)
+{
+    int64_t n = 0;
+    for (int64_t i = 0, j; i < c->arrays.nnz; i++) {
+        for (j = 0; j < i; j++)
+            if (bits_of(c->val, c->arrays.val_type, i) == bits_of(c->val, c->arrays.val_type, j)) break;
+        n += j == i;
+    }
+    return n;
+}
+
+static bool no_single(const csr_arrays *c)
+{
+    for (int64_t k = 0; k < c->arrays.nnz; k++) {
+        const double v = value_at(c->val, c->arrays.val_type, k);
+        if (isnan(v) || v != (double)(float)v) return true;
+    }
+    return false;
+}
+
+static void check_case(spmvx_context *ctx, const triples *t, spmvx_type type, int64_t choices, bool singles)
+{
+    static const char *const kernels[] = { "packed@c", "packed@avx2", "packed@avx512" };
+    csr_arrays c = with_values(t, type, choices, singles);
+    spmvx_matrix *A = NULL, *chosen = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
+    assert_ok(ctx, convert(ctx, A, NULL, 0, &chosen));
+    const int64_t distinct = distinct_of(&c);
+    const int want = expected(t->nnz, distinct, !no_single(&c), value_bytes(type)), got = code_of(chosen);
+    if (want != got)
+        fail_msg("%s, %lld of %lld values distinct: %s, and %s is wanted", t->name, (long long)distinct,
+                 (long long)t->nnz, codes[got], codes[want]);
+    check_way_back(ctx, chosen, &c);
+    spmvx_matrix_destroy(chosen);
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        spmvx_matrix *raw = NULL;
+        char name[64];
+        snprintf(name, sizeof name, "%s:values=raw", kernels[k]);
+        if (convert(ctx, A, name, 0, &raw) != SPMVX_OK) continue; /* not this processor's */
+        for (int i = 0; i < CODES; i++) {
+            spmvx_matrix *m = NULL;
+            snprintf(name, sizeof name, "%s:values=%s", kernels[k], codes[i]);
+            const bool holds = i == RAW || (i == SINGLE && type == SPMVX_F64 && !no_single(&c)) ||
+                               (i == U16 && distinct <= 4096) || (i == U8 && distinct <= 256) ||
+                               (i == ONE && distinct <= 1);
+            if (!holds) {
+                assert_fails(SPMVX_ERR_LIMIT, "would lose", convert(ctx, A, name, 0, &m));
+                continue;
+            }
+            assert_ok(ctx, convert(ctx, A, name, 0, &m));
+            assert_int_equal(code_of(m), i);
+            check_product(ctx, m, raw, &c.arrays, name);
+            check_way_back(ctx, m, &c);
+            spmvx_matrix_destroy(m);
+        }
+        spmvx_matrix_destroy(raw);
+    }
+    spmvx_matrix_destroy(A);
+    csr_free(&c);
+}
+
+static void test_codes(void **state)
+{
+    (void)state;
+    static const int64_t distinct[] = { 1, 2, 100, 256, 257, 3000, 1 << 20 };
+    spmvx_context *ctx = test_context(NULL, 2);
+    for (int i = 0;; i++) {
+        triples t = case_make(i);
+        if (t.nnz < 0) break;
+        for (size_t d = 0; d < sizeof distinct / sizeof *distinct && t.nnz < 10000; d++) {
+            check_case(ctx, &t, SPMVX_F64, distinct[d], false);
+            check_case(ctx, &t, SPMVX_F64, distinct[d], true);
+            check_case(ctx, &t, SPMVX_F32, distinct[d], true);
+        }
+        triples_free(&t);
+    }
+    spmvx_context_destroy(ctx);
+}
+
+/* Many values: the table's limits, met by several threads. */
+static void test_limits(void **state)
+{
+    (void)state;
+    enum { N = 40000 };
+    static const struct {
+        int64_t distinct;
+        int code;
+    } want[] = { { 1, ONE }, { 256, U8 }, { 257, U16 }, { 4096, U16 }, { 4097, RAW } };
+    spmvx_context *ctx = test_context(NULL, 2);
+    csr_arrays c = { malloc((N + 1) * sizeof *c.ptr), malloc(N * sizeof *c.col), malloc(N * 8),
+                     SPMVX_ARRAYS_INIT };
+    for (int64_t i = 0; i < N; i++) c.ptr[i] = i, c.col[i] = (int32_t)i;
+    c.ptr[N] = N;
+    c.arrays.format = SPMVX_CSR;
+    c.arrays.val_type = SPMVX_F64;
+    c.arrays.idx_type = SPMVX_I32;
+    c.arrays.ptr_type = SPMVX_I64;
+    c.arrays.nrows = c.arrays.ncols = c.arrays.nnz = N;
+    c.arrays.ptr = c.ptr, c.arrays.col = c.col, c.arrays.val = c.val;
+    for (size_t w = 0; w < sizeof want / sizeof *want; w++) {
+        spmvx_matrix *A = NULL, *m = NULL;
+        for (int64_t i = 0; i < N; i++)
+            ((double *)c.val)[i] = 1.0 / 3.0 + (double)((i * 7919) % want[w].distinct);
+        assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
+        assert_ok(ctx, convert(ctx, A, NULL, 0, &m));
+        assert_int_equal(code_of(m), want[w].code);
+        check_way_back(ctx, m, &c);
+        spmvx_matrix_destroy(m);
+        spmvx_matrix_destroy(A);
+    }
+    free(c.ptr);
+    free(c.col);
+    free(c.val);
+    spmvx_context_destroy(ctx);
+}
+
+/* What is updated has raw values; what is made of a coded matrix may be updated like its source. */
+static void test_updates(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = test_context(NULL, 2);
+    triples t = case_make(6);
+    csr_arrays c = with_values(&t, SPMVX_F64, 3, false), other = case_csr(&t, SPMVX_F64);
+    spmvx_matrix *A = NULL, *m = NULL, *coded = NULL;
+    assert_true(t.nnz > 30);
+    assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
+    assert_ok(ctx, convert(ctx, A, NULL, SPMVX_UPDATABLE, &m));
+    assert_int_equal(code_of(m), RAW);
+    assert_ok(ctx, spmvx_matrix_update_values(ctx, m, other.val));
+    check_way_back(ctx, m, &other);
+    spmvx_matrix_destroy(m);
+    assert_fails(SPMVX_ERR_ARGUMENT, "values=u8", convert(ctx, A, "packed:values=u8", SPMVX_UPDATABLE, &m));
+    assert_ok(ctx, convert(ctx, A, NULL, 0, &coded));
+    assert_int_equal(code_of(coded), U8);
+    assert_ok(ctx, convert(ctx, coded, NULL, SPMVX_UPDATABLE, &m)); /* it still knows the order of rows */
+    assert_int_equal(code_of(m), RAW);
+    check_way_back(ctx, m, &c);
+    assert_ok(ctx, spmvx_matrix_update_values(ctx, m, other.val));
+    check_way_back(ctx, m, &other);
+    spmvx_matrix_destroy(m);
+    spmvx_matrix_destroy(coded);
+    spmvx_matrix_destroy(A);
+    csr_free(&c);
+    csr_free(&other);
+    triples_free(&t);
+    spmvx_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_codes), cmocka_unit_test(test_limits),
+                                        cmocka_unit_test(test_updates) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
