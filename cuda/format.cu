@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "core/csr5.h"
+#include "core/packed.h"
 #include "core/pkt.h"
 #include "core/tiled.h"
 #include "format/format.h"
@@ -83,6 +84,16 @@ spmvx_status look_at_tiled(const spmvx_context *ctx, const spx_sparse *csr, cons
     return SPMVX_OK;
 }
 
+/* Rows as SELL has them, with 16-bit columns. */
+spmvx_status look_at_packed(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+                            const spx_layout *asked, spx_look *out)
+{
+    SPX_TRY(look_at_sell(ctx, csr, f, asked, out));
+    out->value_bytes = static_cast<double>(f->value_bytes);
+    out->index_bytes = 2.2 * static_cast<double>(out->stored);
+    return SPMVX_OK;
+}
+
 /* By way of the host, which takes some copies and allocations at least. */
 double setup_by_host(const spx_features *f, const spx_look *look)
 {
@@ -132,6 +143,10 @@ const spx_layout_key csr5_layout[] = {
 /* A tile's part of x lies in shared memory, of which a block has 227 KB at most. */
 const spx_layout_key pkt_layout[] = {
     SPX_PKT_KEYS(false),
+    {},
+};
+const spx_layout_key packed_layout[] = {
+    SPX_PACKED_KEYS,
     {},
 };
 const spx_layout_key tiled_layout[] = {
@@ -232,6 +247,15 @@ extern "C" const spx_format spx_cuda_format_tiled = {
     .look = look_at_tiled,
     .setup_ns = setup_by_sort,
     .from_csr = spx_cuda_build_tiled,
+};
+
+extern "C" const spx_format spx_cuda_format_packed = {
+    .format = SPMVX_PACKED,
+    .place = SPMVX_CUDA,
+    .layout = packed_layout,
+    .opaque_values = true,
+    .look = look_at_packed,
+    .setup_ns = setup_by_host,
 };
 
 extern "C" const spx_format spx_cuda_format_pkt = {

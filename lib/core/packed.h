@@ -17,6 +17,14 @@ enum {
 enum spx_packed_values { SPX_PACKED_RAW = 1, SPX_PACKED_F32, SPX_PACKED_U16, SPX_PACKED_U8, SPX_PACKED_ONE };
 enum { SPX_PACKED_TABLE = 4096 }; /* values at most */
 static const char *const spx_packed_values_names[] = { "raw", "f32", "u16", "u8", "one", NULL };
+/* The layout's fields, of type spx_layout_key. */
+#define SPX_PACKED_KEYS                                                                           \
+    { "slice", offsetof(spx_layout, slice), SPX_PACKED_LANES, SPX_PACKED_LANES, 0, false, NULL }, \
+        { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false, NULL },                   \
+    {                                                                                             \
+        "values", offsetof(spx_layout, values), SPX_PACKED_RAW, SPX_PACKED_ONE, 0, true,          \
+            spx_packed_values_names                                                               \
+    }
 
 /* Bytes that a place takes for its value, of so many where it is raw. */
 static inline size_t spx_packed_value_bytes(int64_t values, size_t raw)
@@ -31,24 +39,24 @@ static inline size_t spx_packed_value_bytes(int64_t values, size_t raw)
 }
 
 /* Is the slice one of diagonals; and where its stream begins, in bytes. */
-static inline bool spx_packed_diagonal(int64_t tile)
+SPX_BOTH static inline bool spx_packed_diagonal(int64_t tile)
 {
     return tile & 1;
 }
 
-static inline int64_t spx_packed_stream(int64_t tile)
+SPX_BOTH static inline int64_t spx_packed_stream(int64_t tile)
 {
     return tile >> 1;
 }
 
-static inline int64_t spx_packed_tile(int64_t stream, bool diagonal)
+SPX_BOTH static inline int64_t spx_packed_tile(int64_t stream, bool diagonal)
 {
     return 2 * stream + diagonal;
 }
 
 /* What a step takes in the stream, given its base: a mask in a slice of diagonals, else a column or offset
  * a lane. */
-static inline int64_t spx_packed_step_bytes(bool diagonal, int32_t base)
+SPX_BOTH static inline int64_t spx_packed_step_bytes(bool diagonal, int32_t base)
 {
     return diagonal ? (int64_t)sizeof(uint32_t) : SPX_PACKED_LANES * (base < 0 ? 4 : 2);
 }
@@ -57,7 +65,7 @@ static inline int64_t spx_packed_step_bytes(bool diagonal, int32_t base)
 static inline int64_t spx_packed_row(const spx_sparse *a, const int32_t *row, int64_t lane)
 {
     if (row) return row[lane];
-    return lane < a->nrows ? lane : SPX_PACKED_NO_ROW;
+    return lane < a->nrows ? lane : (int64_t)SPX_PACKED_NO_ROW;
 }
 
 static inline int64_t spx_packed_slices(const spx_sparse *a)

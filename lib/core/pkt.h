@@ -4,12 +4,6 @@
 #define SPX_PKT_H
 #include "core/sparse.h"
 
-#ifdef __CUDACC__
-#define SPX_PKT_BOTH __host__ __device__
-#else
-#define SPX_PKT_BOTH
-#endif
-
 enum {
     SPX_PKT_SIDE = 1024, /* rows, and columns, of a packet where nothing else is asked for */
     SPX_PKT_MOST = 8192, /* at most, so that x and y of a packet fit in a block's shared memory */
@@ -33,29 +27,29 @@ static inline int64_t spx_pkt_packets(const spx_sparse *a)
 }
 
 /* Where a packet's columns begin: of a square matrix with its rows. */
-SPX_PKT_BOTH static inline int64_t spx_pkt_first_column(int64_t nrows, int64_t ncols, int64_t side,
-                                                        int64_t packet)
+SPX_BOTH static inline int64_t spx_pkt_first_column(int64_t nrows, int64_t ncols, int64_t side,
+                                                    int64_t packet)
 {
     return nrows == ncols ? packet * side : packet * side * ncols / nrows;
 }
 
 /* The row, or column, at a position: that of the list, -1 where it has none; without a list the position
  * itself. */
-SPX_PKT_BOTH static inline int64_t spx_pkt_at(const int32_t *list, int64_t position)
+SPX_BOTH static inline int64_t spx_pkt_at(const int32_t *list, int64_t position)
 {
     return list ? list[position] : position;
 }
 
 /* A place's row and column in its packet, and the place of both. */
-SPX_PKT_BOTH static inline int32_t spx_pkt_row(int32_t place)
+SPX_BOTH static inline int32_t spx_pkt_row(int32_t place)
 {
     return place >> 16;
 }
-SPX_PKT_BOTH static inline int32_t spx_pkt_column(int32_t place)
+SPX_BOTH static inline int32_t spx_pkt_column(int32_t place)
 {
     return place & 0xffff;
 }
-SPX_PKT_BOTH static inline int32_t spx_pkt_place(int64_t row, int64_t column)
+SPX_BOTH static inline int32_t spx_pkt_place(int64_t row, int64_t column)
 {
     return (int32_t)(row << 16 | column);
 }

@@ -4,6 +4,13 @@
 #define SPX_SPARSE_H
 #include "core/alloc.h"
 
+/* Before what kernels of a device call, too. */
+#ifdef __CUDACC__
+#define SPX_BOTH __host__ __device__
+#else
+#define SPX_BOTH
+#endif
+
 enum spx_slot {
     SPX_PTR,
     SPX_ROW,

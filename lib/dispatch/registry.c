@@ -27,13 +27,13 @@ extern const spx_product_kernel spx_cuda_spmspm_hash, spx_cuda_spmspm_thin, spx_
     spx_cuda_spmspm_rows_multiwarp;
 extern const spx_format spx_cuda_format_coo, spx_cuda_format_csr, spx_cuda_format_csc, spx_cuda_format_ell,
     spx_cuda_format_sell, spx_cuda_format_hyb, spx_cuda_format_dia, spx_cuda_format_bsr, spx_cuda_format_csr5,
-    spx_cuda_format_tiled, spx_cuda_format_pkt;
+    spx_cuda_format_tiled, spx_cuda_format_packed, spx_cuda_format_pkt;
 extern const spx_kernel spx_cuda_mul_coo_scalar, spx_cuda_mul_coo_warp, spx_cuda_mul_coo_balanced,
     spx_cuda_mul_coo_balanced_atomic, spx_cuda_mul_csc_scalar, spx_cuda_mul_ell, spx_cuda_mul_hyb,
     spx_cuda_mul_dia, spx_cuda_mul_bsr, spx_cuda_mul_csr5, spx_cuda_mul_tiled, spx_cuda_mul_csr_tile128,
     spx_cuda_mul_csr_tiled, spx_cuda_mul_csr_merge_path3, spx_cuda_mul_csr_segscan_tree,
-    spx_cuda_mul_csr_segscan_matrix, spx_cuda_mul_csr_rowblock, spx_cuda_mul_pkt, spx_cuda_mul_multi_bsr,
-    spx_cuda_mul_csr_scalar, spx_cuda_mul_csr_warp_buffer, spx_cuda_mul_csr_aligned,
+    spx_cuda_mul_csr_segscan_matrix, spx_cuda_mul_csr_rowblock, spx_cuda_mul_packed, spx_cuda_mul_pkt,
+    spx_cuda_mul_multi_bsr, spx_cuda_mul_csr_scalar, spx_cuda_mul_csr_warp_buffer, spx_cuda_mul_csr_aligned,
     spx_cuda_mul_csr_warp_loop, spx_cuda_mul_csr_nnz_split, spx_cuda_mul_csr_vector,
     spx_cuda_mul_csr_merge_path, spx_cuda_mul_sell, spx_cuda_mul_multi_csr_vector, spx_cuda_mul_multi_sell;
 #endif
@@ -101,6 +101,7 @@ static const spx_kernel *const kernels[] = {
     &spx_cuda_mul_bsr,
     &spx_cuda_mul_csr5,
     &spx_cuda_mul_tiled,
+    &spx_cuda_mul_packed,
     &spx_cuda_mul_pkt,
     &spx_cuda_mul_csr_merge_path,
     &spx_cuda_mul_sell,
@@ -133,13 +134,13 @@ _Static_assert(sizeof kernels / sizeof *kernels + sizeof product_kernels / sizeo
                "SPX_KERNELS holds all kernels");
 
 static const spx_format *const formats[] = {
-    &spx_format_coo,       &spx_format_csr,        &spx_format_csc,      &spx_format_ell,
-    &spx_format_sell,      &spx_format_hyb,        &spx_format_dia,      &spx_format_bsr,
-    &spx_format_csr5,      &spx_format_tiled,      &spx_format_packed,   &spx_format_pkt,
+    &spx_format_coo,       &spx_format_csr,        &spx_format_csc,         &spx_format_ell,
+    &spx_format_sell,      &spx_format_hyb,        &spx_format_dia,         &spx_format_bsr,
+    &spx_format_csr5,      &spx_format_tiled,      &spx_format_packed,      &spx_format_pkt,
 #ifdef SPX_CUDA
-    &spx_cuda_format_coo,  &spx_cuda_format_csr,   &spx_cuda_format_csc, &spx_cuda_format_ell,
-    &spx_cuda_format_sell, &spx_cuda_format_hyb,   &spx_cuda_format_dia, &spx_cuda_format_bsr,
-    &spx_cuda_format_csr5, &spx_cuda_format_tiled, &spx_cuda_format_pkt,
+    &spx_cuda_format_coo,  &spx_cuda_format_csr,   &spx_cuda_format_csc,    &spx_cuda_format_ell,
+    &spx_cuda_format_sell, &spx_cuda_format_hyb,   &spx_cuda_format_dia,    &spx_cuda_format_bsr,
+    &spx_cuda_format_csr5, &spx_cuda_format_tiled, &spx_cuda_format_packed, &spx_cuda_format_pkt,
 #endif
 };
 

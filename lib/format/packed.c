@@ -469,10 +469,7 @@ static double setup_ns(const spx_features *f, const spx_look *l)
 }
 
 static const spx_layout_key layout[] = {
-    { "slice", offsetof(spx_layout, slice), LANES, LANES, 0, false, NULL },
-    { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false, NULL },
-    { "values", offsetof(spx_layout, values), SPX_PACKED_RAW, SPX_PACKED_ONE, 0, true,
-      spx_packed_values_names },
+    SPX_PACKED_KEYS,
     { 0 },
 };
 

@@ -238,6 +238,10 @@ static void test_parameters(void **state)
         { "coo-balanced:run=64,threads=1024", NULL },
         { "csr-merge-path3:threads=32,items=1", NULL },
         { "csr-merge-path3:threads=64,items=1000", NULL },
+        { "packed:values=raw,split=1,threads=32", NULL },
+        { "packed:values=raw,split=2,threads=128", NULL },
+        { "packed:values=raw,split=4,threads=512", NULL },
+        { "packed:values=raw,split=16", "packed:values=raw,split=16,threads=512" },
         { "tiled:width=64,lanes=4,parts=3", NULL },
         { "tiled:width=64,lanes=2", "tiled:width=64,lanes=2,parts=" },
         { "tiled:width=64,lanes=8,parts=1", NULL },
@@ -252,6 +256,8 @@ static void test_parameters(void **state)
         "csr-vector:threads=100",
         "csr-vector:rows=2",
         "sell:split=5",
+        "packed:split=32",
+        "packed:values=u32",
         "sell:threads=96",
         "csr-merge-path:chunk=1",
         "csr5:flags=u16",
@@ -336,6 +342,56 @@ static void test_full_blocks(void **state)
         spmvx_context_destroy(ctx);
         triples_free(&t);
     }
+}
+
+/* PACKED of which some steps have whole columns, others 16-bit offsets, in no order, and of which a row is cut:
+ * the same bits however values are stored, and the right ones however many warps share a slice. */
+static void test_mixed_columns(void **state)
+{
+    (void)state;
+    enum { NROWS = 70, NCOLS = 200000, MOST = 1300 };
+    triples t = { .name = "mixed columns", .nrows = NROWS, .ncols = NCOLS };
+    t.row = malloc(NROWS * MOST * sizeof *t.row);
+    t.col = malloc(NROWS * MOST * sizeof *t.col);
+    t.val = malloc(NROWS * MOST * sizeof *t.val);
+    double *x = malloc(NCOLS * sizeof *x), want[NROWS] = { 0 };
+    uint64_t seed = 5;
+    for (int i = 0; i < NCOLS; i++) x[i] = case_value(&seed);
+    for (int r = 0; r < NROWS; r++)
+        for (int k = 0; k < (r == 9 ? MOST : 30 + r); k++) {
+            const bool far = k % 3 == 1 && case_random(&seed) % 2;
+            t.row[t.nnz] = r;
+            t.col[t.nnz] = far ? (int32_t)(case_random(&seed) % NCOLS) : 5 * k + r;
+            t.val[t.nnz] = (double)(case_random(&seed) % 11) / 3.0 - 1.0;
+            want[r] += t.val[t.nnz] * x[t.col[t.nnz]];
+            t.nnz++;
+        }
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    csr_arrays csr = case_csr(&t, SPMVX_F64);
+    spmvx_matrix *m = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &csr.arrays, 0, &m));
+    for (int split = 1; split <= 16; split *= 2) {
+        static const char *const codes[] = { "raw", "u16", "u8" };
+        double first[NROWS];
+        for (size_t c = 0; c < sizeof codes / sizeof *codes; c++) {
+            double y[NROWS];
+            char kernel[64];
+            snprintf(kernel, sizeof kernel, "packed:split=%d,values=%s", split, codes[c]);
+            spmvx_matrix *A = convert_by(ctx, m, kernel, 0, 0, 0);
+            assert_ok(ctx, mul_there(ctx, SPMVX_N, 1.0, A, x, 0.0, c ? y : first, NROWS, NCOLS, 8));
+            for (int r = 0; r < NROWS; r++) {
+                if (!(fabs(first[r] - want[r]) < 1e-9))
+                    fail_msg("%s: row %d is %g, not %g", kernel, r, first[r], want[r]);
+                if (c && memcmp(&y[r], &first[r], 8)) fail_msg("%s: other bits in row %d", kernel, r);
+            }
+            spmvx_matrix_destroy(A);
+        }
+    }
+    spmvx_matrix_destroy(m);
+    csr_free(&csr);
+    spmvx_context_destroy(ctx);
+    free(x);
+    triples_free(&t);
 }
 
 /* Packets of a square matrix, which METIS deals where it is built, follow updates, op T's, too. */
@@ -453,7 +509,7 @@ int device_kernels_run(void)
         cmocka_unit_test(test_sectors),      cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_long_rows),    cmocka_unit_test(test_cut_row_without_sum),
         cmocka_unit_test(test_padded_rows),  cmocka_unit_test(test_packets),
-        cmocka_unit_test(test_full_blocks),
+        cmocka_unit_test(test_full_blocks),  cmocka_unit_test(test_mixed_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,341 @@
+/* y = alpha*A*x + beta*y for PACKED on a GPU: a warp takes a slice, a lane a row of it, or a piece of one.
+ * Where slices are few, several warps of a block split a slice's steps, and their sums are added in the warps'
+ * order. Steps are taken eight at a time: a lane each brings a base, which tells all of them where to load,
+ * so that a warp decides by the slice alone how columns are decoded, and by the matrix how values are. What is
+ * split never depends on how values are stored, so that results do not, either. Rows that were cut leave the
+ * sums of their pieces behind, which a second launch adds in order.
+ * Source: docs/design.md, section 6; lib/format/packed.c; Kourtis, Goumas & Koziris, CF 2008. */
+#include "device.cuh"
+#include "ptx.cuh"
+#include "rows.cuh"
+
+extern "C" {
+#include "core/packed.h"
+}
+
+namespace {
+
+constexpr const char *NAME = "packed";
+constexpr int LANES = SPX_PACKED_LANES, MOST_SPLIT = 16, MOST_THREADS = 512;
+constexpr int RESIDENT = 2; /* blocks of so many, which leaves 64 registers */
+
+constexpr int UNIT = 8; /* steps that are loaded together */
+constexpr unsigned ALL = 0xffffffffu;
+enum { SPLIT_PARAM, THREADS_PARAM };
+
+/* How the columns of a slice are told: by diagonals; by 16-bit offsets alone; by these or whole columns. */
+enum columns { DIAGONALS, OFFSETS, EITHER };
+
+/* The arrays of PACKED, as lib/format/packed.c tells them. */
+template <class V, class P> struct packed {
+    int nrows, slices;
+    const P *ptr;
+    const int64_t *tile;
+    const int *base;
+    const unsigned char *stream, *val;
+    const V *table;
+    const int *row;
+    V *part; /* sums of pieces */
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(ptr), f(tile), f(base), f(stream), f(val), f(table), f(row), f(part);
+    }
+};
+
+/* For spx_settle: boundary b is of the cut row b - 1, whose pieces are neighbours among the parts. */
+struct rows_of_pieces {
+    const int *row;
+    const int64_t *first;
+
+    __device__ __forceinline__ spx_cut operator()(int boundary) const
+    {
+        return { row[boundary - 1], static_cast<int>(first[boundary - 1]),
+                 static_cast<int>(first[boundary]) - 1 };
+    }
+    template <class F> void each_pointer(F f) const
+    {
+        f(row), f(first);
+    }
+};
+
+/* What a place has for its value: V, float, uint16_t or uint8_t, or nothing (void). */
+template <class V, int VALUES> struct coded {
+    using type = V;
+};
+template <class V> struct coded<V, SPX_PACKED_F32> {
+    using type = float;
+};
+template <class V> struct coded<V, SPX_PACKED_U16> {
+    using type = uint16_t;
+};
+template <class V> struct coded<V, SPX_PACKED_U8> {
+    using type = uint8_t;
+};
+
+template <int VALUES> constexpr bool is_numbered = VALUES == SPX_PACKED_U16 || VALUES == SPX_PACKED_U8;
+
+/* The columns of a slice that has no diagonals, unit after unit. A step has 16-bit offsets, or, if its base is
+ * negative, whole columns; where these are mixed, the steps before have to be counted. */
+template <columns COLUMNS> class walk {
+public:
+    __device__ __forceinline__ walk(const unsigned char *stream) : stream_(stream) {}
+
+    /* Comes to the unit that begins at step k. `base` is the lane's, `bases` are those of
+     * the slice. */
+    __device__ __forceinline__ void go(int k, int base, const int *bases)
+    {
+        k_ = k;
+        if constexpr (COLUMNS == EITHER) {
+            const int lane = static_cast<int>(threadIdx.x) % LANES;
+            for (int from = counted_; from < k; from += LANES) {
+                const int its = spx_load_if<SPX_KEPT>(from + lane < k, bases + from + lane, 0);
+                before_ += __popc(__ballot_sync(ALL, its < 0));
+            }
+            here_ = __ballot_sync(ALL, base < 0) & ((1u << UNIT) - 1);
+        }
+    }
+    /* The lane's column in step u of the unit, if that is `in` the slice; -1: it has none. */
+    __device__ __forceinline__ int column(int u, bool in, int base) const
+    {
+        constexpr int64_t NARROW = LANES * sizeof(uint16_t);
+        constexpr uint16_t NONE = SPX_PACKED_PADDING;
+        const int lane = static_cast<int>(threadIdx.x) % LANES;
+        const bool wide = COLUMNS == EITHER && base < 0;
+        int64_t steps = k_ + u;
+        if constexpr (COLUMNS == EITHER) steps += before_ + __popc(here_ & ((1u << u) - 1));
+        const unsigned char *const at = stream_ + NARROW * steps;
+        const uint16_t offset =
+            spx_load_if<SPX_PASSING>(in && !wide, reinterpret_cast<const uint16_t *>(at) + lane, NONE);
+        const int near = offset == NONE ? -1 : base + offset;
+        if constexpr (COLUMNS != EITHER) return near;
+        const int far = spx_load_if<SPX_PASSING>(in && wide, reinterpret_cast<const int *>(at) + lane, -1);
+        return wide ? far : near;
+    }
+    /* The unit is done. */
+    __device__ __forceinline__ void leave()
+    {
+        before_ += __popc(here_);
+        counted_ = k_ + UNIT;
+    }
+
+private:
+    const unsigned char *stream_;
+    int k_ = 0, counted_ = 0, before_ = 0; /* whole columns among the first steps */
+    unsigned here_ = 0;
+};
+
+/* The sum of a lane over every split-th unit of the slice's steps from `part` on. Of eight steps lane i holds
+ * what step i % 8 has. All lanes of the warp call. */
+template <columns COLUMNS, int VALUES, class V, class P>
+__device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, int steps,
+                                    const unsigned char *stream, int part, int split)
+{
+    using C = typename coded<V, VALUES>::type;
+    const int lane = static_cast<int>(threadIdx.x) % LANES;
+    const C *const codes = reinterpret_cast<const C *>(A.val) + static_cast<int64_t>(first) * LANES + lane;
+    const int *const bases = A.base + first;
+    const unsigned *const masks = reinterpret_cast<const unsigned *>(stream);
+    const V *const lanes_x = x + lane;
+    const V one = VALUES == SPX_PACKED_ONE ? spx_load_cached(A.table) : V(0);
+    walk<COLUMNS> columns(stream);
+    V sum = 0;
+    for (int k = part * UNIT; k < steps; k += split * UNIT) {
+        const int mine = k + lane % UNIT;
+        const int base = spx_load_if<SPX_KEPT>(mine < steps, bases + mine, 0);
+        const unsigned mask =
+            COLUMNS == DIAGONALS ? spx_load_if<SPX_KEPT>(mine < steps, masks + mine, 0u) : 0u;
+        C code[UNIT] = {};
+        int col[UNIT];
+        if constexpr (COLUMNS != DIAGONALS) columns.go(k, base, bases);
+#pragma unroll
+        for (int u = 0; u < UNIT; u++) {
+            const bool in = k + u < steps;
+            if constexpr (VALUES != SPX_PACKED_ONE)
+                code[u] = spx_load_if<SPX_PASSING>(in, codes + static_cast<int64_t>(k + u) * LANES, C(0));
+            col[u] = __shfl_sync(ALL, base, u);
+            if constexpr (COLUMNS != DIAGONALS) col[u] = columns.column(u, in, col[u]);
+        }
+        V val[UNIT], from_x[UNIT];
+#pragma unroll
+        for (int u = 0; u < UNIT; u++) {
+            bool in;
+            if constexpr (COLUMNS == DIAGONALS) {
+                in = __shfl_sync(ALL, mask, u) >> lane & 1u;
+                from_x[u] = spx_load_if<SPX_KEPT>(in, lanes_x + col[u], V(0));
+            } else {
+                in = col[u] >= 0;
+                from_x[u] = spx_load_at(x, col[u], V(0));
+            }
+            /* padding may meet the table's infinity */
+            if constexpr (is_numbered<VALUES>) val[u] = spx_load_if<SPX_KEPT>(in, A.table + code[u], V(0));
+            else if constexpr (VALUES == SPX_PACKED_ONE) val[u] = in ? one : V(0);
+            else val[u] = static_cast<V>(code[u]);
+        }
+#pragma unroll
+        for (int u = 0; u < UNIT; u++) sum += val[u] * from_x[u];
+        columns.leave();
+    }
+    return sum;
+}
+
+/* 1 << log_split warps take a slice. */
+template <class V, class P, int VALUES>
+__global__ void __launch_bounds__(MOST_THREADS, RESIDENT)
+    multiply_slices(packed<V, P> A, spx_vectors<V> vectors, int log_split)
+{
+    const int warp = static_cast<int>(threadIdx.x) / LANES, lane = static_cast<int>(threadIdx.x) % LANES,
+              split = 1 << log_split, part = warp & (split - 1),
+              slice = static_cast<int>(blockIdx.x) * (static_cast<int>(blockDim.x) / LANES >> log_split) +
+                      (warp >> log_split);
+    V sum = 0;
+    if (slice < A.slices) {
+        const P first = spx_load_cached(A.ptr + slice);
+        const int64_t tile = spx_load_cached(A.tile + slice);
+        const int steps = static_cast<int>(spx_load_cached(A.ptr + slice + 1) - first);
+        const unsigned char *const stream = A.stream + spx_packed_stream(tile);
+        if (spx_packed_diagonal(tile)) {
+            sum = sum_of<DIAGONALS, VALUES>(A, vectors.x, first, steps, stream, part, split);
+        } else {
+            const int64_t bytes = spx_packed_stream(spx_load_cached(A.tile + slice + 1) - tile);
+            sum = bytes == spx_packed_step_bytes(false, 0) * steps
+                      ? sum_of<OFFSETS, VALUES>(A, vectors.x, first, steps, stream, part, split)
+                      : sum_of<EITHER, VALUES>(A, vectors.x, first, steps, stream, part, split);
+        }
+    }
+    if (split > 1) {
+        V *partial = spx_dynamic_shared<V>();
+        partial[threadIdx.x] = sum;
+        __syncthreads();
+        if (part) return;
+        for (int t = 1; t < split; t++) sum += partial[static_cast<int>(threadIdx.x) + t * LANES];
+    }
+    if (slice >= A.slices) return;
+    constexpr int64_t NONE = SPX_PACKED_NO_ROW;
+    const int64_t at = static_cast<int64_t>(slice) * LANES + lane, unmoved = at < A.nrows ? at : NONE,
+                  row = A.row ? A.row[at] : unmoved;
+    if (row >= 0) vectors.put(row, sum);
+    else if (row <= SPX_PACKED_PART) A.part[SPX_PACKED_PART - row] = sum;
+}
+
+/* ---- the host's side ---- */
+
+int64_t cut_rows_of(const spx_sparse *a)
+{
+    return a->slot[SPX_LIST] ? static_cast<int64_t>(a->slot[SPX_LIST]->bytes / sizeof(int)) : 0;
+}
+
+/* Calls f with the instance for this matrix. */
+template <class F> spmvx_status with_instance(const spx_sparse *a, F f)
+{
+    return spx_by_type(a, [&](auto value, auto pointer) {
+        using V = decltype(value);
+        using P = decltype(pointer);
+        return spx_pick<SPX_PACKED_F32, SPX_PACKED_U16, SPX_PACKED_U8, SPX_PACKED_ONE, SPX_PACKED_RAW>(
+            a->layout.values, [&](auto values) {
+                constexpr bool same = sizeof(V) == 4 && values.value == SPX_PACKED_F32;
+                return f(multiply_slices < V, P, same ? SPX_PACKED_RAW : values.value >);
+            });
+    });
+}
+
+template <class V> spmvx_status load_settle(const spmvx_context *ctx, V)
+{
+    return spx_cuda_load(ctx, NAME, spx_settle<V, rows_of_pieces>, 0);
+}
+
+/* So that a multiprocessor has 24 warps and more, while each still has two units of steps. */
+int64_t split_for(int64_t multiprocessors, int64_t slices, int64_t steps)
+{
+    const int64_t mean = steps / spx_max(slices, 1), wanted = 24 * multiprocessors;
+    int64_t split = 1;
+    while (split < MOST_SPLIT && slices * split < wanted && split * 2 * UNIT <= mean) split *= 2;
+    return split;
+}
+
+spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    int64_t *split = &p->param[SPLIT_PARAM], *threads = &p->param[THREADS_PARAM];
+    const int64_t cut = cut_rows_of(a), pieces = cut ? a->nnz / SPX_PACKED_PIECE + cut : 0; /* at most */
+    p->work_bytes = spx_bytes(pieces, spx_type_bytes(a->val_type));
+    if (!*split)
+        *split = split_for(spx_cuda_of(ctx)->multiprocessors, spx_packed_slices(a), a->stored / LANES);
+    *threads = spx_max(*threads, *split * LANES);
+    if (cut) SPX_TRY(spx_by_value(a, [ctx](auto value) { return load_settle(ctx, value); }));
+    return with_instance(a, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+}
+
+template <class V, class P>
+spmvx_status launch(const spx_mul *m, void (*kernel)(packed<V, P>, spx_vectors<V>, int))
+{
+    const spx_sparse *const a = m->A;
+    const int64_t split = m->part->param[SPLIT_PARAM], threads = m->part->param[THREADS_PARAM],
+                  cut = cut_rows_of(a);
+    packed<V, P> view;
+    view.nrows = static_cast<int>(a->nrows);
+    view.slices = static_cast<int>(spx_packed_slices(a));
+    view.ptr = static_cast<const P *>(spx_data(a, SPX_PTR));
+    view.tile = static_cast<const int64_t *>(spx_data(a, SPX_TILE));
+    view.base = static_cast<const int *>(spx_data(a, SPX_DESC));
+    view.stream = static_cast<const unsigned char *>(spx_data(a, SPX_COL));
+    view.val = static_cast<const unsigned char *>(spx_data(a, SPX_VAL));
+    view.table = static_cast<const V *>(spx_data(a, SPX_TABLE));
+    view.row = static_cast<const int *>(spx_data(a, SPX_ROW));
+    view.part = static_cast<V *>(m->work);
+    const spx_vectors<V> vectors = spx_vectors_of<V>(m);
+    SPX_TRY(spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(view.slices, threads / LANES / split),
+                            static_cast<unsigned>(threads),
+                            split > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0, view, vectors,
+                            __builtin_ctzll(static_cast<unsigned long long>(split))));
+    if (!cut) return SPMVX_OK;
+    const rows_of_pieces cuts = { static_cast<const int *>(spx_data(a, SPX_LIST)),
+                                  static_cast<const int64_t *>(spx_data(a, SPX_LIST_PTR)) };
+    const spx_carries<V> sums = { view.part, view.part };
+    return spx_cuda_launch_early(m->ctx, NAME, spx_settle<V, rows_of_pieces>,
+                                 spx_ceil_div(cut, SPX_SETTLE_THREADS), SPX_SETTLE_THREADS, 0,
+                                 static_cast<int>(cut) + 1, cuts, sums, vectors);
+}
+
+spmvx_status run(const spx_mul *m)
+{
+    return with_instance(m->A, [m](auto kernel) { return launch(m, kernel); });
+}
+
+/* A unit of steps waits for memory some times: base, column, x. */
+double cost(const spx_features *f, const spx_look *look)
+{
+    constexpr double ALONE = 1500.0 / UNIT; /* ns of a step */
+    const double moved = look->layout.sigma > 1 ? 4.0 * static_cast<double>(f->nrows) : 0.0,
+                 value =
+                     look->layout.values
+                         ? static_cast<double>(spx_packed_value_bytes(look->layout.values, f->value_bytes))
+                         : look->value_bytes,
+                 bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
+    const int64_t slices = spx_ceil_div(f->nrows, LANES),
+                  split = split_for(f->machine->multiprocessors, slices, look->stored / LANES);
+    const double steps = static_cast<double>(spx_min(f->longest, SPX_PACKED_PIECE) / split + UNIT);
+    return spx_cuda_cost(f, bytes, 0.85, ALONE * steps);
+}
+
+const spx_param params[] = {
+    { .key = "split", .low = 1, .high = MOST_SPLIT, .preset = 0, .kind = SPX_POWER_OF_TWO },
+    { .key = "threads", .low = 32, .high = MOST_THREADS, .preset = 128, .kind = SPX_POWER_OF_TWO },
+    {},
+};
+
+}
+
+extern "C" const spx_kernel spx_cuda_mul_packed = {
+    .name = NAME,
+    .operation = SPMVX_MUL,
+    .format = SPMVX_PACKED,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "a warp a slice of 32 pieces of rows, 16-bit columns or none, values in fewest bits",
+    .source = "docs/design.md, section 6",
+    .params = params,
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
+};
