@@ -1,6 +1,6 @@
 /* y = alpha*A*x + beta*y for PACKED on a GPU: a warp takes a slice, a lane a row of it, or a piece of one.
  * Where slices are few, several warps of a block split a slice's steps, and their sums are added in the warps'
- * order. Steps are taken eight at a time: a lane each brings a base, which tells all of them where to load,
+ * order. Steps are taken some at a time: a lane each brings a base, which tells all of them where to load,
  * so that a warp decides by the slice alone how columns are decoded, and by the matrix how values are. What is
  * split never depends on how values are stored, so that results do not, either. Rows that were cut leave the
  * sums of their pieces behind, which a second launch adds in order.
@@ -16,10 +16,9 @@ extern "C" {
 namespace {
 
 constexpr const char *NAME = "packed";
-constexpr int LANES = SPX_PACKED_LANES, MOST_SPLIT = 16, MOST_THREADS = 512;
-constexpr int RESIDENT = 2; /* blocks of so many, which leaves 64 registers */
-
-constexpr int UNIT = 8; /* steps that are loaded together */
+constexpr int LANES = SPX_PACKED_LANES, MOST_SPLIT = 8, MOST_THREADS = 256;
+/* Steps that are loaded together, in 48 registers and in 64; and at how many a slice they are few. */
+constexpr int SHORT_UNIT = 4, LONG_UNIT = 8, FEW = 5;
 constexpr unsigned ALL = 0xffffffffu;
 enum { SPLIT_PARAM, THREADS_PARAM };
 
@@ -77,84 +76,94 @@ template <int VALUES> constexpr bool is_numbered = VALUES == SPX_PACKED_U16 || V
 
 /* The columns of a slice that has no diagonals, unit after unit. A step has 16-bit offsets, or, if its base is
  * negative, whole columns; where these are mixed, the steps before have to be counted. */
-template <columns COLUMNS> class walk {
+template <columns COLUMNS, int UNIT> class walk {
 public:
-    __device__ __forceinline__ walk(const unsigned char *stream) : stream_(stream) {}
+    /* From step k on of a slice with this stream. */
+    __device__ __forceinline__ walk(const unsigned char *stream, int k) : at_(stream + k * NARROW + own()) {}
 
-    /* Comes to the unit that begins at step k. `base` is the lane's, `bases` are those of
-     * the slice. */
+    /* Comes to step k. `base` is the lane's, `bases` are those of the slice. */
     __device__ __forceinline__ void go(int k, int base, const int *bases)
     {
-        k_ = k;
         if constexpr (COLUMNS == EITHER) {
-            const int lane = static_cast<int>(threadIdx.x) % LANES;
+            const int lane = static_cast<int>(threadIdx.x % LANES);
+#pragma unroll 1
             for (int from = counted_; from < k; from += LANES) {
                 const int its = spx_load_if<SPX_KEPT>(from + lane < k, bases + from + lane, 0);
-                before_ += __popc(__ballot_sync(ALL, its < 0));
+                at_ += __popc(__ballot_sync(ALL, its < 0)) * NARROW;
             }
-            here_ = __ballot_sync(ALL, base < 0) & ((1u << UNIT) - 1);
+            wide_ = __ballot_sync(ALL, base < 0) & ((1u << UNIT) - 1);
+            counted_ = k;
         }
     }
     /* The lane's column in step u of the unit, if that is `in` the slice; -1: it has none. */
     __device__ __forceinline__ int column(int u, bool in, int base) const
     {
-        constexpr int64_t NARROW = LANES * sizeof(uint16_t);
         constexpr uint16_t NONE = SPX_PACKED_PADDING;
-        const int lane = static_cast<int>(threadIdx.x) % LANES;
         const bool wide = COLUMNS == EITHER && base < 0;
-        int64_t steps = k_ + u;
-        if constexpr (COLUMNS == EITHER) steps += before_ + __popc(here_ & ((1u << u) - 1));
-        const unsigned char *const at = stream_ + NARROW * steps;
+        const unsigned char *at = at_ + u * NARROW;
+        if constexpr (COLUMNS == EITHER) at += __popc(wide_ & ((1u << u) - 1)) * NARROW;
         const uint16_t offset =
-            spx_load_if<SPX_PASSING>(in && !wide, reinterpret_cast<const uint16_t *>(at) + lane, NONE);
+            spx_load_if<SPX_PASSING>(in && !wide, reinterpret_cast<const uint16_t *>(at), NONE);
         const int near = offset == NONE ? -1 : base + offset;
         if constexpr (COLUMNS != EITHER) return near;
-        const int far = spx_load_if<SPX_PASSING>(in && wide, reinterpret_cast<const int *>(at) + lane, -1);
+        const int far = spx_load_if<SPX_PASSING>(in && wide, reinterpret_cast<const int *>(at + own()), -1);
         return wide ? far : near;
     }
-    /* The unit is done. */
-    __device__ __forceinline__ void leave()
+    /* The unit is done, and the next begins so many steps behind it. */
+    __device__ __forceinline__ void leave(int steps)
     {
-        before_ += __popc(here_);
-        counted_ = k_ + UNIT;
+        at_ += steps * NARROW;
+        if (COLUMNS == EITHER && steps == UNIT) {
+            at_ += __popc(wide_) * NARROW;
+            counted_ += UNIT;
+        }
     }
 
 private:
-    const unsigned char *stream_;
-    int k_ = 0, counted_ = 0, before_ = 0; /* whole columns among the first steps */
-    unsigned here_ = 0;
+    static constexpr int NARROW = LANES * static_cast<int>(sizeof(uint16_t)); /* bytes of a step */
+    /* Where the lane's offset lies in a step, and half as far its column. */
+    __device__ __forceinline__ static int own()
+    {
+        return static_cast<int>(threadIdx.x % LANES * sizeof(uint16_t));
+    }
+    const unsigned char *at_; /* the lane's of the unit's first step, if none behind counted_ is wide */
+    int counted_ = 0;
+    unsigned wide_ = 0;
 };
 
-/* The sum of a lane over every split-th unit of the slice's steps from `part` on. Of eight steps lane i holds
- * what step i % 8 has. All lanes of the warp call. */
-template <columns COLUMNS, int VALUES, class V, class P>
+/* The sum of a lane over every split-th unit of the slice's steps from `part` on. Of UNIT steps lane i
+ * holds what step i % UNIT has. All lanes of the warp call. */
+template <columns COLUMNS, int VALUES, int UNIT, class V, class P>
 __device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, int steps,
                                     const unsigned char *stream, int part, int split)
 {
     using C = typename coded<V, VALUES>::type;
-    const int lane = static_cast<int>(threadIdx.x) % LANES;
-    const C *const codes = reinterpret_cast<const C *>(A.val) + static_cast<int64_t>(first) * LANES + lane;
-    const int *const bases = A.base + first;
-    const unsigned *const masks = reinterpret_cast<const unsigned *>(stream);
+    const unsigned lane = threadIdx.x % LANES, mine = threadIdx.x % UNIT;
+    const int stride = split * UNIT;
+    int k = part * UNIT;
+    /* positions are counted, not pointers, which take twice the registers */
+    spx_position<P> place = (static_cast<spx_position<P>>(first) + static_cast<unsigned>(k)) * LANES + lane;
     const V *const lanes_x = x + lane;
     const V one = VALUES == SPX_PACKED_ONE ? spx_load_cached(A.table) : V(0);
-    walk<COLUMNS> columns(stream);
+    walk<COLUMNS, UNIT> columns(stream, k);
     V sum = 0;
-    for (int k = part * UNIT; k < steps; k += split * UNIT) {
-        const int mine = k + lane % UNIT;
-        const int base = spx_load_if<SPX_KEPT>(mine < steps, bases + mine, 0);
-        const unsigned mask =
-            COLUMNS == DIAGONALS ? spx_load_if<SPX_KEPT>(mine < steps, masks + mine, 0u) : 0u;
+    for (; k < steps; k += stride) {
+        const int left = steps - k, own = static_cast<int>(mine);
+        const int base = spx_load_if<SPX_KEPT>(own < left, A.base + (place / LANES + mine), 0);
+        unsigned mask = 0;
+        if constexpr (COLUMNS == DIAGONALS)
+            mask =
+                spx_load_if<SPX_KEPT>(own < left, reinterpret_cast<const unsigned *>(stream) + k + mine, 0u);
+        const C *const codes = reinterpret_cast<const C *>(A.val) + place;
         C code[UNIT] = {};
         int col[UNIT];
-        if constexpr (COLUMNS != DIAGONALS) columns.go(k, base, bases);
+        if constexpr (COLUMNS != DIAGONALS) columns.go(k, base, A.base + first);
 #pragma unroll
         for (int u = 0; u < UNIT; u++) {
-            const bool in = k + u < steps;
             if constexpr (VALUES != SPX_PACKED_ONE)
-                code[u] = spx_load_if<SPX_PASSING>(in, codes + static_cast<int64_t>(k + u) * LANES, C(0));
+                code[u] = spx_load_if<SPX_PASSING>(u < left, codes + u * LANES, C(0));
             col[u] = __shfl_sync(ALL, base, u);
-            if constexpr (COLUMNS != DIAGONALS) col[u] = columns.column(u, in, col[u]);
+            if constexpr (COLUMNS != DIAGONALS) col[u] = columns.column(u, u < left, col[u]);
         }
         V val[UNIT], from_x[UNIT];
 #pragma unroll
@@ -174,33 +183,39 @@ __device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, 
         }
 #pragma unroll
         for (int u = 0; u < UNIT; u++) sum += val[u] * from_x[u];
-        columns.leave();
+        columns.leave(stride);
+        place += static_cast<unsigned>(stride) * LANES;
     }
     return sum;
 }
 
 /* 1 << log_split warps take a slice. */
-template <class V, class P, int VALUES>
-__global__ void __launch_bounds__(MOST_THREADS, RESIDENT)
+template <class V, class P, int VALUES, int UNIT>
+__global__ void __launch_bounds__(MOST_THREADS, UNIT == SHORT_UNIT ? 5 : 4)
     multiply_slices(packed<V, P> A, spx_vectors<V> vectors, int log_split)
 {
     const int warp = static_cast<int>(threadIdx.x) / LANES, lane = static_cast<int>(threadIdx.x) % LANES,
               split = 1 << log_split, part = warp & (split - 1),
               slice = static_cast<int>(blockIdx.x) * (static_cast<int>(blockDim.x) / LANES >> log_split) +
                       (warp >> log_split);
+    constexpr int NONE = SPX_PACKED_NO_ROW;
     V sum = 0;
+    int row = NONE;
     if (slice < A.slices) {
+        const int64_t at = static_cast<int64_t>(slice) * LANES + lane;
+        row = at < A.nrows ? static_cast<int>(at) : NONE;
+        if (A.row) row = spx_load_cached(A.row + at);
         const P first = spx_load_cached(A.ptr + slice);
         const int64_t tile = spx_load_cached(A.tile + slice);
         const int steps = static_cast<int>(spx_load_cached(A.ptr + slice + 1) - first);
         const unsigned char *const stream = A.stream + spx_packed_stream(tile);
         if (spx_packed_diagonal(tile)) {
-            sum = sum_of<DIAGONALS, VALUES>(A, vectors.x, first, steps, stream, part, split);
+            sum = sum_of<DIAGONALS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part, split);
         } else {
             const int64_t bytes = spx_packed_stream(spx_load_cached(A.tile + slice + 1) - tile);
             sum = bytes == spx_packed_step_bytes(false, 0) * steps
-                      ? sum_of<OFFSETS, VALUES>(A, vectors.x, first, steps, stream, part, split)
-                      : sum_of<EITHER, VALUES>(A, vectors.x, first, steps, stream, part, split);
+                      ? sum_of<OFFSETS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part, split)
+                      : sum_of<EITHER, VALUES, 2>(A, vectors.x, first, steps, stream, part, split);
         }
     }
     if (split > 1) {
@@ -210,10 +225,6 @@ __global__ void __launch_bounds__(MOST_THREADS, RESIDENT)
         if (part) return;
         for (int t = 1; t < split; t++) sum += partial[static_cast<int>(threadIdx.x) + t * LANES];
     }
-    if (slice >= A.slices) return;
-    constexpr int64_t NONE = SPX_PACKED_NO_ROW;
-    const int64_t at = static_cast<int64_t>(slice) * LANES + lane, unmoved = at < A.nrows ? at : NONE,
-                  row = A.row ? A.row[at] : unmoved;
     if (row >= 0) vectors.put(row, sum);
     else if (row <= SPX_PACKED_PART) A.part[SPX_PACKED_PART - row] = sum;
 }
@@ -231,10 +242,13 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, F f)
     return spx_by_type(a, [&](auto value, auto pointer) {
         using V = decltype(value);
         using P = decltype(pointer);
+        const bool is_short = a->stored <= FEW * LANES * spx_packed_slices(a);
         return spx_pick<SPX_PACKED_F32, SPX_PACKED_U16, SPX_PACKED_U8, SPX_PACKED_ONE, SPX_PACKED_RAW>(
             a->layout.values, [&](auto values) {
                 constexpr bool same = sizeof(V) == 4 && values.value == SPX_PACKED_F32;
-                return f(multiply_slices < V, P, same ? SPX_PACKED_RAW : values.value >);
+                constexpr int VALUES = same ? SPX_PACKED_RAW : values.value;
+                return is_short ? f(multiply_slices<V, P, VALUES, SHORT_UNIT>)
+                                : f(multiply_slices<V, P, VALUES, LONG_UNIT>);
             });
     });
 }
@@ -249,7 +263,7 @@ int64_t split_for(int64_t multiprocessors, int64_t slices, int64_t steps)
 {
     const int64_t mean = steps / spx_max(slices, 1), wanted = 24 * multiprocessors;
     int64_t split = 1;
-    while (split < MOST_SPLIT && slices * split < wanted && split * 2 * UNIT <= mean) split *= 2;
+    while (split < MOST_SPLIT && slices * split < wanted && split * 2 * LONG_UNIT <= mean) split *= 2;
     return split;
 }
 
@@ -304,7 +318,7 @@ spmvx_status run(const spx_mul *m)
 /* A unit of steps waits for memory some times: base, column, x. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double ALONE = 1500.0 / UNIT; /* ns of a step */
+    constexpr double ALONE = 1500.0 / LONG_UNIT; /* ns of a step */
     const double moved = look->layout.sigma > 1 ? 4.0 * static_cast<double>(f->nrows) : 0.0,
                  value =
                      look->layout.values
@@ -313,7 +327,7 @@ double cost(const spx_features *f, const spx_look *look)
                  bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
     const int64_t slices = spx_ceil_div(f->nrows, LANES),
                   split = split_for(f->machine->multiprocessors, slices, look->stored / LANES);
-    const double steps = static_cast<double>(spx_min(f->longest, SPX_PACKED_PIECE) / split + UNIT);
+    const double steps = static_cast<double>(spx_min(f->longest, SPX_PACKED_PIECE) / split + LONG_UNIT);
     return spx_cuda_cost(f, bytes, 0.85, ALONE * steps);
 }
 

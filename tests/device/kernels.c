@@ -240,8 +240,8 @@ static void test_parameters(void **state)
         { "csr-merge-path3:threads=64,items=1000", NULL },
         { "packed:values=raw,split=1,threads=32", NULL },
         { "packed:values=raw,split=2,threads=128", NULL },
-        { "packed:values=raw,split=4,threads=512", NULL },
-        { "packed:values=raw,split=16", "packed:values=raw,split=16,threads=512" },
+        { "packed:values=raw,split=4,threads=256", NULL },
+        { "packed:values=raw,split=8", "packed:values=raw,split=8,threads=256" },
         { "tiled:width=64,lanes=4,parts=3", NULL },
         { "tiled:width=64,lanes=2", "tiled:width=64,lanes=2,parts=" },
         { "tiled:width=64,lanes=8,parts=1", NULL },
@@ -256,7 +256,7 @@ static void test_parameters(void **state)
         "csr-vector:threads=100",
         "csr-vector:rows=2",
         "sell:split=5",
-        "packed:split=32",
+        "packed:split=16",
         "packed:values=u32",
         "sell:threads=96",
         "csr-merge-path:chunk=1",
@@ -370,7 +370,7 @@ static void test_mixed_columns(void **state)
     csr_arrays csr = case_csr(&t, SPMVX_F64);
     spmvx_matrix *m = NULL;
     assert_ok(ctx, spmvx_matrix_create(ctx, &csr.arrays, 0, &m));
-    for (int split = 1; split <= 16; split *= 2) {
+    for (int split = 1; split <= 8; split *= 2) {
         static const char *const codes[] = { "raw", "u16", "u8" };
         double first[NROWS];
         for (size_t c = 0; c < sizeof codes / sizeof *codes; c++) {
