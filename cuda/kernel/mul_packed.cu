@@ -17,10 +17,9 @@ namespace {
 
 constexpr const char *NAME = "packed";
 constexpr int LANES = SPX_PACKED_LANES, MOST_SPLIT = 8, MOST_THREADS = 256;
-/* Steps that are loaded together, in 48 registers and in 64; and at how many a slice they are few. */
-constexpr int SHORT_UNIT = 4, LONG_UNIT = 8, FEW = 5;
+constexpr int SHORT_UNIT = 4, LONG_UNIT = 8; /* steps that are loaded together, in 48 registers and in 64 */
 constexpr unsigned ALL = 0xffffffffu;
-enum { SPLIT_PARAM, THREADS_PARAM };
+enum { SPLIT_PARAM, SLICES_PARAM, UNIT_PARAM, THREADS_PARAM };
 
 /* How the columns of a slice are told: by diagonals; by 16-bit offsets alone; by these or whole columns. */
 enum columns { DIAGONALS, OFFSETS, EITHER };
@@ -95,19 +94,20 @@ public:
             counted_ = k;
         }
     }
-    /* The lane's column in step u of the unit, if that is `in` the slice; -1: it has none. */
-    __device__ __forceinline__ int column(int u, bool in, int base) const
+    /* What tells the lane's column in step u of the unit, if that is `in` the slice: an offset, or the column. */
+    __device__ __forceinline__ int load(int u, bool in) const
     {
-        constexpr uint16_t NONE = SPX_PACKED_PADDING;
-        const bool wide = COLUMNS == EITHER && base < 0;
         const unsigned char *at = at_ + u * NARROW;
         if constexpr (COLUMNS == EITHER) at += __popc(wide_ & ((1u << u) - 1)) * NARROW;
-        const uint16_t offset =
-            spx_load_if<SPX_PASSING>(in && !wide, reinterpret_cast<const uint16_t *>(at), NONE);
-        const int near = offset == NONE ? -1 : base + offset;
-        if constexpr (COLUMNS != EITHER) return near;
-        const int far = spx_load_if<SPX_PASSING>(in && wide, reinterpret_cast<const int *>(at + own()), -1);
-        return wide ? far : near;
+        if (COLUMNS == EITHER && wide_ >> u & 1u)
+            return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const int *>(at + own()), -1);
+        return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const uint16_t *>(at), NONE);
+    }
+    /* The column; -1: the lane has none. `base` is the step's. */
+    __device__ __forceinline__ static int column(int loaded, int base)
+    {
+        if (COLUMNS == EITHER && base < 0) return loaded;
+        return loaded == NONE ? -1 : base + loaded;
     }
     /* The unit is done, and the next begins so many steps behind it. */
     __device__ __forceinline__ void leave(int steps)
@@ -120,6 +120,7 @@ public:
     }
 
 private:
+    static constexpr uint16_t NONE = SPX_PACKED_PADDING;
     static constexpr int NARROW = LANES * static_cast<int>(sizeof(uint16_t)); /* bytes of a step */
     /* Where the lane's offset lies in a step, and half as far its column. */
     __device__ __forceinline__ static int own()
@@ -139,6 +140,8 @@ __device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, 
 {
     using C = typename coded<V, VALUES>::type;
     const unsigned lane = threadIdx.x % LANES, mine = threadIdx.x % UNIT;
+    /* elements of x that are waited for together, as registers allow */
+    constexpr int GATHERS = UNIT == 2 || sizeof(P) == 8 ? 2 : UNIT / 2;
     const int stride = split * UNIT;
     int k = part * UNIT;
     /* positions are counted, not pointers, which take twice the registers */
@@ -156,77 +159,83 @@ __device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, 
                 spx_load_if<SPX_KEPT>(own < left, reinterpret_cast<const unsigned *>(stream) + k + mine, 0u);
         const C *const codes = reinterpret_cast<const C *>(A.val) + place;
         C code[UNIT] = {};
-        int col[UNIT];
+        int told[UNIT]; /* of the columns */
         if constexpr (COLUMNS != DIAGONALS) columns.go(k, base, A.base + first);
 #pragma unroll
         for (int u = 0; u < UNIT; u++) {
             if constexpr (VALUES != SPX_PACKED_ONE)
                 code[u] = spx_load_if<SPX_PASSING>(u < left, codes + u * LANES, C(0));
-            col[u] = __shfl_sync(ALL, base, u);
-            if constexpr (COLUMNS != DIAGONALS) col[u] = columns.column(u, u < left, col[u]);
+            if constexpr (COLUMNS != DIAGONALS) told[u] = columns.load(u, u < left);
         }
-        V val[UNIT], from_x[UNIT];
 #pragma unroll
-        for (int u = 0; u < UNIT; u++) {
-            bool in;
-            if constexpr (COLUMNS == DIAGONALS) {
-                in = __shfl_sync(ALL, mask, u) >> lane & 1u;
-                from_x[u] = spx_load_if<SPX_KEPT>(in, lanes_x + col[u], V(0));
-            } else {
-                in = col[u] >= 0;
-                from_x[u] = spx_load_at(x, col[u], V(0));
+        for (int some = 0; some < UNIT; some += GATHERS) {
+            V val[GATHERS], from_x[GATHERS];
+#pragma unroll
+            for (int i = 0; i < GATHERS; i++) {
+                const int u = some + i;
+                const int its = __shfl_sync(ALL, base, u);
+                bool in;
+                if constexpr (COLUMNS == DIAGONALS) {
+                    in = __shfl_sync(ALL, mask, u) >> lane & 1u;
+                    from_x[i] = spx_load_if<SPX_KEPT>(in, lanes_x + its, V(0));
+                } else {
+                    const int col = columns.column(told[u], its);
+                    in = col >= 0;
+                    from_x[i] = spx_load_at(x, col, V(0));
+                }
+                /* padding may meet the table's infinity */
+                if constexpr (is_numbered<VALUES>)
+                    val[i] = spx_load_if<SPX_KEPT>(in, A.table + code[u], V(0));
+                else if constexpr (VALUES == SPX_PACKED_ONE) val[i] = in ? one : V(0);
+                else val[i] = static_cast<V>(code[u]);
             }
-            /* padding may meet the table's infinity */
-            if constexpr (is_numbered<VALUES>) val[u] = spx_load_if<SPX_KEPT>(in, A.table + code[u], V(0));
-            else if constexpr (VALUES == SPX_PACKED_ONE) val[u] = in ? one : V(0);
-            else val[u] = static_cast<V>(code[u]);
-        }
 #pragma unroll
-        for (int u = 0; u < UNIT; u++) sum += val[u] * from_x[u];
+            for (int i = 0; i < GATHERS; i++) sum += val[i] * from_x[i];
+        }
         columns.leave(stride);
         place += static_cast<unsigned>(stride) * LANES;
     }
     return sum;
 }
 
-/* 1 << log_split warps take a slice. */
+/* 1 << log_split warps take a slice; or a block takes `each` slices a warp, neighbours at a time, so that what
+ * of x they share lies in L1. */
 template <class V, class P, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, UNIT == SHORT_UNIT ? 5 : 4)
-    multiply_slices(packed<V, P> A, spx_vectors<V> vectors, int log_split)
+    multiply_slices(packed<V, P> A, spx_vectors<V> vectors, int log_split, int each)
 {
-    const int warp = static_cast<int>(threadIdx.x) / LANES, lane = static_cast<int>(threadIdx.x) % LANES,
-              split = 1 << log_split, part = warp & (split - 1),
-              slice = static_cast<int>(blockIdx.x) * (static_cast<int>(blockDim.x) / LANES >> log_split) +
-                      (warp >> log_split);
     constexpr int NONE = SPX_PACKED_NO_ROW;
-    V sum = 0;
-    int row = NONE;
-    if (slice < A.slices) {
-        const int64_t at = static_cast<int64_t>(slice) * LANES + lane;
-        row = at < A.nrows ? static_cast<int>(at) : NONE;
-        if (A.row) row = spx_load_cached(A.row + at);
-        const P first = spx_load_cached(A.ptr + slice);
-        const int64_t tile = spx_load_cached(A.tile + slice);
-        const int steps = static_cast<int>(spx_load_cached(A.ptr + slice + 1) - first);
-        const unsigned char *const stream = A.stream + spx_packed_stream(tile);
-        if (spx_packed_diagonal(tile)) {
-            sum = sum_of<DIAGONALS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part, split);
-        } else {
-            const int64_t bytes = spx_packed_stream(spx_load_cached(A.tile + slice + 1) - tile);
-            sum = bytes == spx_packed_step_bytes(false, 0) * steps
-                      ? sum_of<OFFSETS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part, split)
-                      : sum_of<EITHER, VALUES, 2>(A, vectors.x, first, steps, stream, part, split);
+    const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
+              split = 1 << log_split, part = warp & (split - 1),
+              together = static_cast<int>(blockDim.x / LANES) >> log_split;
+    int slice = static_cast<int>(blockIdx.x) * together * each + (warp >> log_split);
+    for (int i = 0; i < each; i++, slice += together) {
+        V sum = 0;
+        int row = NONE;
+        if (slice < A.slices) {
+            const int64_t at = static_cast<int64_t>(slice) * LANES + lane;
+            row = at < A.nrows ? static_cast<int>(at) : NONE;
+            if (A.row) row = spx_load_cached(A.row + at);
+            const P first = spx_load_cached(A.ptr + slice);
+            const int64_t tile = spx_load_cached(A.tile + slice), next = spx_load_cached(A.tile + slice + 1);
+            const int steps = static_cast<int>(spx_load_cached(A.ptr + slice + 1) - first);
+            const unsigned char *const stream = A.stream + spx_packed_stream(tile);
+            if (spx_packed_diagonal(tile))
+                sum = sum_of<DIAGONALS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part, split);
+            else if (spx_packed_stream(next - tile) == spx_packed_step_bytes(false, 0) * steps)
+                sum = sum_of<OFFSETS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part, split);
+            else sum = sum_of<EITHER, VALUES, 2>(A, vectors.x, first, steps, stream, part, split);
         }
+        if (split > 1) { /* then each is 1 */
+            V *partial = spx_dynamic_shared<V>();
+            partial[threadIdx.x] = sum;
+            __syncthreads();
+            if (part) return;
+            for (int t = 1; t < split; t++) sum += partial[static_cast<int>(threadIdx.x) + t * LANES];
+        }
+        if (row >= 0) vectors.put(row, sum);
+        else if (row <= SPX_PACKED_PART) A.part[SPX_PACKED_PART - row] = sum;
     }
-    if (split > 1) {
-        V *partial = spx_dynamic_shared<V>();
-        partial[threadIdx.x] = sum;
-        __syncthreads();
-        if (part) return;
-        for (int t = 1; t < split; t++) sum += partial[static_cast<int>(threadIdx.x) + t * LANES];
-    }
-    if (row >= 0) vectors.put(row, sum);
-    else if (row <= SPX_PACKED_PART) A.part[SPX_PACKED_PART - row] = sum;
 }
 
 /* ---- the host's side ---- */
@@ -237,12 +246,12 @@ int64_t cut_rows_of(const spx_sparse *a)
 }
 
 /* Calls f with the instance for this matrix. */
-template <class F> spmvx_status with_instance(const spx_sparse *a, F f)
+template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
         using V = decltype(value);
         using P = decltype(pointer);
-        const bool is_short = a->stored <= FEW * LANES * spx_packed_slices(a);
+        const bool is_short = p->param[UNIT_PARAM] == SHORT_UNIT;
         return spx_pick<SPX_PACKED_F32, SPX_PACKED_U16, SPX_PACKED_U8, SPX_PACKED_ONE, SPX_PACKED_RAW>(
             a->layout.values, [&](auto values) {
                 constexpr bool same = sizeof(V) == 4 && values.value == SPX_PACKED_F32;
@@ -267,24 +276,36 @@ int64_t split_for(int64_t multiprocessors, int64_t slices, int64_t steps)
     return split;
 }
 
+/* Few steps of a slice meet the same x as its neighbours do; and blocks have to be many all the same. */
+int64_t slices_for(int64_t multiprocessors, int64_t slices, int64_t steps)
+{
+    constexpr int64_t EACH = 4, ENOUGH = 128; /* ENOUGH: warps for each multiprocessor */
+    return steps <= LONG_UNIT * slices && slices >= EACH * ENOUGH * multiprocessors ? EACH : 1;
+}
+
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    int64_t *split = &p->param[SPLIT_PARAM], *threads = &p->param[THREADS_PARAM];
-    const int64_t cut = cut_rows_of(a), pieces = cut ? a->nnz / SPX_PACKED_PIECE + cut : 0; /* at most */
+    int64_t *split = &p->param[SPLIT_PARAM], *each = &p->param[SLICES_PARAM], *unit = &p->param[UNIT_PARAM],
+            *threads = &p->param[THREADS_PARAM];
+    const int64_t cut = cut_rows_of(a), pieces = cut ? a->nnz / a->layout.piece + cut : 0; /* at most */
     p->work_bytes = spx_bytes(pieces, spx_type_bytes(a->val_type));
     if (!*split)
         *split = split_for(spx_cuda_of(ctx)->multiprocessors, spx_packed_slices(a), a->stored / LANES);
     *threads = spx_max(*threads, *split * LANES);
+    if (*split > 1) *each = 1;
+    if (!*each)
+        *each = slices_for(spx_cuda_of(ctx)->multiprocessors, spx_packed_slices(a), a->stored / LANES);
+    if (!*unit) *unit = a->stored <= SHORT_UNIT * LANES * spx_packed_slices(a) ? SHORT_UNIT : LONG_UNIT;
     if (cut) SPX_TRY(spx_by_value(a, [ctx](auto value) { return load_settle(ctx, value); }));
-    return with_instance(a, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+    return with_instance(a, p, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
 template <class V, class P>
-spmvx_status launch(const spx_mul *m, void (*kernel)(packed<V, P>, spx_vectors<V>, int))
+spmvx_status launch(const spx_mul *m, void (*kernel)(packed<V, P>, spx_vectors<V>, int, int))
 {
     const spx_sparse *const a = m->A;
-    const int64_t split = m->part->param[SPLIT_PARAM], threads = m->part->param[THREADS_PARAM],
-                  cut = cut_rows_of(a);
+    const int64_t split = m->part->param[SPLIT_PARAM], each = m->part->param[SLICES_PARAM],
+                  threads = m->part->param[THREADS_PARAM], cut = cut_rows_of(a);
     packed<V, P> view;
     view.nrows = static_cast<int>(a->nrows);
     view.slices = static_cast<int>(spx_packed_slices(a));
@@ -297,10 +318,10 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(packed<V, P>, spx_vectors<V
     view.row = static_cast<const int *>(spx_data(a, SPX_ROW));
     view.part = static_cast<V *>(m->work);
     const spx_vectors<V> vectors = spx_vectors_of<V>(m);
-    SPX_TRY(spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(view.slices, threads / LANES / split),
+    SPX_TRY(spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(view.slices, threads / LANES / split * each),
                             static_cast<unsigned>(threads),
                             split > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0, view, vectors,
-                            __builtin_ctzll(static_cast<unsigned long long>(split))));
+                            __builtin_ctzll(static_cast<unsigned long long>(split)), static_cast<int>(each)));
     if (!cut) return SPMVX_OK;
     const rows_of_pieces cuts = { static_cast<const int *>(spx_data(a, SPX_LIST)),
                                   static_cast<const int64_t *>(spx_data(a, SPX_LIST_PTR)) };
@@ -312,14 +333,17 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(packed<V, P>, spx_vectors<V
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->A, [m](auto kernel) { return launch(m, kernel); });
+    return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
 
-/* A unit of steps waits for memory some times: base, column, x. */
+/* A unit of steps waits for memory some times: base, column, x. And a multiprocessor has so much to do for each
+ * slice and each step, more where columns are no diagonals: measured on an H100, of which both are a quarter
+ * more where they can be hidden. */
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double ALONE = 1500.0 / LONG_UNIT; /* ns of a step */
-    const double moved = look->layout.sigma > 1 ? 4.0 * static_cast<double>(f->nrows) : 0.0,
+    constexpr double SLICE = 40.0, STEP = 5.5, OTHER_SLICE = 66.0, OTHER_STEP = 16.0;
+    const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
                  value =
                      look->layout.values
                          ? static_cast<double>(spx_packed_value_bytes(look->layout.values, f->value_bytes))
@@ -327,12 +351,19 @@ double cost(const spx_features *f, const spx_look *look)
                  bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
     const int64_t slices = spx_ceil_div(f->nrows, LANES),
                   split = split_for(f->machine->multiprocessors, slices, look->stored / LANES);
-    const double steps = static_cast<double>(spx_min(f->longest, SPX_PACKED_PIECE) / split + LONG_UNIT);
-    return spx_cuda_cost(f, bytes, 0.85, ALONE * steps);
+    const double waits =
+        ALONE * static_cast<double>(spx_min(f->longest, SPX_PACKED_PIECE) / split + LONG_UNIT);
+    const double part = look->diagonal_part, steps = static_cast<double>(look->stored) / LANES,
+                 work = (static_cast<double>(slices) * (part * SLICE + (1.0 - part) * OTHER_SLICE) +
+                         steps * (part * STEP + (1.0 - part) * OTHER_STEP)) /
+                        static_cast<double>(f->machine->multiprocessors);
+    return spx_cuda_cost(f, bytes, 0.85, waits > work ? waits : work);
 }
 
 const spx_param params[] = {
     { .key = "split", .low = 1, .high = MOST_SPLIT, .preset = 0, .kind = SPX_POWER_OF_TWO },
+    { .key = "slices", .low = 1, .high = 16, .preset = 0, .kind = SPX_POWER_OF_TWO },
+    { .key = "unit", .low = SHORT_UNIT, .high = LONG_UNIT, .preset = 0, .kind = SPX_POWER_OF_TWO },
     { .key = "threads", .low = 32, .high = MOST_THREADS, .preset = 128, .kind = SPX_POWER_OF_TWO },
     {},
 };

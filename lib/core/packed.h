@@ -6,7 +6,7 @@
 
 enum {
     SPX_PACKED_LANES = 32,       /* rows of a slice */
-    SPX_PACKED_PIECE = 504,      /* entries at which longer rows are cut */
+    SPX_PACKED_PIECE = 504,      /* entries at which longer rows are cut, at most; on the host at these */
     SPX_PACKED_PADDING = 0xffff, /* a 16-bit offset that is none */
     SPX_PACKED_NO_ROW = -1,      /* in ROW */
     SPX_PACKED_PART = -2         /* in ROW: this minus p is piece p of a row that was cut */
@@ -21,6 +21,7 @@ static const char *const spx_packed_values_names[] = { "raw", "f32", "u16", "u8"
 #define SPX_PACKED_KEYS                                                                           \
     { "slice", offsetof(spx_layout, slice), SPX_PACKED_LANES, SPX_PACKED_LANES, 0, false, NULL }, \
         { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false, NULL },                   \
+        { "piece", offsetof(spx_layout, piece), 8, SPX_PACKED_PIECE, 0, false, NULL },            \
     {                                                                                             \
         "values", offsetof(spx_layout, values), SPX_PACKED_RAW, SPX_PACKED_ONE, 0, true,          \
             spx_packed_values_names                                                               \

@@ -39,6 +39,7 @@ typedef struct spx_layout {
     int64_t hot;                    /* TILED, instead: columns that are held, those with most entries */
     int64_t packet;                 /* PKT: rows, and columns, of a packet */
     int64_t partition;              /* PKT: SPX_PKT_ORDER or SPX_PKT_METIS */
+    int64_t piece;                  /* PACKED: entries at which longer rows are cut */
     int64_t values;                 /* PACKED: how values are stored, an spx_packed_values */
 } spx_layout;
 
@@ -71,7 +72,7 @@ typedef struct spx_sparse {
     int64_t nrows, ncols;
     int64_t nnz;    /* entries, padding aside */
     int64_t stored; /* entries with padding: the length of the VAL slot, in PACKED's own width */
-    /* ELL, HYB: entries a row of the ELL part; DIA: diagonals; PACKED: entries of a piece; PKT: places in
+    /* ELL, HYB: entries a row of the ELL part; DIA: diagonals; PKT: places in
      * packets */
     int64_t width;
     spx_layout layout;

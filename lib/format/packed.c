@@ -1,4 +1,4 @@
-/* PACKED: SELL with fewer bytes, nothing lost. Rows longer than `width` entries are cut there into pieces;
+/* PACKED: SELL with fewer bytes, nothing lost. Rows longer than `piece` entries are cut there into pieces;
  * pieces are sorted by falling length within windows of `sigma` and dealt to slices of 32 lanes. A slice is
  * a run of steps, each a value a lane and one base; what else tells the columns lies in a stream of its own:
  *   diagonal slice   base + lane is the column; the stream has a 32-bit mask of the lanes with an entry. The
@@ -29,7 +29,7 @@
 #include "format/packed_to_csr.h"
 #include "format/packed_values.h"
 
-enum { LANES = SPX_PACKED_LANES, PIECE = SPX_PACKED_PIECE, PADDING = SPX_PACKED_PADDING };
+enum { LANES = SPX_PACKED_LANES, LONGEST = SPX_PACKED_PIECE, PADDING = SPX_PACKED_PADDING };
 enum { STEP = 32 }; /* slices of a chunk of work */
 
 typedef struct piece {
@@ -55,9 +55,9 @@ typedef struct builder {
 
 /* ---- pieces, and their order ---- */
 
-static int64_t pieces_of(int64_t length)
+static int64_t pieces_of(const builder *b, int64_t length)
 {
-    return spx_max(1, spx_ceil_div(length, PIECE));
+    return spx_max(1, spx_ceil_div(length, b->a.layout.piece));
 }
 
 /* The pieces of rows first ... last-1, of which there is room for b->count; answers how many they are.
@@ -67,11 +67,11 @@ static int64_t put_pieces(builder *b, int64_t first, int64_t last, int64_t part)
     int64_t n = 0;
     for (int64_t r = first; r < last; r++) {
         const int64_t from = spx_ptr_at(b->csr, r), length = spx_row_length(b->csr, r),
-                      pieces = pieces_of(length);
+                      piece_length = b->a.layout.piece, pieces = pieces_of(b, length);
         for (int64_t i = 0; i < pieces && n < b->count; i++) {
             const int32_t lane = (int32_t)(pieces > 1 ? SPX_PACKED_PART - part++ : r);
-            b->pieces[n++] =
-                (piece){ from + i * PIECE, (int32_t)r, (int32_t)spx_min(PIECE, length - i * PIECE), lane };
+            b->pieces[n++] = (piece){ from + i * piece_length, (int32_t)r,
+                                      (int32_t)spx_min(piece_length, length - i * piece_length), lane };
         }
     }
     return n;
@@ -86,7 +86,7 @@ static spmvx_status list_cut_rows(builder *b, int64_t cut, int64_t parts)
     int32_t *list = b->a.slot[SPX_LIST]->data;
     int64_t *list_ptr = b->a.slot[SPX_LIST_PTR]->data, part = 0, n = 0;
     for (int64_t r = 0; r < b->csr->nrows; r++) {
-        const int64_t pieces = pieces_of(spx_row_length(b->csr, r));
+        const int64_t pieces = pieces_of(b, spx_row_length(b->csr, r));
         if (pieces == 1) continue;
         list[n] = (int32_t)r;
         list_ptr[n++] = part;
@@ -101,7 +101,7 @@ static spmvx_status cut_rows(builder *b)
     int64_t cut = 0, parts = 0;
     b->count = 0;
     for (int64_t r = 0; r < b->csr->nrows; r++) {
-        const int64_t n = pieces_of(spx_row_length(b->csr, r));
+        const int64_t n = pieces_of(b, spx_row_length(b->csr, r));
         b->count += n;
         cut += n > 1;
         parts += n > 1 ? n : 0;
@@ -126,12 +126,12 @@ static void order_body(void *arg, int thread, int64_t begin, int64_t end)
     (void)thread;
     const order_job *j = arg;
     for (int64_t w = begin; w < end; w++) {
-        int64_t place[PIECE + 2] = { 0 };
+        int64_t place[LONGEST + 2] = { 0 };
         const int64_t first = w * j->sigma, last = spx_min(first + j->sigma, j->count);
-        for (int64_t i = first; i < last; i++) place[PIECE - j->in[i].length + 1]++;
+        for (int64_t i = first; i < last; i++) place[LONGEST - j->in[i].length + 1]++;
         place[0] = first;
-        for (int64_t i = 1; i <= PIECE + 1; i++) place[i] += place[i - 1];
-        for (int64_t i = first; i < last; i++) j->out[place[PIECE - j->in[i].length]++] = j->in[i];
+        for (int64_t i = 1; i <= LONGEST + 1; i++) place[i] += place[i - 1];
+        for (int64_t i = first; i < last; i++) j->out[place[LONGEST - j->in[i].length]++] = j->in[i];
     }
 }
 
@@ -337,7 +337,7 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     spx_sparse *a = &b->a;
     int64_t steps, stream;
     int64_t places;
-    a->layout.sigma = spx_slice_sigma(b->csr, LANES, PIECE, build->layout.sigma, &places);
+    a->layout.sigma = spx_slice_sigma(b->csr, LANES, a->layout.piece, build->layout.sigma, &places);
     SPX_TRY(cut_rows(b));
     SPX_TRY(sort_pieces(b, a->layout.sigma));
     SPX_TRY(measure_slices(b, &steps, &stream));
@@ -382,8 +382,8 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
                         .nrows = csr->nrows,
                         .ncols = csr->ncols,
                         .nnz = csr->nnz,
-                        .width = PIECE,
-                        .layout = { .slice = LANES } };
+                        .layout = { .slice = LANES,
+                                    .piece = build->layout.piece ? build->layout.piece : LONGEST } };
     const spmvx_status s = build_all(&b, build);
     spx_free(ctx, b.pieces);
     spx_free(ctx, b.slice);
@@ -448,9 +448,11 @@ static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const 
 {
     (void)f;
     int64_t places;
-    *out = (spx_look){ .layout = { .slice = LANES, .values = asked->values } };
-    out->layout.sigma = spx_slice_sigma(csr, LANES, PIECE, asked->sigma, &places);
-    builder b = { .ctx = ctx, .csr = csr };
+    *out = (spx_look){ .layout = *asked };
+    out->layout.slice = LANES;
+    if (!asked->piece) out->layout.piece = LONGEST;
+    out->layout.sigma = spx_slice_sigma(csr, LANES, out->layout.piece, asked->sigma, &places);
+    builder b = { .ctx = ctx, .csr = csr, .a.layout = out->layout };
     sample sum = { 0 };
     const spmvx_status s = csr->nrows ? sample_slices(&b, out->layout.sigma, &sum) : SPMVX_OK;
     spx_free(ctx, b.pieces);

@@ -31,7 +31,7 @@ static place place_of(const spx_sparse *a, int64_t lane)
         if (first[mid] <= part) low = mid;
         else high = mid;
     }
-    return (place){ cut[low], (part - first[low]) * a->width, part + 1 == first[low + 1] };
+    return (place){ cut[low], (part - first[low]) * a->layout.piece, part + 1 == first[low + 1] };
 }
 
 /* The column of a lane at a step, or -1. */
