@@ -1,6 +1,6 @@
 /* The formats of a device: built there (cuda/build/) from a CSR that lies there, but for PKT, which the host
- * builds; and CSR from COO. What SELL
- * would hold of such a CSR is told by the statistics pass, what DIA and BSR would, by passes of their own. */
+ * builds; and CSR from COO. What SELL would hold of such a CSR is told by the statistics pass, what DIA, BSR and
+ * PACKED would, by passes of their own. */
 #include "build/build.cuh"
 #include "device.cuh"
 
@@ -84,14 +84,10 @@ spmvx_status look_at_tiled(const spmvx_context *ctx, const spx_sparse *csr, cons
     return SPMVX_OK;
 }
 
-/* Rows as SELL has them, with 16-bit columns. */
-spmvx_status look_at_packed(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+spmvx_status look_at_packed(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *,
                             const spx_layout *asked, spx_look *out)
 {
-    SPX_TRY(look_at_sell(ctx, csr, f, asked, out));
-    out->value_bytes = static_cast<double>(f->value_bytes);
-    out->index_bytes = 2.2 * static_cast<double>(out->stored);
-    return SPMVX_OK;
+    return spx_cuda_look_at_packed(ctx, csr, asked, out);
 }
 
 /* By way of the host, which takes some copies and allocations at least. */
@@ -115,6 +111,13 @@ double setup_there(const spx_features *f, const spx_look *look)
         2.5 * static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes)) +
         PASSES * 24.0 * static_cast<double>(f->nrows);
     return LEAST + bytes / f->machine->memory_rate;
+}
+
+/* Twice along the slices, and once over the values. */
+double setup_of_packed(const spx_features *f, const spx_look *look)
+{
+    const double bytes = static_cast<double>(f->nnz) * (8.0 + 2.0 * static_cast<double>(f->value_bytes));
+    return setup_there(f, look) + 2.0 * bytes / f->machine->memory_rate;
 }
 
 /* The same, and a sort of something for each entry. */
@@ -255,7 +258,8 @@ extern "C" const spx_format spx_cuda_format_packed = {
     .layout = packed_layout,
     .opaque_values = true,
     .look = look_at_packed,
-    .setup_ns = setup_by_host,
+    .setup_ns = setup_of_packed,
+    .from_csr = spx_cuda_build_packed,
 };
 
 extern "C" const spx_format spx_cuda_format_pkt = {

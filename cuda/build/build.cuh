@@ -261,13 +261,17 @@ spmvx_status spx_cuda_build_csr5(const spmvx_context *, const spx_sparse *csr, c
                                  spx_sparse *out);
 spmvx_status spx_cuda_build_tiled(const spmvx_context *, const spx_sparse *csr, const spx_build *,
                                   spx_sparse *out);
+spmvx_status spx_cuda_build_packed(const spmvx_context *, const spx_sparse *csr, const spx_build *,
+                                   spx_sparse *out);
 spmvx_status spx_cuda_transpose(const spmvx_context *, const spx_sparse *csr, spx_sparse *out);
 
 /* CSR5's sigma where none is asked for: the format's rule, with the bounds that an H200 likes. */
 int64_t spx_cuda_csr5_sigma(const spx_layout *asked, int64_t nnz, int64_t nrows);
 
-/* What DIA and BSR would hold. */
+/* What DIA, BSR and PACKED would hold, the latter by a sample. */
 spmvx_status spx_cuda_look_at_dia(const spmvx_context *, const spx_sparse *csr, spx_look *);
 spmvx_status spx_cuda_look_at_bsr(const spmvx_context *, const spx_sparse *csr, const spx_layout *asked,
                                   spx_look *);
+spmvx_status spx_cuda_look_at_packed(const spmvx_context *, const spx_sparse *csr, const spx_layout *asked,
+                                     spx_look *);
 #endif

@@ -43,8 +43,8 @@ __global__ void size_slices(int nrows, const P *ptr, const int *row, int slice, 
 
 /* By keys of so many bits, of which the lower ones tell the length. */
 template <class K>
-spmvx_status order_by_keys(const spmvx_context *ctx, const spx_sparse *csr, int64_t sigma, int64_t longest,
-                           int length_bits, int bits, spx_temporary *row)
+spmvx_status order_by_keys(const spmvx_context *ctx, const char *what, const spx_sparse *csr, int64_t sigma,
+                           int64_t longest, int length_bits, int bits, spx_temporary *row)
 {
     spx_temporary key[2], other;
     int in = 0;
@@ -55,23 +55,12 @@ spmvx_status order_by_keys(const spmvx_context *ctx, const spx_sparse *csr, int6
     int *const rows[] = { other.as<int>(), row->as<int>() };
     SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, csr->nrows, make_keys<P, K>, static_cast<int>(csr->nrows),
+        return spx_launch_over(ctx, what, csr->nrows, make_keys<P, K>, static_cast<int>(csr->nrows),
                                spx_slot_of<P>(csr, SPX_PTR), sigma, longest, length_bits, keys[0]);
     }));
-    SPX_TRY(spx_order(ctx, WHAT, csr->nrows, bits, keys, rows, &in));
+    SPX_TRY(spx_order(ctx, what, csr->nrows, bits, keys, rows, &in));
     if (in == 0) row->swap(&other);
     return SPMVX_OK;
-}
-
-/* The rows in the order of their positions; none where sigma is 1. `longest` is the longest row's length. */
-spmvx_status order_rows(const spmvx_context *ctx, const spx_sparse *csr, int64_t sigma, int64_t longest,
-                        spx_temporary *row)
-{
-    if (sigma < 2 || !csr->nrows) return SPMVX_OK;
-    const int length_bits = spx_bits_for(longest + 1),
-              bits = length_bits + spx_bits_for(spx_ceil_div(csr->nrows, sigma));
-    return bits <= 32 ? order_by_keys<uint32_t>(ctx, csr, sigma, longest, length_bits, bits, row)
-                      : order_by_keys<uint64_t>(ctx, csr, sigma, longest, length_bits, bits, row);
 }
 
 /* Where each slice begins, and how many places there are. */
@@ -96,7 +85,7 @@ spmvx_status build_slices(const spmvx_context *ctx, const spx_sparse *csr, const
     const int64_t slices = spx_ceil_div(a->nrows, a->layout.slice);
     spx_temporary row, starts;
     bool moved = false;
-    SPX_TRY(order_rows(ctx, csr, a->layout.sigma, longest, &row));
+    SPX_TRY(spx_cuda_order_rows(ctx, WHAT, csr, a->layout.sigma, longest, &row));
     if (row.as<int>()) SPX_TRY(spx_cuda_descends(ctx, WHAT, row.as<const int>(), csr->nrows, &moved));
     if (!moved) spx_array_drop(row.give());
     SPX_TRY(size_all(ctx, csr, row.as<const int>(), a->layout.slice, &starts, &a->stored));
@@ -121,6 +110,16 @@ spmvx_status build_slices(const spmvx_context *ctx, const spx_sparse *csr, const
     return ctx->backend->synchronize(ctx);
 }
 
+}
+
+spmvx_status spx_cuda_order_rows(const spmvx_context *ctx, const char *what, const spx_sparse *csr,
+                                 int64_t sigma, int64_t longest, spx_temporary *row)
+{
+    if (sigma < 2 || !csr->nrows) return SPMVX_OK;
+    const int length_bits = spx_bits_for(longest + 1),
+              bits = length_bits + spx_bits_for(spx_ceil_div(csr->nrows, sigma));
+    return bits <= 32 ? order_by_keys<uint32_t>(ctx, what, csr, sigma, longest, length_bits, bits, row)
+                      : order_by_keys<uint64_t>(ctx, what, csr, sigma, longest, length_bits, bits, row);
 }
 
 spmvx_status spx_cuda_build_sell(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *how,

@@ -8,6 +8,11 @@
 spmvx_status spx_cuda_longest_row(const spmvx_context *, const char *what, const spx_sparse *csr,
                                   int64_t *longest);
 
+/* sell.cu: the rows in the order of their positions, by falling length within windows of sigma; none where
+ * sigma is 1. `longest` is the longest row's length. */
+spmvx_status spx_cuda_order_rows(const spmvx_context *, const char *what, const spx_sparse *csr,
+                                 int64_t sigma, int64_t longest, spx_temporary *row);
+
 /* windows.cu: the window of rows to sort, as spx_slice_sigma chooses it. */
 spmvx_status spx_cuda_slice_sigma(const spmvx_context *, const char *what, const spx_sparse *csr,
                                   int64_t slice, int64_t *sigma);

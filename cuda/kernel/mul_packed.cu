@@ -101,13 +101,14 @@ public:
         if constexpr (COLUMNS == EITHER) at += __popc(wide_ & ((1u << u) - 1)) * NARROW;
         if (COLUMNS == EITHER && wide_ >> u & 1u)
             return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const int *>(at + own()), -1);
-        return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const uint16_t *>(at), NONE);
+        return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const uint16_t *>(at),
+                                        static_cast<uint16_t>(SPX_PACKED_PADDING));
     }
     /* The column; -1: the lane has none. `base` is the step's. */
     __device__ __forceinline__ static int column(int loaded, int base)
     {
         if (COLUMNS == EITHER && base < 0) return loaded;
-        return loaded == NONE ? -1 : base + loaded;
+        return loaded == SPX_PACKED_PADDING ? -1 : base + loaded;
     }
     /* The unit is done, and the next begins so many steps behind it. */
     __device__ __forceinline__ void leave(int steps)
@@ -120,7 +121,6 @@ public:
     }
 
 private:
-    static constexpr uint16_t NONE = SPX_PACKED_PADDING;
     static constexpr int NARROW = LANES * static_cast<int>(sizeof(uint16_t)); /* bytes of a step */
     /* Where the lane's offset lies in a step, and half as far its column. */
     __device__ __forceinline__ static int own()
@@ -336,12 +336,12 @@ spmvx_status run(const spx_mul *m)
     return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
 
-/* A unit of steps waits for memory some times: base, column, x. And a multiprocessor has so much to do for each
- * slice and each step, more where columns are no diagonals: measured on an H100, of which both are a quarter
- * more where they can be hidden. */
+/* A unit of steps waits for memory some times: base, column, x. And a multiprocessor takes so long for each slice
+ * and each step, longer where columns are no diagonals (measured on an H100), however few bytes these are. Rows
+ * that are cut are waited for, and then ended by a launch of their own. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double ALONE = 1500.0 / LONG_UNIT; /* ns of a step */
+    constexpr double UNIT_WAITS = 1500.0, SETTLE = 5000.0, SUM = 4.0; /* ns */
     constexpr double SLICE = 40.0, STEP = 5.5, OTHER_SLICE = 66.0, OTHER_STEP = 16.0;
     const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
                  value =
@@ -349,15 +349,17 @@ double cost(const spx_features *f, const spx_look *look)
                          ? static_cast<double>(spx_packed_value_bytes(look->layout.values, f->value_bytes))
                          : look->value_bytes,
                  bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
-    const int64_t slices = spx_ceil_div(f->nrows, LANES),
+    const int64_t slices = spx_ceil_div(f->nrows, LANES), piece = spx_max(look->layout.piece, 1),
                   split = split_for(f->machine->multiprocessors, slices, look->stored / LANES);
-    const double waits =
-        ALONE * static_cast<double>(spx_min(f->longest, SPX_PACKED_PIECE) / split + LONG_UNIT);
+    const double units = static_cast<double>(spx_min(f->longest, piece) / (split * SHORT_UNIT) + 1),
+                 waits = UNIT_WAITS * units;
     const double part = look->diagonal_part, steps = static_cast<double>(look->stored) / LANES,
                  work = (static_cast<double>(slices) * (part * SLICE + (1.0 - part) * OTHER_SLICE) +
                          steps * (part * STEP + (1.0 - part) * OTHER_STEP)) /
-                        static_cast<double>(f->machine->multiprocessors);
-    return spx_cuda_cost(f, bytes, 0.85, waits > work ? waits : work);
+                        static_cast<double>(f->machine->multiprocessors),
+                 all = spx_cuda_cost(f, bytes, 0.85, waits > work ? waits : work);
+    if (f->longest <= piece) return all;
+    return all + waits + SETTLE + SUM * static_cast<double>(f->longest) / static_cast<double>(piece);
 }
 
 const spx_param params[] = {

@@ -2,6 +2,8 @@
  * stored in the slice's stream. The format is told in format/packed.c. */
 #ifndef SPX_PACKED_LAYOUT_H
 #define SPX_PACKED_LAYOUT_H
+#include <float.h>
+
 #include "core/sparse.h"
 
 enum {
@@ -37,6 +39,14 @@ static inline size_t spx_packed_value_bytes(int64_t values, size_t raw)
     case SPX_PACKED_ONE: return 0;
     default: return raw;
     }
+}
+
+/* Is the double a float? Not what a conversion may change: NaN, and what is subnormal as a float. */
+SPX_BOTH static inline bool spx_packed_single(double v)
+{
+    const double size = v < 0 ? -v : v;
+    return v == 0 || size > DBL_MAX ||
+           (size >= (double)FLT_MIN && size <= (double)FLT_MAX && v == (double)(float)v);
 }
 
 /* Is the slice one of diagonals; and where its stream begins, in bytes. */

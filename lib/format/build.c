@@ -99,11 +99,13 @@ int64_t spx_slice_places(const spx_sparse *csr, int64_t C, int64_t sigma, int64_
 
 int64_t spx_slice_sigma(const spx_sparse *csr, int64_t C, int64_t piece, int64_t asked, int64_t *places)
 {
-    int64_t sigma = 1;
+    int64_t sigma = 1, pieces = 0;
     *places = spx_slice_places(csr, C, asked ? asked : 1, piece);
     if (asked) return asked;
+    for (int64_t r = 0; r < csr->nrows; r++)
+        pieces += spx_max(1, spx_ceil_div(spx_row_length(csr, r), piece));
     for (int i = 1; i < SPX_SLICE_WINDOWS; i++) {
-        if ((double)*places <= SPX_PADDING_BOUND * (double)csr->nnz || sigma >= csr->nrows) break;
+        if ((double)*places <= SPX_PADDING_BOUND * (double)csr->nnz || sigma >= pieces) break;
         const int64_t next = spx_slice_window(C, i), now = spx_slice_places(csr, C, next, piece);
         if ((double)now > SPX_PADDING_WORTH * (double)*places) continue;
         *places = now;

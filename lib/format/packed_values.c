@@ -4,9 +4,7 @@
  * Source: Kourtis, Goumas & Koziris, CF 2008 (CSR-VI). */
 #include "format/packed_values.h"
 
-#include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,14 +40,6 @@ static void insert(spx_value_set *s, uint64_t bits)
     s->count++;
 }
 
-/* Is the double a float? Not what a conversion may change: NaN, and what is subnormal as a float. */
-static bool is_single(double v)
-{
-    const double size = fabs(v);
-    return v == 0 || isinf(v) ||
-           (size >= (double)FLT_MIN && size <= (double)FLT_MAX && v == (double)(float)v);
-}
-
 typedef struct collect_job {
     const void *val;
     spmvx_type type;
@@ -74,7 +64,7 @@ static void collect_body(void *arg, int thread, int64_t begin, int64_t end)
             before = bits;
             if (!many) insert(own, bits);
             many |= own->count > TABLE;
-            doubles = doubles || !is_single(((const double *)j->val)[i]);
+            doubles = doubles || !spx_packed_single(((const double *)j->val)[i]);
         }
         if (many) atomic_store_explicit(&j->many, true, memory_order_relaxed);
         if (doubles) atomic_store_explicit(&j->doubles, true, memory_order_relaxed);
@@ -88,22 +78,29 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The values of sets[1 ... n-1] to sets[0], and these in order. */
+/* The values of sets[1 ... n-1] to sets[0]. */
 static void merge(spx_value_set *sets, int n)
 {
-    spx_value_set *const all = sets;
     for (int t = 1; t < n; t++) {
-        for (int64_t i = 0; i < spx_min(sets[t].count, TABLE); i++) insert(all, sets[t].list[i]);
-        if (sets[t].count > TABLE) all->count = TABLE + 1;
+        for (int64_t i = 0; i < spx_min(sets[t].count, TABLE); i++) insert(sets, sets[t].list[i]);
+        if (sets[t].count > TABLE) sets->count = TABLE + 1;
     }
-    if (all->count > TABLE) return;
-    qsort(all->list, (size_t)all->count, sizeof *all->list, ascending);
-    memset(all->slot, 0, sizeof all->slot);
-    for (int64_t i = 0; i < all->count; i++) all->slot[slot_of(all, all->list[i])] = (uint16_t)(i + 1);
 }
 
-/* The smallest one for n values, of which so many are distinct. */
-static int64_t smallest(int64_t n, int64_t distinct, bool singles, size_t each)
+/* Numbers the values in order. */
+static void number(spx_value_set *set)
+{
+    qsort(set->list, (size_t)set->count, sizeof *set->list, ascending);
+    memset(set->slot, 0, sizeof set->slot);
+    for (int64_t i = 0; i < set->count; i++) set->slot[slot_of(set, set->list[i])] = (uint16_t)(i + 1);
+}
+
+int64_t spx_value_code_number(const spx_value_code *c, uint64_t bits)
+{
+    return c->set->slot[slot_of(c->set, bits)] - 1;
+}
+
+int64_t spx_value_code_smallest(int64_t n, int64_t distinct, bool singles, size_t each)
 {
     const int64_t raw = n * (int64_t)each, table = distinct * (int64_t)each;
     if (distinct == 1 && table < raw) return SPX_PACKED_ONE;
@@ -128,6 +125,23 @@ static bool is_numbered(int64_t values)
     return values >= SPX_PACKED_U16;
 }
 
+spmvx_status spx_value_code_choose(const spmvx_context *ctx, spx_value_set *set, bool singles,
+                                   spmvx_type type, int64_t n, int64_t asked, spx_value_code *out)
+{
+    const int64_t distinct = set->count;
+    out->values = asked ? asked : spx_value_code_smallest(n, distinct, singles, spx_type_bytes(type));
+    const bool possible = holds(out->values, distinct, singles);
+    out->set = is_numbered(out->values) && possible ? set : NULL;
+    if (out->set) number(set);
+    else spx_free(ctx, set);
+    if (possible) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_LIMIT,
+                    "options.kernel has values=%s, which would lose some of A's %" PRId64
+                    " values (%s%" PRId64 " distinct)",
+                    spx_packed_values_names[out->values - 1], n, distinct > TABLE ? "more than " : "",
+                    spx_min(distinct, TABLE));
+}
+
 spmvx_status spx_value_code_find(const spmvx_context *ctx, const void *val, spmvx_type type, int64_t n,
                                  int64_t asked, spx_value_code *out)
 {
@@ -144,18 +158,8 @@ spmvx_status spx_value_code_find(const spmvx_context *ctx, const void *val, spmv
     }
     spx_parallel(threads, spx_ceil_div(n, CHUNK), collect_body, &j);
     merge(j.set, threads);
-    const bool many = atomic_load(&j.many), singles = !atomic_load(&j.doubles);
-    const int64_t distinct = many ? TABLE + 1 : j.set[0].count;
-    out->values = asked ? asked : smallest(n, distinct, singles, spx_type_bytes(type));
-    const bool possible = holds(out->values, distinct, singles);
-    if (is_numbered(out->values) && possible) out->set = j.set;
-    else spx_free(ctx, j.set);
-    if (possible) return SPMVX_OK;
-    return spx_fail(ctx, SPMVX_ERR_LIMIT,
-                    "options.kernel has values=%s, which would lose some of A's %" PRId64
-                    " values (%s%" PRId64 " distinct)",
-                    spx_packed_values_names[out->values - 1], n, distinct > TABLE ? "more than " : "",
-                    spx_min(distinct, TABLE));
+    if (atomic_load(&j.many)) j.set->count = TABLE + 1;
+    return spx_value_code_choose(ctx, j.set, !atomic_load(&j.doubles), type, n, asked, out);
 }
 
 void spx_value_code_drop(const spmvx_context *ctx, spx_value_code *c)
@@ -174,7 +178,7 @@ void spx_value_code_put(const spx_value_code *c, spmvx_type type, void *coded, i
     case SPX_PACKED_F32: ((float *)coded)[to] = from < 0 ? 0.0f : (float)((const double *)val)[from]; return;
     case SPX_PACKED_U16:
     case SPX_PACKED_U8:
-        if (from >= 0) number = c->set->slot[slot_of(c->set, bits_of(val, each, from))] - 1;
+        if (from >= 0) number = spx_value_code_number(c, bits_of(val, each, from));
         if (c->values == SPX_PACKED_U8) ((uint8_t *)coded)[to] = (uint8_t)number;
         else ((uint16_t *)coded)[to] = (uint16_t)number;
         return;
@@ -200,12 +204,12 @@ spmvx_status spx_value_code_guess(const spmvx_context *ctx, const void *val, spm
         const int64_t first = spx_part(n, RUNS, r), last = spx_min(first + RUN, spx_part(n, RUNS, r + 1));
         for (int64_t i = first; i < last; i++) {
             insert(set, bits_of(val, each, i));
-            singles = singles && is_single(((const double *)val)[i]);
+            singles = singles && spx_packed_single(((const double *)val)[i]);
         }
     }
     /* a table that is half full of a sample has more to come */
     const int64_t distinct = set->count > TABLE / 2 ? TABLE + 1 : set->count;
     spx_free(ctx, set);
-    *bytes = (double)spx_packed_value_bytes(smallest(n, distinct, singles, each), each);
+    *bytes = (double)spx_packed_value_bytes(spx_value_code_smallest(n, distinct, singles, each), each);
     return SPMVX_OK;
 }

@@ -5,7 +5,8 @@
 #include "core/context.h"
 #include "core/packed.h"
 
-/* Distinct values by their bits: a hash table of places in a list. */
+/* Distinct values by their bits: a hash table of places in a list. A list without the table is a set as well,
+ * until its values are numbered. */
 enum { SPX_VALUE_SLOTS = 2 * SPX_PACKED_TABLE };
 typedef struct spx_value_set {
     int64_t count;                  /* SPX_PACKED_TABLE + 1: more than there is room for */
@@ -22,6 +23,13 @@ typedef struct spx_value_code {
  * Positions that travel in place of values are left as they are. */
 spmvx_status spx_value_code_find(const spmvx_context *, const void *val, spmvx_type, int64_t n, int64_t asked,
                                  spx_value_code *);
+/* The same, given the distinct values in any order, which it takes, and whether all are floats. */
+spmvx_status spx_value_code_choose(const spmvx_context *, spx_value_set *, bool singles, spmvx_type,
+                                   int64_t n, int64_t asked, spx_value_code *);
+/* The smallest code for n values of `each` bytes, of which so many are distinct. */
+int64_t spx_value_code_smallest(int64_t n, int64_t distinct, bool singles, size_t each);
+/* The number of one of the values. */
+int64_t spx_value_code_number(const spx_value_code *, uint64_t bits);
 void spx_value_code_drop(const spmvx_context *, spx_value_code *);
 /* Writes value `from` of val as place `to` of coded; from < 0: padding. */
 void spx_value_code_put(const spx_value_code *, spmvx_type, void *coded, int64_t to, const void *val,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/packed.h"
 #include "device.h"
 #include "dispatch/matrix.h"
 #include "dispatch/transfer.h"
@@ -43,13 +44,23 @@ static const request requests[] = {
     { SPMVX_TILED, { .hot = 1 } },
     { SPMVX_TILED, { .hot = 20 } },
     { SPMVX_TILED, { .hot = 50000 } },
+    { SPMVX_PACKED, { .piece = 504 } },
+    { SPMVX_PACKED, { .piece = 504, .sigma = 1 } },
+    { SPMVX_PACKED, { .piece = 20, .sigma = 1 } },
+    { SPMVX_PACKED, { .piece = 8, .sigma = 64 } },
+    { SPMVX_PACKED, { .piece = 11 } },
+    { SPMVX_PACKED, { .piece = 64, .sigma = 1 << 30, .values = SPX_PACKED_RAW } },
+    { SPMVX_PACKED, { .piece = 504, .values = SPX_PACKED_F32 } },
+    { SPMVX_PACKED, { .piece = 504, .values = SPX_PACKED_U16 } },
+    { SPMVX_PACKED, { .piece = 504, .values = SPX_PACKED_U8 } },
+    { SPMVX_PACKED, { .piece = 504, .values = SPX_PACKED_ONE } },
 };
 
 static void check_matrix(const spmvx_context *ctx, const char *what, const spx_sparse *host,
                          const spx_sparse *there)
 {
-    static const char *const slots[SPX_SLOTS] = { "ptr",  "row",  "col",      "val",  "bits",
-                                                  "tile", "desc", "list_ptr", "list", "order" };
+    static const char *const slots[SPX_SLOTS] = { "ptr",  "row",      "col",  "val",   "bits", "tile",
+                                                  "desc", "list_ptr", "list", "order", "table" };
     assert_int_equal(host->format, there->format);
     assert_int_equal(host->val_type, there->val_type);
     assert_int_equal(host->ptr_type, there->ptr_type);
@@ -255,6 +266,87 @@ static triples short_rows(int64_t rows, int most)
     return t;
 }
 
+/* PACKED of values of which so many are distinct, around the sizes of its tables: as doubles that are no
+ * floats, and as floats, 0 and NaN among them where there is room. */
+static void test_few_values(void **state)
+{
+    (void)state;
+    static const int64_t distinct[] = { 1, 2, 256, 257, 4096, 4097 };
+    static const double odd[] = { -0.0, 0.0, INFINITY, NAN, 0x1p-126, 0x1p-140 };
+    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    triples t = short_rows(6000, 4);
+    for (size_t d = 0; d < sizeof distinct / sizeof *distinct; d++)
+        for (int kind = 0; kind < 3; kind++) { /* doubles, floats as doubles, floats */
+            const spmvx_type type = kind == 2 ? SPMVX_F32 : SPMVX_F64;
+            for (int64_t k = 0; k < t.nnz; k++) {
+                const int64_t i = k * 7919 % distinct[d];
+                const double v = i < 6 && distinct[d] > 6 ? odd[i] : 1.0 + (double)i / 3.0;
+                t.val[k] = kind ? (double)(float)v : v;
+            }
+            spmvx_matrix *given = case_coo(host, &t, type);
+            spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
+            assert_ok(ctx, spx_to_place(ctx, &there));
+            for (int64_t values = 0; values <= SPX_PACKED_ONE; values++) {
+                const request q = { SPMVX_PACKED, { .piece = 504, .values = values } };
+                check_build(host, &csr, ctx, &there, &q);
+            }
+            spx_sparse_drop(&there);
+            spx_sparse_drop(&csr);
+            spmvx_matrix_destroy(given);
+        }
+    triples_free(&t);
+    spmvx_context_destroy(host);
+    spmvx_context_destroy(ctx);
+}
+
+/* What PACKED is said to hold is about what it holds. */
+static void check_look_at_packed(spmvx_context *host, spmvx_context *ctx, const triples *t, double diagonal)
+{
+    static const spx_layout open;
+    const spx_build how = { .left = SIZE_MAX, .max_bytes = SIZE_MAX };
+    spmvx_matrix *given = case_coo(host, t, SPMVX_F64);
+    spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr), built;
+    const spx_features f = { .nrows = csr.nrows, .ncols = csr.ncols, .nnz = csr.nnz };
+    spx_look look;
+    assert_ok(ctx, spx_to_place(ctx, &there));
+    assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->look(ctx, &there, &f, &open, &look));
+    assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->from_csr(ctx, &there, &how, &built));
+    const double index = (double)(built.slot[SPX_COL]->bytes + built.slot[SPX_DESC]->bytes);
+    if (fabs((double)look.stored / (double)built.stored - 1) > 0.1 ||
+        fabs(look.index_bytes / index - 1) > 0.1 || fabs(look.diagonal_part - diagonal) > 0.05)
+        fail_msg("%lld places, %g bytes of indices, %g of it diagonals; it holds %lld, %g",
+                 (long long)look.stored, look.index_bytes, look.diagonal_part, (long long)built.stored,
+                 index);
+    assert_true(look.value_bytes == (double)spx_packed_value_bytes(built.layout.values, 8));
+    assert_int_equal(look.layout.piece, built.layout.piece);
+    spx_sparse_drop(&built);
+    spx_sparse_drop(&there);
+    spx_sparse_drop(&csr);
+    spmvx_matrix_destroy(given);
+}
+
+static void test_looks(void **state)
+{
+    (void)state;
+    enum { ROWS = 4000, LONG = 100 };
+    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    triples t = short_rows(ROWS, 4);
+    check_look_at_packed(host, ctx, &t, 0); /* sorted */
+    for (int64_t k = 0; k < t.nnz; k++) t.val[k] = (double)(k % 3);
+    check_look_at_packed(host, ctx, &t, 0);
+    triples_free(&t);
+    t = short_rows(5 * ROWS,
+                   1); /* one entry each: a diagonal, but for a row that is cut, and its value's own */
+    for (int64_t k = 0; k < t.nnz; k++) t.col[k] = (int32_t)(k % 1000), t.val[k] = k < LONG ? 1.5 : 2.5;
+    for (int64_t k = 0; k < LONG; k++) t.row[k] = 0, t.col[k] = (int32_t)k;
+    check_look_at_packed(host, ctx, &t, 0.9);
+    triples_free(&t);
+    spmvx_context_destroy(host);
+    spmvx_context_destroy(ctx);
+}
+
 /* More rows than are counted at once for SELL's windows. */
 static void test_many_rows(void **state)
 {
@@ -323,6 +415,7 @@ static void check_memory_of_all(spmvx_context *ctx, const spx_sparse *csr, bool 
         const request *q = &requests[i];
         /* these would be mostly padding */
         if (scattered && (q->format == SPMVX_DIA || q->format == SPMVX_BSR)) continue;
+        if (q->layout.values > SPX_PACKED_RAW) continue; /* which would lose some of these */
         spx_build own = how;
         own.layout = q->layout;
         assert_ok(ctx, spx_budget_open(ctx, SIZE_MAX, "nothing", 0));
@@ -413,8 +506,8 @@ static spmvx_status counting_fetch(const spmvx_context *ctx, int32_t device, voi
 static void test_stays_there(void **state)
 {
     (void)state;
-    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSC,  SPMVX_ELL,  SPMVX_HYB,  SPMVX_DIA,
-                                            SPMVX_BSR, SPMVX_SELL, SPMVX_CSR5, SPMVX_TILED };
+    static const spmvx_format formats[] = { SPMVX_COO, SPMVX_CSC,  SPMVX_ELL,  SPMVX_HYB,   SPMVX_DIA,
+                                            SPMVX_BSR, SPMVX_SELL, SPMVX_CSR5, SPMVX_TILED, SPMVX_PACKED };
     spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
     assert_ok(NULL, spmvx_context_create(NULL, &host));
     triples t = blocks_on_diagonals(1500);
@@ -469,7 +562,8 @@ int main(void)
 {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases), cmocka_unit_test(test_many_rows),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases),  cmocka_unit_test(test_few_values),
+                                        cmocka_unit_test(test_looks),  cmocka_unit_test(test_many_rows),
                                         cmocka_unit_test(test_memory), cmocka_unit_test(test_stays_there),
                                         cmocka_unit_test(test_limit) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,157 @@
+/* The distinct values of a matrix on a device: every thread looks its values up in one hash table, and puts
+ * what is not there by a compare-and-swap; a matrix that has too many is known by a sample of them. What they
+ * are does not depend on the order, and the host sorts and numbers them.
+ * Source: Kourtis, Goumas & Koziris, CF 2008 (CSR-VI). */
+#include "values.cuh"
+
+#include <cstring>
+
+#include "../ptx.cuh"
+
+namespace {
+
+constexpr unsigned MOST = SPX_PACKED_TABLE;
+
+__device__ void insert(spx_value_hash *h, unsigned long long bits)
+{
+    if (!bits) {
+        if (!spx_load_relaxed(&h->zero)) spx_store_relaxed(&h->zero, 1u);
+        return;
+    }
+    unsigned at = spx_value_slot(bits);
+    for (int tried = 0; tried < SPX_VALUE_SLOTS; tried++, at = (at + 1) % SPX_VALUE_SLOTS) {
+        unsigned long long there = spx_load_relaxed(&h->key[at]);
+        if (!there) {
+            there = atomicCAS(&h->key[at], 0ull, bits);
+            if (!there) {
+                if (atomicAdd(&h->count, 1u) >= MOST) spx_store_relaxed(&h->many, 1u);
+                return;
+            }
+        }
+        if (there == bits || spx_load_relaxed(&h->many)) return;
+    }
+}
+
+/* One value of each `stride`. E is as wide as a value. */
+template <class E>
+__global__ void __launch_bounds__(SPX_BUILD_THREADS)
+    collect(int64_t n, int64_t stride, const E *val, spx_value_hash *h)
+{
+    constexpr bool WIDE = sizeof(E) == 8;
+    for (int64_t i = spx_element(); i < n; i += static_cast<int64_t>(gridDim.x) * SPX_BUILD_THREADS) {
+        const bool many = spx_load_relaxed(&h->many);
+        if (many && (!WIDE || spx_load_relaxed(&h->doubles))) return;
+        const E bits = val[i * stride];
+        if constexpr (WIDE) {
+            double value;
+            memcpy(&value, &bits, sizeof value);
+            if (!spx_packed_single(value) && !spx_load_relaxed(&h->doubles))
+                spx_store_relaxed(&h->doubles, 1u);
+        }
+        if (!many) insert(h, bits);
+    }
+}
+
+spmvx_status collect_some(const spmvx_context *ctx, const char *what, const spx_sparse *csr, int64_t n,
+                          int64_t stride, spx_value_hash *h)
+{
+    if (!n) return SPMVX_OK;
+    return spx_by_width(csr->val_type, [&](auto value) {
+        using E = decltype(value);
+        const int64_t blocks =
+            spx_min(spx_ceil_div(n, SPX_BUILD_THREADS), spx_cuda_blocks_held(ctx, SPX_BUILD_THREADS));
+        SPX_TRY(spx_cuda_load(ctx, what, collect<E>, 0));
+        return spx_cuda_launch(ctx, what, collect<E>, blocks, static_cast<unsigned>(SPX_BUILD_THREADS), 0, n,
+                               stride, spx_slot_of<E>(csr, SPX_VAL), h);
+    });
+}
+
+/* What a sample tells: its counts. */
+struct sampled {
+    unsigned count, zero, many, doubles;
+};
+
+spmvx_status sample(const spmvx_context *ctx, const char *what, const spx_sparse *csr, spx_value_hash *h,
+                    sampled *found)
+{
+    constexpr int64_t SAMPLE = 1 << 14;
+    static_assert(offsetof(spx_value_hash, doubles) == offsetof(sampled, doubles), "the head of the table");
+    const int64_t n = spx_min(csr->nnz, SAMPLE);
+    SPX_TRY(spx_cuda_clear(ctx, h, sizeof *h, what));
+    SPX_TRY(collect_some(ctx, what, csr, n, n ? csr->nnz / n : 1, h));
+    return ctx->backend->download(ctx, found, h, sizeof *found);
+}
+
+bool may_be_coded(const spx_sparse *csr, int64_t asked)
+{
+    return asked != SPX_PACKED_RAW && (csr->val_type == SPMVX_F64 || csr->val_type == SPMVX_F32);
+}
+
+/* Puts the numbers beside the keys. */
+spmvx_status number(const spmvx_context *ctx, const spx_value_code *code, spx_value_hash *own,
+                    spx_value_hash *h)
+{
+    if (own->zero) own->number_of_zero = static_cast<uint16_t>(spx_value_code_number(code, 0));
+    for (int at = 0; at < SPX_VALUE_SLOTS; at++)
+        if (own->key[at]) own->number[at] = static_cast<uint16_t>(spx_value_code_number(code, own->key[at]));
+    return ctx->backend->upload(ctx, h, own, offsetof(spx_value_hash, key));
+}
+
+/* With `own`, for what comes down. */
+spmvx_status find(const spmvx_context *ctx, const char *what, const spx_sparse *csr, int64_t asked,
+                  spx_value_hash *own, spx_value_code *code, spx_value_hash *h)
+{
+    spx_value_set *set;
+    sampled s;
+    const bool wide = csr->val_type == SPMVX_F64;
+    SPX_TRY(sample(ctx, what, csr, h, &s));
+    const bool hopeless = s.many && (s.doubles || !wide);
+    if (!hopeless) SPX_TRY(collect_some(ctx, what, csr, csr->nnz, 1, h));
+    SPX_TRY(ctx->backend->download(ctx, own, h, sizeof *own));
+    SPX_TRY(spx_alloc(ctx, sizeof *set, "distinct values", &set));
+    set->count = 0;
+    if (own->zero) set->list[set->count++] = 0;
+    for (int at = 0; at < SPX_VALUE_SLOTS && !own->many && set->count <= MOST; at++)
+        if (own->key[at]) {
+            if (set->count < MOST) set->list[set->count] = own->key[at];
+            set->count++;
+        }
+    if (own->many) set->count = MOST + 1;
+    SPX_TRY(spx_value_code_choose(ctx, set, wide && !own->doubles, csr->val_type, csr->nnz, asked, code));
+    return code->set ? number(ctx, code, own, h) : SPMVX_OK;
+}
+
+}
+
+spmvx_status spx_cuda_find_values(const spmvx_context *ctx, const char *what, const spx_sparse *csr,
+                                  int64_t asked, spx_value_code *code, spx_temporary *numbers)
+{
+    code->values = SPX_PACKED_RAW;
+    code->set = nullptr;
+    if (!may_be_coded(csr, asked)) return SPMVX_OK;
+    spx_value_hash *own;
+    SPX_TRY(numbers->make(ctx, 1, sizeof(spx_value_hash), "distinct values"));
+    SPX_TRY(spx_alloc(ctx, sizeof *own, "distinct values", &own));
+    const spmvx_status s = find(ctx, what, csr, asked, own, code, numbers->as<spx_value_hash>());
+    spx_free(ctx, own);
+    return s;
+}
+
+spmvx_status spx_cuda_guess_values(const spmvx_context *ctx, const char *what, const spx_sparse *csr,
+                                   int64_t asked, double *bytes)
+{
+    const size_t each = spx_type_bytes(csr->val_type);
+    spx_temporary table;
+    sampled s;
+    int64_t values = asked;
+    if (!asked && may_be_coded(csr, asked)) {
+        SPX_TRY(table.make(ctx, 1, sizeof(spx_value_hash), "distinct values"));
+        SPX_TRY(sample(ctx, what, csr, table.as<spx_value_hash>(), &s));
+        /* a table that is half full of a sample has more to come */
+        const int64_t count = static_cast<int64_t>(s.count) + s.zero,
+                      distinct = s.many || count > MOST / 2 ? MOST + 1 : count;
+        values = spx_value_code_smallest(csr->nnz, distinct, each == 8 && !s.doubles, each);
+    }
+    *bytes = static_cast<double>(spx_packed_value_bytes(values, each));
+    return SPMVX_OK;
+}
