@@ -1,6 +1,6 @@
-/* PACKED from a CSR on the device, equal to what the host makes of it (lib/format/packed.c). Pieces of rows are
- * rows of a CSR that has the same entries and other pointers, so that they are sorted as SELL's rows are. A
- * warp measures a slice, a lane a piece, and fills it once all slices have their places: the lanes go along
+/* PACKED from a CSR on the device, equal to what the host makes of it (lib/format/packed.c). Pieces of rows
+ * are rows of a CSR that has the same entries and other pointers, so that they are sorted as SELL's rows are.
+ * A warp measures a slice, a lane a piece, and fills it once all slices have their places: the lanes go along
  * the slice's diagonals together, or along its steps. What is sampled for the choice is measured alike. */
 #include "../rows.cuh"
 #include "slices.cuh"
@@ -32,7 +32,7 @@ __global__ void count_pieces(int64_t nrows, const P *ptr, int64_t piece, int64_t
     cut[r] = n > 1;
 }
 
-/* Where each piece begins, and what stands in ROW for it; `before`, `parts` are sums of those before a row. */
+/* Where each piece begins, and what stands in ROW for it; `before`, `parts` are sums over the rows before. */
 template <class P>
 __global__ void write_pieces(int64_t nrows, const P *ptr, int64_t piece, int64_t count, const int64_t *before,
                              const int64_t *parts, P *begin, int *lane)
@@ -90,8 +90,8 @@ template <class P> __device__ __forceinline__ piece piece_at(const pieces<P> &p,
     return one;
 }
 
-/* Goes along the diagonals that a slice meets, in rising order: lanes stand at the lowest one. All lanes of the
- * warp call. */
+/* Goes along the diagonals that a slice meets, in rising order: lanes stand at the lowest one. All lanes of
+ * the warp call. */
 class diagonals {
 public:
     static constexpr int END = INT_MAX;

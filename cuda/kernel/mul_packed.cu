@@ -1,7 +1,7 @@
 /* y = alpha*A*x + beta*y for PACKED on a GPU: a warp takes a slice, a lane a row of it, or a piece of one.
- * Where slices are few, several warps of a block split a slice's steps, and their sums are added in the warps'
- * order. Steps are taken some at a time: a lane each brings a base, which tells all of them where to load,
- * so that a warp decides by the slice alone how columns are decoded, and by the matrix how values are. What is
+ * Where slices are few, several warps of a block split a slice's steps, and their sums are added in the
+ * warps' order. Steps are taken some at a time: a lane each brings a base, and hands it to all of them. How
+ * columns are told is decided by the slice, how values are by the matrix, so that no warp diverges. What is
  * split never depends on how values are stored, so that results do not, either. Rows that were cut leave the
  * sums of their pieces behind, which a second launch adds in order.
  * Source: docs/design.md, section 6; lib/format/packed.c; Kourtis, Goumas & Koziris, CF 2008. */
@@ -73,8 +73,8 @@ template <class V> struct coded<V, SPX_PACKED_U8> {
 
 template <int VALUES> constexpr bool is_numbered = VALUES == SPX_PACKED_U16 || VALUES == SPX_PACKED_U8;
 
-/* The columns of a slice that has no diagonals, unit after unit. A step has 16-bit offsets, or, if its base is
- * negative, whole columns; where these are mixed, the steps before have to be counted. */
+/* The columns of a slice that has no diagonals, unit after unit. A step has 16-bit offsets, or, if its base
+ * is negative, whole columns; where these are mixed, the steps before have to be counted. */
 template <columns COLUMNS, int UNIT> class walk {
 public:
     /* From step k on of a slice with this stream. */
@@ -94,7 +94,7 @@ public:
             counted_ = k;
         }
     }
-    /* What tells the lane's column in step u of the unit, if that is `in` the slice: an offset, or the column. */
+    /* What tells the lane's column in step u of the unit, if that is `in` the slice: an offset, or all of it. */
     __device__ __forceinline__ int load(int u, bool in) const
     {
         const unsigned char *at = at_ + u * NARROW;
@@ -198,8 +198,8 @@ __device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, 
     return sum;
 }
 
-/* 1 << log_split warps take a slice; or a block takes `each` slices a warp, neighbours at a time, so that what
- * of x they share lies in L1. */
+/* 1 << log_split warps take a slice; or a block takes `each` slices a warp, neighbours at a time, so that
+ * what of x they share lies in L1. */
 template <class V, class P, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, UNIT == SHORT_UNIT ? 5 : 4)
     multiply_slices(packed<V, P> A, spx_vectors<V> vectors, int log_split, int each)
@@ -336,9 +336,9 @@ spmvx_status run(const spx_mul *m)
     return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
 
-/* A unit of steps waits for memory some times: base, column, x. And a multiprocessor takes so long for each slice
- * and each step, longer where columns are no diagonals (measured on an H100), however few bytes these are. Rows
- * that are cut are waited for, and then ended by a launch of their own. */
+/* A unit of steps waits for memory some times: base, column, x. And a multiprocessor takes so long for each
+ * slice and each step, longer where columns are no diagonals (measured on an H100), however few bytes these
+ * are. Rows that are cut are waited for, and then ended by a launch of their own. */
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double UNIT_WAITS = 1500.0, SETTLE = 5000.0, SUM = 4.0; /* ns */

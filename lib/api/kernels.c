@@ -45,6 +45,8 @@ static void describe(const spx_layout_key *layout, const spx_param *params, char
     for (const spx_param *p = params; p && p->key; p++) {
         append(text, "%s%s=", *text ? "; " : "", p->key);
         if (p->kind == SPX_WORD) append_words(text, p->words);
+        else if (p->kind == SPX_POWER_OF_TWO && 2 * p->low == p->high)
+            append(text, "%" PRId64 ", %" PRId64, p->low, p->high);
         else if (p->kind == SPX_POWER_OF_TWO)
             append(text, "%" PRId64 ", %" PRId64 " ... %" PRId64, p->low, 2 * p->low, p->high);
         else append(text, "%" PRId64 " ... %" PRId64, p->low, p->high);

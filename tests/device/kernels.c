@@ -348,8 +348,8 @@ static void test_full_blocks(void **state)
     }
 }
 
-/* PACKED of which some steps have whole columns, others 16-bit offsets, in no order, and of which a row is cut:
- * the same bits however values are stored, and the right ones however many warps share a slice. */
+/* PACKED of which some steps have whole columns, others 16-bit offsets, in no order, and of which a row is
+ * cut: the same bits however values are stored, and the right ones however many warps share a slice. */
 static void test_mixed_columns(void **state)
 {
     (void)state;

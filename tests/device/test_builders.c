@@ -337,8 +337,8 @@ static void test_looks(void **state)
     for (int64_t k = 0; k < t.nnz; k++) t.val[k] = (double)(k % 3);
     check_look_at_packed(host, ctx, &t, 0);
     triples_free(&t);
-    t = short_rows(5 * ROWS,
-                   1); /* one entry each: a diagonal, but for a row that is cut, and its value's own */
+    /* one entry each: a diagonal, but for a row that is cut and has a value of its own */
+    t = short_rows(25 * ROWS, 1);
     for (int64_t k = 0; k < t.nnz; k++) t.col[k] = (int32_t)(k % 1000), t.val[k] = k < LONG ? 1.5 : 2.5;
     for (int64_t k = 0; k < LONG; k++) t.row[k] = 0, t.col[k] = (int32_t)k;
     check_look_at_packed(host, ctx, &t, 0.9);
