@@ -94,7 +94,7 @@ public:
             counted_ = k;
         }
     }
-    /* What tells the lane's column in step u of the unit, if that is `in` the slice: an offset, or all of it. */
+    /* What tells the lane's column in step u, if that is `in` the slice: an offset, or all of it. */
     __device__ __forceinline__ int load(int u, bool in) const
     {
         const unsigned char *at = at_ + u * NARROW;
