@@ -1,15 +1,15 @@
 /* packed over the vectors of one instruction set: the 32 lanes of a slice in 32 / W registers, padding
- * masked. Compiled once a set and once a type.
+ * masked; values are decoded in registers. Compiled once a set and once a type.
  * Source: docs/design.md, section 6; format/packed.c. */
 #ifndef SPX_V
 #include "kernel/dot.h"
 #include "kernel/isa_name.h"
 #include "kernel/packed.h"
-#include "kernel/packed_source.h"
 
 #include <stdbool.h>
 
 enum { LANES = SPX_PACKED_LANES };
+enum { FEW = SPX_PACKED_ONE + 1 }; /* u8, of a table that fits in a register */
 
 #define SPX_TEMPLATE "kernel/mul_packed_simd.h"
 #include "kernel/each_type.h"
@@ -21,11 +21,13 @@ static double cost(const spx_features *f, const spx_look *look)
     /* f32, f64 */
     static const spx_rates loads[] = { { 0.33, 0.8, 0.0, 0.2, 1.1 }, { 0.4, 0.8, 0.0, 0.24, 1.2 } };
     static const spx_rates gathers[] = { { 0.48, 0.8, 0.0, 0.2, 0.5 }, { 0.53, 0.8, 0.0, 0.22, 0.52 } };
+    /* of tables that fit in a register, and others: the mean */
+    static const spx_packed_decoding by_loads = { 0.12, 0.2, 0.05 }, by_gathers = { 0.1, 0.3, 0.05 };
     const bool wide = f->value_bytes == 8;
-    if (SPX_ISA_BIT == SPX_ISA_AVX512) return spx_packed_cost(f, look, &gathers[wide], 0.15);
+    if (SPX_ISA_BIT == SPX_ISA_AVX512) return spx_packed_cost(f, look, &gathers[wide], 0.15, &by_gathers);
     /* masks that are not full cost AVX2 much */
     const bool gaps = (double)look->stored > 1.1 * (double)f->nnz;
-    return spx_packed_cost(f, look, &loads[wide], gaps ? 0.7 : 0.15);
+    return spx_packed_cost(f, look, &loads[wide], gaps ? 0.7 : 0.15, &by_loads);
 }
 
 const spx_kernel SPX_ISA_NAME(spx_mul_packed) = {
@@ -48,87 +50,127 @@ const spx_kernel SPX_ISA_NAME(spx_mul_packed) = {
 #define W SPX_VNAME(W)
 #define ALL (uint32_t)((1ull << W) - 1)
 
-static inline const unsigned char *SPX_NAME(step)(SPX_VNAME(vec) * a, int32_t base,
-                                                  const unsigned char *stream, const SPX_V *val,
-                                                  const SPX_V *x)
+/* Where values come from: as VAL has them, or decoded. */
+typedef struct SPX_NAME(coded) {
+    const void *codes;
+    const SPX_V *table;
+    SPX_VNAME(vec) few, same; /* the table, where it fits; its one value */
+} SPX_NAME(coded);
+
+/* W values from a place on. */
+static inline __attribute__((always_inline)) SPX_VNAME(vec)
+    SPX_NAME(values)(int code, const SPX_NAME(coded) * s, int64_t place)
+{
+    switch (code) {
+    case SPX_PACKED_F32: return SPX_VNAME(singles)((const float *)s->codes + place);
+    case SPX_PACKED_U16: return SPX_VNAME(numbered_u16)((const uint16_t *)s->codes + place, s->table);
+    case SPX_PACKED_U8: return SPX_VNAME(numbered_u8)((const uint8_t *)s->codes + place, s->table);
+    case FEW: return SPX_VNAME(few)((const uint8_t *)s->codes + place, s->few);
+    case SPX_PACKED_ONE: return s->same;
+    default: return SPX_VNAME(plain)((const SPX_V *)s->codes + place);
+    }
+}
+
+static inline __attribute__((always_inline)) const unsigned char *SPX_NAME(step)(
+    int code, const SPX_NAME(coded) * s, SPX_VNAME(vec) * a, int32_t base, const unsigned char *stream,
+    int64_t place, const SPX_V *x)
 {
     if (base < 0) {
         const int32_t *c = (const void *)stream;
         for (int i = 0; i < LANES; i += W) {
-            if (SPX_VNAME(full)(c + i)) {
-                a[i / W] = SPX_VNAME(add)(a[i / W], val + i, c + i, x);
-            } else {
-                const SPX_VNAME(idx) some = SPX_VNAME(load_col)(c + i, W);
-                a[i / W] = SPX_VNAME(add_masked)(a[i / W], SPX_VNAME(entries)(some),
-                                                 SPX_VNAME(load)(val + i, W), some, x);
-            }
+            const SPX_VNAME(idx) some = SPX_VNAME(load_col)(c + i, W);
+            a[i / W] = SPX_VNAME(add_masked)(a[i / W], SPX_VNAME(entries)(some),
+                                             SPX_NAME(values)(code, s, place + i), some, x);
         }
         return stream + LANES * sizeof *c;
     }
     const uint16_t *c = (const void *)stream;
     const uint32_t bits = entries_u16(c);
     if (bits == UINT32_MAX)
-        for (int i = 0; i < LANES; i += W) a[i / W] = SPX_VNAME(add_u16)(a[i / W], val + i, c + i, x + base);
+        for (int i = 0; i < LANES; i += W)
+            a[i / W] = SPX_VNAME(times_u16)(a[i / W], SPX_NAME(values)(code, s, place + i), c + i, x + base);
     else
         for (int i = 0; i < LANES; i += W)
-            a[i / W] = SPX_VNAME(add_some_u16)(a[i / W], bits >> i & ALL, val + i, c + i, x + base);
+            a[i / W] = SPX_VNAME(times_some_u16)(a[i / W], bits >> i & ALL,
+                                                 SPX_NAME(values)(code, s, place + i), c + i, x + base);
     return stream + LANES * sizeof *c;
 }
 
-static inline const unsigned char *SPX_NAME(diagonal)(SPX_VNAME(vec) * a, int32_t base,
-                                                      const unsigned char *stream, const SPX_V *val,
-                                                      const SPX_V *x, int64_t ncols)
+static inline __attribute__((always_inline)) const unsigned char *SPX_NAME(diagonal)(
+    int code, const SPX_NAME(coded) * s, SPX_VNAME(vec) * a, int32_t base, const unsigned char *stream,
+    int64_t place, const SPX_V *x, int64_t ncols)
 {
     const uint32_t bits = *(const uint32_t *)(const void *)stream;
-    if (bits == UINT32_MAX)
-        for (int i = 0; i < LANES; i += W) a[i / W] = SPX_VNAME(add_run)(a[i / W], val + i, x + base + i);
-    else if (base >= 0 && (int64_t)base + LANES <= ncols)
-        for (int i = 0; i < LANES; i += W)
-            a[i / W] = SPX_VNAME(add_some)(a[i / W], SPX_VNAME(bits)(bits >> i & ALL),
-                                           SPX_VNAME(load)(val + i, W), SPX_VNAME(load)(x + base + i, W));
-    else
-        for (int i = 0; i < LANES; i += W)
-            a[i / W] =
-                SPX_VNAME(add_some)(a[i / W], SPX_VNAME(bits)(bits >> i & ALL), SPX_VNAME(load)(val + i, W),
-                                    SPX_VNAME(load_some)(x + ((int64_t)base + i), bits >> i & ALL));
+    const bool inside = base >= 0 && (int64_t)base + LANES <= ncols;
+    for (int i = 0; i < LANES; i += W) {
+        const SPX_VNAME(vec) v = SPX_NAME(values)(code, s, place + i);
+        const uint32_t own = bits >> i & ALL;
+        const SPX_V *const at = x + ((int64_t)base + i);
+        if (bits == UINT32_MAX) a[i / W] = SPX_VNAME(times_run)(a[i / W], v, at);
+        else
+            a[i / W] = SPX_VNAME(add_some)(a[i / W], SPX_VNAME(bits)(own), v,
+                                           inside ? SPX_VNAME(load)(at, W) : SPX_VNAME(load_some)(at, own));
+    }
     return stream + sizeof bits;
+}
+
+static inline __attribute__((always_inline)) void SPX_NAME(slices_of)(int code, const spx_mul *m,
+                                                                      const SPX_NAME(coded) * s,
+                                                                      int64_t first, int64_t last)
+{
+    const int64_t *tile = spx_data(m->A, SPX_TILE);
+    const SPX_P *ptr = spx_data(m->A, SPX_PTR);
+    const int32_t *base = spx_data(m->A, SPX_DESC), *row = spx_data(m->A, SPX_ROW);
+    const SPX_V *x = m->x;
+    const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
+    SPX_V *y = m->y, *partial = m->work, sum[LANES];
+    for (int64_t slice = first; slice < last; slice++) {
+        const unsigned char *stream =
+            (const unsigned char *)spx_data(m->A, SPX_COL) + spx_packed_stream(tile[slice]);
+        SPX_VNAME(vec) a[LANES / W];
+        for (int i = 0; i < LANES / W; i++) a[i] = SPX_VNAME(zero)();
+        if (spx_packed_diagonal(tile[slice]))
+            for (int64_t k = ptr[slice]; k < ptr[slice + 1]; k++)
+                stream = SPX_NAME(diagonal)(code, s, a, base[k], stream, k * LANES, x, m->A->ncols);
+        else
+            for (int64_t k = ptr[slice]; k < ptr[slice + 1]; k++)
+                stream = SPX_NAME(step)(code, s, a, base[k], stream, k * LANES, x);
+        if (!row && (slice + 1) * LANES <= m->A->nrows) {
+            for (int i = 0; i < LANES / W; i++)
+                SPX_VNAME(store_axpby)(y + slice * LANES + i * W, alpha, a[i], beta);
+            continue;
+        }
+        for (int i = 0; i < LANES / W; i++) SPX_VNAME(store)(sum + i * W, a[i]);
+        for (int64_t i = 0; i < LANES; i++) {
+            const int64_t r = spx_packed_row(m->A, row, slice * LANES + i);
+            if (r >= 0) y[r] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[r]);
+            else if (r <= SPX_PACKED_PART) partial[SPX_PACKED_PART - r] = sum[i];
+        }
+    }
 }
 
 static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     const spx_mul *m = arg;
-    const int64_t *bound = m->part->bounds->data, *tile = spx_data(m->A, SPX_TILE);
-    const SPX_P *ptr = spx_data(m->A, SPX_PTR);
-    const int32_t *base = spx_data(m->A, SPX_DESC), *row = spx_data(m->A, SPX_ROW);
-    const SPX_V *x = m->x;
-    SPX_VNAME(packed_source) val;
-    SPX_VNAME(packed_open)(&val, m->A);
-    const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
-    SPX_V *y = m->y, *partial = m->work, sum[LANES];
-    for (int64_t s = bound[begin]; s < bound[end]; s++) {
-        const unsigned char *stream =
-            (const unsigned char *)spx_data(m->A, SPX_COL) + spx_packed_stream(tile[s]);
-        SPX_VNAME(vec) a[LANES / W];
-        for (int i = 0; i < LANES / W; i++) a[i] = SPX_VNAME(zero)();
-        if (spx_packed_diagonal(tile[s]))
-            for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
-                stream =
-                    SPX_NAME(diagonal)(a, base[k], stream, SPX_VNAME(packed_step)(&val, k), x, m->A->ncols);
-        else
-            for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
-                stream = SPX_NAME(step)(a, base[k], stream, SPX_VNAME(packed_step)(&val, k), x);
-        if (!row && (s + 1) * LANES <= m->A->nrows) {
-            for (int i = 0; i < LANES / W; i++)
-                SPX_VNAME(store_axpby)(y + s * LANES + i * W, alpha, a[i], beta);
-            continue;
-        }
-        for (int i = 0; i < LANES / W; i++) SPX_VNAME(store)(sum + i * W, a[i]);
-        for (int64_t i = 0; i < LANES; i++) {
-            const int64_t r = spx_packed_row(m->A, row, s * LANES + i);
-            if (r >= 0) y[r] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[r]);
-            else if (r <= SPX_PACKED_PART) partial[SPX_PACKED_PART - r] = sum[i];
-        }
+    const int64_t *bound = m->part->bounds->data, first = bound[begin], last = bound[end];
+    const spx_array *table = m->A->slot[SPX_TABLE];
+    const int64_t count = table ? (int64_t)(table->bytes / sizeof(SPX_V)) : 0;
+    SPX_NAME(coded) s = { .codes = spx_data(m->A, SPX_VAL), .table = table ? table->data : NULL };
+    SPX_V few[W] = { 0 };
+    for (int64_t i = 0; i < count && i < W; i++) few[i] = s.table[i];
+    s.few = SPX_VNAME(plain)(few);
+    s.same = SPX_VNAME(same)(few[0]);
+    /* one instance of the loops for each code */
+    switch (m->A->layout.values) {
+    case SPX_PACKED_F32: SPX_NAME(slices_of)(SPX_PACKED_F32, m, &s, first, last); break;
+    case SPX_PACKED_U16: SPX_NAME(slices_of)(SPX_PACKED_U16, m, &s, first, last); break;
+    case SPX_PACKED_U8:
+        if (count <= W) SPX_NAME(slices_of)(FEW, m, &s, first, last);
+        else SPX_NAME(slices_of)(SPX_PACKED_U8, m, &s, first, last);
+        break;
+    case SPX_PACKED_ONE: SPX_NAME(slices_of)(SPX_PACKED_ONE, m, &s, first, last); break;
+    default: SPX_NAME(slices_of)(SPX_PACKED_RAW, m, &s, first, last);
     }
 }
 #undef W

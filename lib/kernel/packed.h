@@ -23,10 +23,15 @@ static inline spmvx_status spx_packed_partition(const spmvx_context *ctx, const 
  * m->work, in their order. */
 spmvx_status spx_packed_run(const spx_mul *);
 
+/* Nanoseconds an entry that it takes to decode values, by how they are stored. */
+typedef struct spx_packed_decoding {
+    double u8, u16, f32;
+} spx_packed_decoding;
+
 /* What it takes to read the steps; those in slices of diagonals take another time an entry, and values that
  * are not raw have to be decoded. */
 static inline double spx_packed_cost(const spx_features *f, const spx_look *look, const spx_rates *rates,
-                                     double diagonal_entry)
+                                     double diagonal_entry, const spx_packed_decoding *decoding)
 {
     const double n = (double)look->stored, other = 1.0 - look->diagonal_part;
     const double moved = look->layout.sigma > 1 ? 4.0 * (double)f->nrows : 0.0;
@@ -34,9 +39,10 @@ static inline double spx_packed_cost(const spx_features *f, const spx_look *look
     const double value = look->layout.values
                              ? (double)spx_packed_value_bytes(look->layout.values, f->value_bytes)
                              : look->value_bytes;
-    const double decoding = value > 0 && value < (double)f->value_bytes ? 0.4 : 0.0;
     spx_rates r = *rates;
-    r.entry = r.entry * other + diagonal_entry * look->diagonal_part + decoding;
+    r.entry = r.entry * other + diagonal_entry * look->diagonal_part;
+    if (value > 0 && value < (double)f->value_bytes)
+        r.entry += value <= 1 ? decoding->u8 : value <= 2 ? decoding->u16 : decoding->f32;
     r.mid *= other;
     r.far *= other;
     return spx_cost(f, &r, n, n * value + look->index_bytes + moved, 0.0);

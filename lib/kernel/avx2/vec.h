@@ -172,35 +172,6 @@ static inline spx_vec_f32 spx_tail_f32(spx_vec_f32 acc, const float *val, const 
     return _mm256_add_ps(acc, _mm256_zextps128_ps256(_mm_set_ss(sum)));
 }
 
-/* Lanes of 16-bit columns: all of them, or those whose bit is set; others add 0 * 0. */
-static inline spx_vec_f64 spx_add_u16_f64(spx_vec_f64 acc, const double *val, const uint16_t *c,
-                                          const double *x)
-{
-    return _mm256_fmadd_pd(_mm256_loadu_pd(val), _mm256_setr_pd(x[c[0]], x[c[1]], x[c[2]], x[c[3]]), acc);
-}
-
-static inline spx_vec_f32 spx_add_u16_f32(spx_vec_f32 acc, const float *val, const uint16_t *c,
-                                          const float *x)
-{
-    const spx_vec_f32 g =
-        _mm256_setr_ps(x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]);
-    return _mm256_fmadd_ps(_mm256_loadu_ps(val), g, acc);
-}
-
-static inline spx_vec_f64 spx_add_some_u16_f64(spx_vec_f64 acc, uint32_t bits, const double *val,
-                                               const uint16_t *c, const double *x)
-{
-    return spx_add_masked_f64(acc, spx_bits_f64(bits), _mm256_loadu_pd(val),
-                              _mm_cvtepu16_epi32(_mm_loadl_epi64((const void *)c)), x);
-}
-
-static inline spx_vec_f32 spx_add_some_u16_f32(spx_vec_f32 acc, uint32_t bits, const float *val,
-                                               const uint16_t *c, const float *x)
-{
-    return spx_add_masked_f32(acc, spx_bits_f32(bits), _mm256_loadu_ps(val),
-                              _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)), x);
-}
-
 /* Bits of the 32 columns that are not padding, 0xffff. */
 static inline uint32_t entries_u16(const uint16_t *c)
 {

@@ -155,37 +155,6 @@ static inline spx_vec_f32 spx_tail_f32(spx_vec_f32 acc, const float *val, const 
     return spx_add_masked_f32(acc, spx_first_f32(n), spx_load_f32(val, left), spx_load_col_f32(c, left), x);
 }
 
-/* Lanes of 16-bit columns: all of them, or those whose bit is set; others keep acc. */
-static inline spx_vec_f64 spx_add_u16_f64(spx_vec_f64 acc, const double *val, const uint16_t *c,
-                                          const double *x)
-{
-    return _mm512_fmadd_pd(_mm512_loadu_pd(val),
-                           _mm512_i32gather_pd(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)), x, 8),
-                           acc);
-}
-
-static inline spx_vec_f32 spx_add_u16_f32(spx_vec_f32 acc, const float *val, const uint16_t *c,
-                                          const float *x)
-{
-    return _mm512_fmadd_ps(
-        _mm512_loadu_ps(val),
-        _mm512_i32gather_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)c)), x, 4), acc);
-}
-
-static inline spx_vec_f64 spx_add_some_u16_f64(spx_vec_f64 acc, uint32_t bits, const double *val,
-                                               const uint16_t *c, const double *x)
-{
-    return spx_add_masked_f64(acc, (spx_msk_f64)bits, spx_load_whole_f64(val),
-                              _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)), x);
-}
-
-static inline spx_vec_f32 spx_add_some_u16_f32(spx_vec_f32 acc, uint32_t bits, const float *val,
-                                               const uint16_t *c, const float *x)
-{
-    return spx_add_masked_f32(acc, (spx_msk_f32)bits, spx_load_whole_f32(val),
-                              _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)c)), x);
-}
-
 /* Bits of the 32 columns that are not padding, 0xffff. */
 static inline uint32_t entries_u16(const uint16_t *c)
 {

@@ -1,0 +1,93 @@
+/* Values that are stored in fewer bits, decoded in registers: eight doubles or sixteen floats at a time. A
+ * value that is written to memory and read again as part of a vector would wait for the writes. */
+#ifndef SPX_AVX512_CODED_H
+#define SPX_AVX512_CODED_H
+#include "kernel/avx512/vec.h"
+
+/* W values by their numbers, from a table. */
+static inline spx_vec_f64 spx_numbered_u8_f64(const uint8_t *n, const double *table)
+{
+    return _mm512_i32gather_pd(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)n)), table, 8);
+}
+static inline spx_vec_f32 spx_numbered_u8_f32(const uint8_t *n, const float *table)
+{
+    return _mm512_i32gather_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)n)), table, 4);
+}
+static inline spx_vec_f64 spx_numbered_u16_f64(const uint16_t *n, const double *table)
+{
+    return _mm512_i32gather_pd(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)n)), table, 8);
+}
+static inline spx_vec_f32 spx_numbered_u16_f32(const uint16_t *n, const float *table)
+{
+    return _mm512_i32gather_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)n)), table, 4);
+}
+/* The same from a table of W values in a register. */
+static inline spx_vec_f64 spx_few_f64(const uint8_t *n, spx_vec_f64 table)
+{
+    return _mm512_permutexvar_pd(_mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)n)), table);
+}
+static inline spx_vec_f32 spx_few_f32(const uint8_t *n, spx_vec_f32 table)
+{
+    return _mm512_permutexvar_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)n)), table);
+}
+/* Doubles that are stored as floats. */
+static inline spx_vec_f64 spx_singles_f64(const float *v)
+{
+    return _mm512_cvtps_pd(_mm256_loadu_ps(v));
+}
+static inline spx_vec_f32 spx_singles_f32(const float *v)
+{
+    return spx_load_whole_f32(v);
+}
+static inline spx_vec_f64 spx_same_f64(double v)
+{
+    return _mm512_set1_pd(v);
+}
+static inline spx_vec_f32 spx_same_f32(float v)
+{
+    return _mm512_set1_ps(v);
+}
+/* In a register of their own: see spx_load_whole. */
+static inline spx_vec_f64 spx_plain_f64(const double *v)
+{
+    return spx_load_whole_f64(v);
+}
+static inline spx_vec_f32 spx_plain_f32(const float *v)
+{
+    return spx_load_whole_f32(v);
+}
+
+/* acc + val * x, side by side; by 16-bit columns, all lanes, or those whose bit is set: others keep acc. */
+static inline spx_vec_f64 spx_times_run_f64(spx_vec_f64 acc, spx_vec_f64 val, const double *x)
+{
+    return _mm512_fmadd_pd(val, _mm512_loadu_pd(x), acc);
+}
+static inline spx_vec_f32 spx_times_run_f32(spx_vec_f32 acc, spx_vec_f32 val, const float *x)
+{
+    return _mm512_fmadd_ps(val, _mm512_loadu_ps(x), acc);
+}
+static inline spx_vec_f64 spx_times_u16_f64(spx_vec_f64 acc, spx_vec_f64 val, const uint16_t *c,
+                                            const double *x)
+{
+    return _mm512_fmadd_pd(
+        val, _mm512_i32gather_pd(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)), x, 8), acc);
+}
+static inline spx_vec_f32 spx_times_u16_f32(spx_vec_f32 acc, spx_vec_f32 val, const uint16_t *c,
+                                            const float *x)
+{
+    return _mm512_fmadd_ps(
+        val, _mm512_i32gather_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)c)), x, 4), acc);
+}
+static inline spx_vec_f64 spx_times_some_u16_f64(spx_vec_f64 acc, uint32_t bits, spx_vec_f64 val,
+                                                 const uint16_t *c, const double *x)
+{
+    return spx_add_masked_f64(acc, (spx_msk_f64)bits, val,
+                              _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)c)), x);
+}
+static inline spx_vec_f32 spx_times_some_u16_f32(spx_vec_f32 acc, uint32_t bits, spx_vec_f32 val,
+                                                 const uint16_t *c, const float *x)
+{
+    return spx_add_masked_f32(acc, (spx_msk_f32)bits, val,
+                              _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)c)), x);
+}
+#endif
