@@ -81,14 +81,15 @@ constexpr int SPX_SETTLE_THREADS = 256;
 /* Ends every row that is cut, in a launch after that of the parts, early or not. cuts(b) tells the row that
  * is cut at the boundary between the parts b - 1 and b, for the first such boundary of the row alone, from
  * what the parts' launch does not write. A lane takes a boundary, and adds few sums itself; its warp takes
- * turns with many, its block with very many. */
+ * turns with many, its block with very many. The order depends on the number of sums alone. */
 template <class V, class CUTS>
 __global__ void __launch_bounds__(SPX_SETTLE_THREADS)
     spx_settle(int parts, CUTS cuts, spx_carries<V> c, spx_vectors<V> vectors)
 {
     constexpr int FEW = 8, MANY = 2 * SPX_SETTLE_THREADS, AT_ONCE = 4;
     constexpr unsigned ALL = 0xffffffffu;
-    __shared__ spx_cut longest; /* that a boundary of this block tells; of so many parts there is one */
+    __shared__ spx_cut longest; /* of those that a boundary of this block tells, the one whose turn it is */
+    __shared__ int turn;
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32,
               boundary = 1 + static_cast<int>(blockIdx.x) * SPX_SETTLE_THREADS + thread;
     spx_cut cut = { SPX_NO_ROW, 0, 0 };
@@ -115,17 +116,26 @@ __global__ void __launch_bounds__(SPX_SETTLE_THREADS)
         total = spx_sum_lanes_to_all<32>(total);
         if (lane == whose) vectors.put(cut.row, total);
     }
-    if (pieces > MANY) longest = cut;
-    if (!__syncthreads_or(pieces > MANY)) return;
-    V total = 0;
-    for (int i = thread; i <= longest.last - longest.first; i += AT_ONCE * SPX_SETTLE_THREADS) {
-        V sum[AT_ONCE];
+    for (bool waits = pieces > MANY; __syncthreads_or(waits);) {
+        if (thread == 0) turn = SPX_SETTLE_THREADS;
+        __syncthreads();
+        if (waits) atomicMin(&turn, thread);
+        __syncthreads();
+        if (thread == turn) {
+            longest = cut;
+            waits = false;
+        }
+        __syncthreads();
+        V total = 0;
+        for (int i = thread; i <= longest.last - longest.first; i += AT_ONCE * SPX_SETTLE_THREADS) {
+            V sum[AT_ONCE];
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) sum[j] = piece(longest, i + j * SPX_SETTLE_THREADS);
+            for (int j = 0; j < AT_ONCE; j++) sum[j] = piece(longest, i + j * SPX_SETTLE_THREADS);
 #pragma unroll
-        for (int j = 0; j < AT_ONCE; j++) total += sum[j];
+            for (int j = 0; j < AT_ONCE; j++) total += sum[j];
+        }
+        total = spx_sum_block<SPX_SETTLE_THREADS>(total);
+        if (thread == 0) vectors.put(longest.row, total);
     }
-    total = spx_sum_block<SPX_SETTLE_THREADS>(total);
-    if (thread == 0) vectors.put(longest.row, total);
 }
 #endif

@@ -72,21 +72,24 @@ template <class P> struct pieces {
     const int *order; /* NULL: as they come */
 };
 
-/* A piece, as its lane has it. */
+/* A piece, as its lane has it; of a row that should have been cut, the first one. */
 struct piece {
     int64_t from;
     int length, row; /* row: what stands in ROW */
     bool there;
 };
 
-template <class P> __device__ __forceinline__ piece piece_at(const pieces<P> &p, int64_t at)
+template <class P>
+__device__ __forceinline__ piece piece_at(const pieces<P> &p, int64_t at, int64_t most = SPX_PACKED_PIECE)
 {
     piece one = { 0, 0, SPX_PACKED_NO_ROW, at < p.count };
     if (!one.there) return one;
     const int64_t q = p.order ? p.order[at] : at;
     one.from = static_cast<int64_t>(p.begin[q]);
-    one.length = static_cast<int>(static_cast<int64_t>(p.begin[q + 1]) - one.from);
+    const int64_t length = static_cast<int64_t>(p.begin[q + 1]) - one.from;
+    one.length = static_cast<int>(length < most ? length : most);
     one.row = p.lane ? p.lane[q] : static_cast<int>(q);
+    if (length > most) one.row = SPX_PACKED_PART;
     return one;
 }
 
@@ -211,19 +214,15 @@ struct sampled {
     unsigned long long steps, diagonal, longest, bytes, entries;
 };
 
-/* Slice i of a sample is slice i * stride. */
+/* So many slices of all. */
 template <class P>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    sample_slices(pieces<P> p, int64_t slices, int64_t stride, int64_t most, sampled *sum)
+    sample_slices(pieces<P> p, int64_t slices, int64_t all, int64_t most, sampled *sum)
 {
     const int64_t s = spx_element() / LANES;
     const int lane = static_cast<int>(threadIdx.x % LANES);
     if (s >= slices) return;
-    piece own = piece_at(p, s * stride * LANES + lane);
-    if (own.length > most) {
-        own.length = static_cast<int>(most);
-        own.row = SPX_PACKED_PART;
-    }
+    const piece own = piece_at(p, s * all / slices * LANES + lane, most);
     const measured m = measure(own, p.col);
     const unsigned entries = __reduce_add_sync(ALL, static_cast<unsigned>(own.length));
     if (lane) return;
@@ -520,7 +519,7 @@ spmvx_status spx_cuda_look_at_packed(const spmvx_context *ctx, const spx_sparse 
 {
     constexpr int64_t SAMPLE = 2048;
     constexpr double SORTED = 1.04, OFFSET = 2.0, BASE = 4.0 / LANES; /* places an entry; bytes a place */
-    const int64_t all = spx_ceil_div(csr->nrows, LANES), slices = spx_min(all, SAMPLE);
+    const int64_t sigma = asked->sigma, all = spx_ceil_div(csr->nrows, LANES), slices = spx_min(all, SAMPLE);
     spx_temporary memory;
     sampled sum = {};
     *out = spx_look{};
@@ -533,22 +532,26 @@ spmvx_status spx_cuda_look_at_packed(const spmvx_context *ctx, const spx_sparse 
         using P = decltype(ptr);
         const pieces<P> rows = { csr->nrows, spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL),
                                  nullptr, nullptr };
-        return spx_launch_over(ctx, WHAT, slices * LANES, sample_slices<P>, rows, slices,
-                               slices ? all / slices : 1, out->layout.piece, memory.as<sampled>());
+        return spx_launch_over(ctx, WHAT, slices * LANES, sample_slices<P>, rows, slices, all,
+                               out->layout.piece, memory.as<sampled>());
     }));
     SPX_TRY(ctx->backend->download(ctx, &sum, memory.as<sampled>(), sizeof sum));
     const double nnz = static_cast<double>(csr->nnz), entries = static_cast<double>(sum.entries),
                  scale = static_cast<double>(all) / static_cast<double>(spx_max(slices, 1));
     const double rest = spx_max(0, static_cast<int64_t>(nnz - scale * entries)); /* of rows that are cut */
-    if (LANES * static_cast<double>(sum.longest) <= SPX_PADDING_BOUND * entries || asked->sigma == 1) {
-        const double steps = static_cast<double>(sum.steps);
+    const double steps = static_cast<double>(sum.steps),
+                 of_step = steps > sum.diagonal ? (static_cast<double>(sum.bytes) - 4.0 * sum.diagonal) /
+                                                      (steps - sum.diagonal)
+                                                : OFFSET * LANES; /* where there are no diagonals */
+    const bool dense = LANES * static_cast<double>(sum.longest) <= SPX_PADDING_BOUND * entries;
+    if (sigma == 1 || (!sigma && dense)) {
         out->layout.sigma = 1;
         out->stored = static_cast<int64_t>(scale * steps * LANES + rest);
         out->index_bytes = scale * (static_cast<double>(sum.bytes) + 4.0 * steps) + rest * (OFFSET + BASE);
         out->diagonal_part = steps > 0 ? static_cast<double>(sum.diagonal) / steps : 0.0;
     } else {
         out->stored = static_cast<int64_t>(SORTED * nnz);
-        out->index_bytes = static_cast<double>(out->stored) * (OFFSET + BASE);
+        out->index_bytes = static_cast<double>(out->stored) * (of_step / LANES + BASE);
     }
     return spx_cuda_guess_values(ctx, WHAT, csr, asked->values, &out->value_bytes);
 }

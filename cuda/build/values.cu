@@ -32,16 +32,16 @@ __device__ void insert(spx_value_hash *h, unsigned long long bits)
     }
 }
 
-/* One value of each `stride`. E is as wide as a value. */
+/* So many values of all. E is as wide as a value. */
 template <class E>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    collect(int64_t n, int64_t stride, const E *val, spx_value_hash *h)
+    collect(int64_t n, int64_t all, const E *val, spx_value_hash *h)
 {
     constexpr bool WIDE = sizeof(E) == 8;
     for (int64_t i = spx_element(); i < n; i += static_cast<int64_t>(gridDim.x) * SPX_BUILD_THREADS) {
         const bool many = spx_load_relaxed(&h->many);
         if (many && (!WIDE || spx_load_relaxed(&h->doubles))) return;
-        const E bits = val[i * stride];
+        const E bits = val[n == all ? i : i * (all / n) + i * (all % n) / n];
         if constexpr (WIDE) {
             double value;
             memcpy(&value, &bits, sizeof value);
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
 }
 
 spmvx_status collect_some(const spmvx_context *ctx, const char *what, const spx_sparse *csr, int64_t n,
-                          int64_t stride, spx_value_hash *h)
+                          spx_value_hash *h)
 {
     if (!n) return SPMVX_OK;
     return spx_by_width(csr->val_type, [&](auto value) {
@@ -62,7 +62,7 @@ spmvx_status collect_some(const spmvx_context *ctx, const char *what, const spx_
             spx_min(spx_ceil_div(n, SPX_BUILD_THREADS), spx_cuda_blocks_held(ctx, SPX_BUILD_THREADS));
         SPX_TRY(spx_cuda_load(ctx, what, collect<E>, 0));
         return spx_cuda_launch(ctx, what, collect<E>, blocks, static_cast<unsigned>(SPX_BUILD_THREADS), 0, n,
-                               stride, spx_slot_of<E>(csr, SPX_VAL), h);
+                               csr->nnz, spx_slot_of<E>(csr, SPX_VAL), h);
     });
 }
 
@@ -78,7 +78,7 @@ spmvx_status sample(const spmvx_context *ctx, const char *what, const spx_sparse
     static_assert(offsetof(spx_value_hash, doubles) == offsetof(sampled, doubles), "the head of the table");
     const int64_t n = spx_min(csr->nnz, SAMPLE);
     SPX_TRY(spx_cuda_clear(ctx, h, sizeof *h, what));
-    SPX_TRY(collect_some(ctx, what, csr, n, n ? csr->nnz / n : 1, h));
+    SPX_TRY(collect_some(ctx, what, csr, n, h));
     return ctx->backend->download(ctx, found, h, sizeof *found);
 }
 
@@ -106,7 +106,7 @@ spmvx_status find(const spmvx_context *ctx, const char *what, const spx_sparse *
     const bool wide = csr->val_type == SPMVX_F64;
     SPX_TRY(sample(ctx, what, csr, h, &s));
     const bool hopeless = s.many && (s.doubles || !wide);
-    if (!hopeless) SPX_TRY(collect_some(ctx, what, csr, csr->nnz, 1, h));
+    if (!hopeless) SPX_TRY(collect_some(ctx, what, csr, csr->nnz, h));
     SPX_TRY(ctx->backend->download(ctx, own, h, sizeof *own));
     SPX_TRY(spx_alloc(ctx, sizeof *set, "distinct values", &set));
     set->count = 0;

@@ -3,7 +3,7 @@
  * warps' order. Steps are taken some at a time: a lane each brings a base, and hands it to all of them. How
  * columns are told is decided by the slice, how values are by the matrix, so that no warp diverges. What is
  * split never depends on how values are stored, so that results do not, either. Rows that were cut leave the
- * sums of their pieces behind, which a second launch adds in order.
+ * sums of their pieces behind, which a second launch adds in an order that their number tells.
  * Source: docs/design.md, section 6; lib/format/packed.c; Kourtis, Goumas & Koziris, CF 2008. */
 #include "device.cuh"
 #include "ptx.cuh"
@@ -41,13 +41,17 @@ template <class V, class P> struct packed {
     }
 };
 
-/* For spx_settle: boundary b is of the cut row b - 1, whose pieces are neighbours among the parts. */
+/* For spx_settle: pieces are parts, and every stride-th boundary stands for a cut row, so that rows of
+ * many pieces have a warp each. */
 struct rows_of_pieces {
     const int *row;
     const int64_t *first;
+    int stride;
 
-    __device__ __forceinline__ spx_cut operator()(int boundary) const
+    __device__ __forceinline__ spx_cut operator()(int of) const
     {
+        const int boundary = 1 + (of - 1) / stride;
+        if ((of - 1) % stride) return { SPX_NO_ROW, 0, 0 };
         return { row[boundary - 1], static_cast<int>(first[boundary - 1]),
                  static_cast<int>(first[boundary]) - 1 };
     }
@@ -85,11 +89,9 @@ public:
     {
         if constexpr (COLUMNS == EITHER) {
             const int lane = static_cast<int>(threadIdx.x % LANES);
-#pragma unroll 1
-            for (int from = counted_; from < k; from += LANES) {
-                const int its = spx_load_if<SPX_KEPT>(from + lane < k, bases + from + lane, 0);
-                at_ += __popc(__ballot_sync(ALL, its < 0)) * NARROW;
-            }
+            static_assert(UNIT * MOST_SPLIT <= LANES, "a lane a step since the last unit");
+            const int its = spx_load_if<SPX_KEPT>(counted_ + lane < k, bases + counted_ + lane, 0);
+            at_ += __popc(__ballot_sync(ALL, its < 0)) * NARROW;
             wide_ = __ballot_sync(ALL, base < 0) & ((1u << UNIT) - 1);
             counted_ = k;
         }
@@ -323,12 +325,16 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(packed<V, P>, spx_vectors<V
                             split > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0, view, vectors,
                             __builtin_ctzll(static_cast<unsigned long long>(split)), static_cast<int>(each)));
     if (!cut) return SPMVX_OK;
+    constexpr int64_t FEW = 8; /* sums of a row, which a lane adds */
+    const int64_t mean = a->nnz / (a->layout.piece * cut),
+                  stride = mean > FEW && cut < INT32_MAX / LANES ? LANES : 1;
     const rows_of_pieces cuts = { static_cast<const int *>(spx_data(a, SPX_LIST)),
-                                  static_cast<const int64_t *>(spx_data(a, SPX_LIST_PTR)) };
+                                  static_cast<const int64_t *>(spx_data(a, SPX_LIST_PTR)),
+                                  static_cast<int>(stride) };
     const spx_carries<V> sums = { view.part, view.part };
     return spx_cuda_launch_early(m->ctx, NAME, spx_settle<V, rows_of_pieces>,
-                                 spx_ceil_div(cut, SPX_SETTLE_THREADS), SPX_SETTLE_THREADS, 0,
-                                 static_cast<int>(cut) + 1, cuts, sums, vectors);
+                                 spx_ceil_div(cut * stride, SPX_SETTLE_THREADS), SPX_SETTLE_THREADS, 0,
+                                 static_cast<int>(cut * stride) + 1, cuts, sums, vectors);
 }
 
 spmvx_status run(const spx_mul *m)

@@ -8,7 +8,7 @@
 
 enum {
     SPX_PACKED_LANES = 32,       /* rows of a slice */
-    SPX_PACKED_PIECE = 504,      /* entries at which longer rows are cut, at most; on the host at these */
+    SPX_PACKED_PIECE = 504,      /* entries at which longer rows are cut at most */
     SPX_PACKED_PADDING = 0xffff, /* a 16-bit offset that is none */
     SPX_PACKED_NO_ROW = -1,      /* in ROW */
     SPX_PACKED_PART = -2         /* in ROW: this minus p is piece p of a row that was cut */

@@ -243,7 +243,7 @@ static void test_parameters(void **state)
         { "packed:values=raw,split=2,unit=4", "packed:values=raw,split=2,slices=1,unit=4,threads=128" },
         { "packed:values=raw,split=1,slices=16,unit=8,threads=256", NULL },
         { "packed:values=raw,split=8,slices=2", "packed:values=raw,split=8,slices=1,unit=8,threads=256" },
-        { "packed:piece=8", "packed:values=raw,split=" },
+        { "packed:piece=8", "packed:values=f32,split=" },
         { "tiled:width=64,lanes=4,parts=3", NULL },
         { "tiled:width=64,lanes=2", "tiled:width=64,lanes=2,parts=" },
         { "tiled:width=64,lanes=8,parts=1", NULL },
@@ -398,6 +398,25 @@ static void test_mixed_columns(void **state)
     triples_free(&t);
 }
 
+/* PACKED of several rows that are cut into more pieces than a warp adds, side by side, and rows of few. */
+static void test_many_pieces(void **state)
+{
+    (void)state;
+    enum { ROWS = 40 };
+    int lengths[ROWS];
+    for (int r = 0; r < ROWS; r++) lengths[r] = r % 8 == 3 ? 5000 + r : r % 8 == 4 ? 100 : r % 5;
+    problem p = problem_of_rows(ROWS, lengths);
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_matrix *m = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    spmvx_matrix *A = convert_by(ctx, m, "packed:piece=8", 0, 0, 0);
+    problem_run(ctx, &p, A);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
 /* Packets of a square matrix, which METIS deals where it is built, follow updates, op T's, too. */
 static void test_packets(void **state)
 {
@@ -514,6 +533,7 @@ int device_kernels_run(void)
         cmocka_unit_test(test_long_rows),    cmocka_unit_test(test_cut_row_without_sum),
         cmocka_unit_test(test_padded_rows),  cmocka_unit_test(test_packets),
         cmocka_unit_test(test_full_blocks),  cmocka_unit_test(test_mixed_columns),
+        cmocka_unit_test(test_many_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -320,6 +320,9 @@ static void check_look_at_packed(spmvx_context *host, spmvx_context *ctx, const 
                  index);
     assert_true(look.value_bytes == (double)spx_packed_value_bytes(built.layout.values, 8));
     assert_int_equal(look.layout.piece, built.layout.piece);
+    const spx_layout sorted = { .sigma = 64 };
+    assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->look(ctx, &there, &f, &sorted, &look));
+    assert_int_equal(look.layout.sigma, 64);
     spx_sparse_drop(&built);
     spx_sparse_drop(&there);
     spx_sparse_drop(&csr);
@@ -342,6 +345,18 @@ static void test_looks(void **state)
     for (int64_t k = 0; k < t.nnz; k++) t.col[k] = (int32_t)(k % 1000), t.val[k] = k < LONG ? 1.5 : 2.5;
     for (int64_t k = 0; k < LONG; k++) t.row[k] = 0, t.col[k] = (int32_t)k;
     check_look_at_packed(host, ctx, &t, 0.9);
+    /* more slices than the sample has, and other columns and values from the middle on */
+    uint64_t seed = 9;
+    for (int64_t k = t.nnz / 2; k < t.nnz; k++) {
+        t.col[k] = (int32_t)(case_random(&seed) % 1000);
+        t.val[k] = (double)(k % 1000) / 3.0;
+    }
+    check_look_at_packed(host, ctx, &t, 0.5);
+    triples_free(&t);
+    t = short_rows(5 * ROWS, 4); /* sorted, and wide apart */
+    t.ncols = 3000000;
+    for (int64_t k = 0; k < t.nnz; k++) t.col[k] = (int32_t)(case_random(&seed) % 3000000);
+    check_look_at_packed(host, ctx, &t, 0);
     triples_free(&t);
     spmvx_context_destroy(host);
     spmvx_context_destroy(ctx);

@@ -171,6 +171,32 @@ static void check_case(spmvx_context *ctx, const triples *t, spmvx_type type, in
     csr_free(&c);
 }
 
+/* Tables that begin with infinity, which padding must not meet, and rows of all lengths. */
+static void test_infinite(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = { "packed", "packed:values=u8", "packed:values=one" };
+    spmvx_context *ctx = test_context(NULL, 2);
+    triples t = case_make(6);
+    for (int two = 0; two < 2; two++) {
+        csr_arrays c = case_csr(&t, SPMVX_F64);
+        spmvx_matrix *A = NULL, *raw = NULL, *m = NULL;
+        for (int64_t k = 0; k < t.nnz; k++) ((double *)c.val)[k] = two && k % 2 ? -1.5 : INFINITY;
+        assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
+        assert_ok(ctx, convert(ctx, A, "packed:values=raw", 0, &raw));
+        for (size_t k = 0; k < sizeof kernels / sizeof *kernels - (size_t)two; k++) {
+            assert_ok(ctx, convert(ctx, A, kernels[k], 0, &m));
+            check_product(ctx, m, raw, &c.arrays, kernels[k]);
+            spmvx_matrix_destroy(m);
+        }
+        spmvx_matrix_destroy(raw);
+        spmvx_matrix_destroy(A);
+        csr_free(&c);
+    }
+    triples_free(&t);
+    spmvx_context_destroy(ctx);
+}
+
 static void test_codes(void **state)
 {
     (void)state;
@@ -266,7 +292,7 @@ static void test_updates(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_codes), cmocka_unit_test(test_limits),
-                                        cmocka_unit_test(test_updates) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_codes), cmocka_unit_test(test_infinite),
+                                        cmocka_unit_test(test_limits), cmocka_unit_test(test_updates) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
