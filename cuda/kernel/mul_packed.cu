@@ -348,7 +348,7 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double UNIT_WAITS = 1500.0, SETTLE = 5000.0, SUM = 4.0; /* ns */
-    constexpr double SLICE = 40.0, STEP = 5.5, OTHER_SLICE = 66.0, OTHER_STEP = 16.0;
+    constexpr double SLICE = 40.0, STEP = 5.5, OTHER_SLICE = 80.0, OTHER_STEP = 20.0;
     const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
                  value =
                      look->layout.values
