@@ -1,20 +1,16 @@
-/* PACKED from a CSR on the device, equal to what the host makes of it (lib/format/packed.c). Pieces of rows
- * are rows of a CSR that has the same entries and other pointers, so that they are sorted as SELL's rows are.
- * A warp measures a slice, a lane a piece, and fills it once all slices have their places: the lanes go along
- * the slice's diagonals together, or along its steps. What is sampled for the choice is measured alike. */
+/* PACKED from a CSR on the device, equal to what the host makes of it in the same layout
+ * (lib/format/packed.c). Pieces of rows are rows of a CSR that has the same entries and other pointers, so
+ * that they are sorted as SELL's rows are. A warp measures a slice, a lane a piece, and fills it once all
+ * slices have their places: the lanes go along the slice's diagonals together, or along its steps. */
 #include "../rows.cuh"
+#include "packed_slices.cuh"
 #include "slices.cuh"
 #include "values.cuh"
-
-extern "C" {
-#include "core/packed.h"
-}
 
 namespace {
 
 constexpr const char *WHAT = "PACKED";
 constexpr int LANES = SPX_PACKED_LANES;
-constexpr unsigned ALL = 0xffffffffu;
 
 /* ---- pieces ---- */
 
@@ -63,131 +59,13 @@ __global__ void list_cut_rows(int64_t nrows, const int64_t *parts, const int64_t
 
 /* ---- slices ---- */
 
-/* The pieces in the order of their lanes. */
-template <class P> struct pieces {
-    int64_t count;
-    const P *begin;   /* count + 1 */
-    const int *col;   /* of their entries */
-    const int *lane;  /* what stands in ROW; NULL: piece q is row q */
-    const int *order; /* NULL: as they come */
-};
-
-/* A piece, as its lane has it; of a row that should have been cut, the first one. */
-struct piece {
-    int64_t from;
-    int length, row; /* row: what stands in ROW */
-    bool there;
-};
-
-template <class P>
-__device__ __forceinline__ piece piece_at(const pieces<P> &p, int64_t at, int64_t most = SPX_PACKED_PIECE)
-{
-    piece one = { 0, 0, SPX_PACKED_NO_ROW, at < p.count };
-    if (!one.there) return one;
-    const int64_t q = p.order ? p.order[at] : at;
-    one.from = static_cast<int64_t>(p.begin[q]);
-    const int64_t length = static_cast<int64_t>(p.begin[q + 1]) - one.from;
-    one.length = static_cast<int>(length < most ? length : most);
-    one.row = p.lane ? p.lane[q] : static_cast<int>(q);
-    if (length > most) one.row = SPX_PACKED_PART;
-    return one;
-}
-
-/* Goes along the diagonals that a slice meets, in rising order: lanes stand at the lowest one. All lanes of
- * the warp call. */
-class diagonals {
-public:
-    static constexpr int END = INT_MAX;
-
-    __device__ __forceinline__ diagonals(const piece &p, const int *col) : col_(col + p.from), left_(p.length)
-    {
-        lane_ = static_cast<int>(threadIdx.x % LANES);
-        own_ = left_ ? *col_ - lane_ : END;
-    }
-    /* False at the end, and where a row's columns do not ascend: then offset() is no END. */
-    __device__ __forceinline__ bool next()
-    {
-        const int before = offset_;
-        offset_ = __reduce_min_sync(ALL, own_);
-        if (offset_ == END || (begun_ && offset_ <= before)) return false;
-        begun_ = true;
-        mask_ = __ballot_sync(ALL, own_ == offset_);
-        if (own_ == offset_) {
-            left_--;
-            col_++;
-            own_ = left_ ? *col_ - lane_ : END;
-        }
-        return true;
-    }
-    __device__ __forceinline__ int offset() const
-    {
-        return offset_;
-    }
-    __device__ __forceinline__ unsigned mask() const
-    {
-        return mask_;
-    }
-    /* Of the piece's entries so many are behind. */
-    __device__ __forceinline__ int behind(const piece &p) const
-    {
-        return p.length - left_;
-    }
-
-private:
-    const int *col_;
-    int lane_, left_, own_, offset_ = 0;
-    unsigned mask_ = 0;
-    bool begun_ = false;
-};
-
-/* The lowest column of step k, and whether 16 bits tell how far the others are from it. */
-__device__ __forceinline__ int base_of(bool in, int col, bool *narrow)
-{
-    const int low = __reduce_min_sync(ALL, in ? col : INT_MAX), high = __reduce_max_sync(ALL, in ? col : 0);
-    *narrow = static_cast<int64_t>(high) - low < SPX_PACKED_PADDING;
-    return low;
-}
-
-struct measured {
-    int steps, longest;
-    int64_t bytes; /* of the stream */
-    bool diagonal;
-};
-
-__device__ measured measure(const piece &p, const int *col)
-{
-    const int lane = static_cast<int>(threadIdx.x % LANES);
-    measured m = {};
-    m.steps = m.longest = __reduce_max_sync(ALL, p.length);
-    const int first = __shfl_sync(ALL, p.row, 0);
-    if (__all_sync(ALL, first >= 0 && (!p.there || p.row == first + lane))) {
-        const int most = m.steps + m.steps / 4;
-        diagonals d(p, col);
-        int n = 0;
-        while (n <= most && d.next()) n++;
-        if (n && n <= most && d.offset() == diagonals::END) {
-            m.steps = n;
-            m.bytes = n * static_cast<int64_t>(sizeof(unsigned));
-            m.diagonal = true;
-            return m;
-        }
-    }
-    for (int k = 0; k < m.steps; k++) {
-        const bool in = k < p.length;
-        bool narrow;
-        base_of(in, in ? col[p.from + k] : 0, &narrow);
-        m.bytes += LANES * (narrow ? 2 : 4);
-    }
-    return m;
-}
-
 template <class P>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    measure_slices(pieces<P> p, int64_t slices, int64_t *steps, int64_t *bytes)
+    measure_slices(spx_pieces<P> p, int64_t slices, int64_t *steps, int64_t *bytes)
 {
     const int64_t s = spx_element() / LANES;
     if (s >= slices) return;
-    const measured m = measure(piece_at(p, spx_element()), p.col);
+    const spx_measured m = spx_measure(spx_piece_at(p, spx_element()), p.col);
     if (threadIdx.x % LANES) return;
     steps[s] = m.steps;
     bytes[s] = m.bytes;
@@ -203,34 +81,10 @@ __global__ void write_tiles(int64_t slices, const int64_t *steps, const int64_t 
         spx_packed_tile(bytes[s], own && bytes[s + 1] - bytes[s] == spx_packed_step_bytes(true, 0) * own);
 }
 
-template <class P> __global__ void write_rows(pieces<P> p, int64_t lanes, int *row)
+template <class P> __global__ void write_rows(spx_pieces<P> p, int64_t lanes, int *row)
 {
     const int64_t at = spx_element();
-    if (at < lanes) row[at] = piece_at(p, at).row;
-}
-
-/* What slices in a sample have, of rows as they come. */
-struct sampled {
-    unsigned long long steps, diagonal, longest, bytes, entries;
-};
-
-/* So many slices of all. */
-template <class P>
-__global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    sample_slices(pieces<P> p, int64_t slices, int64_t all, int64_t most, sampled *sum)
-{
-    const int64_t s = spx_element() / LANES;
-    const int lane = static_cast<int>(threadIdx.x % LANES);
-    if (s >= slices) return;
-    const piece own = piece_at(p, s * all / slices * LANES + lane, most);
-    const measured m = measure(own, p.col);
-    const unsigned entries = __reduce_add_sync(ALL, static_cast<unsigned>(own.length));
-    if (lane) return;
-    atomicAdd(&sum->steps, static_cast<unsigned long long>(m.steps));
-    atomicAdd(&sum->diagonal, static_cast<unsigned long long>(m.diagonal ? m.steps : 0));
-    atomicAdd(&sum->longest, static_cast<unsigned long long>(m.longest));
-    atomicAdd(&sum->bytes, static_cast<unsigned long long>(m.bytes));
-    atomicAdd(&sum->entries, static_cast<unsigned long long>(entries));
+    if (at < lanes) row[at] = spx_piece_at(p, at).row;
 }
 
 /* ---- values ---- */
@@ -269,17 +123,17 @@ struct target {
 
 template <int VALUES, class P, class E>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    fill_slices(pieces<P> p, int64_t slices, target t, values<E> v)
+    fill_slices(spx_pieces<P> p, int64_t slices, target t, values<E> v)
 {
     const int64_t s = spx_element() / LANES;
     if (s >= slices) return;
     const int lane = static_cast<int>(threadIdx.x % LANES);
-    const piece own = piece_at(p, spx_element());
+    const spx_piece own = spx_piece_at(p, spx_element());
     unsigned char *stream = t.stream + spx_packed_stream(t.tile[s]);
     int64_t step = t.steps[s];
     const int64_t end = t.steps[s + 1];
     if (spx_packed_diagonal(t.tile[s])) {
-        diagonals d(own, p.col);
+        spx_diagonals d(own, p.col);
         for (; d.next(); step++, stream += sizeof(unsigned)) {
             if (!lane) {
                 t.base[step] = d.offset();
@@ -293,7 +147,7 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
         const bool in = k < own.length;
         const int col = in ? p.col[own.from + k] : -1;
         bool narrow;
-        const int base = base_of(in, col, &narrow);
+        const int base = spx_packed_base(in, col, &narrow);
         if (!lane) t.base[step] = narrow ? base : -1;
         if (narrow)
             reinterpret_cast<uint16_t *>(stream)[lane] =
@@ -305,13 +159,6 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
 }
 
 /* ---- the host's side ---- */
-
-int64_t piece_for(const spx_layout *asked, int64_t nnz, int64_t nrows)
-{
-    constexpr int64_t LEAST = 64, MEANS = 4; /* so that rows near the mean are left whole */
-    if (asked->piece) return asked->piece;
-    return spx_min(SPX_PACKED_PIECE, spx_max(LEAST, MEANS * spx_ceil_div(nnz, spx_max(nrows, 1))));
-}
 
 /* A conversion. Arrays that are empty stand for what is as it comes. */
 class packing {
@@ -452,14 +299,14 @@ private:
                                 bytes_.as<const int64_t>(), a_.as<int64_t>(SPX_TILE)));
         return by_pointer([&](auto ptr) {
             using P = decltype(ptr);
-            const pieces<P> p = pieces_as<P>();
+            const spx_pieces<P> p = pieces_as<P>();
             if (has_rows_)
                 SPX_TRY(spx_launch_over(ctx_, WHAT, slices_ * LANES, write_rows<P>, p, slices_ * LANES,
                                         a_.as<int>(SPX_ROW)));
             return spx_by_width(a_.type(), [&](auto value) { return fill<P, decltype(value)>(p); });
         });
     }
-    template <class P, class E> spmvx_status fill(const pieces<P> &p)
+    template <class P, class E> spmvx_status fill(const spx_pieces<P> &p)
     {
         const target t = { steps_.as<const int64_t>(), a_.as<const int64_t>(SPX_TILE), a_.as<int>(SPX_DESC),
                            a_.as<unsigned char>(SPX_COL) };
@@ -477,7 +324,7 @@ private:
     {
         return spx_by_pointer(csr_->ptr_type, f);
     }
-    template <class P> pieces<P> pieces_as() const
+    template <class P> spx_pieces<P> pieces_as() const
     {
         return { rows_.nrows, spx_slot_of<P>(&rows_, SPX_PTR), spx_slot_of<int>(csr_, SPX_COL),
                  lane_.as<const int>(), order_.as<const int>() };
@@ -507,51 +354,9 @@ spmvx_status spx_cuda_build_packed(const spmvx_context *ctx, const spx_sparse *c
     shape.nnz = csr->nnz;
     shape.layout.slice = LANES;
     shape.layout.sigma = how->layout.sigma;
-    shape.layout.piece = piece_for(&how->layout, csr->nnz, csr->nrows);
+    shape.layout.piece = spx_cuda_packed_piece(&how->layout, csr->nnz, csr->nrows);
     packing p(ctx, csr, shape);
     SPX_TRY(p.build(how));
     *out = p.give();
     return SPMVX_OK;
-}
-
-spmvx_status spx_cuda_look_at_packed(const spmvx_context *ctx, const spx_sparse *csr, const spx_layout *asked,
-                                     spx_look *out)
-{
-    constexpr int64_t SAMPLE = 2048;
-    constexpr double SORTED = 1.04, OFFSET = 2.0, BASE = 4.0 / LANES; /* places an entry; bytes a place */
-    const int64_t sigma = asked->sigma, all = spx_ceil_div(csr->nrows, LANES), slices = spx_min(all, SAMPLE);
-    spx_temporary memory;
-    sampled sum = {};
-    *out = spx_look{};
-    out->layout = *asked;
-    out->layout.slice = LANES;
-    out->layout.piece = piece_for(asked, csr->nnz, csr->nrows);
-    SPX_TRY(memory.make(ctx, 1, sizeof sum, WHAT));
-    SPX_TRY(spx_cuda_clear(ctx, memory.as<sampled>(), sizeof sum, WHAT));
-    SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto ptr) {
-        using P = decltype(ptr);
-        const pieces<P> rows = { csr->nrows, spx_slot_of<P>(csr, SPX_PTR), spx_slot_of<int>(csr, SPX_COL),
-                                 nullptr, nullptr };
-        return spx_launch_over(ctx, WHAT, slices * LANES, sample_slices<P>, rows, slices, all,
-                               out->layout.piece, memory.as<sampled>());
-    }));
-    SPX_TRY(ctx->backend->download(ctx, &sum, memory.as<sampled>(), sizeof sum));
-    const double nnz = static_cast<double>(csr->nnz), entries = static_cast<double>(sum.entries),
-                 scale = static_cast<double>(all) / static_cast<double>(spx_max(slices, 1));
-    const double rest = spx_max(0, static_cast<int64_t>(nnz - scale * entries)); /* of rows that are cut */
-    const double steps = static_cast<double>(sum.steps),
-                 of_step = steps > sum.diagonal ? (static_cast<double>(sum.bytes) - 4.0 * sum.diagonal) /
-                                                      (steps - sum.diagonal)
-                                                : OFFSET * LANES; /* where there are no diagonals */
-    const bool dense = LANES * static_cast<double>(sum.longest) <= SPX_PADDING_BOUND * entries;
-    if (sigma == 1 || (!sigma && dense)) {
-        out->layout.sigma = 1;
-        out->stored = static_cast<int64_t>(scale * steps * LANES + rest);
-        out->index_bytes = scale * (static_cast<double>(sum.bytes) + 4.0 * steps) + rest * (OFFSET + BASE);
-        out->diagonal_part = steps > 0 ? static_cast<double>(sum.diagonal) / steps : 0.0;
-    } else {
-        out->stored = static_cast<int64_t>(SORTED * nnz);
-        out->index_bytes = static_cast<double>(out->stored) * (of_step / LANES + BASE);
-    }
-    return spx_cuda_guess_values(ctx, WHAT, csr, asked->values, &out->value_bytes);
 }

@@ -18,11 +18,6 @@ struct spx_value_hash {
     unsigned long long key[SPX_VALUE_SLOTS];
 };
 
-__device__ __forceinline__ unsigned spx_value_slot(unsigned long long bits)
-{
-    return static_cast<unsigned>(bits * 0x9e3779b97f4a7c15ull >> 32) % SPX_VALUE_SLOTS;
-}
-
 /* The number of a value that is there. */
 __device__ __forceinline__ int spx_value_number(const spx_value_hash *h, unsigned long long bits)
 {

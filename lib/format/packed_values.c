@@ -20,12 +20,9 @@ static uint64_t bits_of(const void *val, size_t each, int64_t i)
 
 static int64_t slot_of(const spx_value_set *s, uint64_t bits)
 {
-    uint64_t h = bits * 0x9e3779b97f4a7c15u >> 32;
-    while (true) {
-        h &= SPX_VALUE_SLOTS - 1;
-        if (!s->slot[h] || s->list[s->slot[h] - 1] == bits) return (int64_t)h;
-        h++;
-    }
+    int64_t h = spx_value_slot(bits);
+    while (s->slot[h] && s->list[s->slot[h] - 1] != bits) h = (h + 1) % SPX_VALUE_SLOTS;
+    return h;
 }
 
 static void insert(spx_value_set *s, uint64_t bits)

@@ -7,12 +7,19 @@
 
 /* Distinct values by their bits: a hash table of places in a list. A list without the table is a set as well,
  * until its values are numbered. */
-enum { SPX_VALUE_SLOTS = 2 * SPX_PACKED_TABLE };
+enum { SPX_VALUE_BITS = 13, SPX_VALUE_SLOTS = 1 << SPX_VALUE_BITS };
 typedef struct spx_value_set {
     int64_t count;                  /* SPX_PACKED_TABLE + 1: more than there is room for */
     uint16_t slot[SPX_VALUE_SLOTS]; /* 1 + place; 0: none */
     uint64_t list[SPX_PACKED_TABLE];
 } spx_value_set;
+
+/* Where a value is looked for first. Of doubles such as whole numbers only the upper bits differ, so that the
+ * product's upper bits have to tell. */
+SPX_BOTH static inline uint32_t spx_value_slot(uint64_t bits)
+{
+    return (uint32_t)(bits * 0x9e3779b97f4a7c15u >> (64 - SPX_VALUE_BITS));
+}
 
 typedef struct spx_value_code {
     int64_t values;     /* an spx_packed_values */

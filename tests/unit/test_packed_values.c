@@ -204,7 +204,7 @@ static void test_codes(void **state)
     static const int64_t distinct[] = { 1, 2, 100, 256, 257, 3000, 1 << 20, 4, 5, 8, 9, 16, 17 };
     const size_t kinds = sizeof distinct / sizeof *distinct - (test_place() == SPMVX_HOST ? 0 : 6);
     /* the emulator of a GPU takes long */
-    const int64_t most = getenv("TEST_EMULATED") ? 2000 : 10000;
+    const int64_t most = getenv("TEST_EMULATED") ? 600 : 10000;
     spmvx_context *ctx = test_context(NULL, 2);
     for (int i = 0;; i++) {
         triples t = case_make(i);

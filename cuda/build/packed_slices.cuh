@@ -1,0 +1,139 @@
+/* Slices of PACKED, which a warp measures, and fills, a lane a piece. */
+#ifndef SPX_PACKED_SLICES_CUH
+#define SPX_PACKED_SLICES_CUH
+#include "../scan.cuh"
+#include "build.cuh"
+
+extern "C" {
+#include "core/packed.h"
+}
+
+/* The entries at which rows are cut where nothing is asked for: rows near the mean are left whole. */
+inline int64_t spx_cuda_packed_piece(const spx_layout *asked, int64_t nnz, int64_t nrows)
+{
+    constexpr int64_t LEAST = 64, MEANS = 4;
+    if (asked->piece) return asked->piece;
+    return spx_min(SPX_PACKED_PIECE, spx_max(LEAST, MEANS * spx_ceil_div(nnz, spx_max(nrows, 1))));
+}
+
+/* The pieces in the order of their lanes. */
+template <class P> struct spx_pieces {
+    int64_t count;
+    const P *begin;   /* count + 1 */
+    const int *col;   /* of their entries */
+    const int *lane;  /* what stands in ROW; NULL: piece q is row q */
+    const int *order; /* NULL: as they come */
+};
+
+/* A piece, as its lane has it; of a row that should have been cut, the first one. */
+struct spx_piece {
+    int64_t from;
+    int length, row; /* row: what stands in ROW */
+    bool there;
+};
+
+template <class P>
+__device__ __forceinline__ spx_piece spx_piece_at(const spx_pieces<P> &p, int64_t at,
+                                                  int64_t most = SPX_PACKED_PIECE)
+{
+    spx_piece one = { 0, 0, SPX_PACKED_NO_ROW, at < p.count };
+    if (!one.there) return one;
+    const int64_t q = p.order ? p.order[at] : at;
+    one.from = static_cast<int64_t>(p.begin[q]);
+    const int64_t length = static_cast<int64_t>(p.begin[q + 1]) - one.from;
+    one.length = static_cast<int>(length < most ? length : most);
+    one.row = p.lane ? p.lane[q] : static_cast<int>(q);
+    if (length > most) one.row = SPX_PACKED_PART;
+    return one;
+}
+
+/* Goes along the diagonals that a slice meets, in rising order: lanes stand at the lowest one. All lanes of
+ * the warp call. */
+class spx_diagonals {
+public:
+    static constexpr int END = INT_MAX;
+
+    __device__ __forceinline__ spx_diagonals(const spx_piece &p, const int *col)
+        : col_(col + p.from), left_(p.length)
+    {
+        lane_ = static_cast<int>(threadIdx.x % SPX_PACKED_LANES);
+        own_ = left_ ? *col_ - lane_ : END;
+    }
+    /* False at the end, and where a row's columns do not ascend: then offset() is no END. */
+    __device__ __forceinline__ bool next()
+    {
+        const int before = offset_;
+        offset_ = __reduce_min_sync(SPX_ALL_LANES, own_);
+        if (offset_ == END || (begun_ && offset_ <= before)) return false;
+        begun_ = true;
+        mask_ = __ballot_sync(SPX_ALL_LANES, own_ == offset_);
+        if (own_ == offset_) {
+            left_--;
+            col_++;
+            own_ = left_ ? *col_ - lane_ : END;
+        }
+        return true;
+    }
+    __device__ __forceinline__ int offset() const
+    {
+        return offset_;
+    }
+    __device__ __forceinline__ unsigned mask() const
+    {
+        return mask_;
+    }
+    /* Of the piece's entries so many are behind. */
+    __device__ __forceinline__ int behind(const spx_piece &p) const
+    {
+        return p.length - left_;
+    }
+
+private:
+    const int *col_;
+    int lane_, left_, own_, offset_ = 0;
+    unsigned mask_ = 0;
+    bool begun_ = false;
+};
+
+/* The lowest column of step k, and whether 16 bits tell how far the others are from it. */
+__device__ __forceinline__ int spx_packed_base(bool in, int col, bool *narrow)
+{
+    const int low = __reduce_min_sync(SPX_ALL_LANES, in ? col : INT_MAX),
+              high = __reduce_max_sync(SPX_ALL_LANES, in ? col : 0);
+    *narrow = static_cast<int64_t>(high) - low < SPX_PACKED_PADDING;
+    return low;
+}
+
+struct spx_measured {
+    int steps, longest;
+    int64_t bytes; /* of the stream */
+    bool diagonal;
+};
+
+__device__ inline spx_measured spx_measure(const spx_piece &p, const int *col)
+{
+    const int lane = static_cast<int>(threadIdx.x % SPX_PACKED_LANES);
+    spx_measured m = {};
+    m.steps = m.longest = __reduce_max_sync(SPX_ALL_LANES, p.length);
+    const int first = __shfl_sync(SPX_ALL_LANES, p.row, 0);
+    if (__all_sync(SPX_ALL_LANES, first >= 0 && (!p.there || p.row == first + lane))) {
+        const int most = m.steps + m.steps / 4;
+        spx_diagonals d(p, col);
+        int n = 0;
+        while (n <= most && d.next()) n++;
+        if (n && n <= most && d.offset() == spx_diagonals::END) {
+            m.steps = n;
+            m.bytes = n * static_cast<int64_t>(sizeof(unsigned));
+            m.diagonal = true;
+            return m;
+        }
+    }
+    for (int k = 0; k < m.steps; k++) {
+        const bool in = k < p.length;
+        bool narrow;
+        spx_packed_base(in, in ? col[p.from + k] : 0, &narrow);
+        m.bytes += SPX_PACKED_LANES * (narrow ? 2 : 4);
+    }
+    return m;
+}
+#endif
