@@ -398,13 +398,14 @@ static void test_mixed_columns(void **state)
     triples_free(&t);
 }
 
-/* PACKED of several rows that are cut into more pieces than a warp adds, side by side, and rows of few. */
+/* PACKED of several rows that are cut into more pieces than a warp adds, side by side, and of many with one
+ * entry more than a piece, which have more pieces than their entries alone would tell. */
 static void test_many_pieces(void **state)
 {
     (void)state;
-    enum { ROWS = 40 };
+    enum { ROWS = 1200 };
     int lengths[ROWS];
-    for (int r = 0; r < ROWS; r++) lengths[r] = r % 8 == 3 ? 5000 + r : r % 8 == 4 ? 100 : r % 5;
+    for (int r = 0; r < ROWS; r++) lengths[r] = r < 40 && r % 8 == 3 ? 5000 + r : r % 8 == 4 ? 100 : 9;
     problem p = problem_of_rows(ROWS, lengths);
     spmvx_context *ctx = device_context(0, NULL, 0);
     spmvx_matrix *m = NULL;
