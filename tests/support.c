@@ -29,6 +29,16 @@ spmvx_place test_place(void)
     return place && !strcmp(place, "cuda") ? SPMVX_CUDA : SPMVX_HOST;
 }
 
+bool test_place_answers(void)
+{
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context *ctx = NULL;
+    o.place = test_place();
+    const spmvx_status s = spmvx_context_create(&o, &ctx);
+    spmvx_context_destroy(ctx);
+    return s != SPMVX_ERR_DEVICE;
+}
+
 void *test_up(spmvx_context *ctx, const void *host, size_t bytes)
 {
     void *there = NULL;

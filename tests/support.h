@@ -22,6 +22,8 @@ void *counter_alloc(void *counter, size_t bytes);
 void counter_release(void *counter, void *ptr);
 /* Where tests compute: the host, or with TEST_PLACE=cuda in the environment device 0. */
 spmvx_place test_place(void);
+/* Whether it does: false without a device. Tests that need one end with exit status 77 then. */
+bool test_place_answers(void);
 /* A context there over the counter (NULL: the C library's allocator) with so many threads. */
 spmvx_context *test_context(counter *, int32_t threads);
 

@@ -70,19 +70,9 @@ static int check_complete(int n, char **names)
     return missing || kernels != n;
 }
 
-static bool place_answers(void)
-{
-    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
-    spmvx_context *ctx = NULL;
-    o.place = test_place();
-    const spmvx_status s = spmvx_context_create(&o, &ctx);
-    spmvx_context_destroy(ctx);
-    return s != SPMVX_ERR_DEVICE;
-}
-
 int run_for_kernels(int argc, char **argv, int (*tests)(const char *only))
 {
     if (argc > 1 && !strcmp(argv[1], "--complete")) return check_complete(argc - 2, argv + 2);
-    if (!place_answers()) return 77;
+    if (!test_place_answers()) return 77;
     return tests(argc > 1 ? argv[1] : NULL);
 }

@@ -292,6 +292,7 @@ static void test_updates(void **state)
 
 int main(void)
 {
+    if (!test_place_answers()) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_codes), cmocka_unit_test(test_infinite),
                                         cmocka_unit_test(test_limits), cmocka_unit_test(test_updates) };
     return cmocka_run_group_tests(tests, NULL, NULL);
