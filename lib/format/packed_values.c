@@ -186,13 +186,14 @@ void spx_value_code_put(const spx_value_code *c, spmvx_type type, void *coded, i
 }
 
 spmvx_status spx_value_code_guess(const spmvx_context *ctx, const void *val, spmvx_type type, int64_t n,
-                                  int64_t asked, double *bytes)
+                                  int64_t asked, double *bytes, int64_t *distinct)
 {
     enum { RUNS = 64, RUN = 256 };
     const size_t each = spx_type_bytes(type);
     spx_value_set *set;
     bool singles = type == SPMVX_F64;
     *bytes = (double)spx_packed_value_bytes(asked, each);
+    *distinct = 0;
     if (asked) return SPMVX_OK;
     SPX_TRY(spx_alloc(ctx, sizeof *set, "distinct values", &set));
     set->count = 0;
@@ -205,8 +206,10 @@ spmvx_status spx_value_code_guess(const spmvx_context *ctx, const void *val, spm
         }
     }
     /* a table that is half full of a sample has more to come */
-    const int64_t distinct = set->count > TABLE / 2 ? TABLE + 1 : set->count;
+    const bool more = set->count > TABLE / 2;
+    *distinct = more ? 0 : set->count;
+    *bytes = (double)spx_packed_value_bytes(
+        spx_value_code_smallest(n, more ? TABLE + 1 : set->count, singles, each), each);
     spx_free(ctx, set);
-    *bytes = (double)spx_packed_value_bytes(spx_value_code_smallest(n, distinct, singles, each), each);
     return SPMVX_OK;
 }

@@ -41,7 +41,8 @@ void spx_value_code_drop(const spmvx_context *, spx_value_code *);
 /* Writes value `from` of val as place `to` of coded; from < 0: padding. */
 void spx_value_code_put(const spx_value_code *, spmvx_type, void *coded, int64_t to, const void *val,
                         int64_t from);
-/* Bytes of a place that values of this kind would take, from a sample of them. */
+/* Bytes of a place that values of this kind would take, from a sample of them, and how many are distinct in
+ * it (0: more than a table holds, or nobody has looked). */
 spmvx_status spx_value_code_guess(const spmvx_context *, const void *val, spmvx_type, int64_t n,
-                                  int64_t asked, double *bytes);
+                                  int64_t asked, double *bytes, int64_t *distinct);
 #endif

@@ -55,6 +55,7 @@ typedef struct spx_look {
     int64_t width;        /* DIA: diagonals */
     double index_bytes;   /* PACKED: bytes beside the values */
     double value_bytes;   /* PACKED: bytes a place takes for its value */
+    int64_t distinct;     /* PACKED: values in its table; 0: unknown, or none */
     double diagonal_part; /* PACKED: part of the places that lie in slices of diagonals */
     double hot_share;     /* TILED with hot columns: part of the entries that are in them */
 } spx_look;

@@ -27,8 +27,8 @@ spmvx_status spx_packed_run(const spx_mul *m)
 static double cost(const spx_features *f, const spx_look *look)
 {
     static const spx_rates rates = { 0.55, 0.8, 0.0, 0.25, 1.2 };
-    static const spx_packed_decoding decoding = { 0.4, 0.4, 0.4 };
-    return spx_packed_cost(f, look, &rates, 0.25, &decoding);
+    static const spx_packed_rates packed = { 0.25, 0.8, 0, 0.36, 0.36, 0.36, 0.14 };
+    return spx_packed_cost(f, look, &rates, &packed);
 }
 
 const spx_kernel spx_mul_packed = {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 enum { LANES = SPX_PACKED_LANES };
-enum { FEW = SPX_PACKED_ONE + 1 }; /* u8, of a table that fits in a register */
+enum { FEW = SPX_PACKED_ONE + 1, MORE }; /* u8, of a table that fits in a register, or in some */
 
 #define SPX_TEMPLATE "kernel/mul_packed_simd.h"
 #include "kernel/each_type.h"
@@ -21,13 +21,16 @@ static double cost(const spx_features *f, const spx_look *look)
     /* f32, f64 */
     static const spx_rates loads[] = { { 0.33, 0.8, 0.0, 0.2, 1.1 }, { 0.4, 0.8, 0.0, 0.24, 1.2 } };
     static const spx_rates gathers[] = { { 0.48, 0.8, 0.0, 0.2, 0.5 }, { 0.53, 0.8, 0.0, 0.22, 0.52 } };
-    /* of tables that fit in a register, and others: the mean */
-    static const spx_packed_decoding by_loads = { 0.12, 0.2, 0.05 }, by_gathers = { 0.1, 0.3, 0.05 };
+    static const spx_packed_rates packed_loads[] = { { 0.05, 0.3, spx_MORE_f32, 0.02, 0.22, 0.24, 0.02 },
+                                                     { 0.09, 0.3, spx_FEW_f64, 0.08, 0.18, 0.23, 0.02 } },
+                                  packed_gathers[] = { { 0.025, 0.35, spx_MORE_f32, 0.02, 0.32, 0.36, 0.02 },
+                                                       { 0.05, 0.35, spx_MORE_f64, 0.03, 0.3, 0.32, 0.02 } };
     const bool wide = f->value_bytes == 8;
-    if (SPX_ISA_BIT == SPX_ISA_AVX512) return spx_packed_cost(f, look, &gathers[wide], 0.15, &by_gathers);
+    if (SPX_ISA_BIT == SPX_ISA_AVX512) return spx_packed_cost(f, look, &gathers[wide], &packed_gathers[wide]);
+    spx_packed_rates packed = packed_loads[wide];
     /* masks that are not full cost AVX2 much */
-    const bool gaps = (double)look->stored > 1.1 * (double)f->nnz;
-    return spx_packed_cost(f, look, &loads[wide], gaps ? 0.7 : 0.15, &by_loads);
+    if ((double)look->stored > 1.1 * (double)f->nnz) packed.entry = 0.7;
+    return spx_packed_cost(f, look, &loads[wide], &packed);
 }
 
 const spx_kernel SPX_ISA_NAME(spx_mul_packed) = {
@@ -54,7 +57,8 @@ const spx_kernel SPX_ISA_NAME(spx_mul_packed) = {
 typedef struct SPX_NAME(coded) {
     const void *codes;
     const SPX_V *table;
-    SPX_VNAME(vec) few, same; /* the table, where it fits; its one value */
+    SPX_VNAME(table) held; /* the table's first values */
+    SPX_VNAME(vec) same;   /* its only one */
 } SPX_NAME(coded);
 
 /* W values from a place on. */
@@ -65,7 +69,8 @@ static inline __attribute__((always_inline)) SPX_VNAME(vec)
     case SPX_PACKED_F32: return SPX_VNAME(singles)((const float *)s->codes + place);
     case SPX_PACKED_U16: return SPX_VNAME(numbered_u16)((const uint16_t *)s->codes + place, s->table);
     case SPX_PACKED_U8: return SPX_VNAME(numbered_u8)((const uint8_t *)s->codes + place, s->table);
-    case FEW: return SPX_VNAME(few)((const uint8_t *)s->codes + place, s->few);
+    case FEW: return SPX_VNAME(few)((const uint8_t *)s->codes + place, &s->held);
+    case MORE: return SPX_VNAME(more)((const uint8_t *)s->codes + place, &s->held);
     case SPX_PACKED_ONE: return s->same;
     default: return SPX_VNAME(plain)((const SPX_V *)s->codes + place);
     }
@@ -157,16 +162,17 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     const spx_array *table = m->A->slot[SPX_TABLE];
     const int64_t count = table ? (int64_t)(table->bytes / sizeof(SPX_V)) : 0;
     SPX_NAME(coded) s = { .codes = spx_data(m->A, SPX_VAL), .table = table ? table->data : NULL };
-    SPX_V few[W] = { 0 };
-    for (int64_t i = 0; i < count && i < W; i++) few[i] = s.table[i];
-    s.few = SPX_VNAME(plain)(few);
-    s.same = SPX_VNAME(same)(few[0]);
+    SPX_V value[SPX_VNAME(MORE)] = { 0 };
+    for (int64_t i = 0; i < count && i < SPX_VNAME(MORE); i++) value[i] = s.table[i];
+    SPX_VNAME(table_load)(&s.held, value);
+    s.same = SPX_VNAME(same)(value[0]);
     /* one instance of the loops for each code */
     switch (m->A->layout.values) {
     case SPX_PACKED_F32: SPX_NAME(slices_of)(SPX_PACKED_F32, m, &s, first, last); break;
     case SPX_PACKED_U16: SPX_NAME(slices_of)(SPX_PACKED_U16, m, &s, first, last); break;
     case SPX_PACKED_U8:
-        if (count <= W) SPX_NAME(slices_of)(FEW, m, &s, first, last);
+        if (count <= SPX_VNAME(FEW)) SPX_NAME(slices_of)(FEW, m, &s, first, last);
+        else if (count <= SPX_VNAME(MORE)) SPX_NAME(slices_of)(MORE, m, &s, first, last);
         else SPX_NAME(slices_of)(SPX_PACKED_U8, m, &s, first, last);
         break;
     case SPX_PACKED_ONE: SPX_NAME(slices_of)(SPX_PACKED_ONE, m, &s, first, last); break;

@@ -23,15 +23,17 @@ static inline spmvx_status spx_packed_partition(const spmvx_context *ctx, const 
  * m->work, in their order. */
 spmvx_status spx_packed_run(const spx_mul *);
 
-/* Nanoseconds an entry that it takes to decode values, by how they are stored. */
-typedef struct spx_packed_decoding {
-    double u8, u16, f32;
-} spx_packed_decoding;
+/* Nanoseconds that an entry and a row of a slice of diagonals take, and what it takes to decode a value, by
+ * how it is stored: as u8 by a table of at most so many values, by a larger one. */
+typedef struct spx_packed_rates {
+    double entry, row;
+    int64_t few;
+    double u8_few, u8, u16, f32;
+} spx_packed_rates;
 
-/* What it takes to read the steps; those in slices of diagonals take another time an entry, and values that
- * are not raw have to be decoded. */
+/* What it takes to read the steps: of slices of diagonals, and of others at `rates`. */
 static inline double spx_packed_cost(const spx_features *f, const spx_look *look, const spx_rates *rates,
-                                     double diagonal_entry, const spx_packed_decoding *decoding)
+                                     const spx_packed_rates *packed)
 {
     const double n = (double)look->stored, other = 1.0 - look->diagonal_part;
     const double moved = look->layout.sigma > 1 ? 4.0 * (double)f->nrows : 0.0;
@@ -39,10 +41,12 @@ static inline double spx_packed_cost(const spx_features *f, const spx_look *look
     const double value = look->layout.values
                              ? (double)spx_packed_value_bytes(look->layout.values, f->value_bytes)
                              : look->value_bytes;
+    const bool few = look->distinct && look->distinct <= packed->few;
     spx_rates r = *rates;
-    r.entry = r.entry * other + diagonal_entry * look->diagonal_part;
+    r.entry = r.entry * other + packed->entry * look->diagonal_part;
+    r.row = r.row * other + packed->row * look->diagonal_part;
     if (value > 0 && value < (double)f->value_bytes)
-        r.entry += value <= 1 ? decoding->u8 : value <= 2 ? decoding->u16 : decoding->f32;
+        r.entry += value > 2 ? packed->f32 : value > 1 ? packed->u16 : few ? packed->u8_few : packed->u8;
     r.mid *= other;
     r.far *= other;
     return spx_cost(f, &r, n, n * value + look->index_bytes + moved, 0.0);

@@ -25,18 +25,65 @@ static inline spx_vec_f32 spx_numbered_u16_f32(const uint16_t *n, const float *t
     return _mm256_setr_ps(table[n[0]], table[n[1]], table[n[2]], table[n[3]], table[n[4]], table[n[5]],
                           table[n[6]], table[n[7]]);
 }
-/* The same from a table of W values in a register; of doubles both halves are moved. */
-static inline spx_vec_f64 spx_few_f64(const uint8_t *n, spx_vec_f64 table)
+/* The same from a table in registers, of at most FEW values in the first of them, or of at most MORE in all.
+ * Of doubles lower and upper halves lie apart, since only halves can be moved by number. */
+enum { spx_FEW_f64 = 8, spx_FEW_f32 = 8, spx_MORE_f64 = 16, spx_MORE_f32 = 16 };
+typedef struct spx_table_f64 {
+    __m256i part[2][2]; /* eight values each: lower halves, upper halves */
+} spx_table_f64;
+typedef struct spx_table_f32 {
+    spx_vec_f32 part[2];
+} spx_table_f32;
+static inline void spx_table_load_f64(spx_table_f64 *t, const double *value)
+{
+    const __m256i apart = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+    for (int i = 0; i < 2; i++) {
+        const __m256i *v = (const void *)(value + 8 * i);
+        const __m256i a = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(v), apart),
+                      b = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(v + 1), apart);
+        t->part[i][0] = _mm256_permute2x128_si256(a, b, 0x20);
+        t->part[i][1] = _mm256_permute2x128_si256(a, b, 0x31);
+    }
+}
+static inline void spx_table_load_f32(spx_table_f32 *t, const float *value)
+{
+    for (int i = 0; i < 2; i++) t->part[i] = _mm256_loadu_ps(value + 8 * i);
+}
+/* Four numbers, each in both halves of its double's place. */
+static inline __m256i spx_numbers_of_halves(const uint8_t *n)
 {
     int32_t four;
     memcpy(&four, n, sizeof four);
-    const __m256i low = _mm256_slli_epi64(_mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four)), 1),
-                  high = _mm256_slli_epi64(_mm256_add_epi64(low, _mm256_set1_epi64x(1)), 32);
-    return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(table), _mm256_or_si256(low, high)));
+    return _mm256_shuffle_epi8(_mm256_set1_epi32(four),
+                               _mm256_setr_epi8(0, -1, -1, -1, 0, -1, -1, -1, 1, -1, -1, -1, 1, -1, -1, -1, 2,
+                                                -1, -1, -1, 2, -1, -1, -1, 3, -1, -1, -1, 3, -1, -1, -1));
 }
-static inline spx_vec_f32 spx_few_f32(const uint8_t *n, spx_vec_f32 table)
+static inline __m256d spx_of_halves(const __m256i half[2], __m256i number)
 {
-    return _mm256_permutevar8x32_ps(table, _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)n)));
+    return _mm256_castsi256_pd(_mm256_blend_epi32(_mm256_permutevar8x32_epi32(half[0], number),
+                                                  _mm256_permutevar8x32_epi32(half[1], number), 0xaa));
+}
+static inline spx_vec_f64 spx_few_f64(const uint8_t *n, const spx_table_f64 *t)
+{
+    return spx_of_halves(t->part[0], spx_numbers_of_halves(n));
+}
+static inline spx_vec_f32 spx_few_f32(const uint8_t *n, const spx_table_f32 *t)
+{
+    return _mm256_permutevar8x32_ps(t->part[0], _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)n)));
+}
+/* Bit 3 of a number tells the part. */
+static inline spx_vec_f64 spx_more_f64(const uint8_t *n, const spx_table_f64 *t)
+{
+    const __m256i number = spx_numbers_of_halves(n);
+    return _mm256_blendv_pd(spx_of_halves(t->part[0], number), spx_of_halves(t->part[1], number),
+                            _mm256_castsi256_pd(_mm256_slli_epi64(number, 60)));
+}
+static inline spx_vec_f32 spx_more_f32(const uint8_t *n, const spx_table_f32 *t)
+{
+    const __m256i number = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)n));
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(t->part[0], number),
+                            _mm256_permutevar8x32_ps(t->part[1], number),
+                            _mm256_castsi256_ps(_mm256_slli_epi32(number, 28)));
 }
 /* Doubles that are stored as floats. */
 static inline spx_vec_f64 spx_singles_f64(const float *v)

@@ -21,14 +21,43 @@ static inline spx_vec_f32 spx_numbered_u16_f32(const uint16_t *n, const float *t
 {
     return _mm512_i32gather_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)n)), table, 4);
 }
-/* The same from a table of W values in a register. */
-static inline spx_vec_f64 spx_few_f64(const uint8_t *n, spx_vec_f64 table)
+/* The same from a table in registers, of at most FEW values in one, or of at most MORE in all. */
+enum { spx_FEW_f64 = 8, spx_FEW_f32 = 16, spx_MORE_f64 = 32, spx_MORE_f32 = 64 };
+typedef struct spx_table_f64 {
+    spx_vec_f64 part[4];
+} spx_table_f64;
+typedef struct spx_table_f32 {
+    spx_vec_f32 part[4];
+} spx_table_f32;
+static inline void spx_table_load_f64(spx_table_f64 *t, const double *value)
 {
-    return _mm512_permutexvar_pd(_mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)n)), table);
+    for (int i = 0; i < 4; i++) t->part[i] = _mm512_loadu_pd(value + 8 * i);
 }
-static inline spx_vec_f32 spx_few_f32(const uint8_t *n, spx_vec_f32 table)
+static inline void spx_table_load_f32(spx_table_f32 *t, const float *value)
 {
-    return _mm512_permutexvar_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)n)), table);
+    for (int i = 0; i < 4; i++) t->part[i] = _mm512_loadu_ps(value + 16 * i);
+}
+static inline spx_vec_f64 spx_few_f64(const uint8_t *n, const spx_table_f64 *t)
+{
+    return _mm512_permutexvar_pd(_mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)n)), t->part[0]);
+}
+static inline spx_vec_f32 spx_few_f32(const uint8_t *n, const spx_table_f32 *t)
+{
+    return _mm512_permutexvar_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)n)), t->part[0]);
+}
+static inline spx_vec_f64 spx_more_f64(const uint8_t *n, const spx_table_f64 *t)
+{
+    const __m512i number = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)n));
+    return _mm512_mask_blend_pd(_mm512_test_epi64_mask(number, _mm512_set1_epi64(16)),
+                                _mm512_permutex2var_pd(t->part[0], number, t->part[1]),
+                                _mm512_permutex2var_pd(t->part[2], number, t->part[3]));
+}
+static inline spx_vec_f32 spx_more_f32(const uint8_t *n, const spx_table_f32 *t)
+{
+    const __m512i number = _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)n));
+    return _mm512_mask_blend_ps(_mm512_test_epi32_mask(number, _mm512_set1_epi32(32)),
+                                _mm512_permutex2var_ps(t->part[0], number, t->part[1]),
+                                _mm512_permutex2var_ps(t->part[2], number, t->part[3]));
 }
 /* Doubles that are stored as floats. */
 static inline spx_vec_f64 spx_singles_f64(const float *v)
