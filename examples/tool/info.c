@@ -249,12 +249,41 @@ static bool is_tuned(const spmvx_context *ctx)
     return tuned;
 }
 
-static int print_choice(spmvx_context *ctx, const spmvx_matrix *m)
+/* What the model expects of the matrix in other orders, against what it expects of it as it is. */
+static void print_orders(spmvx_context *host, spmvx_context *ctx, const spmvx_matrix *m, double expected_s)
+{
+    static const char *const names[] = { "rcm", "degree", "cluster" };
+    const double worth = 1.1; /* below it is within the model's error */
+    double best = worth;
+    const char *pays = NULL;
+    printf("  in other orders  ");
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        spmvx_reorder_options o = SPMVX_REORDER_OPTIONS_INIT;
+        spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+        spmvx_matrix *other = NULL, *chosen = NULL;
+        o.method = reordering_named(names[k]);
+        if (spmvx_matrix_reorder(host, m, &o, NULL, NULL, &other) == SPMVX_OK &&
+            spmvx_matrix_convert(ctx, other, NULL, &chosen) == SPMVX_OK &&
+            spmvx_matrix_get_info(chosen, &i) == SPMVX_OK && i.expected_s > 0.0) {
+            const double gain = expected_s / i.expected_s;
+            printf("%s %s %.2f times as fast", k ? "," : "", names[k], gain);
+            if (gain >= best) best = gain, pays = names[k];
+        } else printf("%s %s --", k ? "," : "", names[k]);
+        spmvx_matrix_destroy(chosen);
+        spmvx_matrix_destroy(other);
+    }
+    if (pays) printf(": %s would pay ('spmvx convert --reorder %s')\n", pays, pays);
+    else printf(": none would pay\n");
+}
+
+/* *expected_s: of a multiplication; 0 where that is not known. */
+static int print_choice(spmvx_context *ctx, const spmvx_matrix *m, double *expected_s)
 {
     spmvx_matrix *best;
     spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
     if (spmvx_matrix_convert(ctx, m, NULL, &best) != SPMVX_OK || spmvx_matrix_get_info(best, &i) != SPMVX_OK)
         return fail(ctx, "conversion");
+    *expected_s = i.expected_s;
     printf("  AUTO takes        %s (%s)", i.kernel, format_text(i.format));
     if (i.nnz) printf(", %.2f bytes a nonzero", (double)i.bytes_streamed / (double)i.nnz);
     printf("\n  because           %s\n", i.reason);
@@ -274,13 +303,14 @@ static int show(spmvx_context *host, spmvx_context *ctx, const char *path, spmvx
     spmvx_symmetry told = SPMVX_GENERAL;
     spmvx_matrix *m = input_matrix(host, path, type, &told), *csr = NULL;
     spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    double expected_s = 0;
     int result = EXIT_FAILURE;
     /* more rows than row lengths are worth */
     if (m && spmvx_matrix_arrays(m, &a) == SPMVX_OK && a.format == SPMVX_COO) {
         printf("%s\n  rows x columns    %" PRId64 " x %" PRId64 "\n  nonzeros          %" PRId64 "\n", path,
                a.nrows, a.ncols, a.nnz);
         print_told(path, told);
-        result = print_choice(ctx, m);
+        result = print_choice(ctx, m, &expected_s);
     } else if (m && as_csr(host, m, &csr, &a)) {
         const shape s = shape_of(&a);
         printf("%s\n", path);
@@ -290,7 +320,8 @@ static int show(spmvx_context *host, spmvx_context *ctx, const char *path, spmvx
         print_diagonals(&a);
         print_best_block(&a);
         print_formats(ctx, m);
-        result = print_choice(ctx, m);
+        result = print_choice(ctx, m, &expected_s);
+        if (expected_s > 0.0) print_orders(host, ctx, m, expected_s);
     }
     spmvx_matrix_destroy(csr);
     spmvx_matrix_destroy(m);

@@ -264,6 +264,11 @@ int64_t index_at(const void *p, spmvx_type t, int64_t i)
     return t == SPMVX_I64 ? ((const int64_t *)p)[i] : ((const int32_t *)p)[i];
 }
 
+spmvx_reordering reordering_named(const char *name)
+{
+    return !strcmp(name, "rcm") ? SPMVX_RCM : !strcmp(name, "degree") ? SPMVX_DEGREE : SPMVX_CLUSTER;
+}
+
 spmvx_place place_named(const char *name)
 {
     return !strcmp(name, "host") ? SPMVX_HOST : !strcmp(name, "cuda") ? SPMVX_CUDA : SPMVX_ANY;

@@ -22,6 +22,7 @@ typedef struct option {
 
 #define VALUE_TYPES "f64|f32"
 #define PLACES "host|cuda|any"
+#define REORDERINGS "rcm|degree|cluster"
 
 typedef struct command {
     const char *name, *usage, *summary, *details;
@@ -67,8 +68,9 @@ spmvx_type type_named(const char *);
 const char *format_text(spmvx_format);
 const char *base_name(const char *path);
 
-/* Of one of PLACES. */
+/* Of one of PLACES, and of REORDERINGS. */
 spmvx_place place_named(const char *);
+spmvx_reordering reordering_named(const char *);
 
 /* Of the library's messages the one that a user cannot see otherwise: his own wisdom is not taken. For the
  * options of a context. */

@@ -147,6 +147,19 @@ typedef enum spmvx_compression {
     SPMVX_XZ = 4,
     SPMVX_FORCE32(SPMVX_COMPRESSION)
 } spmvx_compression;
+/* By what rows and columns are ordered. */
+typedef enum spmvx_reordering {
+    /* reverse Cuthill-McKee: entries near the diagonal; for grids, meshes and roads whose numbers are
+     * scattered */
+    SPMVX_RCM = 1,
+    /* rows, and columns, by falling number of entries: what most rows read of x lies side by side; for power
+     * laws */
+    SPMVX_DEGREE = 2,
+    /* communities side by side, small ones within large ones, whatever the size of a cache; for graphs that
+     * have some (Rabbit order) */
+    SPMVX_CLUSTER = 3,
+    SPMVX_FORCE32(SPMVX_REORDERING)
+} spmvx_reordering;
 /* Of messages to the log callback. */
 typedef enum spmvx_level {
     SPMVX_LOG_WARNING = 1,
@@ -476,6 +489,30 @@ spmvx_status spmvx_matrix_convert(spmvx_context *, const spmvx_matrix *, const s
  * entries of each row stand in the order of A's rows.
  * Errors: ARGUMENT, DEVICE, MEMORY. */
 spmvx_status spmvx_matrix_transpose(spmvx_context *, const spmvx_matrix *, spmvx_matrix **out);
+
+/* How a matrix is put in another order. */
+typedef struct spmvx_reorder_options {
+    size_t size;
+    spmvx_reordering method;
+    uint32_t flags; /* 0 */
+    /* Bytes of host memory that the call may take at its peak, the result included where it lies there. 0: no
+     * limit. */
+    size_t max_bytes;
+} spmvx_reorder_options;
+#define SPMVX_REORDER_OPTIONS_INIT                     \
+    {                                                  \
+        sizeof(spmvx_reorder_options), SPMVX_RCM, 0, 0 \
+    }
+/* The matrix with its rows and columns in another order: row i and column j of *out are row rows[i] and
+ * column cols[j] of A, so that y[rows[i]] of y = A*x is element i of *out times the x' that has x[cols[j]] at
+ * j. Of a square matrix rows and cols are the same, and entries on the diagonal stay there. rows (nrows
+ * numbers) and cols (ncols) are the caller's, in host memory; of rows, cols and out any but all may be NULL.
+ * *out is in CSR, where the context computes, the columns of a row sorted, repeats in their order; it may
+ * be converted with SPMVX_UPDATABLE, and takes values in its own order then. The order is found on the host
+ * by one thread, from the pattern alone, and is the same every time. Not in version 0.1.0. NULL options: RCM.
+ * Sources: Cuthill & McKee 1969; Arai et al. 2016. Errors: ARGUMENT; LIMIT (max_bytes); DEVICE; MEMORY. */
+spmvx_status spmvx_matrix_reorder(spmvx_context *, const spmvx_matrix *A, const spmvx_reorder_options *,
+                                  int32_t *rows, int32_t *cols, spmvx_matrix **out);
 
 /* Gives new values to a matrix converted with SPMVX_UPDATABLE; the pattern stays. val has the entries,
  * order and type of the arrays that the matrix was first made from (for a file or a transpose: of its

@@ -27,7 +27,7 @@ static spmvx_status complete(const spmvx_context *ctx, spmvx_status made, spx_sp
     return made;
 }
 
-static spmvx_status host_csr(const spmvx_context *ctx, const spx_sparse *A, spx_sparse *csr)
+spmvx_status spx_host_csr(const spmvx_context *ctx, const spx_sparse *A, spx_sparse *csr)
 {
     spx_sparse host = { 0 };
     SPX_TRY(spx_to_host(ctx, A, &host));
@@ -41,7 +41,7 @@ static spmvx_status make_csr(const spmvx_context *ctx, const spx_sparse *A, spx_
 {
     const spx_format *own = spx_format_of_place(ctx, A->format);
     if (own && own->to_csr && spx_is_at_place(ctx, A)) return complete(ctx, own->to_csr(ctx, A, csr), csr);
-    SPX_TRY(host_csr(ctx, A, csr));
+    SPX_TRY(spx_host_csr(ctx, A, csr));
     const spmvx_status s = spx_to_place(ctx, csr);
     if (s != SPMVX_OK) spx_sparse_drop(csr);
     return s;
@@ -65,7 +65,7 @@ spmvx_status spx_source_build(const spmvx_context *ctx, spx_source *s, spmvx_for
         return complete(ctx, own->from_csr(ctx, csr, how, out), out);
     }
     spx_sparse host = { 0 };
-    SPX_TRY(host_csr(ctx, s->A, &host));
+    SPX_TRY(spx_host_csr(ctx, s->A, &host));
     spmvx_status status = spx_format_find(format)->from_csr(ctx, &host, how, out);
     spx_sparse_drop(&host);
     if (status != SPMVX_OK) return status;

@@ -17,6 +17,8 @@ typedef struct spx_source {
 spx_source spx_source_of(const spx_sparse *A);
 void spx_source_drop(spx_source *);
 
+/* The matrix as CSR in host memory, arrays shared where that is what it is. */
+spmvx_status spx_host_csr(const spmvx_context *, const spx_sparse *A, spx_sparse *csr);
 /* The CSR where the context computes. Lives as long as the source. */
 spmvx_status spx_source_csr(const spmvx_context *, spx_source *, const spx_sparse **csr);
 

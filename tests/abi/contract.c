@@ -82,6 +82,12 @@ VALUE(SPMVX_ZSTD, 3);
 VALUE(SPMVX_XZ, 4);
 VALUE(SPMVX_COMPRESSION_FORCE32, 2147483647);
 
+_Static_assert(sizeof(spmvx_reordering) == 4, "spmvx_reordering");
+VALUE(SPMVX_RCM, 1);
+VALUE(SPMVX_DEGREE, 2);
+VALUE(SPMVX_CLUSTER, 3);
+VALUE(SPMVX_REORDERING_FORCE32, 2147483647);
+
 _Static_assert(sizeof(spmvx_level) == 4, "spmvx_level");
 VALUE(SPMVX_LOG_WARNING, 1);
 VALUE(SPMVX_LOG_INFO, 2);
@@ -191,6 +197,15 @@ AT(compression, 44);
 #undef AT
 
 #define AT(field, offset) \
+    _Static_assert(offsetof(spmvx_reorder_options, field) == (offset), "spmvx_reorder_options." #field)
+_Static_assert(sizeof(spmvx_reorder_options) == 24, "spmvx_reorder_options");
+AT(size, 0);
+AT(method, 8);
+AT(flags, 12);
+AT(max_bytes, 16);
+#undef AT
+
+#define AT(field, offset) \
     _Static_assert(offsetof(spmvx_convert_options, field) == (offset), "spmvx_convert_options." #field)
 _Static_assert(sizeof(spmvx_convert_options) == 88, "spmvx_convert_options");
 AT(size, 0);
@@ -296,6 +311,8 @@ spmvx_status spmvx_matrix_write(spmvx_context *, const spmvx_matrix *, const cha
 spmvx_status spmvx_matrix_convert(spmvx_context *, const spmvx_matrix *, const spmvx_convert_options *,
                                   spmvx_matrix **out);
 spmvx_status spmvx_matrix_transpose(spmvx_context *, const spmvx_matrix *, spmvx_matrix **out);
+spmvx_status spmvx_matrix_reorder(spmvx_context *, const spmvx_matrix *A, const spmvx_reorder_options *,
+                                  int32_t *rows, int32_t *cols, spmvx_matrix **out);
 spmvx_status spmvx_matrix_update_values(spmvx_context *, spmvx_matrix *, const void *val);
 spmvx_status spmvx_matrix_get_info(const spmvx_matrix *, spmvx_matrix_info *);
 void spmvx_matrix_destroy(spmvx_matrix *);
@@ -329,6 +346,7 @@ static const spmvx_arrays arrays = SPMVX_ARRAYS_INIT;
 static const spmvx_read_options read_options = SPMVX_READ_OPTIONS_INIT;
 static const spmvx_write_options write_options = SPMVX_WRITE_OPTIONS_INIT;
 static const spmvx_convert_options convert_options = SPMVX_CONVERT_OPTIONS_INIT;
+static const spmvx_reorder_options reorder_options = SPMVX_REORDER_OPTIONS_INIT;
 static const spmvx_matrix_info matrix_info = SPMVX_MATRIX_INFO_INIT;
 static const spmspm_options product_options = SPMSPM_OPTIONS_INIT;
 static const spmspm_info product_info = SPMSPM_INFO_INIT;

@@ -15,7 +15,7 @@ trap 'rm -rf "$dir"' EXIT
     LC_ALL=C sort -u >"$dir/exported"
 
 # Names between "global:" and "local:".
-awk '/global:/ { on = 1; next } /local:/ { on = 0 } on { gsub(/[ \t;]/, ""); if ($0 != "") print }' "$map" |
+awk '/global:/ { on = 1; next } /local:|^}/ { on = 0 } on { gsub(/[ \t;]/, ""); if ($0 != "") print }' "$map" |
     LC_ALL=C sort -u >"$dir/mapped"
 
 # A declaration begins in the first column with a type and holds a public name before its first parenthesis. The line above

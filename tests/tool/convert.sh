@@ -80,6 +80,21 @@ printf 'before\n' >"$tmp/old.mtx"
 expect 1 "$spmvx" convert "$tmp/absent.mtx" "$tmp/old.mtx"; has err 'absent.mtx'; same 'before\n' old.mtx
 [ -z "$(find "$tmp" -name '.spmvx-*')" ] || { echo 'a temporary file was left'; bad=1; }
 
+# Rows and columns in another order: of a path with scattered numbers a band, still symmetric; and which row went where.
+printf '%s\n' '%%MatrixMarket matrix coordinate real symmetric' '5 5 6' '1 1 9' '4 1 14' '4 3 34' '5 2 25' '5 3 35' '2 2 7' >"$tmp/path.mtx"
+expect 0 "$spmvx" convert --reorder rcm --order "$tmp/order.mtx" "$tmp/path.mtx" "$tmp/band.mtx"; silent err
+awk 'NR == 1 && !/symmetric/ { exit 1 } NR > 2 && $1 - $2 > 1 { exit 1 }' "$tmp/band.mtx" || { echo 'no band:'; cat "$tmp/band.mtx"; bad=1; }
+awk 'FNR == 1 { file++ } FNR <= 2 { next } file == 1 { row[FNR - 2] = $1; next }
+    { v = row[$1] > row[$2] ? row[$1] " " row[$2] " " $3 : row[$2] " " row[$1] " " $3; print v }' "$tmp/order.mtx" "$tmp/band.mtx" | sort >"$tmp/back"
+sed 1,2d "$tmp/path.mtx" | sort | cmp -s - "$tmp/back" || { echo 'not the same matrix:'; cat "$tmp/back"; bad=1; }
+expect 0 "$spmvx" convert --reorder cluster --order "$tmp/order.mtx" "$tmp/k.mtx" -; has out 'skew-symmetric'
+expect 0 "$spmvx" generate -q random_3_5_7 -o "$tmp/wide.mtx"
+expect 0 "$spmvx" convert --reorder degree --order "$tmp/order.mtx" "$tmp/wide.mtx" -; has out '^3 5 7$'
+[ "$(sed -n 2p "$tmp/order.mtx")" = '8 1' ] || { echo 'order.mtx is not 8 numbers:'; cat "$tmp/order.mtx"; bad=1; }
+expect 2 "$spmvx" convert --reorder best "$tmp/g.mtx" -; has err 'rcm, degree'
+expect 2 "$spmvx" convert --order "$tmp/order.mtx" "$tmp/g.mtx" -; has err '--order is given, and --reorder is not'
+expect 1 "$spmvx" convert --reorder rcm --order "$tmp/no/such" "$tmp/absent.mtx" "$tmp/b.mtx"; has err 'no/such'; hasnot err absent
+
 # spmspm: a C above --max-bytes is refused; what is beside C has a bound of its own.
 expect 1 "$spmvx" spmspm --max-bytes 50 "$tmp/g.mtx" "$tmp/g.mtx"; has err 'C would have 5 entries and take 76 bytes; options.max_bytes is 50'; silent out
 expect 0 "$spmvx" spmspm --max-bytes 76 "$tmp/g.mtx" "$tmp/g.mtx"; has out '3 x 3, 5 nonzeros'
