@@ -30,34 +30,39 @@ static bool write_order(const char *path, const spmvx_matrix_info *i, const int3
     const int64_t behind = i->nrows == i->ncols ? 0 : i->ncols;
     FILE *f = fopen(path, "w");
     bool ok = f;
+    int error = errno;
     if (ok) {
+        errno = 0;
         fprintf(f, "%%%%MatrixMarket matrix array integer general\n%" PRId64 " 1\n", i->nrows + behind);
         for (int64_t r = 0; r < i->nrows; r++) fprintf(f, "%" PRId64 "\n", (int64_t)rows[r] + 1);
         for (int64_t c = 0; c < behind; c++) fprintf(f, "%" PRId64 "\n", (int64_t)cols[c] + 1);
-        ok = !ferror(f);
+        ok = !fflush(f) && !ferror(f);
+        error = errno;
         ok = !fclose(f) && ok;
+        if (!ok) remove(path);
     }
-    if (!ok) fprintf(stderr, "spmvx: %s: %s\n", path, strerror(errno));
+    if (!ok) fprintf(stderr, "spmvx: %s: %s\n", path, error ? strerror(error) : "not written");
     return ok;
 }
 
+/* Rows and columns of a matrix that is put in another order. */
+typedef struct order {
+    int32_t *rows, *cols;
+    spmvx_matrix_info shape;
+} order;
+
 /* The matrix in another order in place of *m, which stays as it is after a message. */
-static bool reorder(spmvx_context *ctx, const request *q, spmvx_matrix **m)
+static bool reorder(spmvx_context *ctx, const request *q, spmvx_matrix **m, order *o)
 {
-    spmvx_reorder_options o = SPMVX_REORDER_OPTIONS_INIT;
-    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    spmvx_reorder_options options = SPMVX_REORDER_OPTIONS_INIT;
     spmvx_matrix *other = NULL;
-    o.method = reordering_named(q->reorder);
-    spmvx_matrix_get_info(*m, &i);
-    int32_t *rows = checked_alloc(((size_t)i.nrows + 1) * sizeof *rows),
-            *cols = checked_alloc(((size_t)i.ncols + 1) * sizeof *cols);
-    bool ok = spmvx_matrix_reorder(ctx, *m, &o, rows, cols, &other) == SPMVX_OK;
-    if (!ok) fail(ctx, "reordering");
-    ok = ok && (!q->order || write_order(q->order, &i, rows, cols));
-    free(rows);
-    free(cols);
-    if (!ok) {
-        spmvx_matrix_destroy(other);
+    options.method = reordering_named(q->reorder);
+    o->shape = (spmvx_matrix_info)SPMVX_MATRIX_INFO_INIT;
+    spmvx_matrix_get_info(*m, &o->shape);
+    o->rows = checked_alloc(((size_t)o->shape.nrows + 1) * sizeof *o->rows);
+    o->cols = checked_alloc(((size_t)o->shape.ncols + 1) * sizeof *o->cols);
+    if (spmvx_matrix_reorder(ctx, *m, &options, o->rows, o->cols, &other) != SPMVX_OK) {
+        fail(ctx, "reordering");
         return false;
     }
     spmvx_matrix_destroy(*m);
@@ -73,15 +78,18 @@ static int convert(spmvx_context *ctx, request *q)
     spmvx_symmetry symmetry = SPMVX_GENERAL;
     spmvx_matrix *m = read_matrix(ctx, q->in, q->type, &symmetry);
     if (!m) return EXIT_FAILURE;
-    if (q->reorder && !reorder(ctx, q, &m)) {
-        spmvx_matrix_destroy(m);
-        return EXIT_FAILURE;
-    }
+    order o = { 0 };
+    bool ok = !q->reorder || reorder(ctx, q, &m, &o);
     if (q->keep && tells_symmetry(q->out)) q->options.symmetry = symmetry;
-    const int result =
-        write_matrix(ctx, m, q->out, &q->options) == SPMVX_OK ? EXIT_SUCCESS : fail_plainly(ctx);
+    if (ok && write_matrix(ctx, m, q->out, &q->options) != SPMVX_OK) {
+        fail_plainly(ctx);
+        ok = false;
+    }
+    if (ok && q->order) ok = write_order(q->order, &o.shape, o.rows, o.cols);
+    free(o.rows);
+    free(o.cols);
     spmvx_matrix_destroy(m);
-    return result;
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int run(int argc, char **argv)
@@ -112,6 +120,8 @@ static int run(int argc, char **argv)
         return usage_error(&command_convert, "%d files given, one in and one out wanted",
                            count + (q.out != NULL));
     if (q.order && !q.reorder) return usage_error(&command_convert, "--order is given, and --reorder is not");
+    if (q.order && (!strcmp(q.order, "-") || !strcmp(q.order, q.out) || !strcmp(q.order, files[0])))
+        return usage_error(&command_convert, "--order is '%s', not a file of its own", q.order);
     if (digits > 17) return usage_error(&command_convert, "--digits is %" PRId64 ", not 0 to 17", digits);
     if (level > INT32_MAX)
         return usage_error(&command_convert, "--level is %" PRId64 ", above %d", level, INT32_MAX);

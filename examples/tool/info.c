@@ -253,7 +253,8 @@ static bool is_tuned(const spmvx_context *ctx)
 static void print_orders(spmvx_context *host, spmvx_context *ctx, const spmvx_matrix *m, double expected_s)
 {
     static const char *const names[] = { "rcm", "degree", "cluster" };
-    const double worth = 1.1; /* below it is within the model's error */
+    /* below, it is within the model's error, or nobody would notice */
+    const double worth = 1.1, least_s = 10e-6;
     double best = worth;
     const char *pays = NULL;
     printf("  in other orders  ");
@@ -267,7 +268,7 @@ static void print_orders(spmvx_context *host, spmvx_context *ctx, const spmvx_ma
             spmvx_matrix_get_info(chosen, &i) == SPMVX_OK && i.expected_s > 0.0) {
             const double gain = expected_s / i.expected_s;
             printf("%s %s %.2f times as fast", k ? "," : "", names[k], gain);
-            if (gain >= best) best = gain, pays = names[k];
+            if (gain >= best && expected_s > least_s) best = gain, pays = names[k];
         } else printf("%s %s --", k ? "," : "", names[k]);
         spmvx_matrix_destroy(chosen);
         spmvx_matrix_destroy(other);
@@ -321,7 +322,8 @@ static int show(spmvx_context *host, spmvx_context *ctx, const char *path, spmvx
         print_best_block(&a);
         print_formats(ctx, m);
         result = print_choice(ctx, m, &expected_s);
-        if (expected_s > 0.0) print_orders(host, ctx, m, expected_s);
+        /* where most rows and columns are empty, no order matters, and finding one takes long */
+        if (expected_s > 0.0 && (a.nrows + a.ncols) / 8 <= a.nnz) print_orders(host, ctx, m, expected_s);
     }
     spmvx_matrix_destroy(csr);
     spmvx_matrix_destroy(m);

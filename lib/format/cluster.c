@@ -2,11 +2,14 @@
  * degree; each joins the neighbouring community by which modularity gains most, or stays alone where none
  * does. The order goes through the trees that this makes, a vertex before those that have joined it.
  * A community keeps its edges to others, with their weights, in the places of its members' own edges, which
- * are linked as a chain; they are gathered when its first vertex is taken, so that each edge is looked at
- * once a level. Differs from the source in that it runs on one thread, so that the order is always the same.
+ * are linked as a chain; they are gathered when its first vertex is taken. What has been gathered PASSES
+ * times with more than FEW edges joins nothing: else a grid's points, each of which joins the next one with
+ * all edges so far, would take time in proportion to the square of their number. Differs from the source in
+ * this, and in that it runs on one thread, so that the order is always the same.
  * Source: Arai et al., Rabbit Order: just-in-time parallel reordering for fast graph analysis, IPDPS 2016. */
 #include "format/reorder.h"
 
+enum { PASSES = 32, FEW = 32 };
 #define NONE UINT32_MAX
 
 typedef struct forest {
@@ -16,6 +19,7 @@ typedef struct forest {
     uint32_t *next, *last;                               /* chain of members that hold edges */
     uint32_t *root;                                      /* towards the community's first vertex */
     uint32_t *above, *first_below, *last_below, *beside; /* trees of those that joined */
+    uint32_t *passes;                                    /* how often edges were gathered, many at a time */
     uint32_t *met;                                       /* communities that the taken one has edges to */
     double *strength;                                    /* sums of degrees */
     double *sum;                                         /* weights to each community that was met; else 0 */
@@ -77,6 +81,7 @@ static void join(forest *f, uint32_t v, uint32_t to)
 {
     f->root[v] = to;
     f->strength[to] += f->strength[v];
+    if (f->passes[to] < f->passes[v]) f->passes[to] = f->passes[v];
     f->next[f->last[to]] = v;
     f->last[to] = f->last[v];
     f->above[v] = to;
@@ -90,7 +95,8 @@ static void grow(forest *f, const uint32_t *by_degree)
     for (int64_t i = 0; i < f->g->n; i++) {
         const uint32_t v = by_degree[i];
         const int64_t met = gather(f, v);
-        const uint32_t to = best_of(f, v, met);
+        f->passes[v] += met > FEW;
+        const uint32_t to = f->passes[v] < PASSES ? best_of(f, v, met) : NONE;
         hold(f, v, met);
         for (int64_t k = 0; k < met; k++) f->sum[f->met[k]] = 0.0;
         if (to != NONE) join(f, v, to);
@@ -124,6 +130,7 @@ static void begin(forest *f)
         f->held[v] = (uint32_t)spx_degree(g, v);
         f->strength[v] = (double)spx_degree(g, v);
         f->root[v] = f->last[v] = (uint32_t)v;
+        f->passes[v] = 0;
         f->next[v] = f->above[v] = f->first_below[v] = f->last_below[v] = f->beside[v] = NONE;
     }
 }
@@ -132,8 +139,8 @@ spmvx_status spx_cluster(const spmvx_context *ctx, spx_graph *g, uint32_t *order
 {
     forest f = { .g = g };
     uint32_t *by_degree = NULL,
-             **const numbers[] = { &f.held,        &f.next,       &f.last,   &f.root, &f.above,
-                                   &f.first_below, &f.last_below, &f.beside, &f.met,  &by_degree };
+             **const numbers[] = { &f.held,       &f.next,   &f.last, &f.root,   &f.above,  &f.first_below,
+                                   &f.last_below, &f.beside, &f.met,  &f.passes, &by_degree };
     spmvx_status s =
         spx_alloc(ctx, spx_bytes(g->first[g->n], sizeof *f.weight), "weights of edges", &f.weight);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && s == SPMVX_OK; i++)

@@ -13,13 +13,15 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "format/graph.h"
+
 /* Filled to so many of a hundred on the average. */
 enum { FILLED = 97 };
 
+/* A graph in METIS's indices. */
 typedef struct graph {
-    idx_t *first; /* of a vertex's neighbours */
-    idx_t *neighbour;
-    int32_t *part; /* of a vertex */
+    spx_graph own;
+    idx_t *first, *neighbour; /* neighbour: own's, where indices are as wide */
 } graph;
 
 static bool has_edges(const spx_sparse *csr)
@@ -31,51 +33,25 @@ static bool has_edges(const spx_sparse *csr)
     return false;
 }
 
-/* Both ends of each entry off the diagonal: counted, or entered at next[], which then is the end. */
-static void enter_edges(const spx_sparse *csr, idx_t *next, idx_t *neighbour)
+static void drop_graph(const spmvx_context *ctx, graph *g)
 {
-    const int32_t *col = spx_data(csr, SPX_COL);
-    for (int64_t r = 0; r < csr->nrows; r++)
-        for (int64_t i = spx_ptr_at(csr, r); i < spx_ptr_at(csr, r + 1); i++) {
-            if (col[i] == r) continue;
-            if (neighbour) neighbour[next[r]] = col[i], neighbour[next[col[i]]] = (idx_t)r;
-            next[r]++;
-            next[col[i]]++;
-        }
-}
-
-/* Each neighbour once: a vertex keeps the first of equal ones. seen: a number for each vertex. */
-static void drop_repeats(graph *g, int64_t n, idx_t *seen)
-{
-    idx_t kept = 0, from = 0;
-    for (int64_t v = 0; v < n; v++) seen[v] = -1;
-    for (int64_t v = 0; v < n; v++) {
-        const idx_t end = g->first[v + 1];
-        g->first[v] = kept;
-        for (; from < end; from++) {
-            const idx_t u = g->neighbour[from];
-            if (seen[u] != v) g->neighbour[kept++] = u;
-            seen[u] = (idx_t)v;
-        }
-    }
-    g->first[n] = kept;
+    if ((void *)g->neighbour != g->own.neighbour) spx_free(ctx, g->neighbour);
+    spx_free(ctx, g->first);
+    spx_graph_drop(ctx, &g->own);
 }
 
 static spmvx_status make_graph(const spmvx_context *ctx, const spx_sparse *csr, graph *g)
 {
-    const int64_t n = csr->nrows;
-    idx_t *next;
-    SPX_TRY(spx_calloc(ctx, spx_bytes(n + 1, sizeof(idx_t)), "a graph", &g->first));
-    SPX_TRY(spx_alloc(ctx, spx_bytes(2 * csr->nnz, sizeof(idx_t)), "a graph", &g->neighbour));
-    SPX_TRY(spx_calloc(ctx, spx_bytes(n, sizeof(idx_t)), "a graph", &next));
-    enter_edges(csr, next, NULL);
-    for (int64_t v = 0; v < n; v++) {
-        g->first[v + 1] = g->first[v] + next[v];
-        next[v] = g->first[v];
+    SPX_TRY(spx_graph_new(ctx, csr, &g->own));
+    const int64_t n = g->own.n, ends = g->own.first[n];
+    SPX_TRY(spx_alloc(ctx, spx_bytes(n + 1, sizeof(idx_t)), "a graph", &g->first));
+    for (int64_t v = 0; v <= n; v++) g->first[v] = (idx_t)g->own.first[v];
+    if (sizeof(idx_t) == sizeof *g->own.neighbour) {
+        g->neighbour = (void *)g->own.neighbour;
+        return SPMVX_OK;
     }
-    enter_edges(csr, next, g->neighbour);
-    drop_repeats(g, n, next);
-    spx_free(ctx, next);
+    SPX_TRY(spx_alloc(ctx, spx_bytes(ends, sizeof(idx_t)), "a graph", &g->neighbour));
+    for (int64_t k = 0; k < ends; k++) g->neighbour[k] = (idx_t)g->own.neighbour[k];
     return SPMVX_OK;
 }
 
@@ -145,8 +121,7 @@ static spmvx_status cut_rows(const spmvx_context *ctx, const spx_sparse *csr, in
     spmvx_status s = make_graph(ctx, csr, &g);
     if (s == SPMVX_OK) s = spx_alloc(ctx, spx_bytes(csr->nrows, sizeof *part), "parts of a graph", &part);
     if (s == SPMVX_OK) s = cut_graph(ctx, &g, csr->nrows, parts, part);
-    spx_free(ctx, g.first);
-    spx_free(ctx, g.neighbour);
+    drop_graph(ctx, &g);
     if (s == SPMVX_OK) s = spx_calloc(ctx, spx_bytes(parts, sizeof *count), "parts of a graph", &count);
     if (s == SPMVX_OK) s = spx_array_new(ctx, parts * room, sizeof(int32_t), "a list of rows", list);
     if (s == SPMVX_OK) {

@@ -59,15 +59,17 @@ static levels search(const spx_graph *g, uint32_t root, bool *seen, uint32_t *qu
 }
 
 /* A component's vertices, breadth first from one that has the most levels below it, as far as going to and
- * fro finds. */
+ * fro a few times finds. */
 static int64_t search_from_end(const spx_graph *g, uint32_t root, bool *seen, uint32_t *queue)
 {
+    enum { MOST = 8 };
     levels l = search(g, root, seen, queue);
-    for (int64_t depth = 0; l.depth > depth && l.count > 1;) {
+    int64_t depth = 0;
+    for (int i = 0; i < MOST && l.depth > depth && l.count > 1; i++) {
         depth = l.depth;
-        for (int64_t i = l.last; i < l.count; i++)
-            if (i == l.last || spx_degree(g, queue[i]) < spx_degree(g, root)) root = queue[i];
-        for (int64_t i = 0; i < l.count; i++) seen[queue[i]] = false;
+        for (int64_t k = l.last; k < l.count; k++)
+            if (k == l.last || spx_degree(g, queue[k]) < spx_degree(g, root)) root = queue[k];
+        for (int64_t k = 0; k < l.count; k++) seen[queue[k]] = false;
         l = search(g, root, seen, queue);
     }
     return l.count;

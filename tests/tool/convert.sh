@@ -93,6 +93,10 @@ expect 0 "$spmvx" convert --reorder degree --order "$tmp/order.mtx" "$tmp/wide.m
 [ "$(sed -n 2p "$tmp/order.mtx")" = '8 1' ] || { echo 'order.mtx is not 8 numbers:'; cat "$tmp/order.mtx"; bad=1; }
 expect 2 "$spmvx" convert --reorder best "$tmp/g.mtx" -; has err 'rcm, degree'
 expect 2 "$spmvx" convert --order "$tmp/order.mtx" "$tmp/g.mtx" -; has err '--order is given, and --reorder is not'
+for name in - "$tmp/g.mtx" "$tmp/b.mtx"; do
+    expect 2 "$spmvx" convert --reorder rcm --order "$name" "$tmp/g.mtx" "$tmp/b.mtx"; has err 'not a file of its own'
+done
+expect 1 "$spmvx" convert --reorder rcm --order "$tmp/none" "$tmp/g.mtx" /dev/full; [ ! -e "$tmp/none" ] || { echo 'an order without a matrix'; bad=1; }
 expect 1 "$spmvx" convert --reorder rcm --order "$tmp/no/such" "$tmp/absent.mtx" "$tmp/b.mtx"; has err 'no/such'; hasnot err absent
 
 # spmspm: a C above --max-bytes is refused; what is beside C has a bound of its own.

@@ -165,10 +165,28 @@ static void test_rcm(void **state)
         spmvx_matrix *A = case_coo(ctx, &t, SPMVX_F64);
         assert_ok(ctx, reorder(ctx, A, SPMVX_RCM, rows, cols, NULL));
         assert_true(bandwidth(&t, rows, cols) <= (path ? 1 : X + 1));
-        /* reversed: the last of a component is where the search began, an end of it */
         spmvx_matrix_destroy(A);
         triples_free(&t);
     }
+    spmvx_context_destroy(ctx);
+}
+
+/* Breadth first a star is a point, its middle, and all others, each of which reaches back to the middle;
+ * reversed, the middle alone reaches back. */
+static void test_reversed(void **state)
+{
+    (void)state;
+    enum { N = 30, MIDDLE = 11 };
+    static int32_t rows[N], cols[N];
+    spmvx_context *ctx = test_context(NULL, 1);
+    triples t = empty_triples(N, N, N);
+    for (int64_t i = 0; i < N; i++)
+        if (i != MIDDLE) add(&t, i, MIDDLE);
+    spmvx_matrix *A = case_coo(ctx, &t, SPMVX_F64);
+    assert_ok(ctx, reorder(ctx, A, SPMVX_RCM, rows, cols, NULL));
+    assert_int_equal(rows[N - 2], MIDDLE);
+    spmvx_matrix_destroy(A);
+    triples_free(&t);
     spmvx_context_destroy(ctx);
 }
 
@@ -247,6 +265,30 @@ static void test_cluster(void **state)
         spmvx_matrix_destroy(A);
         triples_free(&t);
     }
+    spmvx_context_destroy(ctx);
+}
+
+/* A ladder row by row, each point of which joins the next: time in proportion to the square of their number
+ * would be noticed. */
+static void test_long(void **state)
+{
+    (void)state;
+    enum { HALF = 200000, N = 2 * HALF };
+    spmvx_context *ctx = test_context(NULL, 1);
+    triples t = empty_triples(N, N, 2 * N);
+    int32_t *rows = malloc(N * sizeof *rows);
+    for (int64_t i = 0; i < N; i++) {
+        if (i + 1 < N && i + 1 != HALF) add(&t, i, i + 1);
+        if (i < HALF) add(&t, i, i + HALF);
+    }
+    spmvx_matrix *A = case_coo(ctx, &t, SPMVX_F64);
+    for (int m = 0; m < METHODS; m++) {
+        assert_ok(ctx, reorder(ctx, A, methods[m], rows, NULL, NULL));
+        check_order(rows, N);
+    }
+    free(rows);
+    spmvx_matrix_destroy(A);
+    triples_free(&t);
     spmvx_context_destroy(ctx);
 }
 
@@ -359,9 +401,10 @@ static void test_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases),   cmocka_unit_test(test_rcm),
-                                        cmocka_unit_test(test_degree),  cmocka_unit_test(test_cluster),
-                                        cmocka_unit_test(test_updates), cmocka_unit_test(test_refused),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases),    cmocka_unit_test(test_rcm),
+                                        cmocka_unit_test(test_reversed), cmocka_unit_test(test_degree),
+                                        cmocka_unit_test(test_cluster),  cmocka_unit_test(test_long),
+                                        cmocka_unit_test(test_updates),  cmocka_unit_test(test_refused),
                                         cmocka_unit_test(test_memory) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
