@@ -258,6 +258,14 @@ static void test_cluster(void **state)
         for (int64_t i = 0; i < N; i++) group[name[i]] = i / SIZE;
         for (int64_t i = 1; i < N; i++) together += group[rows[i - 1]] == group[rows[i]];
         assert_true(together >= (N - GROUPS) * (square ? 95 : 80) / 100);
+        /* one edge is too little for two cliques to join: each is a tree, and trees stand by number */
+        int64_t falls = 0, start = rows[0];
+        for (int64_t i = 1; i < N && square; i++) {
+            if (group[rows[i - 1]] == group[rows[i]]) continue;
+            falls += rows[i] < start;
+            start = rows[i];
+        }
+        assert_true(falls <= GROUPS / 5);
         for (int64_t j = 0; j < ncols && !square; j++) group[other[j]] = j / wide;
         for (int64_t j = 1; j < ncols && !square; j++)
             columns_together += group[cols[j - 1]] == group[cols[j]];
