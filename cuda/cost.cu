@@ -41,13 +41,13 @@ constexpr double GROUP = SPX_TILED_GROUP, EFFICIENCY = 0.8;
 
 /* A row has a segment in each tile that its columns reach, which is filled up to groups of eight; each
  * segment's sum is written and read. x comes from memory once a block and tile. */
-double cost_of_tiles(const spx_features *f, double width)
+double cost_of_tiles(const spx_features *f, double width, double coded)
 {
     const double value = static_cast<double>(f->value_bytes), mean = std::fmax(f->mean, 1.0),
                  reach = 1.0 + f->span / width, segments = std::fmin(mean, reach), length = mean / segments,
                  filled = GROUP * std::ceil(length / GROUP),
                  places = static_cast<double>(f->nrows) * segments * filled,
-                 bytes = places * (2.0 + value) +
+                 bytes = places * (2.0 + coded) +
                          static_cast<double>(f->nrows) * segments * (2.0 * value + 4.0) +
                          static_cast<double>(f->nrows + f->ncols) * value;
     const spx_machine *m = f->machine;
@@ -57,12 +57,12 @@ double cost_of_tiles(const spx_features *f, double width)
 
 /* Rows are filled up to groups; what is not held is gathered, a sector an entry. Each of the device's warps
  * waits some times for memory on every slice that it takes. */
-double cost_of_hot(const spx_features *f, double share)
+double cost_of_hot(const spx_features *f, double coded, double share)
 {
     constexpr double SLICE = 2000.0, LANES = SPX_TILED_LANES; /* ns */
     const spx_machine *const m = f->machine;
     const double value = static_cast<double>(f->value_bytes), rows = static_cast<double>(f->nrows - f->empty),
-                 places = static_cast<double>(f->nnz) + 0.5 * GROUP * rows, bytes = places * (4.0 + value),
+                 places = static_cast<double>(f->nnz) + 0.5 * GROUP * rows, bytes = places * (4.0 + coded),
                  sums = static_cast<double>(f->nrows) * (2.0 * value + 12.0),
                  rate = EFFICIENCY * m->memory_rate;
     const double slices = rows / LANES / 32.0 / static_cast<double>(m->multiprocessors);
@@ -74,8 +74,8 @@ double cost_of_hot(const spx_features *f, double share)
 
 }
 
-double spx_cuda_tiled_cost(const spx_features *f, const spx_layout *l, double hot_share)
+double spx_cuda_tiled_cost(const spx_features *f, const spx_layout *l, double value_bytes, double hot_share)
 {
-    return l->hot ? cost_of_hot(f, hot_share)
-                  : cost_of_tiles(f, static_cast<double>(spx_max(l->tile_width, 1)));
+    return l->hot ? cost_of_hot(f, value_bytes, hot_share)
+                  : cost_of_tiles(f, static_cast<double>(spx_max(l->tile_width, 1)), value_bytes);
 }

@@ -236,7 +236,7 @@ spmvx_status spx_cuda_counts_up(const spmvx_context *, spmvx_type, int64_t n, co
  * that work on it. */
 double spx_cuda_cost(const spx_features *, double bytes, double efficiency, double alone);
 /* The same of TILED in a layout, of which so great a part of the entries is in columns that are held. */
-double spx_cuda_tiled_cost(const spx_features *, const spx_layout *, double hot_share);
+double spx_cuda_tiled_cost(const spx_features *, const spx_layout *, double value_bytes, double hot_share);
 /* Threads that the device holds at a time. */
 double spx_cuda_resident(const spx_machine *);
 #endif

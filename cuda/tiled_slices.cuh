@@ -1,8 +1,9 @@
 /* Slices of TILED (lib/format/tiled.c) on a GPU: what a lane sums up of one, and the second launch, which
  * adds up each row's sums. Columns are of 16 bits within a tile, or codes of 32 bits where hot columns are
- * held. */
+ * held; values are as they came, or in fewer bits. */
 #ifndef SPX_TILED_SLICES_CUH
 #define SPX_TILED_SLICES_CUH
+#include "coded.cuh"
 #include "device.cuh"
 #include "ptx.cuh"
 #include "reduce.cuh"
@@ -17,13 +18,14 @@ template <class V, class P, class C> struct spx_tiling {
     const int *tile; /* a tile's first slice, and one more */
     const P *ptr;
     const C *col;
-    const V *val;
+    const unsigned char *val;
+    const V *table;  /* of the distinct values */
     const int *held; /* the hot columns, `hot` of them */
     int hot;
 
     template <class F> void each_pointer(F f) const
     {
-        f(tile), f(ptr), f(col), f(val), f(held);
+        f(tile), f(ptr), f(col), f(val), f(table), f(held);
     }
 };
 
@@ -37,16 +39,20 @@ template <class V, class P, class C> spx_tiling<V, P, C> spx_tiling_of(const spx
     t.tile = static_cast<const int *>(spx_data(a, SPX_TILE));
     t.ptr = static_cast<const P *>(spx_data(a, SPX_PTR));
     t.col = static_cast<const C *>(spx_data(a, SPX_COL));
-    t.val = static_cast<const V *>(spx_data(a, SPX_VAL));
+    t.val = static_cast<const unsigned char *>(spx_data(a, SPX_VAL));
+    t.table = static_cast<const V *>(spx_data(a, SPX_TABLE));
     t.held = static_cast<const int *>(spx_data(a, SPX_DESC));
     t.hot = static_cast<int>(a->layout.hot);
     return t;
 }
 
-/* A lane's entries that lie side by side, in loads of 16 bytes. */
+/* What a lane has side by side of its entries, in loads of 16 bytes, or of all where that is less. */
 template <class T, spx_policy POLICY> struct spx_tiled_group {
-    static constexpr int AT_ONCE = 16 / sizeof(T);
-    struct alignas(16) piece {
+    static constexpr int BYTES = SPX_TILED_GROUP * static_cast<int>(sizeof(T)) < 16
+                                     ? SPX_TILED_GROUP * static_cast<int>(sizeof(T))
+                                     : 16,
+                         AT_ONCE = BYTES / static_cast<int>(sizeof(T));
+    struct alignas(BYTES) piece {
         T of[AT_ONCE];
     };
     piece pieces[SPX_TILED_GROUP / AT_ONCE];
@@ -64,10 +70,11 @@ template <class T, spx_policy POLICY> struct spx_tiled_group {
 };
 
 /* What a lane has of a part of a slice; x_at(c) is x at the column that c stands for. */
-template <class V, class P, class C, class X>
+template <int VALUES, class V, class P, class C, class X>
 __device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slice, int part, int parts,
                                           X x_at)
 {
+    using K = spx_code<V, VALUES>;
     constexpr int GROUP = SPX_TILED_GROUP;
     constexpr int64_t GROUPS = SPX_TILED_LANES * GROUP; /* of all lanes */
     constexpr C NONE = static_cast<C>(sizeof(C) == 2 ? int64_t(SPX_TILED_PADDING) : int64_t(SPX_TILED_NONE));
@@ -75,22 +82,28 @@ __device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slic
                   groups = (static_cast<int64_t>(spx_load_cached(A.ptr + slice + 1)) - first) / GROUPS,
                   begin = first + groups * part / parts * GROUPS,
                   end = first + groups * (part + 1) / parts * GROUPS;
+    const V one = VALUES == SPX_VALUES_ONE ? spx_load_cached(A.table) : V(0);
     V sum = 0;
     for (int64_t k = begin + threadIdx.x % 32 * GROUP; k < end; k += GROUPS) {
         spx_tiled_group<C, SPX_PAST> c;
-        spx_tiled_group<V, SPX_PASSING> v;
+        spx_tiled_group<K, SPX_PASSING> code;
         c.load(A.col + k);
-        v.load(A.val + k);
+        if constexpr (VALUES != SPX_VALUES_ONE) code.load(reinterpret_cast<const K *>(A.val) + k);
+        const auto value = [&](int i) {
+            if constexpr (VALUES == SPX_VALUES_ONE) return one;
+            else if constexpr (spx_is_numbered<VALUES>) return spx_load_cached(A.table + code[i]);
+            else return static_cast<V>(code[i]);
+        };
         if (c[GROUP - 1] != NONE) {
             V x[GROUP];
 #pragma unroll
             for (int i = 0; i < GROUP; i++) x[i] = x_at(c[i]);
 #pragma unroll
-            for (int i = 0; i < GROUP; i++) sum += v[i] * x[i];
+            for (int i = 0; i < GROUP; i++) sum += value(i) * x[i];
         } else {
 #pragma unroll
             for (int i = 0; i < GROUP; i++)
-                if (c[i] != NONE) sum += v[i] * x_at(c[i]);
+                if (c[i] != NONE) sum += value(i) * x_at(c[i]);
         }
     }
     return sum;

@@ -87,33 +87,6 @@ template <class P> __global__ void write_rows(spx_pieces<P> p, int64_t lanes, in
     if (at < lanes) row[at] = spx_piece_at(p, at).row;
 }
 
-/* ---- values ---- */
-
-/* Where values come from and go to. E is as wide as a value. */
-template <class E> struct values {
-    const E *from;
-    void *to;
-    const spx_value_hash *numbers;
-
-    template <int VALUES> __device__ __forceinline__ void put(int64_t place, int64_t entry, bool in) const
-    {
-        const E bits = in && VALUES != SPX_PACKED_ONE ? from[entry] : E(0);
-        if constexpr (VALUES == SPX_PACKED_RAW) {
-            static_cast<E *>(to)[place] = bits;
-        } else if constexpr (VALUES == SPX_PACKED_F32) {
-            double value;
-            const uint64_t wide = bits;
-            memcpy(&value, &wide, sizeof value);
-            static_cast<float *>(to)[place] = in ? static_cast<float>(value) : 0.0f;
-        } else if constexpr (VALUES != SPX_PACKED_ONE) {
-            const int number = in ? spx_value_number(numbers, bits) : 0;
-            if constexpr (VALUES == SPX_PACKED_U8)
-                static_cast<uint8_t *>(to)[place] = static_cast<uint8_t>(number);
-            else static_cast<uint16_t *>(to)[place] = static_cast<uint16_t>(number);
-        }
-    }
-};
-
 /* What is filled: bases, and the stream. */
 struct target {
     const int64_t *steps, *tile; /* where slices begin */
@@ -123,7 +96,7 @@ struct target {
 
 template <int VALUES, class P, class E>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    fill_slices(spx_pieces<P> p, int64_t slices, target t, values<E> v)
+    fill_slices(spx_pieces<P> p, int64_t slices, target t, spx_coded_values<E> v)
 {
     const int64_t s = spx_element() / LANES;
     if (s >= slices) return;
@@ -257,7 +230,7 @@ private:
     }
     spmvx_status make_all(const spx_build *how, int64_t stored, int64_t stream)
     {
-        const size_t each = spx_packed_value_bytes(code_.values, spx_type_bytes(a_.type()));
+        const size_t each = spx_values_bytes(code_.values, spx_type_bytes(a_.type()));
         const int64_t steps = stored / LANES;
         a_->stored = stored;
         a_->ptr_type = spx_count_type(stored);
@@ -272,21 +245,8 @@ private:
         SPX_TRY(a_.make(ctx_, SPX_DESC, steps, sizeof(int), "bases"));
         SPX_TRY(a_.make(ctx_, SPX_COL, stream, 1, "col"));
         SPX_TRY(a_.make(ctx_, SPX_VAL, stored, each, "val"));
-        if (code_.set) SPX_TRY(put_table());
+        SPX_TRY(spx_cuda_put_table(ctx_, code_, a_));
         return has_rows_ ? a_.make(ctx_, SPX_ROW, slices_ * LANES, sizeof(int), "row") : SPMVX_OK;
-    }
-    spmvx_status put_table()
-    {
-        const int64_t count = spx_max(code_.set->count, 1);
-        if (!code_.set->count) code_.set->list[0] = 0;
-        SPX_TRY(a_.make(ctx_, SPX_TABLE, count, spx_type_bytes(a_.type()), "distinct values"));
-        void *const list = code_.set->list;
-        if (spx_type_bytes(a_.type()) == 4) /* in place: what is written has been read */
-            for (int64_t i = 0; i < count; i++) {
-                const uint32_t one = static_cast<uint32_t>(code_.set->list[i]);
-                memcpy(static_cast<char *>(list) + i * 4, &one, 4);
-            }
-        return ctx_->backend->upload(ctx_, a_->slot[SPX_TABLE]->data, list, a_->slot[SPX_TABLE]->bytes);
     }
     spmvx_status fill_all()
     {
@@ -310,15 +270,12 @@ private:
     {
         const target t = { steps_.as<const int64_t>(), a_.as<const int64_t>(SPX_TILE), a_.as<int>(SPX_DESC),
                            a_.as<unsigned char>(SPX_COL) };
-        const values<E> v = { spx_slot_of<E>(csr_, SPX_VAL), a_.as<void>(SPX_VAL),
-                              numbers_.as<const spx_value_hash>() };
-        return spx_pick<SPX_PACKED_F32, SPX_PACKED_U16, SPX_PACKED_U8, SPX_PACKED_ONE, SPX_PACKED_RAW>(
-            code_.values, [&](auto code) {
-                constexpr bool same = sizeof(E) == 4 && code.value == SPX_PACKED_F32;
-                constexpr int VALUES = same ? int(SPX_PACKED_RAW) : code.value;
-                return spx_launch_over(ctx_, WHAT, slices_ * LANES, fill_slices<VALUES, P, E>, p, slices_, t,
-                                       v);
-            });
+        const spx_coded_values<E> v = { spx_slot_of<E>(csr_, SPX_VAL), a_.as<void>(SPX_VAL),
+                                        numbers_.as<const spx_value_hash>() };
+        return spx_by_code<sizeof(E)>(code_.values, [&](auto code) {
+            return spx_launch_over(ctx_, WHAT, slices_ * LANES, fill_slices<code.value, P, E>, p, slices_, t,
+                                   v);
+        });
     }
     template <class F> spmvx_status by_pointer(F f) const
     {

@@ -6,6 +6,7 @@
 #include "build.cuh"
 #include "rows.cuh"
 #include "scan.cuh"
+#include "values.cuh"
 
 extern "C" {
 #include "core/tiled.h"
@@ -177,23 +178,22 @@ __global__ void size_slices(int64_t slices, dealt d, segments_of from, int64_t *
     places[s] = (longest + SPX_TILED_GROUP - 1) / SPX_TILED_GROUP * SPX_TILED_GROUP * LANES;
 }
 
-template <class Q, class E, class C> struct slices_out {
+template <class Q, class C> struct slices_out {
     const Q *ptr;
     int *row;
     C *col;
-    E *val;
     int *list;
 
     template <class F> void each_pointer(F f) const
     {
-        f(ptr), f(row), f(col), f(val), f(list);
+        f(ptr), f(row), f(col), f(list);
     }
 };
 
 /* A warp a slice: GROUP lanes read as many neighbouring entries of a segment, and all write side by side. */
-template <class Q, class E, class C>
-__global__ void fill(int64_t slices, dealt d, segments_of from, tile_order e, const E *val,
-                     slices_out<Q, E, C> out)
+template <int VALUES, class Q, class E, class C>
+__global__ void fill(int64_t slices, dealt d, segments_of from, tile_order e, spx_coded_values<E> val,
+                     slices_out<Q, C> out)
 {
     constexpr int GROUP = SPX_TILED_GROUP, SEGMENTS = LANES / GROUP;
     constexpr bool CODES = sizeof(C) == 4;
@@ -219,7 +219,7 @@ __global__ void fill(int64_t slices, dealt d, segments_of from, tile_order e, co
             const int64_t entry = in ? e.entry(begin + k) : 0;
             const int col = in ? e.col[entry] : 0;
             out.col[to] = !in ? NONE : static_cast<C>(CODES ? e.code[col] : col - tile * e.width);
-            out.val[to] = in ? val[entry] : E(0);
+            val.template put<VALUES>(to, entry, in);
         }
     }
 }
@@ -234,7 +234,13 @@ struct builder {
     int64_t tiles, segments, slices;
     spx_temporary first, row; /* of the segments, in the order of rows */
     spx_temporary dealt;      /* segments in the order of lanes */
-    spx_temporary tile_begin, code;
+    spx_temporary tile_begin, code, numbers;
+    spx_value_code values;
+
+    ~builder()
+    {
+        spx_value_code_drop(ctx, &values);
+    }
 
     segments_of all() const
     {
@@ -337,10 +343,14 @@ template <class Q, class C> spmvx_status fill_slices(builder *b, const dealt &d,
         spx_launch_over(ctx, WHAT, b->slices + 1, spx_narrow<Q>, b->slices + 1, places, a.as<Q>(SPX_PTR)));
     return spx_by_width(a->val_type, [&](auto value) {
         using E = decltype(value);
-        const slices_out<Q, E, C> out = { a.as<const Q>(SPX_PTR), a.as<int>(SPX_ROW), a.as<C>(SPX_COL),
-                                          a.as<E>(SPX_VAL), a.as<int>(SPX_LIST) };
-        return spx_launch_over(ctx, WHAT, LANES * b->slices, fill<Q, E, C>, b->slices, d, b->all(),
-                               b->entries, spx_slot_of<E>(b->csr, SPX_VAL), out);
+        const slices_out<Q, C> out = { a.as<const Q>(SPX_PTR), a.as<int>(SPX_ROW), a.as<C>(SPX_COL),
+                                       a.as<int>(SPX_LIST) };
+        const spx_coded_values<E> val = { spx_slot_of<E>(b->csr, SPX_VAL), a.as<void>(SPX_VAL),
+                                          b->numbers.as<const spx_value_hash>() };
+        return spx_by_code<sizeof(E)>(b->values.values, [&](auto code) {
+            return spx_launch_over(ctx, WHAT, LANES * b->slices, fill<code.value, Q, E, C>, b->slices, d,
+                                   b->all(), b->entries, val, out);
+        });
     });
 }
 
@@ -348,7 +358,10 @@ spmvx_status fill_all(builder *b, const spx_build *how)
 {
     const spmvx_context *const ctx = b->ctx;
     spx_draft &a = b->a;
-    const size_t each = spx_type_bytes(a->val_type), of_col = spx_tiled_col_bytes(&a->layout);
+    SPX_TRY(spx_cuda_find_values(ctx, WHAT, b->csr, how->layout.values, &b->values, &b->numbers));
+    a->layout.values = b->values.values;
+    const size_t each = spx_values_bytes(a->layout.values, spx_type_bytes(a->val_type)),
+                 of_col = spx_tiled_col_bytes(&a->layout);
     const dealt d = { b->dealt.as<const int>(), b->tile_begin.as<const int64_t>(), a.as<const int>(SPX_TILE),
                       b->tiles };
     spx_temporary places;
@@ -366,6 +379,7 @@ spmvx_status fill_all(builder *b, const spx_build *how)
     SPX_TRY(a.make(ctx, SPX_ROW, b->slices * LANES, sizeof(int), "row"));
     SPX_TRY(a.make(ctx, SPX_COL, a->stored, of_col, "col"));
     SPX_TRY(a.make(ctx, SPX_VAL, a->stored, each, "val"));
+    SPX_TRY(spx_cuda_put_table(ctx, b->values, a));
     SPX_TRY(a.make(ctx, SPX_LIST, b->segments, sizeof(int), "lanes of the rows"));
     SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {
         using Q = decltype(q);
@@ -382,10 +396,7 @@ spmvx_status spx_cuda_build_tiled(const spmvx_context *ctx, const spx_sparse *cs
 {
     spx_sparse shape = {};
     SPX_TRY(spx_tiled_layout(ctx, &how->layout, csr->ncols, &shape.layout));
-    const size_t least =
-        spx_plus(spx_bytes(csr->nnz, spx_tiled_col_bytes(&shape.layout) + spx_type_bytes(csr->val_type)),
-                 spx_bytes(csr->nrows + 2, sizeof(int64_t)));
-    SPX_TRY(spx_build_check(ctx, WHAT, least, csr, how));
+    SPX_TRY(spx_build_check(ctx, WHAT, spx_tiled_least_bytes(csr, &shape.layout), csr, how));
     shape.format = SPMVX_TILED;
     shape.val_type = csr->val_type;
     shape.nrows = csr->nrows;

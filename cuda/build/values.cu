@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr unsigned MOST = SPX_PACKED_TABLE;
+constexpr unsigned MOST = SPX_VALUES_TABLE;
 
 __device__ void insert(spx_value_hash *h, unsigned long long bits)
 {
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
         if constexpr (WIDE) {
             double value;
             memcpy(&value, &bits, sizeof value);
-            if (!spx_packed_single(value) && !spx_load_relaxed(&h->doubles))
+            if (!spx_value_single(value) && !spx_load_relaxed(&h->doubles))
                 spx_store_relaxed(&h->doubles, 1u);
         }
         if (!many) insert(h, bits);
@@ -84,7 +84,7 @@ spmvx_status sample(const spmvx_context *ctx, const char *what, const spx_sparse
 
 bool may_be_coded(const spx_sparse *csr, int64_t asked)
 {
-    return asked != SPX_PACKED_RAW && (csr->val_type == SPMVX_F64 || csr->val_type == SPMVX_F32);
+    return asked != SPX_VALUES_RAW && (csr->val_type == SPMVX_F64 || csr->val_type == SPMVX_F32);
 }
 
 /* Puts the numbers beside the keys. */
@@ -126,7 +126,7 @@ spmvx_status find(const spmvx_context *ctx, const char *what, const spx_sparse *
 spmvx_status spx_cuda_find_values(const spmvx_context *ctx, const char *what, const spx_sparse *csr,
                                   int64_t asked, spx_value_code *code, spx_temporary *numbers)
 {
-    code->values = SPX_PACKED_RAW;
+    code->values = SPX_VALUES_RAW;
     code->set = nullptr;
     if (!may_be_coded(csr, asked)) return SPMVX_OK;
     spx_value_hash *own;
@@ -135,6 +135,21 @@ spmvx_status spx_cuda_find_values(const spmvx_context *ctx, const char *what, co
     const spmvx_status s = find(ctx, what, csr, asked, own, code, numbers->as<spx_value_hash>());
     spx_free(ctx, own);
     return s;
+}
+
+spmvx_status spx_cuda_put_table(const spmvx_context *ctx, spx_value_code &code, spx_draft &a)
+{
+    if (!code.set) return SPMVX_OK;
+    const int64_t count = spx_max(code.set->count, 1);
+    if (!code.set->count) code.set->list[0] = 0;
+    SPX_TRY(a.make(ctx, SPX_TABLE, count, spx_type_bytes(a.type()), "distinct values"));
+    void *const list = code.set->list;
+    if (spx_type_bytes(a.type()) == 4) /* in place: what is written has been read */
+        for (int64_t i = 0; i < count; i++) {
+            const uint32_t one = static_cast<uint32_t>(code.set->list[i]);
+            memcpy(static_cast<char *>(list) + i * 4, &one, 4);
+        }
+    return ctx->backend->upload(ctx, a->slot[SPX_TABLE]->data, list, a->slot[SPX_TABLE]->bytes);
 }
 
 spmvx_status spx_cuda_guess_values(const spmvx_context *ctx, const char *what, const spx_sparse *csr,
@@ -152,6 +167,6 @@ spmvx_status spx_cuda_guess_values(const spmvx_context *ctx, const char *what, c
                       distinct = s.many || count > MOST / 2 ? MOST + 1 : count;
         values = spx_value_code_smallest(csr->nnz, distinct, each == 8 && !s.doubles, each);
     }
-    *bytes = static_cast<double>(spx_packed_value_bytes(values, each));
+    *bytes = static_cast<double>(spx_values_bytes(values, each));
     return SPMVX_OK;
 }

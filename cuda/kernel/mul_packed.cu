@@ -5,6 +5,7 @@
  * split never depends on how values are stored, so that results do not, either. Rows that were cut leave the
  * sums of their pieces behind, which a second launch adds in an order that their number tells.
  * Source: docs/design.md, section 6; lib/format/packed.c; Kourtis, Goumas & Koziris, CF 2008. */
+#include "coded.cuh"
 #include "device.cuh"
 #include "ptx.cuh"
 #include "rows.cuh"
@@ -60,22 +61,6 @@ struct rows_of_pieces {
         f(row), f(first);
     }
 };
-
-/* What a place has for its value: V, float, uint16_t or uint8_t, or nothing (void). */
-template <class V, int VALUES> struct coded {
-    using type = V;
-};
-template <class V> struct coded<V, SPX_PACKED_F32> {
-    using type = float;
-};
-template <class V> struct coded<V, SPX_PACKED_U16> {
-    using type = uint16_t;
-};
-template <class V> struct coded<V, SPX_PACKED_U8> {
-    using type = uint8_t;
-};
-
-template <int VALUES> constexpr bool is_numbered = VALUES == SPX_PACKED_U16 || VALUES == SPX_PACKED_U8;
 
 /* The columns of a slice that has no diagonals, unit after unit. A step has 16-bit offsets, or, if its base
  * is negative, whole columns; where these are mixed, the steps before have to be counted. */
@@ -140,7 +125,7 @@ template <columns COLUMNS, int VALUES, int UNIT, class V, class P>
 __device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, int steps,
                                     const unsigned char *stream, int part, int split)
 {
-    using C = typename coded<V, VALUES>::type;
+    using C = spx_code<V, VALUES>;
     const unsigned lane = threadIdx.x % LANES, mine = threadIdx.x % UNIT;
     /* elements of x that are waited for together, as registers allow */
     constexpr int GATHERS = UNIT == 2 || sizeof(P) == 8 ? 2 : UNIT / 2;
@@ -149,7 +134,7 @@ __device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, 
     /* positions are counted, not pointers, which take twice the registers */
     spx_position<P> place = (static_cast<spx_position<P>>(first) + static_cast<unsigned>(k)) * LANES + lane;
     const V *const lanes_x = x + lane;
-    const V one = VALUES == SPX_PACKED_ONE ? spx_load_cached(A.table) : V(0);
+    const V one = VALUES == SPX_VALUES_ONE ? spx_load_cached(A.table) : V(0);
     walk<COLUMNS, UNIT> columns(stream, k);
     V sum = 0;
     for (; k < steps; k += stride) {
@@ -165,7 +150,7 @@ __device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, 
         if constexpr (COLUMNS != DIAGONALS) columns.go(k, base, A.base + first);
 #pragma unroll
         for (int u = 0; u < UNIT; u++) {
-            if constexpr (VALUES != SPX_PACKED_ONE)
+            if constexpr (VALUES != SPX_VALUES_ONE)
                 code[u] = spx_load_if<SPX_PASSING>(u < left, codes + u * LANES, C(0));
             if constexpr (COLUMNS != DIAGONALS) told[u] = columns.load(u, u < left);
         }
@@ -186,9 +171,9 @@ __device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, 
                     from_x[i] = spx_load_at(x, col, V(0));
                 }
                 /* padding may meet the table's infinity */
-                if constexpr (is_numbered<VALUES>)
+                if constexpr (spx_is_numbered<VALUES>)
                     val[i] = spx_load_if<SPX_KEPT>(in, A.table + code[u], V(0));
-                else if constexpr (VALUES == SPX_PACKED_ONE) val[i] = in ? one : V(0);
+                else if constexpr (VALUES == SPX_VALUES_ONE) val[i] = in ? one : V(0);
                 else val[i] = static_cast<V>(code[u]);
             }
 #pragma unroll
@@ -254,13 +239,10 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
         using V = decltype(value);
         using P = decltype(pointer);
         const bool is_short = p->param[UNIT_PARAM] == SHORT_UNIT;
-        return spx_pick<SPX_PACKED_F32, SPX_PACKED_U16, SPX_PACKED_U8, SPX_PACKED_ONE, SPX_PACKED_RAW>(
-            a->layout.values, [&](auto values) {
-                constexpr bool same = sizeof(V) == 4 && values.value == SPX_PACKED_F32;
-                constexpr int VALUES = same ? SPX_PACKED_RAW : values.value;
-                return is_short ? f(multiply_slices<V, P, VALUES, SHORT_UNIT>)
-                                : f(multiply_slices<V, P, VALUES, LONG_UNIT>);
-            });
+        return spx_by_code<sizeof(V)>(a->layout.values, [&](auto values) {
+            return is_short ? f(multiply_slices<V, P, values.value, SHORT_UNIT>)
+                            : f(multiply_slices<V, P, values.value, LONG_UNIT>);
+        });
     });
 }
 
@@ -350,10 +332,7 @@ double cost(const spx_features *f, const spx_look *look)
     constexpr double UNIT_WAITS = 1500.0, SETTLE = 5000.0, SUM = 4.0; /* ns */
     constexpr double SLICE = 40.0, STEP = 5.5, OTHER_SLICE = 80.0, OTHER_STEP = 20.0;
     const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
-                 value =
-                     look->layout.values
-                         ? static_cast<double>(spx_packed_value_bytes(look->layout.values, f->value_bytes))
-                         : look->value_bytes,
+                 value = spx_look_value_bytes(f, look),
                  bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
     const int64_t slices = spx_ceil_div(f->nrows, LANES), piece = spx_max(look->layout.piece, 1),
                   split = split_for(f->machine->multiprocessors, slices, look->stored / LANES);

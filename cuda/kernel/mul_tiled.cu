@@ -46,7 +46,7 @@ __global__ void find_starts(spx_tiling<V, P, uint16_t> A, int blocks, start *sta
     starts[block] = { slice, static_cast<int>(tile) };
 }
 
-template <class V, class P>
+template <class V, class P, int VALUES>
 __global__ void __launch_bounds__(THREADS, 1)
     tiled(spx_tiling<V, P, uint16_t> A, const V *x, const start *starts, V *partial, int parts)
 {
@@ -66,14 +66,14 @@ __global__ void __launch_bounds__(THREADS, 1)
         if (thread == 0) next = slice * parts;
         __syncthreads();
         spx_draw(&next, end * parts, [&](int mine) {
-            partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] =
-                spx_sum_lane(A, mine / parts, mine % parts, parts, [&](uint16_t c) { return held[c]; });
+            partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] = spx_sum_lane<VALUES>(
+                A, mine / parts, mine % parts, parts, [&](uint16_t c) { return held[c]; });
         });
         slice = end;
     }
 }
 
-template <class V, class P>
+template <class V, class P, int VALUES>
 __global__ void __launch_bounds__(THREADS, 1)
     tiled_hot(spx_tiling<V, P, int32_t> A, const V *x, V *partial, int parts)
 {
@@ -88,8 +88,9 @@ __global__ void __launch_bounds__(THREADS, 1)
     spx_draw(&next, (items - block + blocks - 1) / blocks, [&](int drawn) {
         const int mine = drawn * blocks + block;
         partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] =
-            spx_sum_lane(A, mine / parts, mine % parts, parts,
-                         [&](int32_t c) { return c < 0 ? held[SPX_TILED_HOT(c)] : spx_load_cached(x + c); });
+            spx_sum_lane<VALUES>(A, mine / parts, mine % parts, parts, [&](int32_t c) {
+                return c < 0 ? held[SPX_TILED_HOT(c)] : spx_load_cached(x + c);
+            });
     });
 }
 
@@ -102,12 +103,20 @@ size_t shared_bytes(const spx_sparse *a)
     return static_cast<size_t>(columns) * spx_type_bytes(a->val_type);
 }
 
-/* Calls f with numbers of the types of values and pointers, and the lanes of a row. */
-template <class F> spmvx_status with_instances(const spx_sparse *a, const spx_partition *p, F f)
+/* Calls f with numbers of the types of values and pointers, and how values are stored. */
+template <class F> spmvx_status with_types(const spx_sparse *a, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
+        return spx_by_code<sizeof value>(a->layout.values,
+                                         [&](auto code) { return f(value, pointer, code); });
+    });
+}
+/* Calls f with a number of the type of values, and the lanes of a row. */
+template <class F> spmvx_status with_lanes(const spx_sparse *a, const spx_partition *p, F f)
+{
+    return spx_by_value(a, [&](auto value) {
         return spx_pick<1, 2, 4, 8, 16, 32>(p->param[LANES_PARAM],
-                                            [&](auto lanes) { return f(value, pointer, lanes); });
+                                            [&](auto lanes) { return f(value, lanes); });
     });
 }
 
@@ -144,48 +153,53 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
                         static_cast<long long>(slices), static_cast<long long>(p->param[PARTS_PARAM]), NAME);
     p->work_bytes =
         static_cast<size_t>(slices * p->param[PARTS_PARAM]) * SPX_TILED_LANES * spx_type_bytes(a->val_type);
-    return with_instances(a, p, [=](auto value, auto pointer, auto rows_lanes) {
+    SPX_TRY(with_lanes(a, p, [=](auto value, auto rows_lanes) {
+        return spx_cuda_load(ctx, NAME, spx_add_tiled_rows<decltype(value), rows_lanes.value>, 0);
+    }));
+    return with_types(a, [=](auto value, auto pointer, auto code) {
         using V = decltype(value);
         using P = decltype(pointer);
-        SPX_TRY(spx_cuda_load(ctx, NAME, spx_add_tiled_rows<V, rows_lanes.value>, 0));
-        if (a->layout.hot) return spx_cuda_load(ctx, NAME, tiled_hot<V, P>, shared_bytes(a));
-        SPX_TRY(spx_cuda_load(ctx, NAME, tiled<V, P>, shared_bytes(a)));
+        if (a->layout.hot) return spx_cuda_load(ctx, NAME, tiled_hot<V, P, code.value>, shared_bytes(a));
+        SPX_TRY(spx_cuda_load(ctx, NAME, tiled<V, P, code.value>, shared_bytes(a)));
         return find<V, P>(ctx, a, p);
     });
 }
 
-template <class V, class P> spmvx_status multiply(const spx_mul *m, const V *x, V *partial, int parts)
+template <int VALUES, class V, class P>
+spmvx_status multiply(const spx_mul *m, const V *x, V *partial, int parts)
 {
     const spx_sparse *const a = m->A;
     if (a->layout.hot)
-        return spx_cuda_launch(m->ctx, NAME, tiled_hot<V, P>, m->part->chunks, THREADS, shared_bytes(a),
-                               spx_tiling_of<V, P, int32_t>(a), x, partial, parts);
-    return spx_cuda_launch(m->ctx, NAME, tiled<V, P>, m->part->chunks, THREADS, shared_bytes(a),
+        return spx_cuda_launch(m->ctx, NAME, tiled_hot<V, P, VALUES>, m->part->chunks, THREADS,
+                               shared_bytes(a), spx_tiling_of<V, P, int32_t>(a), x, partial, parts);
+    return spx_cuda_launch(m->ctx, NAME, tiled<V, P, VALUES>, m->part->chunks, THREADS, shared_bytes(a),
                            spx_tiling_of<V, P, uint16_t>(a), x,
                            static_cast<const start *>(m->part->bounds->data), partial, parts);
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instances(m->A, m->part, [m](auto value, auto pointer, auto lanes) {
+    const spx_sparse *const a = m->A;
+    const int parts = static_cast<int>(m->part->param[PARTS_PARAM]);
+    SPX_TRY(with_types(a, [=](auto value, auto pointer, auto code) {
         using V = decltype(value);
-        const spx_sparse *const a = m->A;
-        V *const partial = static_cast<V *>(m->work);
-        const int parts = static_cast<int>(m->part->param[PARTS_PARAM]);
-        const spx_vectors<V> vectors = spx_vectors_of<V>(m);
-        SPX_TRY((multiply<V, decltype(pointer)>(m, vectors.x, partial, parts)));
+        return multiply<code.value, V, decltype(pointer)>(m, spx_vectors_of<V>(m).x,
+                                                          static_cast<V *>(m->work), parts);
+    }));
+    return with_lanes(a, m->part, [=](auto value, auto lanes) {
+        using V = decltype(value);
         return spx_cuda_launch_early(m->ctx, NAME, spx_add_tiled_rows<V, lanes.value>,
                                      spx_ceil_div(a->nrows * m->part->param[LANES_PARAM], SPX_TILED_ADDING),
                                      SPX_TILED_ADDING, 0, static_cast<int>(a->nrows),
                                      static_cast<const int64_t *>(spx_data(a, SPX_LIST_PTR)),
-                                     static_cast<const int *>(spx_data(a, SPX_LIST)), partial, parts,
-                                     vectors);
+                                     static_cast<const int *>(spx_data(a, SPX_LIST)),
+                                     static_cast<const V *>(m->work), parts, spx_vectors_of<V>(m));
     });
 }
 
 double cost(const spx_features *f, const spx_look *look)
 {
-    return spx_cuda_tiled_cost(f, &look->layout, look->hot_share);
+    return spx_cuda_tiled_cost(f, &look->layout, spx_look_value_bytes(f, look), look->hot_share);
 }
 
 const spx_param params[] = {
@@ -203,7 +217,7 @@ extern "C" const spx_kernel spx_cuda_mul_tiled = {
     .place = SPMVX_CUDA,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary = "tiles of x in shared memory, 16-bit columns, a lane a segment",
+    .summary = "tiles of x in shared memory, 16-bit columns, values in fewest bits, a lane a segment",
     .source = "docs/design.md, section 6",
     .params = params,
     .cost = cost,

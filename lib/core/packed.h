@@ -2,9 +2,7 @@
  * stored in the slice's stream. The format is told in format/packed.c. */
 #ifndef SPX_PACKED_LAYOUT_H
 #define SPX_PACKED_LAYOUT_H
-#include <float.h>
-
-#include "core/sparse.h"
+#include "core/values.h"
 
 enum {
     SPX_PACKED_LANES = 32,       /* rows of a slice */
@@ -14,40 +12,11 @@ enum {
     SPX_PACKED_PART = -2         /* in ROW: this minus p is piece p of a row that was cut */
 };
 
-/* How a place's value is stored: as it came; as an f32 that is exactly the f64; as its number in TABLE, in 16
- * or 8 bits; not at all, since all are TABLE's one. */
-enum spx_packed_values { SPX_PACKED_RAW = 1, SPX_PACKED_F32, SPX_PACKED_U16, SPX_PACKED_U8, SPX_PACKED_ONE };
-enum { SPX_PACKED_TABLE = 4096 }; /* values at most */
-static const char *const spx_packed_values_names[] = { "raw", "f32", "u16", "u8", "one", NULL };
 /* The layout's fields, of type spx_layout_key. */
 #define SPX_PACKED_KEYS                                                                           \
     { "slice", offsetof(spx_layout, slice), SPX_PACKED_LANES, SPX_PACKED_LANES, 0, false, NULL }, \
         { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false, NULL },                   \
-        { "piece", offsetof(spx_layout, piece), 8, SPX_PACKED_PIECE, 0, false, NULL },            \
-    {                                                                                             \
-        "values", offsetof(spx_layout, values), SPX_PACKED_RAW, SPX_PACKED_ONE, 0, true,          \
-            spx_packed_values_names                                                               \
-    }
-
-/* Bytes that a place takes for its value, of so many where it is raw. */
-static inline size_t spx_packed_value_bytes(int64_t values, size_t raw)
-{
-    switch (values) {
-    case SPX_PACKED_F32: return 4;
-    case SPX_PACKED_U16: return 2;
-    case SPX_PACKED_U8: return 1;
-    case SPX_PACKED_ONE: return 0;
-    default: return raw;
-    }
-}
-
-/* Is the double a float? Not what a conversion may change: NaN, and what is subnormal as a float. */
-SPX_BOTH static inline bool spx_packed_single(double v)
-{
-    const double size = v < 0 ? -v : v;
-    return v == 0 || size > DBL_MAX ||
-           (size >= (double)FLT_MIN && size <= (double)FLT_MAX && v == (double)(float)v);
-}
+        { "piece", offsetof(spx_layout, piece), 8, SPX_PACKED_PIECE, 0, false, NULL }, SPX_VALUES_KEY
 
 /* Is the slice one of diagonals; and where its stream begins, in bytes. */
 SPX_BOTH static inline bool spx_packed_diagonal(int64_t tile)

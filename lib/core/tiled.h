@@ -3,7 +3,7 @@
 #ifndef SPX_TILED_LAYOUT_H
 #define SPX_TILED_LAYOUT_H
 #include "core/size.h"
-#include "core/sparse.h"
+#include "core/values.h"
 
 enum {
     SPX_TILED_LANES = 32, /* segments of a slice */
@@ -40,6 +40,15 @@ static inline int64_t spx_tiled_place(int64_t lane, int64_t k)
 static inline int64_t spx_tiled_slices(const spx_sparse *a)
 {
     return (int64_t)(a->slot[SPX_ROW]->bytes / (SPX_TILED_LANES * sizeof(int32_t)));
+}
+
+/* What is known of a TILED form's size before anything is cut: an entry a place, and the lists of the rows.
+ * Values may take nothing. */
+static inline size_t spx_tiled_least_bytes(const spx_sparse *csr, const spx_layout *l)
+{
+    const size_t value = l->values ? spx_values_bytes(l->values, spx_type_bytes(csr->val_type)) : 0;
+    return spx_plus(spx_bytes(csr->nnz, spx_tiled_col_bytes(l) + value),
+                    spx_bytes(csr->nrows + 2, sizeof(int64_t)));
 }
 
 /* format/tiled.c: what a matrix of so many columns has of what is asked for. ARGUMENT where that is both

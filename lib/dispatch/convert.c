@@ -92,11 +92,11 @@ static spmvx_status read_request(const spmvx_context *ctx, const spmvx_convert_o
     if (!o->kernel) return SPMVX_OK;
     SPX_TRY(spx_kernel_parse(ctx, SPMVX_MUL, o->kernel, &q->forced));
     const int64_t values = q->forced.layout.values;
-    if (q->updatable && values > SPX_PACKED_RAW)
+    if (q->updatable && values > SPX_VALUES_RAW)
         return spx_fail(
             ctx, SPMVX_ERR_ARGUMENT,
             "options.kernel has values=%s, and options.flags has SPMVX_UPDATABLE, which needs raw",
-            spx_packed_values_names[values - 1]);
+            spx_values_names[values - 1]);
     if (o->format == SPMVX_AUTO || o->format == q->forced.kernel->format) return SPMVX_OK;
     return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
                     "options.kernel is \"%.64s\", of format %s, and options.format is %s", o->kernel,

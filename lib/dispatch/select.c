@@ -27,7 +27,7 @@ spx_layout spx_request_layout(const spx_request *q)
         const int64_t named = spx_layout_value(&q->forced.layout, k);
         if (named) *spx_layout_field(&l, k) = named;
     }
-    if (q->updatable) l.values = SPX_PACKED_RAW; /* which has room for any value */
+    if (q->updatable) l.values = SPX_VALUES_RAW; /* which has room for any value */
     return l;
 }
 

@@ -6,7 +6,7 @@
  *                    quarter more than its longest row
  *   other slices     base >= 0: a 16-bit offset a lane, 0xffff: padding; base -1: a 32-bit column a lane,
  *                    -1: padding
- * All values are stored alike, in the fewest bytes that lose nothing (format/packed_values.c); padding is 0.
+ * All values are stored alike, in the fewest bytes that lose nothing (format/values.c); padding is 0.
  *   PTR       slices + 1, in steps
  *   VAL       32 a step: values, floats that are exactly the doubles, or numbers in TABLE of 16 or 8 bits;
  *             empty where all are TABLE's one
@@ -27,7 +27,7 @@
 #include "core/packed.h"
 #include "format/build.h"
 #include "format/packed_to_csr.h"
-#include "format/packed_values.h"
+#include "format/values.h"
 
 enum { LANES = SPX_PACKED_LANES, LONGEST = SPX_PACKED_PIECE, PADDING = SPX_PACKED_PADDING };
 enum { STEP = 32 }; /* slices of a chunk of work */
@@ -320,18 +320,6 @@ static spmvx_status measure_slices(builder *b, int64_t *steps, int64_t *bytes)
     return SPMVX_OK;
 }
 
-static spmvx_status put_table(builder *b)
-{
-    const spx_value_set *set = b->code.set;
-    const size_t each = spx_type_bytes(b->a.val_type);
-    spx_array **const table = &b->a.slot[SPX_TABLE];
-    SPX_TRY(spx_array_new(b->ctx, spx_max(set->count, 1), each, "distinct values", table));
-    for (int64_t i = 0; i < spx_max(set->count, 1); i++)
-        if (each == 8) ((uint64_t *)(*table)->data)[i] = set->count ? set->list[i] : 0;
-        else ((uint32_t *)(*table)->data)[i] = set->count ? (uint32_t)set->list[i] : 0;
-    return SPMVX_OK;
-}
-
 static spmvx_status build_all(builder *b, const spx_build *build)
 {
     spx_sparse *a = &b->a;
@@ -344,7 +332,7 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     SPX_TRY(spx_value_code_find(b->ctx, spx_data(b->csr, SPX_VAL), a->val_type, b->csr->nnz,
                                 build->layout.values, &b->code));
     a->layout.values = b->code.values;
-    const size_t each = spx_packed_value_bytes(b->code.values, spx_type_bytes(a->val_type));
+    const size_t each = spx_values_bytes(b->code.values, spx_type_bytes(a->val_type));
     a->stored = steps * LANES;
     a->ptr_type = spx_count_type(a->stored);
     const bool rows = a->layout.sigma > 1 || a->slot[SPX_LIST];
@@ -358,7 +346,7 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     SPX_TRY(spx_array_new(b->ctx, steps, sizeof(int32_t), "bases", &a->slot[SPX_DESC]));
     SPX_TRY(spx_array_new(b->ctx, stream, 1, "col", &a->slot[SPX_COL]));
     SPX_TRY(spx_array_new(b->ctx, a->stored, each, "val", &a->slot[SPX_VAL]));
-    if (b->code.set) SPX_TRY(put_table(b));
+    SPX_TRY(spx_value_code_table(b->ctx, &b->code, a->val_type, &a->slot[SPX_TABLE]));
     if (rows) SPX_TRY(spx_array_new(b->ctx, b->slices * LANES, sizeof(int32_t), "row", &a->slot[SPX_ROW]));
     int64_t *tile = a->slot[SPX_TILE]->data;
     steps = stream = 0;

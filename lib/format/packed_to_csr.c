@@ -6,6 +6,7 @@
 
 #include "core/packed.h"
 #include "format/build.h"
+#include "format/values.h"
 
 typedef struct unfill_job {
     const spx_sparse *a;
@@ -54,19 +55,6 @@ static int64_t column(const spx_sparse *a, bool diagonal, int64_t step, int64_t 
     return narrow == SPX_PACKED_PADDING ? -1 : base + narrow;
 }
 
-static void take_value(const spx_sparse *a, int64_t at, void *val, int64_t to)
-{
-    const void *const coded = spx_data(a, SPX_VAL), *const table = spx_data(a, SPX_TABLE);
-    const size_t each = spx_type_bytes(a->val_type);
-    switch (a->layout.values) {
-    case SPX_PACKED_F32: ((double *)val)[to] = (double)((const float *)coded)[at]; return;
-    case SPX_PACKED_U16: spx_value_copy(val, to, table, ((const uint16_t *)coded)[at], each); return;
-    case SPX_PACKED_U8: spx_value_copy(val, to, table, ((const uint8_t *)coded)[at], each); return;
-    case SPX_PACKED_ONE: spx_value_copy(val, to, table, 0, each); return;
-    default: spx_value_copy(val, to, coded, at, each);
-    }
-}
-
 /* Writes a slice's entries to their rows; or, before there are row pointers, the rows' lengths. */
 static void unfill_slice(const unfill_job *j, int64_t s)
 {
@@ -87,7 +75,7 @@ static void unfill_slice(const unfill_job *j, int64_t s)
             if (c < 0) continue;
             if (j->write) {
                 ((int32_t *)j->csr->slot[SPX_COL]->data)[to[i]] = (int32_t)c;
-                take_value(a, step * SPX_PACKED_LANES + i, j->csr->slot[SPX_VAL]->data, to[i]);
+                spx_value_code_take(a, step * SPX_PACKED_LANES + i, j->csr->slot[SPX_VAL]->data, to[i]);
             }
             to[i]++;
         }

@@ -11,18 +11,22 @@
  *   LIST_PTR, LIST   each row's lanes, by tile and piece: its partial sums are added in that order
  *   ORDER        where rows' columns did not come tile by tile: the place in CSR of each entry, row by row
  *
+ * Values are stored in fewer bits where that loses nothing, as core/values.h tells.
+ *
  * With `hot` there is one tile of all columns, of which the `hot` ones with most entries (of equals the
  * first) are held where reads are fast, and the others are read through the caches: for graphs where few
  * columns have most of the entries.
  *   COL   (i32)  a column, or -1 - i for the hot one that is held at place i; INT32_MIN: padding
  *   DESC  (i32)  the hot columns in rising order
- * Source: docs/design.md, section 6; Oniarti report, VI-A ('future work'). */
+ * Source: docs/design.md, section 6; Oniarti report, VI-A ('future work'); of the values: Kourtis, Goumas &
+ * Koziris, CF 2008 (CSR-VI). */
 #include <inttypes.h>
 #include <string.h>
 
 #include "core/tiled.h"
 #include "core/sort.h"
 #include "format/build.h"
+#include "format/values.h"
 
 enum {
     LANES = SPX_TILED_LANES,
@@ -41,6 +45,7 @@ typedef struct builder {
     const spmvx_context *ctx;
     const spx_sparse *csr;
     spx_sparse a;
+    spx_value_code values;
     spx_divisor width;
     int32_t *code; /* of each column, where hot ones are held; or NULL */
     int64_t tiles, count, slices;
@@ -258,8 +263,6 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     const int32_t *col = spx_data(b->csr, SPX_COL);
     uint16_t *local = b->code ? NULL : a->slot[SPX_COL]->data;
     int32_t *coded = b->code ? a->slot[SPX_COL]->data : NULL, *row_out = a->slot[SPX_ROW]->data;
-    const void *val_in = spx_data(b->csr, SPX_VAL);
-    const size_t each = spx_type_bytes(a->val_type);
     for (int64_t s = begin; s < end; s++) {
         const int64_t base = spx_ptr_at(a, s), groups = (spx_ptr_at(a, s + 1) - base) / (LANES * GROUP);
         for (int64_t i = 0; i < LANES; i++) {
@@ -271,8 +274,8 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
                 const int64_t from = k < length ? entry(b, g->first + k) : 0;
                 if (coded) coded[to] = k < length ? b->code[col[from]] : SPX_TILED_NONE;
                 else local[to] = k < length ? (uint16_t)(col[from] - g->tile * b->width.by) : PADDING;
-                if (k < length) spx_value_copy(a->slot[SPX_VAL]->data, to, val_in, from, each);
-                else spx_value_clear(a->slot[SPX_VAL]->data, to, each);
+                spx_value_code_put(&b->values, a->val_type, a->slot[SPX_VAL]->data, to,
+                                   spx_data(b->csr, SPX_VAL), k < length ? from : -1);
             }
         }
     }
@@ -336,8 +339,12 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     if (b->slices * LANES > INT32_MAX)
         return spx_fail(b->ctx, SPMVX_ERR_LIMIT, "TILED would have %" PRId64 " slices, above %d", b->slices,
                         INT32_MAX / LANES);
-    const size_t of_col = spx_tiled_col_bytes(&a->layout);
-    size_t bytes = spx_plus(spx_bytes(a->stored, of_col + spx_type_bytes(a->val_type)),
+    SPX_TRY(spx_value_code_find(b->ctx, spx_data(b->csr, SPX_VAL), a->val_type, b->csr->nnz,
+                                build->layout.values, &b->values));
+    a->layout.values = b->values.values;
+    const size_t of_col = spx_tiled_col_bytes(&a->layout),
+                 of_val = spx_values_bytes(a->layout.values, spx_type_bytes(a->val_type));
+    size_t bytes = spx_plus(spx_bytes(a->stored, of_col + of_val),
                             spx_bytes(b->slices, 4 * LANES + spx_type_bytes(a->ptr_type)));
     bytes = spx_plus(bytes, spx_plus(spx_bytes(a->nrows + 2, 8), spx_bytes(b->count, 4)));
     bytes = spx_plus(bytes, spx_bytes(a->layout.hot, 4));
@@ -347,24 +354,20 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     SPX_TRY(spx_array_new(b->ctx, b->slices + 1, spx_type_bytes(a->ptr_type), "ptr", &a->slot[SPX_PTR]));
     SPX_TRY(spx_array_new(b->ctx, b->slices * LANES, sizeof(int32_t), "row", &a->slot[SPX_ROW]));
     SPX_TRY(spx_array_new(b->ctx, a->stored, of_col, "col", &a->slot[SPX_COL]));
-    SPX_TRY(spx_array_new(b->ctx, a->stored, spx_type_bytes(a->val_type), "val", &a->slot[SPX_VAL]));
+    SPX_TRY(spx_array_new(b->ctx, a->stored, of_val, "val", &a->slot[SPX_VAL]));
+    SPX_TRY(spx_value_code_table(b->ctx, &b->values, a->val_type, &a->slot[SPX_TABLE]));
     SPX_TRY(
         spx_array_new(b->ctx, a->nrows + 2, sizeof(int64_t), "lanes of the rows", &a->slot[SPX_LIST_PTR]));
     SPX_TRY(spx_array_new(b->ctx, b->count, sizeof(int32_t), "lanes of the rows", &a->slot[SPX_LIST]));
     return fill(b);
 }
 
-/* What is known before anything is cut: an entry a place, and the lists of the rows. */
-static size_t least_bytes(const spx_sparse *csr, const spx_layout *l)
-{
-    const size_t places = spx_bytes(csr->nnz, spx_tiled_col_bytes(l) + spx_type_bytes(csr->val_type));
-    return spx_plus(places, spx_bytes(csr->nrows + 2, sizeof(int64_t)));
-}
-
 spmvx_status spx_tiled_layout(const spmvx_context *ctx, const spx_layout *asked, int64_t ncols,
                               spx_layout *out)
 {
-    *out = (spx_layout){ .tile_width = asked->tile_width, .hot = spx_min(asked->hot, ncols) };
+    *out = (spx_layout){ .tile_width = asked->tile_width,
+                         .hot = spx_min(asked->hot, ncols),
+                         .values = asked->values };
     if (asked->tile_width && asked->hot)
         return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
                         "TILED has tiles of width=%" PRId64 " or holds hot=%" PRId64
@@ -379,7 +382,7 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
 {
     spx_layout layout;
     SPX_TRY(spx_tiled_layout(ctx, &build->layout, csr->ncols, &layout));
-    SPX_TRY(spx_build_check(ctx, "TILED", least_bytes(csr, &layout), csr, build));
+    SPX_TRY(spx_build_check(ctx, "TILED", spx_tiled_least_bytes(csr, &layout), csr, build));
     builder b = { .ctx = ctx,
                   .csr = csr,
                   .width = spx_divisor_of(layout.hot ? INT32_MAX : layout.tile_width) };
@@ -394,6 +397,7 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
     spx_free(ctx, b.code);
     spx_free(ctx, b.segments);
     spx_free(ctx, b.tile_first);
+    spx_value_code_drop(ctx, &b.values);
     if (s == SPMVX_OK) *out = b.a;
     else spx_sparse_drop(&b.a);
     return s;
@@ -442,8 +446,7 @@ static int64_t walk_row(const spx_sparse *a, int64_t r, const spx_sparse *csr, b
             if (write) {
                 const int64_t seq = spx_ptr_at(csr, r) + n, to = order ? order[seq] : seq;
                 ((int32_t *)csr->slot[SPX_COL]->data)[to] = (int32_t)col;
-                spx_value_copy(csr->slot[SPX_VAL]->data, to, spx_data(a, SPX_VAL), at,
-                               spx_type_bytes(a->val_type));
+                spx_value_code_take(a, at, csr->slot[SPX_VAL]->data, to);
             }
             n++;
         }
@@ -478,6 +481,15 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
     return SPMVX_OK;
 }
 
+static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
+                         const spx_layout *asked, spx_look *out)
+{
+    (void)f;
+    *out = (spx_look){ .layout = *asked, .stored = csr->nnz };
+    return spx_value_code_guess(ctx, spx_data(csr, SPX_VAL), csr->val_type, csr->nnz, asked->values,
+                                &out->value_bytes, &out->distinct);
+}
+
 static double setup_ns(const spx_features *f, const spx_look *l)
 {
     (void)l;
@@ -487,6 +499,7 @@ static double setup_ns(const spx_features *f, const spx_look *l)
 static const spx_layout_key layout[] = {
     { "width", offsetof(spx_layout, tile_width), 64, SPX_TILED_MOST, 0, true, NULL },
     { "hot", offsetof(spx_layout, hot), 1, SPX_TILED_MOST, 0, true, NULL },
+    SPX_VALUES_KEY,
     { 0 },
 };
 
@@ -496,6 +509,7 @@ const spx_format spx_format_tiled = {
     .layout = layout,
     .opaque_values = true,
     .view = spx_no_view,
+    .look = look,
     .setup_ns = setup_ns,
     .from_csr = from_csr,
     .to_csr = to_csr,

@@ -8,6 +8,7 @@
 #include "core/context.h"
 #include "core/sparse.h"
 #include "core/threads.h"
+#include "core/values.h"
 
 enum { SPX_PARAMS = 8, SPX_MAX_CHUNKS = 1024 };
 
@@ -54,11 +55,19 @@ typedef struct spx_look {
     int64_t stored;       /* places with padding; 0: nobody has looked, or it is far too much */
     int64_t width;        /* DIA: diagonals */
     double index_bytes;   /* PACKED: bytes beside the values */
-    double value_bytes;   /* PACKED: bytes a place takes for its value */
+    double value_bytes;   /* PACKED, TILED: bytes a place takes for its value */
     int64_t distinct;     /* PACKED: values in its table; 0: unknown, or none */
     double diagonal_part; /* PACKED: part of the places that lie in slices of diagonals */
     double hot_share;     /* TILED with hot columns: part of the entries that are in them */
 } spx_look;
+
+/* Bytes that a place takes for its value, where the format codes values. Of a matrix that is built already
+ * nobody has looked at them. */
+static inline double spx_look_value_bytes(const spx_features *f, const spx_look *look)
+{
+    return look->layout.values ? (double)spx_values_bytes(look->layout.values, f->value_bytes)
+                               : look->value_bytes;
+}
 
 /* How a kernel goes over one matrix: computed once, shared by all contexts. */
 typedef struct spx_partition {

@@ -7,7 +7,7 @@
 
 #include "kernel/dot.h"
 #include "kernel/packed.h"
-#include "kernel/packed_source.h"
+#include "kernel/coded_values.h"
 
 enum { LANES = SPX_PACKED_LANES };
 
@@ -85,8 +85,8 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     const SPX_P *ptr = spx_data(m->A, SPX_PTR);
     const int32_t *base = spx_data(m->A, SPX_DESC), *row = spx_data(m->A, SPX_ROW);
     const SPX_V *x = m->x;
-    SPX_VNAME(packed_source) val;
-    SPX_VNAME(packed_open)(&val, m->A);
+    SPX_VNAME(coded) val;
+    SPX_VNAME(coded_open)(&val, m->A);
     const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y, *partial = m->work;
     for (int64_t s = bound[begin]; s < bound[end]; s++) {
@@ -95,10 +95,12 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
         SPX_V sum[LANES] = { 0 };
         if (spx_packed_diagonal(tile[s]))
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
-                stream = SPX_NAME(diagonal)(sum, base[k], stream, SPX_VNAME(packed_step)(&val, k), x);
+                stream = SPX_NAME(diagonal)(sum, base[k], stream,
+                                            SPX_VNAME(coded_values)(&val, k * LANES, LANES), x);
         else
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
-                stream = SPX_NAME(step)(sum, base[k], stream, SPX_VNAME(packed_step)(&val, k), x);
+                stream =
+                    SPX_NAME(step)(sum, base[k], stream, SPX_VNAME(coded_values)(&val, k * LANES, LANES), x);
         for (int64_t i = 0; i < LANES; i++) {
             const int64_t r = spx_packed_row(m->A, row, s * LANES + i);
             if (r >= 0) y[r] = SPX_VNAME(axpby)(alpha, sum[i], beta, &y[r]);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 enum { LANES = SPX_PACKED_LANES };
-enum { FEW = SPX_PACKED_ONE + 1, MORE }; /* u8, of a table that fits in a register, or in some */
+enum { FEW = SPX_VALUES_ONE + 1, MORE }; /* u8, of a table that fits in a register, or in some */
 
 #define SPX_TEMPLATE "kernel/mul_packed_simd.h"
 #include "kernel/each_type.h"
@@ -66,12 +66,12 @@ static inline __attribute__((always_inline)) SPX_VNAME(vec)
     SPX_NAME(values)(int code, const SPX_NAME(coded) * s, int64_t place)
 {
     switch (code) {
-    case SPX_PACKED_F32: return SPX_VNAME(singles)((const float *)s->codes + place);
-    case SPX_PACKED_U16: return SPX_VNAME(numbered_u16)((const uint16_t *)s->codes + place, s->table);
-    case SPX_PACKED_U8: return SPX_VNAME(numbered_u8)((const uint8_t *)s->codes + place, s->table);
+    case SPX_VALUES_F32: return SPX_VNAME(singles)((const float *)s->codes + place);
+    case SPX_VALUES_U16: return SPX_VNAME(numbered_u16)((const uint16_t *)s->codes + place, s->table);
+    case SPX_VALUES_U8: return SPX_VNAME(numbered_u8)((const uint8_t *)s->codes + place, s->table);
     case FEW: return SPX_VNAME(few)((const uint8_t *)s->codes + place, &s->held);
     case MORE: return SPX_VNAME(more)((const uint8_t *)s->codes + place, &s->held);
-    case SPX_PACKED_ONE: return s->same;
+    case SPX_VALUES_ONE: return s->same;
     default: return SPX_VNAME(plain)((const SPX_V *)s->codes + place);
     }
 }
@@ -168,15 +168,15 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     s.same = SPX_VNAME(same)(value[0]);
     /* one instance of the loops for each code */
     switch (m->A->layout.values) {
-    case SPX_PACKED_F32: SPX_NAME(slices_of)(SPX_PACKED_F32, m, &s, first, last); break;
-    case SPX_PACKED_U16: SPX_NAME(slices_of)(SPX_PACKED_U16, m, &s, first, last); break;
-    case SPX_PACKED_U8:
+    case SPX_VALUES_F32: SPX_NAME(slices_of)(SPX_VALUES_F32, m, &s, first, last); break;
+    case SPX_VALUES_U16: SPX_NAME(slices_of)(SPX_VALUES_U16, m, &s, first, last); break;
+    case SPX_VALUES_U8:
         if (count <= SPX_VNAME(FEW)) SPX_NAME(slices_of)(FEW, m, &s, first, last);
         else if (count <= SPX_VNAME(MORE)) SPX_NAME(slices_of)(MORE, m, &s, first, last);
-        else SPX_NAME(slices_of)(SPX_PACKED_U8, m, &s, first, last);
+        else SPX_NAME(slices_of)(SPX_VALUES_U8, m, &s, first, last);
         break;
-    case SPX_PACKED_ONE: SPX_NAME(slices_of)(SPX_PACKED_ONE, m, &s, first, last); break;
-    default: SPX_NAME(slices_of)(SPX_PACKED_RAW, m, &s, first, last);
+    case SPX_VALUES_ONE: SPX_NAME(slices_of)(SPX_VALUES_ONE, m, &s, first, last); break;
+    default: SPX_NAME(slices_of)(SPX_VALUES_RAW, m, &s, first, last);
     }
 }
 #undef W

@@ -4,6 +4,7 @@
  * Source: docs/design.md, section 6; Oniarti report, VI-A ('future work'). */
 #ifndef SPX_V
 #include "core/tiled.h"
+#include "kernel/coded_values.h"
 #include "kernel/dot.h"
 #include "kernel/kernel.h"
 
@@ -36,10 +37,9 @@ static spmvx_status run(const spx_mul *m)
 
 static double cost(const spx_features *f, const spx_look *look)
 {
-    (void)look;
     static const spx_rates rates = { 0.8, 6.0, 0.0, 0.05, 0.1 };
-    return spx_cost(f, &rates, 1.3 * (double)f->nnz, (double)f->nnz * (3.0 + 1.2 * (double)f->value_bytes),
-                    0.0);
+    return spx_cost(f, &rates, 1.3 * (double)f->nnz,
+                    (double)f->nnz * (3.0 + 1.2 * spx_look_value_bytes(f, look)), 0.0);
 }
 
 const spx_kernel spx_mul_tiled = {
@@ -59,13 +59,13 @@ const spx_kernel spx_mul_tiled = {
 
 #else
 /* Lanes of a slice against columns of a tile, */
-SPX_INLINE void SPX_NAME(sum_tile)(int64_t k, int64_t end, const uint16_t *col, const SPX_V *val,
+SPX_INLINE void SPX_NAME(sum_tile)(int64_t k, int64_t end, const uint16_t *col, SPX_VNAME(coded) * val,
                                    const SPX_V *x, SPX_V *sum)
 {
     for (; k < end; k += LANES * GROUP)
         for (int64_t i = 0; i < LANES; i++) {
             const uint16_t *c = col + k + i * GROUP;
-            const SPX_V *v = val + k + i * GROUP;
+            const SPX_V *v = SPX_VNAME(coded_values)(val, k + i * GROUP, GROUP);
             if (c[GROUP - 1] != PADDING)
                 for (int64_t g = 0; g < GROUP; g++) sum[i] += v[g] * x[c[g]];
             else
@@ -75,12 +75,12 @@ SPX_INLINE void SPX_NAME(sum_tile)(int64_t k, int64_t end, const uint16_t *col, 
 
 /* and against hot columns and others. */
 SPX_INLINE void SPX_NAME(sum_hot)(int64_t k, int64_t end, const int32_t *code, const int32_t *held,
-                                  const SPX_V *val, const SPX_V *x, SPX_V *sum)
+                                  SPX_VNAME(coded) * val, const SPX_V *x, SPX_V *sum)
 {
     for (; k < end; k += LANES * GROUP)
         for (int64_t i = 0; i < LANES; i++) {
             const int32_t *c = code + k + i * GROUP;
-            const SPX_V *v = val + k + i * GROUP;
+            const SPX_V *v = SPX_VNAME(coded_values)(val, k + i * GROUP, GROUP);
             for (int64_t g = 0; g < GROUP && c[g] != SPX_TILED_NONE; g++)
                 sum[i] += v[g] * x[c[g] < 0 ? held[SPX_TILED_HOT(c[g])] : c[g]];
         }
@@ -94,16 +94,18 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     const int64_t *bound = m->part->bounds->data;
     const int32_t *tile_ptr = spx_data(a, SPX_TILE);
     const SPX_P *ptr = spx_data(a, SPX_PTR);
-    const SPX_V *val = spx_data(a, SPX_VAL), *x = m->x;
+    const SPX_V *x = m->x;
     SPX_V *partial = m->work;
+    SPX_VNAME(coded) val;
+    SPX_VNAME(coded_open)(&val, a);
     int64_t tile = 0;
     for (int64_t s = bound[begin]; s < bound[end]; s++) {
         while (tile_ptr[tile + 1] <= s) tile++;
         SPX_V sum[LANES] = { 0 };
         if (a->layout.hot)
-            SPX_NAME(sum_hot)(ptr[s], ptr[s + 1], spx_data(a, SPX_COL), spx_data(a, SPX_DESC), val, x, sum);
+            SPX_NAME(sum_hot)(ptr[s], ptr[s + 1], spx_data(a, SPX_COL), spx_data(a, SPX_DESC), &val, x, sum);
         else SPX_NAME(sum_tile)
-        (ptr[s], ptr[s + 1], spx_data(a, SPX_COL), val, x + tile * a->layout.tile_width, sum);
+        (ptr[s], ptr[s + 1], spx_data(a, SPX_COL), &val, x + tile * a->layout.tile_width, sum);
         for (int64_t i = 0; i < LANES; i++) partial[s * LANES + i] = sum[i];
     }
 }

@@ -37,10 +37,7 @@ static inline double spx_packed_cost(const spx_features *f, const spx_look *look
 {
     const double n = (double)look->stored, other = 1.0 - look->diagonal_part;
     const double moved = look->layout.sigma > 1 ? 4.0 * (double)f->nrows : 0.0;
-    /* of a matrix that is built already nobody has looked at the values */
-    const double value = look->layout.values
-                             ? (double)spx_packed_value_bytes(look->layout.values, f->value_bytes)
-                             : look->value_bytes;
+    const double value = spx_look_value_bytes(f, look);
     const bool few = look->distinct && look->distinct <= packed->few;
     spx_rates r = *rates;
     r.entry = r.entry * other + packed->entry * look->diagonal_part;

@@ -47,8 +47,8 @@ static const request requests[] = {
     { SPMVX_PACKED, { .piece = 504 } },
     { SPMVX_PACKED, { .piece = 20, .sigma = 1 } },
     { SPMVX_PACKED, { .piece = 8, .sigma = 64 } },
-    { SPMVX_PACKED, { .piece = 64, .sigma = 1 << 30, .values = SPX_PACKED_RAW } },
-    { SPMVX_PACKED, { .piece = 504, .values = SPX_PACKED_U8 } },
+    { SPMVX_PACKED, { .piece = 64, .sigma = 1 << 30, .values = SPX_VALUES_RAW } },
+    { SPMVX_PACKED, { .piece = 504, .values = SPX_VALUES_U8 } },
 };
 
 static void check_matrix(const spmvx_context *ctx, const char *what, const spx_sparse *host,
@@ -261,8 +261,8 @@ static triples short_rows(int64_t rows, int most)
     return t;
 }
 
-/* PACKED of values of which so many are distinct, around the sizes of its tables: as doubles that are no
- * floats, and as floats, 0 and NaN among them where there is room. */
+/* Formats that code values, of values of which so many are distinct, around the sizes of the tables: as
+ * doubles that are no floats, and as floats, 0 and NaN among them where there is room. */
 static void test_few_values(void **state)
 {
     (void)state;
@@ -282,9 +282,13 @@ static void test_few_values(void **state)
             spmvx_matrix *given = case_coo(host, &t, type);
             spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
             assert_ok(ctx, spx_to_place(ctx, &there));
-            for (int64_t values = 0; values <= SPX_PACKED_ONE; values++) {
-                const request q = { SPMVX_PACKED, { .piece = 504, .values = values } };
-                check_build(host, &csr, ctx, &there, &q);
+            for (int64_t values = 0; values <= SPX_VALUES_ONE; values++) {
+                const request packed = { SPMVX_PACKED, { .piece = 504, .values = values } },
+                              tiles = { SPMVX_TILED, { .tile_width = 64, .values = values } },
+                              hot = { SPMVX_TILED, { .hot = 20, .values = values } };
+                check_build(host, &csr, ctx, &there, &packed);
+                check_build(host, &csr, ctx, &there, &tiles);
+                check_build(host, &csr, ctx, &there, &hot);
             }
             spx_sparse_drop(&there);
             spx_sparse_drop(&csr);
@@ -313,7 +317,7 @@ static void check_look_at_packed(spmvx_context *host, spmvx_context *ctx, const 
         fail_msg("%lld places, %g bytes of indices, %g of it diagonals; it holds %lld, %g",
                  (long long)look.stored, look.index_bytes, look.diagonal_part, (long long)built.stored,
                  index);
-    assert_true(look.value_bytes == (double)spx_packed_value_bytes(built.layout.values, 8));
+    assert_true(look.value_bytes == (double)spx_values_bytes(built.layout.values, 8));
     assert_int_equal(look.layout.piece, built.layout.piece);
     const spx_layout sorted = { .sigma = 64 };
     assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->look(ctx, &there, &f, &sorted, &look));
@@ -425,7 +429,7 @@ static void check_memory_of_all(spmvx_context *ctx, const spx_sparse *csr, bool 
         const request *q = &requests[i];
         /* these would be mostly padding */
         if (scattered && (q->format == SPMVX_DIA || q->format == SPMVX_BSR)) continue;
-        if (q->layout.values > SPX_PACKED_RAW) continue; /* which would lose some of these */
+        if (q->layout.values > SPX_VALUES_RAW) continue; /* which would lose some of these */
         spx_build own = how;
         own.layout = q->layout;
         assert_ok(ctx, spx_budget_open(ctx, SIZE_MAX, "nothing", 0));

@@ -59,9 +59,9 @@ expect 1 "$spmvx" info --wisdom "$tmp/none" "$tmp/suite/a.mtx"; has err 'none'
 limited='--place host --flush 4 --repeat 2 --min-time 0 --max-bytes 6000'
 # shellcheck disable=SC2086
 {
-    expect 0 "$spmvx" bench $limited --states warm,rotated --kernels 'csr-vector;bsr;tiled;auto' lap2d_9; silent err
+    expect 0 "$spmvx" bench $limited --states warm,rotated --kernels 'csr-vector;bsr;tiled:values=raw;auto' lap2d_9; silent err
     has out '^  bsr .*would hold [0-9]* bytes.*max_bytes is 6000'; has out '^..csr-vector.*e-[0-9]*$'; has out '^..AUTO, by timing .*[0-9]'
-    [ "$(grep -c '^  tiled .*would hold' "$tmp/out")" = 2 ] || { echo 'no row of tiled in each state'; cat "$tmp/out"; bad=1; }
+    [ "$(grep -c '^  tiled:.*would hold' "$tmp/out")" = 2 ] || { echo 'no row of tiled in each state'; cat "$tmp/out"; bad=1; }
     expect 0 "$spmvx" bench $limited --kernels 'csr-vector;bsr' --csv lap2d_9; silent err
     has out '^"lap2d_9",.*,kernel,"bsr","",,.*,"BSR would hold [0-9]* bytes'; has out ',kernel,"csr-vector","csr-vector.*[0-9],$'
     [ "$(sed 's/"[^"]*"/text/g' "$tmp/out" | awk -F, '{ print NF }' | sort -u)" = 24 ] || { echo 'columns of CSV differ'; cat "$tmp/out"; bad=1; }

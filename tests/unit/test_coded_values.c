@@ -1,5 +1,5 @@
-/* PACKED's values in fewer bits: which code a matrix gets, that every kernel of the place gives the bits that
- * raw values give, that the way back is exact, whatever the values are, and what is refused. */
+/* Values in fewer bits, in PACKED and TILED: which code a matrix gets, that every kernel of the place gives
+ * the bits that raw values give, that the way back is exact, whatever the values are, and what is refused. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,11 +37,28 @@ static csr_arrays with_values(const triples *t, spmvx_type type, int64_t distinc
     return c;
 }
 
-static spmvx_status convert(spmvx_context *ctx, const spmvx_matrix *A, const char *kernel, uint32_t flags,
-                            spmvx_matrix **out)
+/* The formats that code values, and the kernels of each by the parameters that a test gives them first. */
+static const struct {
+    spmvx_format format;
+    const char *name;
+    const char *host[5], *device[5];
+} forms[] = {
+    { SPMVX_PACKED,
+      "packed",
+      { "packed@c:", "packed@avx2:", "packed@avx512:" },
+      { "packed:split=1,", "packed:split=4," } },
+    { SPMVX_TILED,
+      "tiled",
+      { "tiled:", "tiled:hot=3," },
+      { "tiled:width=64,parts=2,", "tiled:hot=3,lanes=4," } },
+};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+static spmvx_status convert(spmvx_context *ctx, const spmvx_matrix *A, int form, const char *kernel,
+                            uint32_t flags, spmvx_matrix **out)
 {
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
-    o.format = SPMVX_PACKED;
+    o.format = forms[form].format;
     o.kernel = kernel;
     o.flags = flags;
     return spmvx_matrix_convert(ctx, A, &o, out);
@@ -126,15 +143,14 @@ static bool no_single(const csr_arrays *c)
     return false;
 }
 
-static void check_case(spmvx_context *ctx, const triples *t, spmvx_type type, int64_t choices, bool singles)
+static void check_case(spmvx_context *ctx, const triples *t, spmvx_type type, int form, int64_t choices,
+                       bool singles)
 {
-    static const char *const host[] = { "packed@c:", "packed@avx2:", "packed@avx512:", NULL };
-    static const char *const device[] = { "packed:split=1,", "packed:split=4,", NULL };
-    const char *const *const kernels = test_place() == SPMVX_HOST ? host : device;
+    const char *const *const kernels = test_place() == SPMVX_HOST ? forms[form].host : forms[form].device;
     csr_arrays c = with_values(t, type, choices, singles);
     spmvx_matrix *A = NULL, *chosen = NULL;
     assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
-    assert_ok(ctx, convert(ctx, A, NULL, 0, &chosen));
+    assert_ok(ctx, convert(ctx, A, form, NULL, 0, &chosen));
     const int64_t distinct = distinct_of(&c);
     const int want = expected(t->nnz, distinct, !no_single(&c), value_bytes(type)), got = code_of(chosen);
     if (want != got)
@@ -146,7 +162,7 @@ static void check_case(spmvx_context *ctx, const triples *t, spmvx_type type, in
         spmvx_matrix *raw = NULL;
         char name[64];
         snprintf(name, sizeof name, "%svalues=raw", kernels[k]);
-        const spmvx_status s = convert(ctx, A, name, 0, &raw);
+        const spmvx_status s = convert(ctx, A, form, name, 0, &raw);
         if (s == SPMVX_ERR_UNSUPPORTED) continue; /* not this processor's */
         assert_ok(ctx, s);
         for (int i = 0; i < CODES; i++) {
@@ -156,10 +172,10 @@ static void check_case(spmvx_context *ctx, const triples *t, spmvx_type type, in
                                (i == U16 && distinct <= 4096) || (i == U8 && distinct <= 256) ||
                                (i == ONE && distinct <= 1);
             if (!holds) {
-                assert_fails(SPMVX_ERR_LIMIT, "would lose", convert(ctx, A, name, 0, &m));
+                assert_fails(SPMVX_ERR_LIMIT, "would lose", convert(ctx, A, form, name, 0, &m));
                 continue;
             }
-            assert_ok(ctx, convert(ctx, A, name, 0, &m));
+            assert_ok(ctx, convert(ctx, A, form, name, 0, &m));
             assert_int_equal(code_of(m), i);
             check_product(ctx, m, raw, &c.arrays, name);
             check_way_back(m, &c);
@@ -175,18 +191,22 @@ static void check_case(spmvx_context *ctx, const triples *t, spmvx_type type, in
 static void test_infinite(void **state)
 {
     (void)state;
-    static const char *const kernels[] = { "packed", "packed:values=u8", "packed:values=one" };
+    static const char *const values[] = { "u16", "u8", "one" };
     spmvx_context *ctx = test_context(NULL, 2);
     triples t = case_make(6);
-    for (int two = 0; two < 2; two++) {
+    for (int i = 0; i < 2 * FORMS; i++) {
+        const int form = i / 2, two = i % 2;
+        char name[64];
         csr_arrays c = case_csr(&t, SPMVX_F64);
         spmvx_matrix *A = NULL, *raw = NULL, *m = NULL;
         for (int64_t k = 0; k < t.nnz; k++) ((double *)c.val)[k] = two && k % 2 ? -1.5 : INFINITY;
         assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
-        assert_ok(ctx, convert(ctx, A, "packed:values=raw", 0, &raw));
-        for (size_t k = 0; k < sizeof kernels / sizeof *kernels - (size_t)two; k++) {
-            assert_ok(ctx, convert(ctx, A, kernels[k], 0, &m));
-            check_product(ctx, m, raw, &c.arrays, kernels[k]);
+        snprintf(name, sizeof name, "%s:values=raw", forms[form].name);
+        assert_ok(ctx, convert(ctx, A, form, name, 0, &raw));
+        for (size_t k = 0; k < sizeof values / sizeof *values - (size_t)two; k++) {
+            snprintf(name, sizeof name, "%s:values=%s", forms[form].name, values[k]);
+            assert_ok(ctx, convert(ctx, A, form, name, 0, &m));
+            check_product(ctx, m, raw, &c.arrays, name);
             spmvx_matrix_destroy(m);
         }
         spmvx_matrix_destroy(raw);
@@ -202,17 +222,20 @@ static void test_codes(void **state)
     (void)state;
     /* the last are tables that fit in a register of the host's kernels, in some, or just do not */
     static const int64_t distinct[] = { 1, 2, 100, 256, 257, 3000, 1 << 20, 8, 9, 16, 17, 32, 33, 64, 65 };
-    const size_t kinds = sizeof distinct / sizeof *distinct - (test_place() == SPMVX_HOST ? 0 : 8);
+    const size_t kinds = sizeof distinct / sizeof *distinct, others = kinds - 8;
     /* the emulator of a GPU takes long */
     const int64_t most = getenv("TEST_EMULATED") ? 600 : 10000;
     spmvx_context *ctx = test_context(NULL, 2);
     for (int i = 0;; i++) {
         triples t = case_make(i);
         if (t.nnz < 0) break;
-        for (size_t d = 0; d < kinds && t.nnz < most; d++) {
-            check_case(ctx, &t, SPMVX_F64, distinct[d], false);
-            check_case(ctx, &t, SPMVX_F64, distinct[d], true);
-            check_case(ctx, &t, SPMVX_F32, distinct[d], true);
+        for (int form = 0; form < FORMS; form++) {
+            const bool registers = test_place() == SPMVX_HOST && forms[form].format == SPMVX_PACKED;
+            for (size_t d = 0; d < (registers ? kinds : others) && t.nnz < most; d++) {
+                check_case(ctx, &t, SPMVX_F64, form, distinct[d], false);
+                check_case(ctx, &t, SPMVX_F64, form, distinct[d], true);
+                check_case(ctx, &t, SPMVX_F32, form, distinct[d], true);
+            }
         }
         triples_free(&t);
     }
@@ -244,10 +267,12 @@ static void test_limits(void **state)
         for (int64_t i = 0; i < N; i++)
             ((double *)c.val)[i] = 1.0 / 3.0 + (double)((i * 7919) % want[w].distinct);
         assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
-        assert_ok(ctx, convert(ctx, A, NULL, 0, &m));
-        assert_int_equal(code_of(m), want[w].code);
-        check_way_back(m, &c);
-        spmvx_matrix_destroy(m);
+        for (int form = 0; form < FORMS; form++) {
+            assert_ok(ctx, convert(ctx, A, form, NULL, 0, &m));
+            assert_int_equal(code_of(m), want[w].code);
+            check_way_back(m, &c);
+            spmvx_matrix_destroy(m);
+        }
         spmvx_matrix_destroy(A);
     }
     free(c.ptr);
@@ -257,25 +282,26 @@ static void test_limits(void **state)
 }
 
 /* What is updated has raw values; what is made of a coded matrix may be updated like its source. */
-static void test_updates(void **state)
+static void check_updates(spmvx_context *ctx, int form)
 {
-    (void)state;
-    spmvx_context *ctx = test_context(NULL, 2);
     triples t = case_make(6);
     csr_arrays c = with_values(&t, SPMVX_F64, 3, false), other = case_csr(&t, SPMVX_F64);
     spmvx_matrix *A = NULL, *m = NULL, *coded = NULL;
+    char name[64];
     assert_true(t.nnz > 30);
     void *const there = test_up(ctx, other.val, (size_t)t.nnz * 8);
     assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
-    assert_ok(ctx, convert(ctx, A, NULL, SPMVX_UPDATABLE, &m));
+    assert_ok(ctx, convert(ctx, A, form, NULL, SPMVX_UPDATABLE, &m));
     assert_int_equal(code_of(m), RAW);
     assert_ok(ctx, spmvx_matrix_update_values(ctx, m, there));
     check_way_back(m, &other);
     spmvx_matrix_destroy(m);
-    assert_fails(SPMVX_ERR_ARGUMENT, "values=u8", convert(ctx, A, "packed:values=u8", SPMVX_UPDATABLE, &m));
-    assert_ok(ctx, convert(ctx, A, NULL, 0, &coded));
+    snprintf(name, sizeof name, "%s:values=u8", forms[form].name);
+    assert_fails(SPMVX_ERR_ARGUMENT, "values=u8", convert(ctx, A, form, name, SPMVX_UPDATABLE, &m));
+    assert_ok(ctx, convert(ctx, A, form, NULL, 0, &coded));
     assert_int_equal(code_of(coded), U8);
-    assert_ok(ctx, convert(ctx, coded, NULL, SPMVX_UPDATABLE, &m)); /* it still knows the order of rows */
+    assert_ok(ctx,
+              convert(ctx, coded, form, NULL, SPMVX_UPDATABLE, &m)); /* it still knows the order of rows */
     assert_int_equal(code_of(m), RAW);
     check_way_back(m, &c);
     assert_ok(ctx, spmvx_matrix_update_values(ctx, m, there));
@@ -287,6 +313,13 @@ static void test_updates(void **state)
     csr_free(&c);
     csr_free(&other);
     triples_free(&t);
+}
+
+static void test_updates(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = test_context(NULL, 2);
+    for (int form = 0; form < FORMS; form++) check_updates(ctx, form);
     spmvx_context_destroy(ctx);
 }
 

@@ -1,8 +1,8 @@
-/* The code of PACKED's values: all threads collect distinct values, each its own, until there are too many;
+/* The code of a matrix's values: all threads collect distinct values, each its own, until there are too many;
  * sorted by their bits, so that the table does not depend on the threads, they are numbered. Values are
  * compared as bits: -0 is not 0, and payloads of NaN stay.
  * Source: Kourtis, Goumas & Koziris, CF 2008 (CSR-VI). */
-#include "format/packed_values.h"
+#include "format/values.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -11,7 +11,7 @@
 
 #include "core/threads.h"
 
-enum { TABLE = SPX_PACKED_TABLE, BYTE = 256, CHUNK = 16384 };
+enum { TABLE = SPX_VALUES_TABLE, BYTE = 256, CHUNK = 16384 };
 
 static uint64_t bits_of(const void *val, size_t each, int64_t i)
 {
@@ -61,7 +61,7 @@ static void collect_body(void *arg, int thread, int64_t begin, int64_t end)
             before = bits;
             if (!many) insert(own, bits);
             many |= own->count > TABLE;
-            doubles = doubles || !spx_packed_single(((const double *)j->val)[i]);
+            doubles = doubles || !spx_value_single(((const double *)j->val)[i]);
         }
         if (many) atomic_store_explicit(&j->many, true, memory_order_relaxed);
         if (doubles) atomic_store_explicit(&j->doubles, true, memory_order_relaxed);
@@ -100,26 +100,26 @@ int64_t spx_value_code_number(const spx_value_code *c, uint64_t bits)
 int64_t spx_value_code_smallest(int64_t n, int64_t distinct, bool singles, size_t each)
 {
     const int64_t raw = n * (int64_t)each, table = distinct * (int64_t)each;
-    if (distinct == 1 && table < raw) return SPX_PACKED_ONE;
-    if (distinct <= BYTE && table + n < raw) return SPX_PACKED_U8;
-    if (distinct <= TABLE && table + 2 * n < raw) return SPX_PACKED_U16;
-    return singles && each == 8 && n ? SPX_PACKED_F32 : SPX_PACKED_RAW;
+    if (distinct == 1 && table < raw) return SPX_VALUES_ONE;
+    if (distinct <= BYTE && table + n < raw) return SPX_VALUES_U8;
+    if (distinct <= TABLE && table + 2 * n < raw) return SPX_VALUES_U16;
+    return singles && each == 8 && n ? SPX_VALUES_F32 : SPX_VALUES_RAW;
 }
 
 static bool holds(int64_t values, int64_t distinct, bool singles)
 {
     switch (values) {
-    case SPX_PACKED_F32: return singles;
-    case SPX_PACKED_U16: return distinct <= TABLE;
-    case SPX_PACKED_U8: return distinct <= BYTE;
-    case SPX_PACKED_ONE: return distinct <= 1;
+    case SPX_VALUES_F32: return singles;
+    case SPX_VALUES_U16: return distinct <= TABLE;
+    case SPX_VALUES_U8: return distinct <= BYTE;
+    case SPX_VALUES_ONE: return distinct <= 1;
     default: return true;
     }
 }
 
 static bool is_numbered(int64_t values)
 {
-    return values >= SPX_PACKED_U16;
+    return values >= SPX_VALUES_U16;
 }
 
 spmvx_status spx_value_code_choose(const spmvx_context *ctx, spx_value_set *set, bool singles,
@@ -135,15 +135,15 @@ spmvx_status spx_value_code_choose(const spmvx_context *ctx, spx_value_set *set,
     return spx_fail(ctx, SPMVX_ERR_LIMIT,
                     "options.kernel has values=%s, which would lose some of A's %" PRId64
                     " values (%s%" PRId64 " distinct)",
-                    spx_packed_values_names[out->values - 1], n, distinct > TABLE ? "more than " : "",
+                    spx_values_names[out->values - 1], n, distinct > TABLE ? "more than " : "",
                     spx_min(distinct, TABLE));
 }
 
 spmvx_status spx_value_code_find(const spmvx_context *ctx, const void *val, spmvx_type type, int64_t n,
                                  int64_t asked, spx_value_code *out)
 {
-    *out = (spx_value_code){ SPX_PACKED_RAW, NULL };
-    if (asked == SPX_PACKED_RAW || (type != SPMVX_F64 && type != SPMVX_F32)) return SPMVX_OK;
+    *out = (spx_value_code){ SPX_VALUES_RAW, NULL };
+    if (asked == SPX_VALUES_RAW || (type != SPMVX_F64 && type != SPMVX_F32)) return SPMVX_OK;
     const int threads = spx_threads_for(ctx->threads, n);
     collect_job j = { .val = val, .type = type, .n = n };
     atomic_init(&j.many, false);
@@ -171,17 +171,43 @@ void spx_value_code_put(const spx_value_code *c, spmvx_type type, void *coded, i
     const size_t each = spx_type_bytes(type);
     int64_t number = 0;
     switch (c->values) {
-    case SPX_PACKED_ONE: return;
-    case SPX_PACKED_F32: ((float *)coded)[to] = from < 0 ? 0.0f : (float)((const double *)val)[from]; return;
-    case SPX_PACKED_U16:
-    case SPX_PACKED_U8:
+    case SPX_VALUES_ONE: return;
+    case SPX_VALUES_F32: ((float *)coded)[to] = from < 0 ? 0.0f : (float)((const double *)val)[from]; return;
+    case SPX_VALUES_U16:
+    case SPX_VALUES_U8:
         if (from >= 0) number = spx_value_code_number(c, bits_of(val, each, from));
-        if (c->values == SPX_PACKED_U8) ((uint8_t *)coded)[to] = (uint8_t)number;
+        if (c->values == SPX_VALUES_U8) ((uint8_t *)coded)[to] = (uint8_t)number;
         else ((uint16_t *)coded)[to] = (uint16_t)number;
         return;
     default:
         if (from < 0) spx_value_clear(coded, to, each);
         else spx_value_copy(coded, to, val, from, each);
+    }
+}
+
+spmvx_status spx_value_code_table(const spmvx_context *ctx, const spx_value_code *c, spmvx_type type,
+                                  spx_array **table)
+{
+    if (!c->set) return SPMVX_OK;
+    const size_t each = spx_type_bytes(type);
+    const int64_t count = c->set->count;
+    SPX_TRY(spx_array_new(ctx, spx_max(count, 1), each, "distinct values", table));
+    for (int64_t i = 0; i < spx_max(count, 1); i++)
+        if (each == 8) ((uint64_t *)(*table)->data)[i] = count ? c->set->list[i] : 0;
+        else ((uint32_t *)(*table)->data)[i] = count ? (uint32_t)c->set->list[i] : 0;
+    return SPMVX_OK;
+}
+
+void spx_value_code_take(const spx_sparse *a, int64_t at, void *val, int64_t to)
+{
+    const void *const coded = spx_data(a, SPX_VAL), *const table = spx_data(a, SPX_TABLE);
+    const size_t each = spx_type_bytes(a->val_type);
+    switch (a->layout.values) {
+    case SPX_VALUES_F32: ((double *)val)[to] = (double)((const float *)coded)[at]; return;
+    case SPX_VALUES_U16: spx_value_copy(val, to, table, ((const uint16_t *)coded)[at], each); return;
+    case SPX_VALUES_U8: spx_value_copy(val, to, table, ((const uint8_t *)coded)[at], each); return;
+    case SPX_VALUES_ONE: spx_value_copy(val, to, table, 0, each); return;
+    default: spx_value_copy(val, to, coded, at, each);
     }
 }
 
@@ -192,7 +218,7 @@ spmvx_status spx_value_code_guess(const spmvx_context *ctx, const void *val, spm
     const size_t each = spx_type_bytes(type);
     spx_value_set *set;
     bool singles = type == SPMVX_F64;
-    *bytes = (double)spx_packed_value_bytes(asked, each);
+    *bytes = (double)spx_values_bytes(asked, each);
     *distinct = 0;
     if (asked) return SPMVX_OK;
     SPX_TRY(spx_alloc(ctx, sizeof *set, "distinct values", &set));
@@ -202,13 +228,13 @@ spmvx_status spx_value_code_guess(const spmvx_context *ctx, const void *val, spm
         const int64_t first = spx_part(n, RUNS, r), last = spx_min(first + RUN, spx_part(n, RUNS, r + 1));
         for (int64_t i = first; i < last; i++) {
             insert(set, bits_of(val, each, i));
-            singles = singles && spx_packed_single(((const double *)val)[i]);
+            singles = singles && spx_value_single(((const double *)val)[i]);
         }
     }
     /* a table that is half full of a sample has more to come */
     const bool more = set->count > TABLE / 2;
     *distinct = more ? 0 : set->count;
-    *bytes = (double)spx_packed_value_bytes(
+    *bytes = (double)spx_values_bytes(
         spx_value_code_smallest(n, more ? TABLE + 1 : set->count, singles, each), each);
     spx_free(ctx, set);
     return SPMVX_OK;

@@ -1,17 +1,16 @@
-/* How the values of a matrix are stored in fewer bits, nothing lost: as numbers in a table of the few that
- * there are, or in single precision where that is exact. */
-#ifndef SPX_PACKED_VALUES_H
-#define SPX_PACKED_VALUES_H
+/* Which code the values of a matrix get (core/values.h), and the way to it and back. */
+#ifndef SPX_VALUES_H
+#define SPX_VALUES_H
 #include "core/context.h"
-#include "core/packed.h"
+#include "core/values.h"
 
 /* Distinct values by their bits: a hash table of places in a list. A list without the table is a set as well,
  * until its values are numbered. */
 enum { SPX_VALUE_BITS = 13, SPX_VALUE_SLOTS = 1 << SPX_VALUE_BITS };
 typedef struct spx_value_set {
-    int64_t count;                  /* SPX_PACKED_TABLE + 1: more than there is room for */
+    int64_t count;                  /* SPX_VALUES_TABLE + 1: more than there is room for */
     uint16_t slot[SPX_VALUE_SLOTS]; /* 1 + place; 0: none */
-    uint64_t list[SPX_PACKED_TABLE];
+    uint64_t list[SPX_VALUES_TABLE];
 } spx_value_set;
 
 /* Where a value is looked for first. Of doubles such as whole numbers only the upper bits differ, so that the
@@ -22,7 +21,7 @@ SPX_BOTH static inline uint32_t spx_value_slot(uint64_t bits)
 }
 
 typedef struct spx_value_code {
-    int64_t values;     /* an spx_packed_values */
+    int64_t values;     /* an spx_values */
     spx_value_set *set; /* ascending by bits; NULL where values are not numbers in a table */
 } spx_value_code;
 
@@ -41,6 +40,10 @@ void spx_value_code_drop(const spmvx_context *, spx_value_code *);
 /* Writes value `from` of val as place `to` of coded; from < 0: padding. */
 void spx_value_code_put(const spx_value_code *, spmvx_type, void *coded, int64_t to, const void *val,
                         int64_t from);
+/* TABLE of a matrix with values of this type, where the code has one. */
+spmvx_status spx_value_code_table(const spmvx_context *, const spx_value_code *, spmvx_type, spx_array **);
+/* Place `at` of a matrix with coded values as value `to` of val. */
+void spx_value_code_take(const spx_sparse *, int64_t at, void *val, int64_t to);
 /* Bytes of a place that values of this kind would take, from a sample of them, and how many are distinct in
  * it (0: more than a table holds, or nobody has looked). */
 spmvx_status spx_value_code_guess(const spmvx_context *, const void *val, spmvx_type, int64_t n,

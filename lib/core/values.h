@@ -1,0 +1,39 @@
+/* How a format stores the values of its places in fewer bits, nothing lost. Found and written by
+ * format/values.c; PACKED and TILED have it. */
+#ifndef SPX_CORE_VALUES_H
+#define SPX_CORE_VALUES_H
+#include <float.h>
+
+#include "core/sparse.h"
+
+/* A place's value: as it came; as an f32 that is exactly the f64; as its number in TABLE, in 16 or 8 bits;
+ * not at all, since all are TABLE's one. */
+enum spx_values { SPX_VALUES_RAW = 1, SPX_VALUES_F32, SPX_VALUES_U16, SPX_VALUES_U8, SPX_VALUES_ONE };
+enum { SPX_VALUES_TABLE = 4096 }; /* values at most */
+static const char *const spx_values_names[] = { "raw", "f32", "u16", "u8", "one", NULL };
+/* The layout's field, of type spx_layout_key. */
+#define SPX_VALUES_KEY                                                                                    \
+    {                                                                                                     \
+        "values", offsetof(spx_layout, values), SPX_VALUES_RAW, SPX_VALUES_ONE, 0, true, spx_values_names \
+    }
+
+/* Bytes that a place takes for its value, of so many where it is raw. */
+static inline size_t spx_values_bytes(int64_t values, size_t raw)
+{
+    switch (values) {
+    case SPX_VALUES_F32: return 4;
+    case SPX_VALUES_U16: return 2;
+    case SPX_VALUES_U8: return 1;
+    case SPX_VALUES_ONE: return 0;
+    default: return raw;
+    }
+}
+
+/* Is the double a float? Not what a conversion may change: NaN, and what is subnormal as a float. */
+SPX_BOTH static inline bool spx_value_single(double v)
+{
+    const double size = v < 0 ? -v : v;
+    return v == 0 || size > DBL_MAX ||
+           (size >= (double)FLT_MIN && size <= (double)FLT_MAX && v == (double)(float)v);
+}
+#endif
