@@ -37,29 +37,41 @@ double spx_cuda_resident(const spx_machine *m)
 
 namespace {
 
-constexpr double GROUP = SPX_TILED_GROUP, EFFICIENCY = 0.8;
+constexpr double GROUP = SPX_TILED_GROUP, LAUNCHES = 1.5;
+
+/* Each sum of a segment, from where it was written a moment ago, in the order of rows. */
+double cost_of_sums(const spx_features *f, double segments)
+{
+    const spx_machine *const m = f->machine;
+    const double bytes = segments * static_cast<double>(f->value_bytes),
+                 from_l2 = bytes < m->second_cache ? 1.0 : m->second_cache / bytes;
+    return segments * (from_l2 / m->gather_second + (1.0 - from_l2) / m->gather_memory);
+}
 
 /* A row has a segment in each tile that its columns reach, which is filled up to groups of eight; each
- * segment's sum is written and read. x comes from memory once a block and tile. */
+ * segment's sum is written and read. x comes from memory once a block and tile, and is gathered from shared
+ * memory, which takes a multiprocessor so long a byte, since lanes meet in its banks. */
 double cost_of_tiles(const spx_features *f, double width, double coded)
 {
+    constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1; /* GATHER: ns */
     const double value = static_cast<double>(f->value_bytes), mean = std::fmax(f->mean, 1.0),
                  reach = 1.0 + f->span / width, segments = std::fmin(mean, reach), length = mean / segments,
-                 filled = GROUP * std::ceil(length / GROUP),
-                 places = static_cast<double>(f->nrows) * segments * filled,
-                 bytes = places * (2.0 + coded) +
-                         static_cast<double>(f->nrows) * segments * (2.0 * value + 4.0) +
-                         static_cast<double>(f->nrows + f->ncols) * value;
+                 filled = GROUP * std::ceil(length / GROUP), rows = static_cast<double>(f->nrows),
+                 places = rows * segments * filled,
+                 bytes = places * (2.0 + coded) + rows * segments * (2.0 * value + 4.0) +
+                         (rows + static_cast<double>(f->ncols)) * value;
     const spx_machine *m = f->machine;
-    return 2.5 * m->launch_ns +
-           bytes / (EFFICIENCY * (bytes < m->last_cache ? m->cache_rate : m->memory_rate));
+    const double stream = bytes / (EFFICIENCY * (bytes < m->last_cache ? m->cache_rate : m->memory_rate)),
+                 gather = GATHER * value * places / static_cast<double>(m->multiprocessors);
+    return LAUNCHES * m->launch_ns + cost_of_sums(f, rows * segments) +
+           (stream > gather ? stream + OVERLAP * gather : gather + OVERLAP * stream);
 }
 
 /* Rows are filled up to groups; what is not held is gathered, a sector an entry. Each of the device's warps
  * waits some times for memory on every slice that it takes. */
 double cost_of_hot(const spx_features *f, double coded, double share)
 {
-    constexpr double SLICE = 2000.0, LANES = SPX_TILED_LANES; /* ns */
+    constexpr double EFFICIENCY = 0.8, SLICE = 2000.0, LANES = SPX_TILED_LANES; /* SLICE: ns */
     const spx_machine *const m = f->machine;
     const double value = static_cast<double>(f->value_bytes), rows = static_cast<double>(f->nrows - f->empty),
                  places = static_cast<double>(f->nnz) + 0.5 * GROUP * rows, bytes = places * (4.0 + coded),
@@ -68,7 +80,7 @@ double cost_of_hot(const spx_features *f, double coded, double share)
     const double slices = rows / LANES / 32.0 / static_cast<double>(m->multiprocessors);
     spx_features cold = *f;
     cold.nnz = static_cast<int64_t>((1.0 - share) * static_cast<double>(f->nnz));
-    return 2.5 * m->launch_ns + SLICE * slices + (0.5 * bytes + sums) / rate +
+    return LAUNCHES * m->launch_ns + cost_of_sums(f, rows) + SLICE * slices + (0.5 * bytes + sums) / rate +
            spx_cuda_cost(&cold, 0.5 * bytes, EFFICIENCY, 0.0);
 }
 

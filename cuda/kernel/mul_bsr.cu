@@ -119,7 +119,7 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f, const spx_look *look)
 {
     const bool gaps = static_cast<double>(look->stored) > 1.02 * static_cast<double>(f->nnz);
-    return spx_cuda_cost(f, spx_bsr_bytes(f, look), gaps ? 0.6 : 0.8, spx_bsr_alone(f));
+    return spx_cuda_cost(f, spx_bsr_bytes(f, look), gaps ? 0.6 : 0.86, spx_bsr_alone(f));
 }
 
 const spx_param params[] = {

@@ -77,7 +77,7 @@ double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double STEP = 150.0; /* ns of a diagonal, where a thread is left alone */
     const double bytes = static_cast<double>(look->stored) * (0.125 + static_cast<double>(f->value_bytes));
-    return spx_cuda_cost(f, bytes, 0.85, STEP * (1.0 + static_cast<double>(look->width) / 8.0));
+    return spx_cuda_cost(f, bytes, 0.93, STEP * (1.0 + static_cast<double>(look->width) / 8.0));
 }
 
 const spx_param params[] = {

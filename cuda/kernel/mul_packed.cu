@@ -251,12 +251,15 @@ template <class V> spmvx_status load_settle(const spmvx_context *ctx, V)
     return spx_cuda_load(ctx, NAME, spx_settle<V, rows_of_pieces>, 0);
 }
 
-/* So that a multiprocessor has 24 warps and more, while each still has two units of steps. */
+/* So that a multiprocessor has 24 warps and more, while each still has two units of steps; and some warps for
+ * long slices, which then meet the same x at about the same time, and end more evenly. */
 int64_t split_for(int64_t multiprocessors, int64_t slices, int64_t steps)
 {
+    constexpr int64_t ENOUGH = 4, LONG = 28; /* steps of a part of a long slice, at least */
     const int64_t mean = steps / spx_max(slices, 1), wanted = 24 * multiprocessors;
     int64_t split = 1;
     while (split < MOST_SPLIT && slices * split < wanted && split * 2 * LONG_UNIT <= mean) split *= 2;
+    while (split < ENOUGH && split * 2 * LONG <= mean) split *= 2;
     return split;
 }
 
@@ -325,12 +328,12 @@ spmvx_status run(const spx_mul *m)
 }
 
 /* A unit of steps waits for memory some times: base, column, x. And a multiprocessor takes so long for each
- * slice and each step, longer where columns are no diagonals (measured on an H100), however few bytes these
- * are. Rows that are cut are waited for, and then ended by a launch of their own. */
+ * slice and each step, longer where columns are no diagonals and for each sector of x (measured on an H200),
+ * however few bytes these are. Rows that are cut are waited for, and then ended by a launch of their own. */
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double UNIT_WAITS = 1500.0, SETTLE = 5000.0, SUM = 4.0; /* ns */
-    constexpr double SLICE = 40.0, STEP = 5.5, OTHER_SLICE = 80.0, OTHER_STEP = 20.0;
+    constexpr double SLICE = 40.0, STEP = 5.5, OTHER_SLICE = 80.0, OTHER_STEP = 7.0, SECTORS = 14.0;
     const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
                  value = spx_look_value_bytes(f, look),
                  bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
@@ -339,8 +342,9 @@ double cost(const spx_features *f, const spx_look *look)
     const double units = static_cast<double>(spx_min(f->longest, piece) / (split * SHORT_UNIT) + 1),
                  waits = UNIT_WAITS * units;
     const double part = look->diagonal_part, steps = static_cast<double>(look->stored) / LANES,
+                 other_step = OTHER_STEP + SECTORS * f->sectors_per_entry,
                  work = (static_cast<double>(slices) * (part * SLICE + (1.0 - part) * OTHER_SLICE) +
-                         steps * (part * STEP + (1.0 - part) * OTHER_STEP)) /
+                         steps * (part * STEP + (1.0 - part) * other_step)) /
                         static_cast<double>(f->machine->multiprocessors),
                  all = spx_cuda_cost(f, bytes, 0.85, waits > work ? waits : work);
     if (f->longest <= piece) return all;
