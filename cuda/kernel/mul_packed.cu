@@ -333,7 +333,7 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double UNIT_WAITS = 1500.0, SETTLE = 5000.0, SUM = 4.0; /* ns */
-    constexpr double SLICE = 40.0, STEP = 5.5, OTHER_SLICE = 80.0, OTHER_STEP = 7.0, SECTORS = 14.0;
+    constexpr double SLICE = 40.0, OTHER_SLICE = 80.0, STEP = 5.5, SECTORS = 14.0;
     const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
                  value = spx_look_value_bytes(f, look),
                  bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
@@ -342,7 +342,7 @@ double cost(const spx_features *f, const spx_look *look)
     const double units = static_cast<double>(spx_min(f->longest, piece) / (split * SHORT_UNIT) + 1),
                  waits = UNIT_WAITS * units;
     const double part = look->diagonal_part, steps = static_cast<double>(look->stored) / LANES,
-                 other_step = OTHER_STEP + SECTORS * f->sectors_per_entry,
+                 other_step = STEP + SECTORS * f->sectors_per_entry,
                  work = (static_cast<double>(slices) * (part * SLICE + (1.0 - part) * OTHER_SLICE) +
                          steps * (part * STEP + (1.0 - part) * other_step)) /
                         static_cast<double>(f->machine->multiprocessors),
