@@ -393,6 +393,7 @@ extern "C" const spx_backend spx_backend_cuda = {
     .place_of = place_of,
     .replay = replay,
     .features = spx_cuda_features,
+    .look_at_values = spx_cuda_look_at_values,
     .fingerprint = spx_cuda_fingerprint,
     .count_up = spx_cuda_count_up,
     .counts_up = spx_cuda_counts_up,

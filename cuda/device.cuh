@@ -210,6 +210,8 @@ void spx_cuda_drop_behind(const spmvx_context *, spx_array *);
 
 /* The backend's statistics pass: cuda/features.cu. */
 spmvx_status spx_cuda_features(const spmvx_context *, const spx_sparse *csr, spx_features *);
+/* What a sample of the values tells: cuda/build/values.cu. */
+spmvx_status spx_cuda_look_at_values(const spmvx_context *, const spx_sparse *csr, spx_features *);
 
 /* The backend's work on vectors, and what loads its kernels, so that no multiplication waits for code:
  * cuda/vectors.cu. */

@@ -1,7 +1,7 @@
 /* The formats of a device: built there (cuda/build/) from a CSR that lies there, but for PKT, which the host
  * builds; and CSR from COO. What SELL would hold of such a CSR is told by the statistics pass, what DIA, BSR
  * and PACKED would, by passes of their own. */
-#include "build/values.cuh"
+#include "build/build.cuh"
 #include "device.cuh"
 
 extern "C" {
@@ -68,7 +68,6 @@ spmvx_status look_at_tiled(const spmvx_context *ctx, const spx_sparse *csr, cons
     *out = spx_look{};
     out->layout = *asked;
     out->stored = f->nnz;
-    SPX_TRY(spx_cuda_guess_values(ctx, "the look at TILED", csr, asked->values, &out->value_bytes));
     if (asked->tile_width) return SPMVX_OK;
     spx_layout hot = {};
     hot.hot = asked->hot ? asked->hot : HELD / static_cast<int64_t>(f->value_bytes);
@@ -81,7 +80,7 @@ spmvx_status look_at_tiled(const spmvx_context *ctx, const spx_sparse *csr, cons
         f->ncols * static_cast<int64_t>(f->value_bytes) <= ALL ? 1 : spx_ceil_div(f->ncols, SPX_TILED_WIDTH);
     out->layout.tile_width = spx_max(spx_ceil_div(spx_ceil_div(f->ncols, tiles), STEP), 1) * STEP;
     hot.values = asked->values;
-    const double value = out->value_bytes;
+    const double value = spx_look_value_bytes(f, out);
     if (worth &&
         spx_cuda_tiled_cost(f, &hot, value, share) < spx_cuda_tiled_cost(f, &out->layout, value, 0.0))
         out->layout = hot;

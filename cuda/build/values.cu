@@ -152,21 +152,22 @@ spmvx_status spx_cuda_put_table(const spmvx_context *ctx, spx_value_code &code, 
     return ctx->backend->upload(ctx, a->slot[SPX_TABLE]->data, list, a->slot[SPX_TABLE]->bytes);
 }
 
-spmvx_status spx_cuda_guess_values(const spmvx_context *ctx, const char *what, const spx_sparse *csr,
-                                   int64_t asked, double *bytes)
+spmvx_status spx_cuda_look_at_values(const spmvx_context *ctx, const spx_sparse *csr, spx_features *f)
 {
     const size_t each = spx_type_bytes(csr->val_type);
     spx_temporary table;
     sampled s;
-    int64_t values = asked;
-    if (!asked && may_be_coded(csr, asked)) {
-        SPX_TRY(table.make(ctx, 1, sizeof(spx_value_hash), "distinct values"));
-        SPX_TRY(sample(ctx, what, csr, table.as<spx_value_hash>(), &s));
-        /* a table that is half full of a sample has more to come */
-        const int64_t count = static_cast<int64_t>(s.count) + s.zero,
-                      distinct = s.many || count > MOST / 2 ? MOST + 1 : count;
-        values = spx_value_code_smallest(csr->nnz, distinct, each == 8 && !s.doubles, each);
-    }
-    *bytes = static_cast<double>(spx_values_bytes(values, each));
+    f->coded_bytes = static_cast<double>(each);
+    f->distinct = 0;
+    if (!may_be_coded(csr, 0)) return SPMVX_OK;
+    SPX_TRY(table.make(ctx, 1, sizeof(spx_value_hash), "distinct values"));
+    SPX_TRY(sample(ctx, "the look at values", csr, table.as<spx_value_hash>(), &s));
+    /* a table that is half full of a sample has more to come */
+    const int64_t count = static_cast<int64_t>(s.count) + s.zero;
+    const bool more = s.many || count > MOST / 2;
+    const int64_t values =
+        spx_value_code_smallest(csr->nnz, more ? MOST + 1 : count, each == 8 && !s.doubles, each);
+    f->coded_bytes = static_cast<double>(spx_values_bytes(values, each));
+    f->distinct = more ? 0 : count;
     return SPMVX_OK;
 }

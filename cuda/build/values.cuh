@@ -65,7 +65,4 @@ spmvx_status spx_cuda_find_values(const spmvx_context *, const char *what, const
                                   int64_t asked, spx_value_code *, spx_temporary *numbers);
 /* TABLE, where the code has one; its list is spent then. */
 spmvx_status spx_cuda_put_table(const spmvx_context *, spx_value_code &, spx_draft &);
-/* Bytes of a place, from a sample of the values. */
-spmvx_status spx_cuda_guess_values(const spmvx_context *, const char *what, const spx_sparse *csr,
-                                   int64_t asked, double *bytes);
 #endif

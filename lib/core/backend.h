@@ -46,6 +46,7 @@ typedef struct spx_backend {
     /* The statistics pass over a CSR on the device: fills in longest, empty, deviation, span,
      * sectors_per_entry, padded and padded_sorted. */
     spmvx_status (*features)(const spmvx_context *, const spx_sparse *csr, struct spx_features *);
+    spmvx_status (*look_at_values)(const spmvx_context *, const spx_sparse *csr, struct spx_features *);
     /* A number that tells indices (I32 or I64) from others; not 0. Complete on return. */
     spmvx_status (*fingerprint)(const spmvx_context *, spmvx_type, int64_t count, const void *indices,
                                 uint64_t *out);

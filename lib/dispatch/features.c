@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "format/values.h"
+
 enum { WINDOW_ROWS = 32, LONG = 1024, SLOTS = 4096 }; /* a table at most half full */
 
 /* A set of sectors. */
@@ -95,5 +97,16 @@ spmvx_status spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, in
     look_at_rows(csr, f);
     /* The host's model asks less of it, and has a shorter multiplication to hold the pass against. */
     f->sectors_per_entry = sectors_per_entry(csr, ctx->backend->place == SPMVX_CUDA ? 128 : 32);
+    return SPMVX_OK;
+}
+
+spmvx_status spx_features_of_values(const spmvx_context *ctx, const spx_sparse *csr, spx_features *f)
+{
+    if (f->values_known) return SPMVX_OK;
+    if (csr->slot[SPX_PTR]->place == SPMVX_CUDA) SPX_TRY(ctx->backend->look_at_values(ctx, csr, f));
+    else
+        SPX_TRY(spx_value_code_guess(ctx, spx_data(csr, SPX_VAL), csr->val_type, csr->nnz, &f->coded_bytes,
+                                     &f->distinct));
+    f->values_known = true;
     return SPMVX_OK;
 }

@@ -140,6 +140,14 @@ static bool layout_fits(selection *s, const spx_format *f, const spx_layout *ask
     return ok;
 }
 
+/* Does the format store values in fewer bits, by a code that nobody has asked for? */
+static bool codes_values(const spx_format *f, const spx_layout *asked)
+{
+    const spx_layout_key *k = f->layout;
+    while (k && k->key && k->field != offsetof(spx_layout, values)) k++;
+    return k && k->key && !asked->values;
+}
+
 static spmvx_status look_at(selection *s, spmvx_format format, view *v)
 {
     const spx_format *own = spx_format_of_place(s->ctx, format), *f = own ? own : spx_format_find(format);
@@ -153,6 +161,7 @@ static spmvx_status look_at(selection *s, spmvx_format format, view *v)
                    : spx_fail(s->ctx, SPMVX_ERR_UNSUPPORTED,
                               "options.flags has SPMVX_UPDATABLE, and %s has no values to be updated",
                               spx_format_name(format));
+    if (codes_values(f, &asked)) SPX_TRY(spx_features_of_values(s->ctx, s->csr, &s->features));
     if (f->look) SPX_TRY(f->look(s->ctx, s->csr, &s->features, &asked, &v->look));
     v->usable = true;
     v->setup_ns = f->setup_ns ? f->setup_ns(&s->features, &v->look) : 0.0;
@@ -166,7 +175,8 @@ static spmvx_status view_of(selection *s, spmvx_format format)
     if (v->done) return SPMVX_OK;
     v->done = true;
     const spx_format *own = spx_format_of_place(s->ctx, format), *f = own ? own : spx_format_find(format);
-    if (!f->look) return look_at(s, format, v); /* which takes nothing */
+    if (!f->look && !codes_values(f, &(spx_layout){ 0 }))
+        return look_at(s, format, v); /* which takes nothing */
     const size_t most = scratch(s->csr);
     spx_error_state before;
     spx_error_save(s->ctx, &before);

@@ -448,9 +448,7 @@ static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const 
     out->stored = (int64_t)(scale * sum.steps * LANES);
     out->index_bytes = scale * (sum.bytes + 4.0 * sum.steps);
     out->diagonal_part = sum.steps > 0 ? sum.diagonal / sum.steps : 0.0;
-    if (s != SPMVX_OK) return s;
-    return spx_value_code_guess(ctx, spx_data(csr, SPX_VAL), csr->val_type, csr->nnz, asked->values,
-                                &out->value_bytes, &out->distinct);
+    return s;
 }
 
 static double setup_ns(const spx_features *f, const spx_look *l)

@@ -481,15 +481,6 @@ static spmvx_status to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sp
     return SPMVX_OK;
 }
 
-static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
-                         const spx_layout *asked, spx_look *out)
-{
-    (void)f;
-    *out = (spx_look){ .layout = *asked, .stored = csr->nnz };
-    return spx_value_code_guess(ctx, spx_data(csr, SPX_VAL), csr->val_type, csr->nnz, asked->values,
-                                &out->value_bytes, &out->distinct);
-}
-
 static double setup_ns(const spx_features *f, const spx_look *l)
 {
     (void)l;
@@ -509,7 +500,6 @@ const spx_format spx_format_tiled = {
     .layout = layout,
     .opaque_values = true,
     .view = spx_no_view,
-    .look = look,
     .setup_ns = setup_ns,
     .from_csr = from_csr,
     .to_csr = to_csr,

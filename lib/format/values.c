@@ -212,15 +212,12 @@ void spx_value_code_take(const spx_sparse *a, int64_t at, void *val, int64_t to)
 }
 
 spmvx_status spx_value_code_guess(const spmvx_context *ctx, const void *val, spmvx_type type, int64_t n,
-                                  int64_t asked, double *bytes, int64_t *distinct)
+                                  double *bytes, int64_t *distinct)
 {
     enum { RUNS = 64, RUN = 256 };
     const size_t each = spx_type_bytes(type);
     spx_value_set *set;
     bool singles = type == SPMVX_F64;
-    *bytes = (double)spx_values_bytes(asked, each);
-    *distinct = 0;
-    if (asked) return SPMVX_OK;
     SPX_TRY(spx_alloc(ctx, sizeof *set, "distinct values", &set));
     set->count = 0;
     memset(set->slot, 0, sizeof set->slot);

@@ -45,7 +45,7 @@ spmvx_status spx_value_code_table(const spmvx_context *, const spx_value_code *,
 /* Place `at` of a matrix with coded values as value `to` of val. */
 void spx_value_code_take(const spx_sparse *, int64_t at, void *val, int64_t to);
 /* Bytes of a place that values of this kind would take, from a sample of them, and how many are distinct in
- * it (0: more than a table holds, or nobody has looked). */
+ * it (0: more than a table holds). */
 spmvx_status spx_value_code_guess(const spmvx_context *, const void *val, spmvx_type, int64_t n,
-                                  int64_t asked, double *bytes, int64_t *distinct);
+                                  double *bytes, int64_t *distinct);
 #endif

@@ -44,6 +44,11 @@ typedef struct spx_features {
      * sorted by length. Counted where the matrix lies on a device; else 0. */
     int64_t padded, padded_sorted;
     size_t value_bytes, ptr_bytes;
+    /* Once somebody has looked at a sample of the values: bytes that a place takes for its value in the
+     * fewest bits, and how many values are distinct (0: more than a table holds). */
+    bool values_known;
+    double coded_bytes;
+    int64_t distinct;
     int64_t nvec;               /* columns of X */
     int threads;                /* of the host that share the work */
     const spx_machine *machine; /* that the multiplication runs on */
@@ -55,18 +60,15 @@ typedef struct spx_look {
     int64_t stored;       /* places with padding; 0: nobody has looked, or it is far too much */
     int64_t width;        /* DIA: diagonals */
     double index_bytes;   /* PACKED: bytes beside the values */
-    double value_bytes;   /* PACKED, TILED: bytes a place takes for its value */
-    int64_t distinct;     /* PACKED: values in its table; 0: unknown, or none */
     double diagonal_part; /* PACKED: part of the places that lie in slices of diagonals */
     double hot_share;     /* TILED with hot columns: part of the entries that are in them */
 } spx_look;
 
-/* Bytes that a place takes for its value, where the format codes values. Of a matrix that is built already
- * nobody has looked at them. */
+/* Bytes that a place takes for its value, where the format codes values. */
 static inline double spx_look_value_bytes(const spx_features *f, const spx_look *look)
 {
-    return look->layout.values ? (double)spx_values_bytes(look->layout.values, f->value_bytes)
-                               : look->value_bytes;
+    if (look->layout.values) return (double)spx_values_bytes(look->layout.values, f->value_bytes);
+    return f->values_known ? f->coded_bytes : (double)f->value_bytes;
 }
 
 /* How a kernel goes over one matrix: computed once, shared by all contexts. */

@@ -38,7 +38,7 @@ static inline double spx_packed_cost(const spx_features *f, const spx_look *look
     const double n = (double)look->stored, other = 1.0 - look->diagonal_part;
     const double moved = look->layout.sigma > 1 ? 4.0 * (double)f->nrows : 0.0;
     const double value = spx_look_value_bytes(f, look);
-    const bool few = look->distinct && look->distinct <= packed->few;
+    const bool few = f->distinct && f->distinct <= packed->few;
     spx_rates r = *rates;
     r.entry = r.entry * other + packed->entry * look->diagonal_part;
     r.row = r.row * other + packed->row * look->diagonal_part;

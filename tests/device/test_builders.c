@@ -10,6 +10,7 @@
 
 #include "core/packed.h"
 #include "device.h"
+#include "dispatch/features.h"
 #include "dispatch/matrix.h"
 #include "dispatch/transfer.h"
 
@@ -306,9 +307,13 @@ static void check_look_at_packed(spmvx_context *host, spmvx_context *ctx, const 
     const spx_build how = { .left = SIZE_MAX, .max_bytes = SIZE_MAX };
     spmvx_matrix *given = case_coo(host, t, SPMVX_F64);
     spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr), built;
-    const spx_features f = { .nrows = csr.nrows, .ncols = csr.ncols, .nnz = csr.nnz };
+    spx_features f = { .nrows = csr.nrows, .ncols = csr.ncols, .nnz = csr.nnz, .value_bytes = 8 },
+                 on_host = f;
     spx_look look;
     assert_ok(ctx, spx_to_place(ctx, &there));
+    assert_ok(ctx, spx_features_of_values(ctx, &there, &f));
+    assert_ok(host, spx_features_of_values(host, &csr, &on_host));
+    assert_true(f.coded_bytes == on_host.coded_bytes && f.distinct == on_host.distinct);
     assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->look(ctx, &there, &f, &open, &look));
     assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->from_csr(ctx, &there, &how, &built));
     const double index = (double)(built.slot[SPX_COL]->bytes + built.slot[SPX_DESC]->bytes);
@@ -317,7 +322,7 @@ static void check_look_at_packed(spmvx_context *host, spmvx_context *ctx, const 
         fail_msg("%lld places, %g bytes of indices, %g of it diagonals; it holds %lld, %g",
                  (long long)look.stored, look.index_bytes, look.diagonal_part, (long long)built.stored,
                  index);
-    assert_true(look.value_bytes == (double)spx_values_bytes(built.layout.values, 8));
+    assert_true(spx_look_value_bytes(&f, &look) == (double)spx_values_bytes(built.layout.values, 8));
     assert_int_equal(look.layout.piece, built.layout.piece);
     const spx_layout sorted = { .sigma = 64 };
     assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->look(ctx, &there, &f, &sorted, &look));
