@@ -1,6 +1,6 @@
 /* The formats of a device: built there (cuda/build/) from a CSR that lies there, but for PKT, which the host
- * builds; and CSR from COO. What SELL would hold of such a CSR is told by the statistics pass, what DIA, BSR
- * and PACKED would, by passes of their own. */
+ * builds; and CSR from COO. What SELL would hold of such a CSR is told by the statistics pass, what DIA, BSR,
+ * PACKED and hot columns would, by passes of their own. */
 #include "build/build.cuh"
 #include "device.cuh"
 

@@ -71,7 +71,7 @@ typedef struct spx_sparse {
     spmvx_type ptr_type; /* I32 or I64 */
     int64_t nrows, ncols;
     int64_t nnz;    /* entries, padding aside */
-    int64_t stored; /* entries with padding: the length of the VAL slot, but for PACKED's codes */
+    int64_t stored; /* entries with padding: the length of the VAL slot, but for coded values */
     /* ELL, HYB: entries a row of the ELL part; DIA: diagonals; PKT: places in
      * packets */
     int64_t width;

@@ -5,7 +5,7 @@
  * included, is bounded by a budget of its own (scratch() below), also where the result is refused. */
 #include "dispatch/make.h"
 
-#include "core/packed.h"
+#include "core/values.h"
 #include "dispatch/ownership.h"
 #include "dispatch/source.h"
 #include "dispatch/tune.h"

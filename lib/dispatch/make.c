@@ -251,13 +251,15 @@ static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_opera
     return s;
 }
 
-/* What is in a kernel's name is all there or not at all: "tiled:hot=100" has no width. */
+/* What is in a kernel's name is all there or not at all: "tiled:hot=100" has no width. How values are stored
+ * is not advised, but found. */
 static void take_layout(const spx_layout_key *keys, const spx_layout *advised, spx_layout *out)
 {
     bool named = false;
     for (const spx_layout_key *k = keys; k && k->key; k++)
-        named |= k->in_name && spx_layout_value(advised, k);
+        named |= k->in_name && k->field != offsetof(spx_layout, values) && spx_layout_value(advised, k);
     for (const spx_layout_key *k = keys; k && k->key; k++) {
+        if (k->field == offsetof(spx_layout, values)) continue;
         const int64_t v = spx_layout_value(advised, k);
         if (v || (named && k->in_name)) *spx_layout_field(out, k) = v;
     }
@@ -277,7 +279,6 @@ static bool advised(const spx_conversion *c, const char *key, const spx_candidat
         memcpy(out->choice.param, known.choice.param, sizeof known.choice.param);
         take_layout(spx_format_find(known.choice.kernel->format)->layout, &known.choice.layout,
                     &out->choice.layout);
-        out->choice.layout.values = candidates[i].choice.layout.values; /* A's own values tell */
         if (known.by_column) out->multi = (spx_choice){ 0 };
         return true;
     }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/packed.h"
+#include "core/values.h"
 #include "dispatch/features.h"
 
 double spx_score(const spx_candidate *c, int64_t expected_muls)

@@ -81,8 +81,11 @@ spmvx_status spx_source_transpose(const spmvx_context *ctx, const spx_sparse *A,
     if (!csr_there->transpose || spx_rows_outnumber(A->ncols, A->nnz)) {
         spx_sparse host = { 0 };
         SPX_TRY(spx_to_host(ctx, A, &host));
-        const spmvx_status status = spx_transpose(ctx, &host, spx_format_find(host.format), out);
+        spmvx_status status = spx_transpose(ctx, &host, spx_format_find(host.format), out);
         spx_sparse_drop(&host);
+        if (status != SPMVX_OK) return status;
+        status = spx_to_place(ctx, out);
+        if (status != SPMVX_OK) spx_sparse_drop(out);
         return status;
     }
     spx_source s = spx_source_of(A);

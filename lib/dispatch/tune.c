@@ -1,7 +1,8 @@
 /* Timing of prepared operators, in turns: in each of four rounds each has a turn, of one multiplication that
  * is not counted and of up to eight that are, while they take a fortieth of a second; on a device, where
- * nobody else computes meanwhile, of up to three samples of a tenth of a millisecond, and one round where the
- * new one is far behind. The lower quartile counts, since others on the machine only ever add. */
+ * nobody else computes meanwhile, in each of three rounds two samples of some multiplications, and no more of
+ * them when the new one is far behind. The lower quartile counts, since others on the machine only ever
+ * add. */
 #include "dispatch/tune.h"
 
 #include <math.h>

@@ -263,6 +263,10 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     const int32_t *col = spx_data(b->csr, SPX_COL);
     uint16_t *local = b->code ? NULL : a->slot[SPX_COL]->data;
     int32_t *coded = b->code ? a->slot[SPX_COL]->data : NULL, *row_out = a->slot[SPX_ROW]->data;
+    const void *const val_in = spx_data(b->csr, SPX_VAL);
+    void *const val = a->slot[SPX_VAL]->data;
+    const size_t each = spx_type_bytes(a->val_type);
+    const bool raw = b->values.values == SPX_VALUES_RAW;
     for (int64_t s = begin; s < end; s++) {
         const int64_t base = spx_ptr_at(a, s), groups = (spx_ptr_at(a, s + 1) - base) / (LANES * GROUP);
         for (int64_t i = 0; i < LANES; i++) {
@@ -274,8 +278,10 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
                 const int64_t from = k < length ? entry(b, g->first + k) : 0;
                 if (coded) coded[to] = k < length ? b->code[col[from]] : SPX_TILED_NONE;
                 else local[to] = k < length ? (uint16_t)(col[from] - g->tile * b->width.by) : PADDING;
-                spx_value_code_put(&b->values, a->val_type, a->slot[SPX_VAL]->data, to,
-                                   spx_data(b->csr, SPX_VAL), k < length ? from : -1);
+                if (!raw)
+                    spx_value_code_put(&b->values, a->val_type, val, to, val_in, k < length ? from : -1);
+                else if (k < length) spx_value_copy(val, to, val_in, from, each);
+                else spx_value_clear(val, to, each);
             }
         }
     }

@@ -1,0 +1,105 @@
+/* What a conversion on a device chooses beside the kernel: where a transpose with far more rows than entries
+ * lies, and how much of a layout advice leaves open. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+/* A matrix with far more columns than entries: its transpose is made on the host, and its new values still
+ * come from the device. */
+static void test_updates_of_wide(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, COLUMNS = 100000 };
+    static const int32_t ptr[] = { 0, 1, 2, 3 }, col[] = { 5, 70000, 3 };
+    static const double val[] = { 1, 2, 3 }, fresh[] = { -4, 8, 0.5 }, x[] = { 10, 100, 1000 };
+    double *y = calloc(COLUMNS, sizeof *y);
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_matrix *m = NULL;
+    assert_non_null(y);
+    a.format = SPMVX_CSR;
+    a.nrows = ROWS, a.ncols = COLUMNS, a.nnz = 3;
+    a.ptr = ptr, a.col = col, a.val = val;
+    a.ptr_type = a.idx_type = SPMVX_I32;
+    a.val_type = SPMVX_F64;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &m));
+    spmvx_matrix *both = convert_by(ctx, m, NULL, SPMVX_OPS_N | SPMVX_OPS_T, SPMVX_UPDATABLE, 0);
+    void *const there = test_up(ctx, fresh, sizeof fresh);
+    assert_ok(ctx, spmvx_matrix_update_values(ctx, both, there));
+    assert_ok(ctx, mul_there(ctx, SPMVX_T, 1.0, both, x, 0.0, y, COLUMNS, ROWS, sizeof *y));
+    for (int i = 0; i < COLUMNS; i++)
+        assert_true(y[i] == (i == 5 ? -40 : i == 70000 ? 800 : i == 3 ? 500 : 0));
+    spmvx_buffer_free(ctx, there);
+    spmvx_matrix_destroy(both);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    free(y);
+}
+
+/* Advice that tells how values are stored leaves the width of tiles to the look, as advice that does not. */
+static void test_advice_of_values(void **state)
+{
+    (void)state;
+    enum { N = 2000, EACH = 12, TEXT = 4000 };
+    static const char *const advice[] = { "tiled", "tiled:values=one", "tiled:values=u8,lanes=4" };
+    int32_t *ptr = malloc((N + 1) * sizeof *ptr), *col = malloc(N * EACH * sizeof *col);
+    double *val = malloc(N * EACH * sizeof *val);
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    uint64_t seed = 3;
+    assert_true(ptr && col && val);
+    for (int r = 0; r <= N; r++) ptr[r] = EACH * r;
+    for (int k = 0; k < N * EACH; k++) col[k] = (int32_t)(case_random(&seed) % N), val[k] = 1;
+    a.format = SPMVX_CSR;
+    a.nrows = a.ncols = N, a.nnz = N * EACH;
+    a.ptr = ptr, a.col = col, a.val = val;
+    a.ptr_type = a.idx_type = SPMVX_I32;
+    a.val_type = SPMVX_F64;
+    spmvx_context *teacher = device_context(0, NULL, 0);
+    spmvx_matrix *m = NULL;
+    char learned[TEXT], width[64] = "";
+    size_t length = sizeof learned;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    assert_ok(teacher, spmvx_matrix_create(teacher, &a, 0, &m));
+    o.effort = 1;
+    spmvx_matrix *timed = NULL;
+    assert_ok(teacher, spmvx_matrix_convert(teacher, m, &o, &timed));
+    assert_ok(teacher, spmvx_wisdom_export(teacher, learned, &length));
+    spmvx_matrix_destroy(timed);
+    o.effort = 0;
+    for (size_t i = 0; i < sizeof advice / sizeof *advice; i++) {
+        char text[2 * TEXT];
+        char *const arrow = strstr(learned, " -> ");
+        assert_non_null(arrow);
+        snprintf(text, sizeof text, "%.*s -> %s\n", (int)(arrow - learned), learned, advice[i]);
+        spmvx_context *ctx = device_context(0, NULL, 0);
+        spmvx_matrix *mine = NULL, *known = NULL;
+        spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+        assert_ok(ctx, spmvx_wisdom_import(ctx, text, strlen(text)));
+        assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &mine));
+        assert_ok(ctx, spmvx_matrix_convert(ctx, mine, &o, &known));
+        assert_ok(ctx, spmvx_matrix_get_info(known, &info));
+        assert_non_null(strstr(info.reason, "wisdom"));
+        const size_t n = strcspn(info.kernel, ",");
+        if (!i) snprintf(width, sizeof width, "%.*s", (int)n, info.kernel);
+        if (strlen(width) != n || strncmp(info.kernel, width, n) || !strstr(info.kernel, "values=one"))
+            fail_msg("'%s': %s, and '%s' gives %s", advice[i], info.kernel, advice[0], width);
+        spmvx_matrix_destroy(known);
+        spmvx_matrix_destroy(mine);
+        spmvx_context_destroy(ctx);
+    }
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(teacher);
+    free(val);
+    free(col);
+    free(ptr);
+}
+
+int main(void)
+{
+    if (!test_place_answers()) return 77;
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_updates_of_wide),
+                                        cmocka_unit_test(test_advice_of_values) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
