@@ -1,9 +1,9 @@
 /* y = alpha*A*x + beta*y for PACKED on a GPU: a warp takes a slice, a lane a row of it, or a piece of one.
- * Where slices are few or long, several warps of a block split a slice's steps, and their sums are added
- * in the warps' order. Steps are taken some at a time: a lane each brings a base, and hands it to all of them. How
- * columns are told is decided by the slice, how values are by the matrix, so that no warp diverges. What is
- * split never depends on how values are stored, so that results do not, either. Rows that were cut leave the
- * sums of their pieces behind, which a second launch adds in an order that their number tells.
+ * Where slices are few or long, several warps of a block split a slice's steps, and their sums are added in
+ * the warps' order. Steps are taken some at a time: a lane each brings a base, and hands it to all of them.
+ * How columns are told is decided by the slice, how values are by the matrix, so that no warp diverges. What
+ * is split never depends on how values are stored, so that results do not, either. Rows that were cut leave
+ * the sums of their pieces behind, which a second launch adds in an order that their number tells.
  * Source: docs/design.md, section 6; lib/format/packed.c; Kourtis, Goumas & Koziris, CF 2008. */
 #include "coded.cuh"
 #include "device.cuh"
