@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = pathlib.Path(__file__).parent
 spec = importlib.util.spec_from_file_location("results", HERE / "make-results.py")
@@ -88,8 +89,9 @@ def plan(study, args):
             yield f"{i}-report", limit, [*there, *as_reported, "--kernels", ";".join(dict.fromkeys(kernels + swept)), what], None
         if own:
             yield f"{i}-library", limit, [*there, *as_here, "--kernels", ";".join([*kernels, *study["extra"], "auto"]), what], None
-        if own and study["host"]:
-            yield f"{i}-host", limit, ["--place", "host", *as_reported, "--kernels", ";".join(k["kernel"] for k in study["host"]), what], None
+        for k in study["host"] if own else []:
+            once = [*way, "--place", "host", "--repeat", "1", "--warmup", "0", "--min-time", "0", "--flush", "1"]
+            yield f"{i}-host-{k['kernel']}", 60, [*once, "--kernels", k["kernel"], what], None
         for k in own:
             base = k["kernel"].split(":")[0]
             if k["name"] in apart:
@@ -100,16 +102,20 @@ def plan(study, args):
 
 
 def counted(args, words, function, limit):
-    """Counters of the kernel's first launch, or nothing."""
+    """Counters of the longest of the kernel's first launches, since some are of a part of the matrix; or nothing."""
     if not shutil.which("ncu"):
         return {}
-    command = ["ncu", "--csv", "--metrics", ",".join(COUNTERS), "-k", f"regex:{function}", "-c", "1", args.spmvx, "bench", "-q", *words]
+    command = ["ncu", "--csv", "--metrics", ",".join(COUNTERS), "-k", f"regex:{function}", "-c", "10", args.spmvx, "bench", "-q", *words]
     try:
         text = subprocess.run(command, capture_output=True, text=True, timeout=limit).stdout
     except subprocess.TimeoutExpired:
         return {}
     rows = csv.DictReader(io.StringIO("".join(line + "\n" for line in text.splitlines() if line.startswith('"'))))
-    return {COUNTERS[r["Metric Name"]]: float(r["Metric Value"].replace(",", "")) for r in rows if r.get("Metric Name") in COUNTERS}
+    launches = {}
+    for r in rows:
+        if r.get("Metric Name") in COUNTERS:
+            launches.setdefault(r["ID"], {})[COUNTERS[r["Metric Name"]]] = float(r["Metric Value"].replace(",", ""))
+    return max(launches.values(), key=lambda c: c.get("time", 0), default={})
 
 
 def run_part(args, part, limit, words, function):
@@ -130,11 +136,20 @@ def run_part(args, part, limit, words, function):
 
 
 def run(study, args):
-    data = {"study": study["name"], "small": args.small, "parts": {}}
-    for part, limit, words, function in plan(study, args):
-        data["parts"][part] = run_part(args, f"{study['name']} {part}", limit, words, function)
+    """Part by part; what came is kept after each, for one that is interrupted (--resume)."""
     args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / f"{study['name']}.json").write_text(json.dumps(data, separators=(",", ":")) + "\n")
+    file, data = args.out / f"{study['name']}.json", {"study": study["name"], "small": args.small, "parts": {}}
+    if args.resume and file.is_file():
+        data = json.loads(file.read_text())
+        if data["small"] != args.small:
+            sys.exit(f"--resume: {file} is of {'small' if data['small'] else 'whole'} matrices")
+    for part, limit, words, function in plan(study, args):
+        if part in data["parts"]:
+            continue
+        start = time.monotonic()
+        data["parts"][part] = run_part(args, f"{study['name']} {part}", limit, words, function)
+        data["parts"][part]["seconds"] = round(time.monotonic() - start, 1)
+        file.write_text(json.dumps(data, separators=(",", ":")) + "\n")
 
 
 # ---- what came ----
@@ -162,7 +177,7 @@ class Outcome:
     def find(self, matrix, kernel, part):
         """The result of a kernel, and why there is none."""
         run, i = None, [m["name"] for m in matrices_of(self.study)].index(matrix)
-        for each in (part, "apart-" + kernel.split(":")[0]):
+        for each in (part, *(f"{way}-{kernel.split(':')[0]}" for way in ("apart", "host"))):
             key = f"{i}-{each}"
             if key not in self.parts:
                 continue
@@ -185,7 +200,7 @@ class Outcome:
             return min(best) if best else None
         else:
             kernel = next((k["kernel"] for k in self.study["kernels"] + self.study["host"] if k["name"] == name), name)
-            r, _ = self.find(matrix, kernel, "host" if any(k["name"] == name for k in self.study["host"]) else part)
+            r, _ = self.find(matrix, kernel, part)
         return time_of(r, statistic) if r and "time_s" in r else None
 
     def why_not(self, matrix, name, part="library"):
@@ -220,7 +235,7 @@ def main_table(o, part):
             rivals = [v for c, v in t.items() if v and c not in ("AUTO", *(k["name"] for k in study["host"]))]
             line += f" | {o.taken(m['name'])} | " + (f"{min(rivals) / t['AUTO']:.2f}x" if rivals and t["AUTO"] else "")
         lines.append(line + " |")
-    refused = [f"- {m['name']}: {k['name']}: {why}" for m in study["matrices"] for k in study["kernels"] for why in [o.why_not(m["name"], k["name"], part)] if why]
+    refused = [f"- {m['name']}: {k['name']}: {why}" for m in study["matrices"] for k in study["host"] + study["kernels"] for why in [o.why_not(m["name"], k["name"], part)] if why]
     return lines + (["", "Without a time:", "", *refused] if refused else [])
 
 
@@ -367,8 +382,9 @@ def page(study, out):
     draw(o, out / f"{study['name']}.svg")
     text = [f"# {study['title']}", "", f"<!-- made by docs/studies.sh {study['name']} -->", "", study["question"], "",
             f"{study['source']}; measured there on {study['hardware']}. Here: {run.get('device', 'nothing ran')}" + (f"; {peers}" if peers else "") + f"; {study['types']}"
+            + f"; {sum(r.get('seconds', 0) for r in data['parts'].values()):.0f} seconds, generation included"
             + (". **Matrices are small ones: a trial of the scripts, no result**" if small else "") + ".", "", "## Matrices", "", *matrices_table(o), "",
-            "## As this library measures", "", f"Medians of 5 rounds in turns, us; L2 filled with other data before each sample; what is fastest of the report's kernels is bold. {VENDOR[0].upper() + VENDOR[1:]}: {study['vendor']}.", "",
+            "## As this library measures", "", f"Medians of 5 rounds in turns, us; L2 filled with other data before each sample; what is fastest of the report's kernels is bold.{' What runs on the host ran once.' if study['host'] else ''} {VENDOR[0].upper() + VENDOR[1:]}: {study['vendor']}.", "",
             *main_table(o, "library"), "", f"![by matrix]({study['name']}.svg)", "", "## As the report measures", "",
             f"After a warm-up of {study['warmup']}, {study['rounds']} {'products' if study['operation'] == 'spmspm' else 'multiplications'} one by one, of which the {study['statistic']} counts; us.",
             "", *main_table(o, "report"), "", *speed_up_lines(o)]
@@ -425,6 +441,7 @@ def main():
     parser.add_argument("--matrices", type=pathlib.Path, help="a folder of the collection's files")
     parser.add_argument("--spmvx", default="spmvx", help="the tool")
     parser.add_argument("--peers", type=pathlib.Path, help="the vendor's library as a module")
+    parser.add_argument("--resume", action="store_true", help="goes on with what is there")
     parser.add_argument("--pages", action="store_true", help="pages and pictures alone")
     parser.add_argument("-o", dest="out", type=pathlib.Path, default=HERE / "results" / "studies")
     args = parser.parse_args()

@@ -36,6 +36,19 @@ grep -q '^| lp_ganges .* 3 | 2 | 3 | the collection.s file |' "$tmp/given/oniart
 grep -q '^| random .* a stand-in\|^| random .* the report.s rule' "$tmp/given/oniarti.md" || fail "nothing stands for a broken file"
 grep -q 'random.mtx cannot be read, and .* stands for it' "$tmp/log" || { fail "a broken file is not told" && cat "$tmp/log"; }
 grep -q 'delaunay_n23: not in ' "$tmp/log" || { fail "a missing file is not told" && cat "$tmp/log"; }
+# Goes on where it was interrupted: the part that is missing is run, and no other.
+"$PYTHON" - "$tmp/given/oniarti.json" <<'EOF'
+import json, pathlib, sys
+file = pathlib.Path(sys.argv[1])
+data = json.loads(file.read_text())
+del data["parts"]["1-library"]
+data["parts"]["0-report"]["kept"] = True
+file.write_text(json.dumps(data))
+EOF
+sh "$studies" --small --resume --place "$place" --spmvx "$spmvx" -o "$tmp/given" oniarti >"$tmp/log" 2>&1 || { cat "$tmp/log" && exit 1; }
+grep -q '"1-library"' "$tmp/given/oniarti.json" || fail "a part that was missing is not run"
+grep -q '"kept"' "$tmp/given/oniarti.json" || fail "a part that was there is run again"
+sh "$studies" --resume --place "$place" --spmvx "$spmvx" -o "$tmp/given" oniarti >"$tmp/log" 2>&1 && fail "a small study goes on as a whole one"
 # The pages alone, from what is there.
 rm "$tmp/given/oniarti.md"
 sh "$studies" --pages -o "$tmp/given" oniarti >"$tmp/log" 2>&1 || { fail "no page from results" && cat "$tmp/log"; }
