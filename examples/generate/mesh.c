@@ -66,18 +66,45 @@ typedef struct numbered_mesh {
 } numbered_mesh;
 
 /* Runs of so many points along the curve stay together; the runs lie in random order. */
-static bool number_points(const point *points, int64_t n, int bits, int64_t run, numbered_mesh *m)
+static bool number_by_runs(const int32_t *curve, int64_t n, int64_t run, int32_t *point_of)
 {
     const int64_t runs = (n + run - 1) / run;
-    int32_t *curve = allocate(n, sizeof *curve), *order = permutation(runs, 0xdf);
-    const bool ok = curve && order && order_by_curve(points, n, bits, curve);
-    for (int64_t k = 0, row = 0; ok && k < runs; k++)
-        for (int64_t at = order[k] * run; at < order[k] * run + run && at < n; at++, row++) {
-            m->point_of[row] = curve[at];
-            m->number[curve[at]] = (int32_t)row;
-        }
-    free(curve);
+    int32_t *order = permutation(runs, 0xdf);
+    for (int64_t k = 0, row = 0; order && k < runs; k++)
+        for (int64_t at = order[k] * run; at < order[k] * run + run && at < n; at++)
+            point_of[row++] = curve[at];
+    const bool ok = order;
     free(order);
+    return ok;
+}
+
+/* How many of the rounds come after that of a point: three quarters of what is left are in the last one. */
+static int rounds_after(int64_t t)
+{
+    uint64_t h = hash(0xe1, (uint64_t)t);
+    int after = 0;
+    for (; !(h & 3) && after < 32; h >>= 2) after++;
+    return after;
+}
+
+/* Rounds that grow fourfold, each along the curve: the order in which points are inserted one by one (N.
+ * Amenta, S. Choi, G. Rote, Incremental constructions con BRIO, SoCG 2003), which the originals have kept. */
+static void number_by_rounds(const int32_t *curve, int64_t n, int32_t *point_of)
+{
+    int64_t row = 0;
+    for (int after = 32; after >= 0; after--)
+        for (int64_t at = 0; at < n; at++)
+            if (rounds_after(curve[at]) == after) point_of[row++] = curve[at];
+}
+
+static bool number_points(const point *points, int64_t n, int bits, int64_t run, numbered_mesh *m)
+{
+    int32_t *curve = allocate(n, sizeof *curve);
+    bool ok = curve && order_by_curve(points, n, bits, curve);
+    if (ok && run) ok = number_by_runs(curve, n, run, m->point_of);
+    else if (ok) number_by_rounds(curve, n, m->point_of);
+    for (int64_t row = 0; ok && row < n; row++) m->number[m->point_of[row]] = (int32_t)row;
+    free(curve);
     return ok;
 }
 
@@ -214,8 +241,9 @@ static void rgg_size(const int64_t *p, shape *s)
 
 const family mesh_families[] = {
     { { "delaunay_nK[_rR]", "Delaunay triangulation of 2^K points, in runs of R along a curve",
-        "rows 2^K, nonzeros 6 rows - 6 - 2 hull; R = 10", "delaunay_n20: 1048576 rows, 6291372 nonzeros" },
-      .least = { 2, 1 },
+        "rows 2^K, nonzeros 6 rows - 6 - 2 hull; R = 10; 0: in the originals' order",
+        "delaunay_n20: 1048576 rows, 6291372 nonzeros" },
+      .least = { 2, 0 },
       .most = { 24 },
       .defaults = { 0, 10 },
       .symmetric = true,

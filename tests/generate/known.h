@@ -26,6 +26,7 @@
     { "delaunay_n10", 1024, 1024, 6108, true, 0x69c549afd4f1189a },
     { "delaunay_n10_shuffled", 1024, 1024, 6108, true, 0xfc7e2fe13e0235b3 },
     { "delaunay_n14_r1000", 16384, 16384, 98260, true, 0x0938cc7b97097bf0 },
+    { "delaunay_n12_r0", 4096, 4096, 24528, true, 0x43f5c598e6001835 },
     { "rgg_n1", 2, 2, 0, true, 0x383f01296b5a453c }, { "rgg_n2", 4, 4, 0, true, 0x10b51b50e8c512f9 },
     { "rgg_n10", 1024, 1024, 6338, true, 0x560dc389edaac62c },
     { "random_300_200_5000", 300, 200, 5000, false, 0x618790d122fbf136 },
