@@ -90,15 +90,29 @@ static spmvx_status challenge(contest *t, spx_source *source, const spx_candidat
     return SPMVX_OK;
 }
 
-static spmvx_status run_contest(contest *t, spx_source *source, const spx_candidate *candidates, int count)
+/* All of them, or (variants_of not NULL) that kernel's variants. */
+static spmvx_status challenge_all(contest *t, spx_source *source, const spx_candidate *candidates, int count,
+                                  const spx_kernel *variants_of)
 {
-    spmvx_status s = SPMVX_ERR_INTERNAL;
+    spmvx_status s = SPMVX_OK;
     for (int i = 0; i < count; i++) {
+        if (variants_of && !spx_kernel_same_base(candidates[i].choice.kernel, variants_of)) continue;
         s = challenge(t, source, &candidates[i]);
         if (s == SPMVX_OK) continue;
         if (!spx_may_go_on(s) || t->disturbed) break;
         spx_log_dropped(t->c, &candidates[i]);
     }
+    return s;
+}
+
+/* The few first, then the other variants of the kernel that has won. */
+static spmvx_status run_contest(contest *t, spx_source *source, const spx_candidate *candidates, int few,
+                                int count)
+{
+    spmvx_status s = challenge_all(t, source, candidates, few, NULL);
+    const bool goes_on = s == SPMVX_OK || (spx_may_go_on(s) && !t->disturbed);
+    if (goes_on && t->champion->choice.kernel)
+        s = challenge_all(t, source, candidates + few, count - few, t->champion->choice.kernel);
     if (spx_may_go_on(s) && t->champion->choice.kernel) s = SPMVX_OK;
     if (s == SPMVX_OK) {
         s = check_quiet(t->c, t->champion, t->timing, t->best->mul_ns); /* others may have come meanwhile */
@@ -117,27 +131,28 @@ static void to_front(spx_candidate *c, int *few, int i)
     c[(*few)++] = next;
 }
 
-static int same_base_among(const spx_candidate *c, int few, const spx_candidate *of)
+/* Is a variant of the kernel among the few? */
+static bool is_among(const spx_candidate *c, int few, const spx_candidate *of)
 {
-    int same = 0;
-    for (int k = 0; k < few; k++) same += spx_kernel_same_base(c[k].choice.kernel, of->choice.kernel);
-    return same;
+    int k = 0;
+    while (k < few && !spx_kernel_same_base(c[k].choice.kernel, of->choice.kernel)) k++;
+    return k < few;
 }
 
-/* Brings the few that are worth timing to the front, by merit: of one kernel no more than two variants,
- * since what makes the model err is the format more often than the instruction set. Then CSR's kernels,
- * one variant of each, which cost nothing to build: what is taken is never slower than they are. */
+/* Brings the few that are worth timing to the front, by merit, one variant of each kernel, since what makes
+ * the model err is the format more often than the instruction set. Then CSR's kernels, which cost nothing to
+ * build: what is taken is never slower than they are. */
 static int few_best(spx_candidate *c, int count)
 {
-    enum { FEW = 4, VARIANTS = 2, OF_CSR = 3 };
+    enum { FEW = 4, OF_CSR = 3 };
     static const double hopeless = 20.0; /* times the best; the model does not err by that much */
     const double most = hopeless * c[0].mul_ns;
     int few = 0, of_csr = 0;
     for (int i = 0; i < count && few < FEW; i++)
-        if (c[i].mul_ns <= most && same_base_among(c, few, &c[i]) < VARIANTS) to_front(c, &few, i);
+        if (c[i].mul_ns <= most && !is_among(c, few, &c[i])) to_front(c, &few, i);
     for (int k = 0; k < few; k++) of_csr += c[k].choice.kernel->format == SPMVX_CSR;
     for (int i = few; i < count && of_csr < OF_CSR; i++) {
-        if (c[i].mul_ns > most || c[i].choice.kernel->format != SPMVX_CSR || same_base_among(c, few, &c[i]))
+        if (c[i].mul_ns > most || c[i].choice.kernel->format != SPMVX_CSR || is_among(c, few, &c[i]))
             continue;
         to_front(c, &few, i);
         of_csr++;
@@ -156,7 +171,7 @@ spmvx_status spx_build_timed(spx_conversion *c, spx_source *source, spx_candidat
     do { /* the next few, while none of those before can be built */
         spx_candidate *next = candidates + tried;
         const int few = c->effort > 1 ? count : few_best(next, count - tried);
-        s = run_contest(&t, source, next, few);
+        s = run_contest(&t, source, next, few, count - tried);
         tried += few;
     } while (spx_may_go_on(s) && !t.disturbed && tried < count);
     spx_timing_drop(&timing);
