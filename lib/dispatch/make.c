@@ -257,9 +257,9 @@ static void take_layout(const spx_layout_key *keys, const spx_layout *advised, s
 {
     bool named = false;
     for (const spx_layout_key *k = keys; k && k->key; k++)
-        named |= k->in_name && k->field != offsetof(spx_layout, values) && spx_layout_value(advised, k);
+        named |= k->in_name && !spx_tells_values(k) && spx_layout_value(advised, k);
     for (const spx_layout_key *k = keys; k && k->key; k++) {
-        if (k->field == offsetof(spx_layout, values)) continue;
+        if (spx_tells_values(k)) continue;
         const int64_t v = spx_layout_value(advised, k);
         if (v || (named && k->in_name)) *spx_layout_field(out, k) = v;
     }

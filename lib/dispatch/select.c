@@ -144,7 +144,7 @@ static bool layout_fits(selection *s, const spx_format *f, const spx_layout *ask
 static bool codes_values(const spx_format *f, const spx_layout *asked)
 {
     const spx_layout_key *k = f->layout;
-    while (k && k->key && k->field != offsetof(spx_layout, values)) k++;
+    while (k && k->key && !spx_tells_values(k)) k++;
     return k && k->key && !asked->values;
 }
 

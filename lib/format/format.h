@@ -99,6 +99,12 @@ static inline int64_t spx_layout_value(const spx_layout *l, const spx_layout_key
     return *(const int64_t *)(const void *)((const char *)l + k->field);
 }
 
+/* Is it how values are stored (core/values.h), which is found and not chosen? */
+static inline bool spx_tells_values(const spx_layout_key *k)
+{
+    return k->field == offsetof(spx_layout, values);
+}
+
 /* The format's fields of `asked`, each within its bounds or 0; `what` names the request in the message. */
 spmvx_status spx_layout_check(const spmvx_context *, const spx_format *, const spx_layout *asked,
                               const char *what);
