@@ -25,7 +25,6 @@ spec.loader.exec_module(pages)
 COUNTERS = {"gpu__time_duration.sum": "time", "sm__warps_active.avg.pct_of_peak_sustained_active": "occupancy",
             "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": "requests", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": "sectors",
             "dram__bytes.sum": "bytes"}
-ENDINGS = (".mtx", ".mtx.gz", ".rb", ".rb.gz")
 
 
 def names():
@@ -46,7 +45,7 @@ def given(matrix, folder, spmvx):
     """The file of the collection, where it lies there and can be read; else None, and a word about it."""
     if not folder:
         return None
-    files = [p for e in ENDINGS for p in (folder / (matrix["name"] + e), folder / matrix["name"] / (matrix["name"] + e)) if p.is_file()]
+    files = [p for e in pages.ENDINGS for p in (folder / (matrix["name"] + e), folder / matrix["name"] / (matrix["name"] + e)) if p.is_file()]
     if not files:
         print(f"{matrix['name']}: not in {folder}; {matrix['make']} stands for it", file=sys.stderr)
         return None
@@ -60,7 +59,7 @@ def given(matrix, folder, spmvx):
 def plan(study, args):
     """The runs: (part, seconds that it may take, arguments of the tool; or the function that counters are asked of)."""
     product = study["operation"] == "spmspm"
-    for i, m in enumerate(pages.matrices_of(study)):
+    for m in pages.matrices_of(study):
         file = None if product else given(m, args.matrices, args.spmvx)
         what = str(file or m["small" if args.small else "make"])
         apart = {a["kernel"]: a["limit"] for a in study["apart"] if a["matrix"] == m["name"]}
@@ -69,22 +68,19 @@ def plan(study, args):
         way = ["--types", study["types"]] + (["--spmspm", m["small_by" if args.small else "by"]] if product else [])
         as_reported = [*way, "--repeat", "2" if args.small else str(study["rounds"]), "--warmup", str(study["warmup"]), "--min-time", "0", "--flush", "1"]
         as_here = [*way, *(["--repeat", "2", "--min-time", "0", "--flush", "4"] if args.small else ["--repeat", "5"])]
-        there = ["--place", args.place, *(["--peers", str(args.peers)] if args.peers else [])]
+        there, once = ["--place", "cuda"], [*way, "--repeat", "1", "--warmup", "0", "--min-time", "0", "--flush", "1"]
         swept = swept_on(study, m["name"])
         if kernels or swept:
-            yield f"{i}-report", limit, [*there, *as_reported, "--kernels", ";".join(dict.fromkeys(kernels + swept)), what], None
+            yield f"{m['name']}: report", limit, [*there, *as_reported, "--kernels", ";".join(dict.fromkeys(kernels + swept)), what], None
         if own:
-            yield f"{i}-library", limit, [*there, *as_here, "--kernels", ";".join([*kernels, *study["extra"], "auto"]), what], None
+            yield f"{m['name']}: library", limit, [*there, *as_here, "--kernels", ";".join([*kernels, *study["extra"], "auto"]), what], None
         for k in study["host"] if own else []:
-            once = [*way, "--place", "host", "--repeat", "1", "--warmup", "0", "--min-time", "0", "--flush", "1"]
-            yield f"{i}-host-{k['kernel']}", 60, [*once, "--kernels", k["kernel"], what], None
+            yield f"{m['name']}: host {k['kernel']}", 60, ["--place", "host", *once, "--kernels", k["kernel"], what], None
         for k in own:
-            base = k["kernel"].split(":")[0]
             if k["name"] in apart:
-                yield f"{i}-apart-{base}", apart[k["name"]], ["--place", args.place, *as_reported, "--kernels", k["kernel"], what], None
-            if k.get("function") and m["name"] == pages.counted_on(study) and args.place == "cuda" and not args.small:
-                once = [*way, "--place", "cuda", "--repeat", "1", "--warmup", "0", "--min-time", "0", "--flush", "1"]
-                yield f"{i}-counters-{base}", 60, [*once, "--kernels", k["kernel"], what], k["function"]
+                yield f"{m['name']}: apart {k['kernel']}", apart[k["name"]], [*there, *as_reported, "--kernels", k["kernel"], what], None
+            if k.get("function") and m["name"] == pages.counted_on(study) and not args.small:
+                yield f"{m['name']}: counters {k['name']}", 60, [*there, *once, "--kernels", k["kernel"], what], k["function"]
 
 
 def counted(args, words, function, limit):
@@ -108,17 +104,22 @@ def run_part(args, part, limit, words, function):
     """What the tool wrote; what is stopped, or fails, leaves a record of that."""
     if function:
         return {"counters": counted(args, words, function, limit)}
+    beside = ["--peers", str(args.peers)] if args.peers and "cuda" in words else []
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "result.json"
         try:
-            ran = subprocess.run([args.spmvx, "bench", "--json", "-q", "-o", file, *words], capture_output=True, text=True, timeout=limit)
+            ran = subprocess.run([args.spmvx, "bench", "--json", "-q", "-o", file, *beside, *words], capture_output=True, text=True, timeout=limit)
         except subprocess.TimeoutExpired:
             print(f"{part}: stopped after {limit} s", file=sys.stderr)
             return {"stopped": True, "limit": limit}
         text = file.read_text() if file.is_file() else ""
         if ran.returncode or not text:
             print(f"{part}: exit status {ran.returncode}: {ran.stderr.strip()}", file=sys.stderr)
-        return json.loads(text) if text else {"error": ran.stderr.strip().splitlines()[-1] if ran.stderr.strip() else f"exit status {ran.returncode}"}
+        said = [line for line in ran.stderr.strip().splitlines() if not line.startswith("usage:")]
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            return {"error": said[-1] if said else f"exit status {ran.returncode}"}
 
 
 def run(study, args):
@@ -126,23 +127,29 @@ def run(study, args):
     args.out.mkdir(parents=True, exist_ok=True)
     file, data = args.out / f"{study['name']}.json", {"study": study["name"], "small": args.small, "parts": {}}
     if args.resume and file.is_file():
-        data = json.loads(file.read_text())
+        data = pages.results_of(file) or sys.exit(f"--resume: {file} cannot be read")
         if data["small"] != args.small:
             sys.exit(f"--resume: {file} is of {'small' if data['small'] else 'whole'} matrices")
-    for part, limit, words, function in plan(study, args):
+    before, data["parts"] = data["parts"], {}
+    planned = list(plan(study, args))
+    for part, _, words, _ in planned:   # what was asked in the same words, and did not fail
+        if part in before and before[part].get("words") == words and "error" not in before[part]:
+            data["parts"][part] = before[part]
+    for part, limit, words, function in planned:
         if part in data["parts"]:
             continue
         start = time.monotonic()
-        data["parts"][part] = run_part(args, f"{study['name']} {part}", limit, words, function)
+        data["parts"][part] = {**run_part(args, f"{study['name']}, {part}", limit, words, function), "words": words}
         data["parts"][part]["seconds"] = round(time.monotonic() - start, 1)
-        file.write_text(json.dumps(data, separators=(",", ":")) + "\n")
+        whole = file.with_suffix(".tmp")
+        whole.write_text(json.dumps(data, separators=(",", ":")) + "\n")
+        whole.replace(file)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("studies", nargs="*", metavar="NAME", help=", ".join(names()))
     parser.add_argument("--small", action="store_true", help="matrices of some hundred entries")
-    parser.add_argument("--place", choices=["host", "cuda"], default="cuda")
     parser.add_argument("--matrices", type=pathlib.Path, help="a folder of the collection's files")
     parser.add_argument("--spmvx", default="spmvx", help="the tool")
     parser.add_argument("--peers", type=pathlib.Path, help="the vendor's library as a module")
@@ -155,6 +162,8 @@ def main():
         sys.exit(f"--matrices: {args.matrices} is no folder")
     if not args.pages and not shutil.which(args.spmvx):
         sys.exit(f"--spmvx: {args.spmvx} cannot be run")
+    if args.pages and not args.studies:
+        studies = [s for s in studies if (args.out / f"{s['name']}.json").is_file()]
     for study in studies:
         if not args.pages:
             run(study, args)

@@ -4,6 +4,7 @@ import json
 import math
 import pathlib
 import statistics
+import sys
 import textwrap
 
 HERE = pathlib.Path(__file__).parent
@@ -13,11 +14,21 @@ spec.loader.exec_module(results)
 
 AUTO = {"AUTO": "auto-timed", "AUTO, by its model": "auto-model"}
 VENDOR = "the vendor's library"
+ENDINGS = (".mtx", ".mtx.gz", ".rb", ".rb.gz")   # of the collection's files
 
 
 def matrices_of(study):
     """Those of the report, and those that sweeps bring with them."""
     return study["matrices"] + [m for s in study["sweeps"] for m in s["matrices"] if isinstance(m, dict)]
+
+
+def results_of(file):
+    """What a run has written, or None: not there, or broken."""
+    try:
+        data = json.loads(file.read_text())
+        return data if isinstance(data.get("parts"), dict) else None
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def counted_on(study):
@@ -40,18 +51,19 @@ class Outcome:
         self.study, self.data, self.parts = study, data, data["parts"]
 
     def case(self, matrix, part):
-        i = [m["name"] for m in matrices_of(self.study)].index(matrix)
-        run = self.parts.get(f"{i}-{part}") or {}
-        return (run.get("cases") or [None])[0]
+        return (self.parts.get(f"{matrix}: {part}", {}).get("cases") or [None])[0]
+
+    def given(self, matrix):
+        """The name or the file that was multiplied."""
+        return next((r["words"][-1] for p, r in self.parts.items() if p.startswith(f"{matrix}: ")), "")
 
     def find(self, matrix, kernel, part):
         """The result of a kernel, and why there is none."""
-        run, i = None, [m["name"] for m in matrices_of(self.study)].index(matrix)
-        for each in (part, *(f"{way}-{kernel.split(':')[0]}" for way in ("apart", "host"))):
-            key = f"{i}-{each}"
-            if key not in self.parts:
+        run = None
+        for each in (part, f"apart {kernel}", f"host {kernel}"):
+            if f"{matrix}: {each}" not in self.parts:
                 continue
-            run = self.parts[key]
+            run = self.parts[f"{matrix}: {each}"]
             for r in (self.case(matrix, each) or {}).get("results", []):
                 if r["name"] == kernel:
                     return (r, None) if "time_s" in r else (None, r.get("unsuited") or r.get("failed") or "refused")
@@ -65,9 +77,9 @@ class Outcome:
             r = next((r for r in (case or {}).get("results", []) if r["kind"] == AUTO[name] or (name == "AUTO" and r["name"] == "AUTO")), None)
         elif name == "vendor":
             r = next((r for r in (case or {}).get("results", []) if r["name"] == self.study["vendor"]), None)
-        elif name == "report":
-            best = [t for k in self.study["kernels"] for t in [self.time(matrix, k["name"], part)] if t]
-            return min(best) if best else None
+        elif name in ("report", "slowest"):
+            times = [t for k in self.study["kernels"] for t in [self.time(matrix, k["name"], part)] if t]
+            return (min if name == "report" else max)(times) if times else None
         else:
             kernel = next((k["kernel"] for k in self.study["kernels"] + self.study["host"] if k["name"] == name), name)
             r, _ = self.find(matrix, kernel, part)
@@ -125,12 +137,12 @@ def matrices_table(o):
     lines = ["| matrix | rows | columns | nonzeros | here | rows | columns | nonzeros | |", "| --- | --: | --: | --: | --- | --: | --: | --: | --- |"]
     for m in o.study["matrices"]:
         case = o.case(m["name"], "library") or o.case(m["name"], "report") or {}
-        name = case.get("matrix", "").split(" * ")[0] or m["make"]
+        name = o.given(m["name"]) or m["make"]
         if o.study["operation"] == "spmspm":
             case = {**case, "nnz": case.get("nnz_a", ""), "cols": case.get("inner", "")}
-        kind = "the report's rule" if m["exact"] else "a stand-in"
-        if name not in (m["make"], m["small"]):
-            kind = "the collection's file"
+        kind = "the report's rule" if m["exact"] and name == m["make"] else "a stand-in"
+        if name.endswith(ENDINGS):
+            kind, name = "the collection's file", pathlib.Path(name).name
         lines.append(f"| {m['name']} | {m['rows']} | {m['cols']} | {m['nonzeros']} | {name} | {case.get('rows', '')} | {case.get('cols', '')} | {case.get('nnz', '')} | {kind} |")
     return lines
 
@@ -173,6 +185,11 @@ def speed_up_lines(o):
 def beside(o, r):
     """A figure of the report, and the same here: microseconds, or GFLOP/s."""
     t = o.time(r["matrix"], r["kernel"], "report")
+    if r.get("threads"):   # as many as the report says, where that was swept
+        base = next(k["kernel"] for k in o.study["kernels"] if k["name"] == r["kernel"]).split(":")[0]
+        spec = next(k for s in o.study["sweeps"] for v, k in s["kernels"].items() if v == str(r["threads"]) and k.split(":")[0] == base)
+        swept_run = o.find(r["matrix"], spec, "report")[0]
+        t = time_of(swept_run, o.study["statistic"]) if swept_run else None
     if o.study.get("unit") == "gflops":
         return r["gflops"], 2e-9 * (o.case(r["matrix"], "report") or {}).get("nnz", 0) / t if t else None
     return r["us"], 1e6 * t if t else None
@@ -195,9 +212,9 @@ def listed_matrices(o, claim):
     return [m["name"] for m in o.study["matrices"]] if claim.get("matrices", "all") == "all" else claim["matrices"]
 
 
-def ratios(o, faster, than, matrix):
-    """How much faster than the fastest of the others, by the report's way of measuring and by the library's: the latter counts."""
-    own, others = o.time(matrix, faster), [t for n in than for t in [o.time(matrix, n)] if t]
+def ratios(o, faster, than, matrix, part="library"):
+    """How much faster than the fastest of the others."""
+    own, others = o.time(matrix, faster, part), [t for n in than for t in [o.time(matrix, n, part)] if t]
     return min(others) / own if own and others else None
 
 
@@ -210,14 +227,17 @@ def bytes_of(o, matrix, name):
 def claim_lines(o):
     lines = []
     for c in o.study["claims"]:
-        found = {m: ratios(o, c["faster"], c["than"], m) for m in listed_matrices(o, c)}
-        known = {m: v for m, v in found.items() if v}
-        holds = [m for m, v in known.items() if v >= 1]
+        found = {part: {m: v for m in listed_matrices(o, c) for v in [ratios(o, c["faster"], c["than"], m, part)] if v} for part in ("library", "report")}
+        known, least = found["library"], c.get("least", 1)
+        holds = [m for m, v in known.items() if v >= least]
+        otherwise = [m for m, v in found["report"].items() if v >= least]
         verdict = "not run here" if not known else "**holds**" if len(holds) == len(known) else "**does not hold**" if not holds else f"**holds on {len(holds)} of {len(known)}**"
+        if len(otherwise) != len(holds):
+            verdict += f" ({len(otherwise)} of {len(found['report'])} as the report measures)"
         lines.append(f"- {c['text']}: {verdict}" + (". " + ", ".join(f"{m} {v:.2f}x" for m, v in known.items()) if known else "") + ".")
         if c.get("why") and len(holds) < len(known):
             lines.append(f"  {c['why']}")
-        for m in [m for m, v in known.items() if v < 1][:3]:
+        for m in [m for m, v in known.items() if v < least][:3]:
             other = min((n for n in c["than"] if o.time(m, n)), key=lambda n: o.time(m, n))
             a, b = bytes_of(o, m, c["faster"]), bytes_of(o, m, other)
             if a and b:
@@ -228,14 +248,14 @@ def claim_lines(o):
 def counter_lines(o):
     found = {}
     for part, run in o.parts.items():
-        if "-counters-" in part and run.get("counters"):
-            found[part.split("-counters-")[1]] = run["counters"]
+        if ": counters " in part and run.get("counters"):
+            found[part.split(": counters ")[1]] = run["counters"]
     if not found:
         return ["This machine gave no counters (`ncu`). What a kernel streams of its own bytes, GB/s, is in the JSON beside this page."]
-    lines = ["| kernel | us | occupancy, % | sectors a request of a load | bytes from memory, MB |", "| --- | --: | --: | --: | --: |"]
+    lines = ["| kernel | us | occupancy, % | requests of loads, M | sectors a request | bytes from memory, MB |", "| --- | --: | --: | --: | --: | --: |"]
     for k, c in found.items():
-        lines.append(f"| {k} | {c['time'] / 1e3:.1f} | {c['occupancy']:.0f} | {c['sectors'] / max(c['requests'], 1):.1f} | {c['bytes'] / 1e6:.1f} |")
-    return [f"On {counted_on(o.study)}, by `ncu`:", "", *lines]
+        lines.append(f"| {k} | {c['time'] / 1e3:.1f} | {c['occupancy']:.0f} | {c['requests'] / 1e6:.2f} | {c['sectors'] / max(c['requests'], 1):.1f} | {c['bytes'] / 1e6:.1f} |")
+    return [f"On {counted_on(o.study)}, by `ncu`, of the longest launch alone where a kernel has several:", "", *lines]
 
 
 def future_lines(o):
@@ -318,7 +338,9 @@ def draw_reported(o, path):
 
 
 def page(study, out):
-    data = json.loads((out / f"{study['name']}.json").read_text())
+    data = results_of(out / f"{study['name']}.json")
+    if not data:
+        sys.exit(f"there are no results in {out / study['name']}.json, or they cannot be read")
     o, small = Outcome(study, data), data["small"]
     run = next((r for r in data["parts"].values() if r.get("device")), {})
     peers = ", ".join(f"{n} {v}" for n, v in next((r["peers"] for r in data["parts"].values() if r.get("peers")), {}).items())
@@ -327,25 +349,26 @@ def page(study, out):
             f"{study['source']}; measured there on {study['hardware']}. Here: {run.get('device', 'nothing ran')}" + (f"; {peers}" if peers else "") + f"; {study['types']}"
             + (f"; {sum(r['seconds'] for r in data['parts'].values()):.0f} seconds, generation included" if all("seconds" in r for r in data["parts"].values()) else "")
             + (". **Matrices are small ones: a trial of the scripts, no result**" if small else "") + ".", "", "## Matrices", "", *matrices_table(o), "",
-            "## As this library measures", "", f"Medians of 5 rounds in turns, us; L2 filled with other data before each sample; what is fastest of the report's kernels is bold.{' What runs on the host ran once.' if study['host'] else ''} {VENDOR[0].upper() + VENDOR[1:]}: {study['vendor']}.", "",
+            "## As this library measures", "", f"Medians of 5 rounds in turns, us. Before a sample L2 is filled with other data, and one {'product' if study['operation'] == 'spmspm' else 'multiplication'} runs uncounted; a sample is as many as take 0.2 ms, so that a matrix of less than L2's size comes from there in part. Kernels run with their default parameters but for those that the study names (`spmvx kernels`); below they are swept. What is fastest of the report's kernels is bold.{' What runs on the host ran once.' if study['host'] else ''} {VENDOR[0].upper() + VENDOR[1:]}: {study['vendor']}.", "",
             *main_table(o, "library"), "", f"![by matrix]({study['name']}.svg)", "", "## As the report measures", "",
             f"After a warm-up of {study['warmup']}, {study['rounds']} {'products' if study['operation'] == 'spmspm' else 'multiplications'} one by one, of which the {study['statistic']} counts; us.",
             "", *main_table(o, "report"), "", *rates_table(o), "", *speed_up_lines(o)]
     picture = {kind: [f"![{kind}]({study['name']}-{kind}.svg)", ""] if drawn(o, out / f"{study['name']}-{kind}.svg") else []
                for kind, drawn in (("parameters", draw_sweeps), ("reported", draw_reported))}
     text += ["## Parameters", "", *picture["parameters"], *[line for s in study["sweeps"] for line in sweep_lines(o, s)]]
-    text += ["## Beside the report's own figures", "", *picture["reported"], *reported_lines(o), "", "## The report's claims", "", *claim_lines(o), "", "## Counters", "", *counter_lines(o), "", "## Its future work", "", *future_lines(o)]
+    text += ["## Beside the report's own figures", "", *picture["reported"], *reported_lines(o), "", "## The report's claims", "", "By the times as this library measures: how many times as fast.", "", *claim_lines(o), "", "## Counters", "", *counter_lines(o), "", "## Its future work", "", *future_lines(o)]
     (out / f"{study['name']}.md").write_text("\n".join(text).rstrip("\n") + "\n")
 
 
 def together(studies, out):
     """Of all studies: the fastest published kernel by matrix, and AUTO beside it."""
-    rows = []
+    rows, known = [], {study["name"]: data for study in studies for data in [results_of(out / f"{study['name']}.json")] if data}
+    small = all(data["small"] for data in known.values())   # which do not stand beside whole ones
     for study in studies:
-        name, file = study["name"], out / f"{study['name']}.json"
-        if not file.is_file():
+        name, data = study["name"], known.get(study["name"])
+        if not data or data["small"] != small:
             continue
-        o = Outcome(study, json.loads(file.read_text()))
+        o = Outcome(study, data)
         for m in o.study["matrices"]:
             t = {k["name"]: o.time(m["name"], k["name"]) for k in o.study["kernels"]}
             t = {k: v for k, v in t.items() if v}
@@ -354,7 +377,7 @@ def together(studies, out):
                 best = min(t, key=t.get)
                 rows.append((name, m["name"], best, t[best], vendor, own, o.taken(m["name"])))
     lines = ["# The five reports together", "", "<!-- made by docs/studies.sh -->", "",
-             "The fastest of a report's kernels on each of its matrices, and AUTO by timing beside it, as this library measures. Pages: "
+             "The fastest of a report's kernels (by default parameters, but for those that a study names) on each of its matrices, and AUTO by timing beside it, as this library measures. Pages: "
              + ", ".join(f"[{n}]({n}.md)" for n in [s["name"] for s in studies] if (out / f"{n}.md").is_file()) + ".", ""]
     if rows:
         lines += [f"AUTO against the best published kernel: **{mean([r[3] / r[5] for r in rows]):.2f}x** in the geometric mean of {len(rows)} matrices, least "

@@ -141,7 +141,7 @@ static bool is_among(const spx_candidate *c, int few, const spx_candidate *of)
 
 /* Brings the few that are worth timing to the front, by merit, one variant of each kernel, since what makes
  * the model err is the format more often than the instruction set. Then CSR's kernels, which cost nothing to
- * build: what is taken is never slower than they are. */
+ * build: what is taken is not slower than three of them. */
 static int few_best(spx_candidate *c, int count)
 {
     enum { FEW = 4, OF_CSR = 3 };
