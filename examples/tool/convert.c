@@ -122,6 +122,12 @@ static int run(int argc, char **argv)
     if (q.order && !q.reorder) return usage_error(&command_convert, "--order is given, and --reorder is not");
     if (q.order && (!strcmp(q.order, "-") || !strcmp(q.order, q.out) || !strcmp(q.order, files[0])))
         return usage_error(&command_convert, "--order is '%s', not a file of its own", q.order);
+    if (q.order && !is_array_name(q.order))
+        return usage_error(
+            &command_convert,
+            "--order is '%s'; an order is a Matrix Market array: .mtx, or another ending than a "
+            "matrix's",
+            q.order);
     if (digits > 17) return usage_error(&command_convert, "--digits is %" PRId64 ", not 0 to 17", digits);
     if (level > INT32_MAX)
         return usage_error(&command_convert, "--level is %" PRId64 ", above %d", level, INT32_MAX);

@@ -92,19 +92,6 @@ static bool write_vector(const char *path, int64_t n, spmvx_type type, const voi
     return ok;
 }
 
-/* y is text, which no ending of another kind of file may hide. */
-static bool is_vector_name(const char *path)
-{
-    static const char *const others[] = { ".npz", ".npy", ".gz",  ".zst", ".xz",  ".bz2",  ".rb", ".rua",
-                                          ".rsa", ".hb",  ".mat", ".csv", ".tsv", ".json", ".h5" };
-    const size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        const size_t n = strlen(others[i]);
-        if (length > n && !strcasecmp(path + length - n, others[i])) return false;
-    }
-    return true;
-}
-
 static bool make_x(const char *how, int64_t n, spmvx_type type, void *x)
 {
     if (strcmp(how, "ones") && strcmp(how, "random")) return read_vector(how, n, type, x);
@@ -172,7 +159,7 @@ static int run(int argc, char **argv)
     if (status >= 0) return status;
     if (count != 1) return usage_error(&command_mul, "%d files given, one wanted", count);
     q.type = type_named(type);
-    if (q.y && !is_vector_name(q.y))
+    if (q.y && !is_array_name(q.y))
         return usage_error(&command_mul,
                            "%s: y is a Matrix Market array: .mtx, another ending than a "
                            "matrix's, or '-' for standard output",

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,6 +79,18 @@ bool check_writable(spmvx_context *ctx, const char *path)
     if (spx_sink_check(ctx, path, SPMVX_UNCOMPRESSED, 0) == SPMVX_OK) return true;
     fail_plainly(ctx);
     return false;
+}
+
+bool is_array_name(const char *path)
+{
+    static const char *const others[] = { ".npz", ".npy", ".gz",  ".zst", ".xz",  ".bz2",  ".rb", ".rua",
+                                          ".rsa", ".hb",  ".mat", ".csv", ".tsv", ".json", ".h5" };
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const size_t n = strlen(others[i]);
+        if (length > n && !strcasecmp(path + length - n, others[i])) return false;
+    }
+    return true;
 }
 
 bool is_stdout(const char *path)

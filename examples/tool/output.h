@@ -14,6 +14,8 @@ int check_output(const command *, spmvx_context *, const char **path, spmvx_writ
 bool is_stdout(const char *path); /* after check_output */
 /* The same of a file that the tool writes itself: can it be written? False after a message. */
 bool check_writable(spmvx_context *, const char *path);
+/* Such a file is a Matrix Market array, plain text, which no ending of another kind of file may hide. */
+bool is_array_name(const char *path);
 
 /* spmvx_matrix_write, of which nothing is left when SIGINT, SIGTERM or SIGHUP ends the tool meanwhile. Shows
  * its progress. */

@@ -96,6 +96,7 @@ expect 2 "$spmvx" convert --order "$tmp/order.mtx" "$tmp/g.mtx" -; has err '--or
 for name in - "$tmp/g.mtx" "$tmp/b.mtx"; do
     expect 2 "$spmvx" convert --reorder rcm --order "$name" "$tmp/g.mtx" "$tmp/b.mtx"; has err 'not a file of its own'
 done
+expect 2 "$spmvx" convert --reorder rcm --order "$tmp/o.mtx.gz" "$tmp/g.mtx" "$tmp/b.mtx"; has err "o.mtx.gz'; an order is a Matrix Market array"
 expect 1 "$spmvx" convert --reorder rcm --order "$tmp/none" "$tmp/g.mtx" /dev/full; [ ! -e "$tmp/none" ] || { echo 'an order without a matrix'; bad=1; }
 expect 1 "$spmvx" convert --reorder rcm --order "$tmp/no/such" "$tmp/absent.mtx" "$tmp/b.mtx"; has err 'no/such'; hasnot err absent
 
