@@ -28,7 +28,7 @@ expected_files()
         echo "$libdir/libspmvx.so.$version"
     fi
     (cd "$source" && find LICENSE README.md NEWS.md CONTRIBUTING.md docs examples/*.c examples/*.h examples/*.cu examples/*.f90 tests/simt/README.md tests/bench/peer.h ! -type d) |
-        grep -v '^docs/make-\(products\|results\|speed\|study\)\.py$\|^docs/studies[./]' | sed "s|^|$doc/|"
+        grep -v '^docs/make-\(patterns\|products\|results\|speed\|study\)\.py$\|^docs/study-pages\.py$\|^docs/studies[./]' | sed "s|^|$doc/|"
     if [ -e "$build/examples/spmvx" ]; then
         echo "${BINDIR:-$prefix/bin}/spmvx"
         echo "${MANDIR:-$prefix/share/man}/man1/spmvx.1"
