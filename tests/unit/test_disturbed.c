@@ -10,6 +10,7 @@
 spmvx_status __wrap_spx_operator_time_threads(spmvx_context *ctx, const spx_operator *op, const spx_timing *t,
                                               double *all, double *one);
 
+static spmvx_format wanted = SPMVX_AUTO;
 static double first_ns, later_ns, one_ns; /* of the first measurement, of others, of one thread */
 static int measured;
 
@@ -71,6 +72,7 @@ static void choose(double first, double later, double one)
     assert_ok(ctx, spmvx_matrix_create(ctx, &a, SPMVX_BORROW, &A));
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     o.effort = 1;
+    o.format = wanted;
     first_ns = first;
     later_ns = later;
     one_ns = one;
@@ -111,9 +113,30 @@ static void test_disturbed_meanwhile(void **state)
     assert_null(strstr(wisdom, "->"));
 }
 
+/* All variants of the kernel that has won are timed in the end: of a format's only kernel each there is. */
+static void test_variants(void **state)
+{
+    (void)state;
+    int available = 0;
+    char want[64];
+    for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
+        spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
+        assert_int_equal(spmvx_kernel_get_info(i, &k), SPMVX_OK);
+        available += k.operation == SPMVX_MUL && k.format == SPMVX_SELL && k.place == SPMVX_HOST &&
+                     (k.flags & SPMVX_KERNEL_AVAILABLE) != 0;
+    }
+    assert_true(available > 0);
+    snprintf(want, sizeof want, "fastest of %d timed", available);
+    wanted = SPMVX_SELL;
+    choose(1.0e6, 1.0e6, 1.0e15);
+    wanted = SPMVX_AUTO;
+    if (!strstr(reason, want)) fail_msg("'%s', not '%s'", reason, want);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_judgement), cmocka_unit_test(test_falls_back),
-                                        cmocka_unit_test(test_disturbed_meanwhile) };
+                                        cmocka_unit_test(test_disturbed_meanwhile),
+                                        cmocka_unit_test(test_variants) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
