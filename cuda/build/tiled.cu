@@ -1,16 +1,10 @@
-/* TILED from a CSR on the device, equal to what the host makes of it (lib/format/tiled.c). Entries are cut
- * into segments where their row or their tile changes and every PIECE entries, by warps that take equal
- * parts of them: so segments are numbered row by row, tile by tile, which is the order of the rows' lists.
- * One stable sort by tile and falling length deals them to lanes; a warp a slice fills these, and writes to
- * the lists where they are. */
-#include "build.cuh"
+/* TILED from a CSR on the device, equal to what the host makes of it (lib/format/tiled.c): one stable sort by
+ * tile and falling length deals the segments (tiled_segments.cu) to lanes; a warp a slice fills these, and
+ * writes to the rows' lists where they are. */
 #include "rows.cuh"
 #include "scan.cuh"
+#include "tiled.cuh"
 #include "values.cuh"
-
-extern "C" {
-#include "core/tiled.h"
-}
 
 namespace {
 
@@ -18,114 +12,7 @@ constexpr const char *WHAT = "TILED";
 constexpr int WAYS = 4, LANES = SPX_TILED_LANES, LENGTH_BITS = 8; /* PIECE - length is below 2^8 */
 static_assert(LANES == 32 && SPX_TILED_PIECE < 1 << LENGTH_BITS, "a lane a segment, its length in a key");
 
-/* Entries tile by tile within rows, and the width of a tile. */
-struct tile_order {
-    const int *col;
-    const int64_t *order; /* or NULL: as in CSR */
-    int width;
-    const int *code; /* of each column, where hot ones are held; or NULL */
-
-    template <class F> void each_pointer(F f) const
-    {
-        f(col), f(order), f(code);
-    }
-    __device__ int64_t entry(int64_t k) const
-    {
-        return order ? order[k] : k;
-    }
-    __device__ int tile(int64_t k) const
-    {
-        return col[entry(k)] / width;
-    }
-};
-
-__global__ void find_disorder(int64_t nnz, const int *row, const int *col, int width, int *found)
-{
-    const int64_t k = spx_element();
-    if (k > 0 && k < nnz && row[k - 1] == row[k] && col[k - 1] / width > col[k] / width) *found = 1;
-}
-
-/* A warp's way over a part of the entries: calls each(k, row, heads) for 32 of them at a time, of which
- * `heads` begin a segment. */
-constexpr int64_t PART = 1024;
-template <class F> __device__ void cut_part(int64_t nnz, const int *row, const tile_order &e, F each)
-{
-    const int64_t first = spx_element() / LANES * PART, last = first + PART < nnz ? first + PART : nnz;
-    if (first >= last) return;
-    const auto place_of = [&](int64_t k) { /* a row's tile */
-                                           return static_cast<int64_t>(row[k]) << 32 |
-                                                  static_cast<int64_t>(e.tile(k));
-    };
-    int64_t before = first > 0 ? place_of(first - 1) : -1;
-    /* the first entry of the row's tile that the warp is in, which may have begun in a part before */
-    const int64_t own_place = place_of(first);
-    int64_t run = first;
-    if (before == own_place)
-        run = spx_first_not<WAYS>(0, first, [&](int64_t k) { return place_of(k) < own_place; });
-    for (int64_t k0 = first; k0 < last; k0 += LANES) {
-        const int64_t k = k0 + spx_lane();
-        const bool in = k < last;
-        const int64_t own = in ? place_of(k) : -1, of_left = __shfl_up_sync(SPX_ALL_LANES, own, 1),
-                      left = spx_lane() ? of_left : before;
-        const unsigned begun = __ballot_sync(SPX_ALL_LANES, in && own != left),
-                       by_here = begun & (SPX_ALL_LANES >> (31 - spx_lane()));
-        const int64_t own_run = by_here ? k0 + 31 - __clz(static_cast<int>(by_here)) : run;
-        each(k, static_cast<int>(own >> 32),
-             __ballot_sync(SPX_ALL_LANES, in && (k - own_run) % SPX_TILED_PIECE == 0));
-        if (begun) run = k0 + 31 - __clz(static_cast<int>(begun));
-        before = __shfl_sync(SPX_ALL_LANES, own, 31);
-    }
-}
-
-__global__ void count_segments(int64_t nnz, const int *row, tile_order e, int64_t *count)
-{
-    int64_t own = 0;
-    cut_part(nnz, row, e, [&](int64_t, int, unsigned heads) { own += __popc(heads); });
-    if (spx_lane() == 0 && spx_element() / LANES * PART < nnz) count[spx_element() / LANES] = own;
-}
-
-__global__ void write_segments(int64_t nnz, const int *row, tile_order e, const int64_t *before,
-                               int64_t *first, int *row_out)
-{
-    int64_t to = spx_element() / LANES * PART < nnz ? before[spx_element() / LANES] : 0;
-    cut_part(nnz, row, e, [&](int64_t k, int r, unsigned heads) {
-        if (heads >> spx_lane() & 1u) {
-            const int64_t at = to + __popc(heads & ((1u << spx_lane()) - 1u));
-            first[at] = k;
-            row_out[at] = r;
-        }
-        to += __popc(heads);
-    });
-}
-
-/* The first segment of each row, and twice the end of all. */
-template <class P>
-__global__ void begin_lists(int64_t nrows, const P *ptr, int64_t segments, const int64_t *first,
-                            int64_t *list_ptr)
-{
-    const int64_t r = spx_element();
-    if (r > nrows + 1) return;
-    const int64_t begin = static_cast<int64_t>(ptr[r < nrows ? r : nrows]);
-    list_ptr[r] = spx_first_not<WAYS>(0, segments, [=](int64_t i) { return first[i] < begin; });
-}
-
-/* Where segments are among the entries, and their rows. One ends where the next one begins. */
-struct segments_of {
-    int64_t count, nnz;
-    const int64_t *first;
-    const int *row;
-
-    template <class F> void each_pointer(F f) const
-    {
-        f(first), f(row);
-    }
-    __device__ int length(int64_t i) const
-    {
-        return static_cast<int>((i + 1 < count ? first[i + 1] : nnz) - first[i]);
-    }
-};
-
-template <class K> __global__ void write_segment_keys(segments_of from, tile_order e, K *key)
+template <class K> __global__ void write_segment_keys(spx_segment_places from, spx_tile_order e, K *key)
 {
     const int64_t i = spx_element();
     if (i < from.count)
@@ -170,7 +57,7 @@ struct dealt {
 };
 
 /* As wide as its longest segment, which comes first, in whole groups. */
-__global__ void size_slices(int64_t slices, dealt d, segments_of from, int64_t *places)
+__global__ void size_slices(int64_t slices, dealt d, spx_segment_places from, int64_t *places)
 {
     const int64_t s = spx_element();
     if (s >= slices) return;
@@ -192,8 +79,8 @@ template <class Q, class C> struct slices_out {
 
 /* A warp a slice: GROUP lanes read as many neighbouring entries of a segment, and all write side by side. */
 template <int VALUES, class Q, class E, class C>
-__global__ void fill(int64_t slices, dealt d, segments_of from, tile_order e, spx_coded_values<E> val,
-                     slices_out<Q, C> out)
+__global__ void fill(int64_t slices, dealt d, spx_segment_places from, spx_tile_order e,
+                     spx_coded_values<E> val, slices_out<Q, C> out)
 {
     constexpr int GROUP = SPX_TILED_GROUP, SEGMENTS = LANES / GROUP;
     constexpr bool CODES = sizeof(C) == 4;
@@ -230,10 +117,10 @@ struct builder {
     const spmvx_context *ctx;
     const spx_sparse *csr;
     spx_draft &a;
-    tile_order entries;
-    int64_t tiles, segments, slices;
-    spx_temporary first, row; /* of the segments, in the order of rows */
-    spx_temporary dealt;      /* segments in the order of lanes */
+    spx_tile_order entries;
+    int64_t tiles, slices;
+    spx_cut_segments segments;
+    spx_temporary dealt; /* segments in the order of lanes */
     spx_temporary tile_begin, code, numbers;
     spx_value_code values;
 
@@ -242,58 +129,11 @@ struct builder {
         spx_value_code_drop(ctx, &values);
     }
 
-    segments_of all() const
+    spx_segment_places all() const
     {
-        return { segments, csr->nnz, first.as<const int64_t>(), row.as<const int>() };
+        return segments.view(csr->nnz);
     }
 };
-
-/* ORDER, where tiles do not ascend in each row. */
-spmvx_status order_entries(builder *b, const int *row)
-{
-    const spmvx_context *const ctx = b->ctx;
-    const int64_t nnz = b->csr->nnz;
-    const int width = b->entries.width;
-    const spx_sort_key by[] = { { row, 1, b->csr->nrows }, { b->entries.col, width, b->tiles } };
-    spx_temporary flag;
-    int unordered = 0;
-    SPX_TRY(flag.make(ctx, 1, sizeof(int), WHAT));
-    SPX_TRY(ctx->backend->clear(ctx, flag.as<int>(), sizeof(int)));
-    SPX_TRY(spx_launch_over(ctx, WHAT, nnz, find_disorder, nnz, row, b->entries.col, width, flag.as<int>()));
-    SPX_TRY(ctx->backend->download(ctx, &unordered, flag.as<int>(), sizeof unordered));
-    if (!unordered) return SPMVX_OK;
-    SPX_TRY(spx_cuda_order_entries(ctx, "an order of the entries", nnz, by, 2, &b->a->slot[SPX_ORDER]));
-    b->entries.order = b->a.as<const int64_t>(SPX_ORDER);
-    return SPMVX_OK;
-}
-
-/* The segments, and the rows' lists of them. */
-spmvx_status cut(builder *b)
-{
-    const spmvx_context *const ctx = b->ctx;
-    const int64_t nnz = b->csr->nnz, nrows = b->csr->nrows, parts = spx_ceil_div(nnz, PART);
-    spx_temporary rows, before;
-    SPX_TRY(rows.make(ctx, nnz, sizeof(int), "rows of the entries"));
-    int *const row = rows.as<int>();
-    SPX_TRY(spx_cuda_spell_rows(ctx, WHAT, b->csr, row));
-    SPX_TRY(order_entries(b, row));
-    SPX_TRY(before.make(ctx, parts + 1, sizeof(int64_t), "segments"));
-    SPX_TRY(spx_launch_over(ctx, WHAT, LANES * parts, count_segments, nnz, static_cast<const int *>(row),
-                            b->entries, before.as<int64_t>()));
-    SPX_TRY(spx_sum_up(ctx, WHAT, parts, before.as<int64_t>(), &b->segments));
-    SPX_TRY(b->a.make(ctx, SPX_LIST_PTR, nrows + 2, sizeof(int64_t), "lanes of the rows"));
-    SPX_TRY(b->first.make(ctx, b->segments, sizeof(int64_t), "segments"));
-    SPX_TRY(b->row.make(ctx, b->segments, sizeof(int), "segments"));
-    int64_t *const list_ptr = b->a.as<int64_t>(SPX_LIST_PTR);
-    SPX_TRY(spx_launch_over(ctx, WHAT, LANES * parts, write_segments, nnz, static_cast<const int *>(row),
-                            b->entries, before.as<const int64_t>(), b->first.as<int64_t>(),
-                            b->row.as<int>()));
-    return spx_by_pointer(b->csr->ptr_type, [&](auto p) {
-        using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, nrows + 2, begin_lists<P>, nrows, spx_slot_of<P>(b->csr, SPX_PTR),
-                               b->segments, b->first.as<const int64_t>(), list_ptr);
-    });
-}
 
 /* The segments by tile and falling length, and each tile's first. */
 template <class K> spmvx_status order_segments(builder *b)
@@ -302,15 +142,17 @@ template <class K> spmvx_status order_segments(builder *b)
     spx_temporary key[2], position[2];
     int in = 0;
     for (int i = 0; i < 2; i++) {
-        SPX_TRY(key[i].make(ctx, b->segments, sizeof(K), "segments"));
-        SPX_TRY(position[i].make(ctx, b->segments, sizeof(int), "segments"));
+        SPX_TRY(key[i].make(ctx, b->segments.count, sizeof(K), "segments"));
+        SPX_TRY(position[i].make(ctx, b->segments.count, sizeof(int), "segments"));
     }
     K *const keys[] = { key[0].as<K>(), key[1].as<K>() };
     int *const positions[] = { position[0].as<int>(), position[1].as<int>() };
-    SPX_TRY(spx_launch_over(ctx, WHAT, b->segments, write_segment_keys<K>, b->all(), b->entries, keys[0]));
-    SPX_TRY(spx_order(ctx, WHAT, b->segments, LENGTH_BITS + spx_bits_for(b->tiles), keys, positions, &in));
+    SPX_TRY(
+        spx_launch_over(ctx, WHAT, b->segments.count, write_segment_keys<K>, b->all(), b->entries, keys[0]));
+    SPX_TRY(
+        spx_order(ctx, WHAT, b->segments.count, LENGTH_BITS + spx_bits_for(b->tiles), keys, positions, &in));
     SPX_TRY(b->tile_begin.make(ctx, b->tiles + 1, sizeof(int64_t), "segments of the tiles"));
-    SPX_TRY(spx_launch_over(ctx, WHAT, b->tiles + 1, begin_tiles<K>, b->tiles, b->segments,
+    SPX_TRY(spx_launch_over(ctx, WHAT, b->tiles + 1, begin_tiles<K>, b->tiles, b->segments.count,
                             static_cast<const K *>(keys[in]), b->tile_begin.as<int64_t>()));
     b->dealt.swap(&position[in]);
     return SPMVX_OK;
@@ -371,7 +213,7 @@ spmvx_status fill_all(builder *b, const spx_build *how)
     a->ptr_type = spx_count_type(a->stored);
     size_t bytes = spx_plus(spx_bytes(a->stored, of_col + each),
                             spx_bytes(b->slices, 4 * LANES + spx_type_bytes(a->ptr_type)));
-    bytes = spx_plus(bytes, spx_plus(spx_bytes(a->nrows + 2, 8), spx_bytes(b->segments, 4)));
+    bytes = spx_plus(bytes, spx_plus(spx_bytes(a->nrows + 2, 8), spx_bytes(b->segments.count, 4)));
     bytes = spx_plus(bytes, spx_bytes(a->layout.hot, 4));
     if (a->slot[SPX_ORDER]) bytes = spx_plus(bytes, spx_bytes(a->nnz, 8));
     SPX_TRY(spx_build_check(ctx, WHAT, bytes, b->csr, how));
@@ -380,7 +222,7 @@ spmvx_status fill_all(builder *b, const spx_build *how)
     SPX_TRY(a.make(ctx, SPX_COL, a->stored, of_col, "col"));
     SPX_TRY(a.make(ctx, SPX_VAL, a->stored, each, "val"));
     SPX_TRY(spx_cuda_put_table(ctx, b->values, a));
-    SPX_TRY(a.make(ctx, SPX_LIST, b->segments, sizeof(int), "lanes of the rows"));
+    SPX_TRY(a.make(ctx, SPX_LIST, b->segments.count, sizeof(int), "lanes of the rows"));
     SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {
         using Q = decltype(q);
         return b->entries.code ? fill_slices<Q, int32_t>(b, d, places.as<const int64_t>())
@@ -413,7 +255,7 @@ spmvx_status spx_cuda_build_tiled(const spmvx_context *ctx, const spx_sparse *cs
         SPX_TRY(spx_cuda_hot_columns(ctx, WHAT, csr, shape.layout.hot, &b.code, &a->slot[SPX_DESC]));
         b.entries.code = b.code.as<const int>();
     }
-    SPX_TRY(cut(&b));
+    SPX_TRY(spx_cuda_cut_segments(ctx, csr, b.tiles, a, &b.entries, &b.segments));
     SPX_TRY(deal(&b));
     SPX_TRY(fill_all(&b, how));
     *out = a.give();

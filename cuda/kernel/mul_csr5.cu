@@ -15,19 +15,14 @@
  * has a flag an entry, of 32 or 8 bits, where flags here are bits, in words of 32 or 8.
  * Source: Liu & Vinter, CSR5: an efficient storage format for cross-platform SpMV, ICS 2015, algorithms 5 to
  * 7; FrogByte report. */
-#include "device.cuh"
+#include "csr5_tiles.cuh"
 #include "ptx.cuh"
-#include "rows.cuh"
 #include "scan.cuh"
-
-extern "C" {
-#include "core/csr5.h"
-}
 
 namespace {
 
 constexpr const char *NAME = "csr5";
-constexpr int OMEGA = 32, WAYS = 4;
+constexpr int OMEGA = SPX_CSR5_WARP, WAYS = 4;
 constexpr const char *const FLAGS[] = { "u32", "u8", nullptr };
 enum {
     THREADS_PARAM,
@@ -35,100 +30,14 @@ enum {
     EMPTY_ROWS
 }; /* the last is none of the name's, but found: are there any? */
 
-/* Of a tile with flags in bytes: the lanes' y_offset, then byte j of each lane's flags. */
-__host__ __device__ inline int64_t packed_size(int sigma)
-{
-    return OMEGA * static_cast<int64_t>(sizeof(uint16_t) + (sigma + 7) / 8);
-}
-
-template <class V, class P> struct tiles {
-    spx_csr<V, P> A;           /* columns and values in the order of tiles */
-    int sigma, count, parts;   /* whole tiles; and with what fills none, by 32 entries */
-    int staged;                /* sums in shared memory; or 0 */
-    const unsigned *first_row; /* of a tile; the top bit: empty rows lie among its rows */
-    const spx_csr5_desc *desc;
-    const uint8_t *packed; /* or NULL */
-    const int64_t *list_ptr;
-    const int *list;
-
-    __device__ int64_t begin(int part) const
-    {
-        const int64_t whole = static_cast<int64_t>(part < count ? part : count) * OMEGA * sigma;
-        return whole + (part < count ? 0 : static_cast<int64_t>(part - count) * 32);
-    }
-    /* of its first entry; behind the last part, no row */
-    __device__ int row_of(int part) const
-    {
-        if (part < count) return static_cast<int>(spx_load_cached(first_row + part) & ~SPX_CSR5_EMPTY);
-        return part < parts ? spx_rows_ended<WAYS>(A.ptr, A.nrows, begin(part)) : SPX_NO_ROW;
-    }
-    __device__ int part_of(int64_t entry) const
-    {
-        const int64_t tile = entry / (OMEGA * sigma);
-        return static_cast<int>(tile < count ? tile : count + (entry - begin(count)) / 32);
-    }
-    template <class F> void each_pointer(F f) const
-    {
-        A.each_pointer(f), f(first_row), f(desc), f(packed), f(list_ptr), f(list);
-    }
-    __device__ spx_csr5_desc descriptor(int tile, int lane) const
-    {
-        if (!packed) return desc[static_cast<int64_t>(tile) * OMEGA + lane];
-        const uint8_t *own = packed + tile * packed_size(sigma);
-        spx_csr5_desc d = { 0, reinterpret_cast<const uint16_t *>(own)[lane], 0 };
-        own += OMEGA * sizeof(uint16_t) + lane;
-        for (int j = 0; 8 * j < sigma; j++) d.bit_flag |= static_cast<unsigned>(own[j * OMEGA]) << 8 * j;
-        return d;
-    }
-};
-
-/* For spx_settle: the rows that are cut between parts. */
-template <class V, class P> struct cut_rows {
-    tiles<V, P> t;
-
-    __device__ spx_cut operator()(int boundary) const
-    {
-        const int row = t.row_of(boundary);
-        const int64_t row_begin = static_cast<int64_t>(t.A.ptr[row]),
-                      row_end = static_cast<int64_t>(t.A.ptr[row + 1]);
-        const int first = t.part_of(row_begin);
-        if (row_begin == t.begin(boundary) || first + 1 != boundary) return { SPX_NO_ROW, 0, 0 };
-        return { row, first, t.part_of(row_end - 1) };
-    }
-    template <class F> void each_pointer(F f) const
-    {
-        t.each_pointer(f);
-    }
-};
-
-/* Where the sums of a part's rows go. */
-template <class V> struct sums_of_part {
-    int part, first_row, next_row; /* the latter: of the next part */
-    bool came;                     /* has the first row begun in an earlier part? */
-    const spx_vectors<V> &vectors;
-    const spx_carries<V> &carries;
-
-    template <class P>
-    __device__ sums_of_part(const tiles<V, P> &t, int p, const spx_vectors<V> &v, const spx_carries<V> &c)
-        : part(p), first_row(t.row_of(p)), next_row(t.row_of(p + 1)),
-          came(static_cast<int64_t>(t.A.ptr[first_row]) < t.begin(p)), vectors(v), carries(c)
-    {}
-    __device__ void end(int row, V total) const
-    {
-        if (came && row == first_row) carries.came[part] = total;
-        else if (row == next_row) carries.begun[part] = total;
-        else vectors.put(row, total);
-    }
-};
-
 /* Sums that a warp keeps in shared memory until the end of its tile, to write neighbouring rows side by side;
  * where rows are long, L1 has more use for that memory. */
 constexpr int STAGED = 256;
 
 /* A whole tile. */
 template <class V, class P>
-__device__ void multiply_tile(const tiles<V, P> &t, int tile, const spx_vectors<V> &vectors,
-                              const sums_of_part<V> &sums)
+__device__ void multiply_tile(const spx_csr5_tiles<V, P> &t, int tile, const spx_vectors<V> &vectors,
+                              const spx_csr5_sums<V> &sums)
 {
     constexpr int AT_ONCE = 4;
     const int lane = spx_lane();
@@ -179,8 +88,8 @@ __device__ void multiply_tile(const tiles<V, P> &t, int tile, const spx_vectors<
 
 /* 32 entries that fill no tile. */
 template <class V, class P>
-__device__ void multiply_rest(const tiles<V, P> &t, int part, const spx_vectors<V> &vectors,
-                              const sums_of_part<V> &sums)
+__device__ void multiply_rest(const spx_csr5_tiles<V, P> &t, int part, const spx_vectors<V> &vectors,
+                              const spx_csr5_sums<V> &sums)
 {
     const int64_t k = t.begin(part) + spx_lane();
     const bool in = k < t.A.nnz;
@@ -197,13 +106,13 @@ __device__ void multiply_rest(const tiles<V, P> &t, int part, const spx_vectors<
 }
 
 template <class V, class P>
-__global__ void csr5(tiles<V, P> t, spx_vectors<V> vectors, spx_carries<V> carries)
+__global__ void csr5(spx_csr5_tiles<V, P> t, spx_vectors<V> vectors, spx_carries<V> carries)
 {
     const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
     spx_let_next_begin();
     if (warp >= t.parts) return;
     const int part = static_cast<int>(warp);
-    const sums_of_part<V> sums(t, part, vectors, carries);
+    const spx_csr5_sums<V> sums(t, part, vectors, carries);
     if (part < t.count) multiply_tile(t, part, vectors, sums);
     else multiply_rest(t, part, vectors, sums);
 }
@@ -219,7 +128,7 @@ __global__ void pack(int64_t lanes, int sigma, const spx_csr5_desc *desc, uint8_
 {
     const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (i >= lanes) return;
-    uint8_t *own = packed + i / OMEGA * packed_size(sigma);
+    uint8_t *own = packed + i / OMEGA * spx_csr5_packed_size(sigma);
     reinterpret_cast<uint16_t *>(own)[i % OMEGA] = desc[i].y_offset;
     own += OMEGA * sizeof(uint16_t) + i % OMEGA;
     for (int j = 0; 8 * j < sigma; j++) own[j * OMEGA] = static_cast<uint8_t>(desc[i].bit_flag >> 8 * j);
@@ -233,7 +142,7 @@ spmvx_status pack_descriptors(const spmvx_context *ctx, const spx_sparse *a, spx
     const int sigma = static_cast<int>(a->layout.lane_entries);
     const int64_t tiles = a->nnz / (OMEGA * sigma), lanes = tiles * OMEGA;
     spx_array *packed;
-    SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(tiles, static_cast<size_t>(packed_size(sigma))),
+    SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(tiles, static_cast<size_t>(spx_csr5_packed_size(sigma))),
                                     "flags of the lanes", &packed));
     spmvx_status s = spx_cuda_load(ctx, NAME, pack, 0);
     if (s == SPMVX_OK && lanes)
@@ -284,11 +193,11 @@ int staged_by(const spx_sparse *a)
     return a->nnz < SHORT * a->nrows ? STAGED : 0;
 }
 
-template <class V, class P> tiles<V, P> tiles_of(const spx_sparse *a, const spx_array *packed)
+template <class V, class P> spx_csr5_tiles<V, P> tiles_of(const spx_sparse *a, const spx_array *packed)
 {
     int64_t whole;
     const int64_t parts = parts_of(a, &whole);
-    tiles<V, P> t;
+    spx_csr5_tiles<V, P> t;
     t.A = spx_csr_of<V, P>(a);
     t.sigma = static_cast<int>(a->layout.lane_entries);
     t.count = static_cast<int>(whole);
@@ -322,7 +231,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
         using P = decltype(pointer);
         const spmvx_status s =
             spx_cuda_load(ctx, NAME, csr5<V, P>, shared_bytes<V>(a, p->param[THREADS_PARAM]));
-        return s == SPMVX_OK ? spx_cuda_load(ctx, NAME, spx_settle<V, cut_rows<V, P>>, 0) : s;
+        return s == SPMVX_OK ? spx_cuda_load(ctx, NAME, spx_settle<V, spx_csr5_cut_rows<V, P>>, 0) : s;
     });
 }
 
@@ -330,7 +239,7 @@ template <class V, class P> spmvx_status launch(const spx_mul *m)
 {
     const int64_t threads = m->part->param[THREADS_PARAM], parts = m->part->chunks;
     if (!parts) return SPMVX_OK;
-    const tiles<V, P> t = tiles_of<V, P>(m->A, m->part->bounds);
+    const spx_csr5_tiles<V, P> t = tiles_of<V, P>(m->A, m->part->bounds);
     spx_carries<V> carries = {};
     carries.begun = static_cast<V *>(m->work);
     carries.came = carries.begun + parts;
@@ -340,9 +249,9 @@ template <class V, class P> spmvx_status launch(const spx_mul *m)
         spx_cuda_launch(m->ctx, NAME, csr5<V, P>, spx_ceil_div(parts, threads / 32),
                         static_cast<unsigned>(threads), shared_bytes<V>(m->A, threads), t, vectors, carries);
     if (s != SPMVX_OK || parts < 2) return s;
-    return spx_cuda_launch_early(m->ctx, NAME, spx_settle<V, cut_rows<V, P>>,
+    return spx_cuda_launch_early(m->ctx, NAME, spx_settle<V, spx_csr5_cut_rows<V, P>>,
                                  spx_ceil_div(parts - 1, SPX_SETTLE_THREADS), SPX_SETTLE_THREADS, 0,
-                                 static_cast<int>(parts), cut_rows<V, P>{ t }, carries, vectors);
+                                 static_cast<int>(parts), spx_csr5_cut_rows<V, P>{ t }, carries, vectors);
 }
 
 spmvx_status run(const spx_mul *m)

@@ -1,7 +1,6 @@
 /* y = alpha*A*x + beta*y for CSR on a GPU by the merge path: the row ends and the nonzeros are one list of
  * nrows + nnz items, cut into tiles of equal length, so that no row length can unbalance it (tiles.cuh). A
- * block multiplies a tile's entries, and adds up the parts of rows in it: from registers, where they are
- * few, else from shared memory, by as many lanes a part as the block has for it; then it goes on with the
+ * block multiplies a tile's entries, adds up the parts of rows in it (tile_parts.cuh), and goes on with the
  * next tile of its run. What runs have of rows that are cut between them is stored, and a second launch,
  * which begins while the first one ends, adds it up in the runs' order: no atomics on values, and nothing
  * kept from one multiplication to the next. In the moved cuts, the parts added up by lanes and not by runs
@@ -9,18 +8,13 @@
  * Source: Merrill & Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016; the sums
  * from shared memory: Greathouse & Daga, Efficient sparse matrix-vector multiplication on GPUs using the
  * CSR storage format, SC 2014. */
-#include "device.cuh"
 #include "ptx.cuh"
-#include "reduce.cuh"
-#include "tiles.cuh"
+#include "tile_parts.cuh"
 
 namespace {
 
-constexpr int THREADS = 128, RESIDENT = 9, WARPS = THREADS / 32;
-constexpr int FEW = 4;         /* parts that are added up from registers */
+constexpr int THREADS = SPX_MERGE_THREADS, RESIDENT = 9, FEW = SPX_FEW_PARTS;
 constexpr int AHEAD = 4;       /* row pointers a thread that are loaded together with the entries */
-constexpr int ENTRIES = 4;     /* that a lane of a part loads together */
-constexpr int LONG = 32;       /* entries a lane from which on a part is its warp's */
 constexpr int SHORT = 24;      /* mean length of short rows, which a tile needs less room for */
 constexpr int MOST_HEAD = 128; /* entries before a cut; a multiple of 32, and no more than threads */
 constexpr int MOST_RUN = 1024; /* tiles */
@@ -28,137 +22,30 @@ constexpr int LEAST_STEP = 32, MOST_STEP = 2048;
 constexpr int EVEN_WAVES = 8; /* waves from which on it does not matter that the last is not full */
 /* entries; a warp loads 32 that begin at a multiple, which are whole sectors */
 constexpr int ALIGNED = 32;
-constexpr unsigned FULL = 0xffffffffu;
 constexpr const char *NAME = "csr-merge-path";
 
-/* Entries of a tile that a thread has, and entries of a tile, at most. */
-template <class V> constexpr int ITEMS = sizeof(V) == 8 ? 10 : 13; /* as registers allow */
-template <class V> constexpr int CAPACITY = THREADS *ITEMS<V>;
-
-/* ---- a tile ---- */
-
-/* What a block has in shared memory beside a tile's products and the ends of its parts: what is left open
- * from one tile to the next, and few parts' sums by warp, both twice, so that a tile can write while the
- * one before is still read. */
-template <class V> struct between {
-    V open[2];
-    V sum[2][FEW][WARPS];
-};
-
-/* What a block multiplies: a run of tiles. */
-template <class V> struct tile_run {
-    spx_tile_start begin; /* of its first tile */
-    spx_vectors<V> vectors;
-    spx_carries<V> carries;
-};
-
-/* A tile's rows and entries, as one of its block's threads sees them. Entries count from the one at `base`,
- * which is at a sector's begin. */
-struct tile {
-    int row, rows, begin, end; /* first row, rows that end now, entries */
-    bool came;                 /* the first row began before */
-    bool goes_on;              /* what follows the last end belongs to a row that is cut */
-    bool ends;                 /* the run */
-    int parity;
-};
-
-/* The sum of part p of the tile is known. */
-template <class V>
-__device__ __forceinline__ void put(const tile_run<V> &r, const tile &t, int p, V sum, between<V> &b)
-{
-    const int row = t.row + p;
-    const bool open = p == t.rows;                                   /* goes on behind the tile */
-    const bool came = r.begin.head == SPX_CUT && row == r.begin.row; /* began before the run */
-    if (p == 0 && t.came) sum = b.open[t.parity] + sum;
-    if (open && !t.ends) {
-        b.open[t.parity ^ 1] = sum;
-    } else if (came || open) {
-        (came ? r.carries.came : r.carries.begun)[blockIdx.x] = sum;
-    } else {
-        r.vectors.put(row, sum);
-    }
-}
-
-/* Adds up at most FEW parts, which end at end[], each by the whole block. */
-template <class V>
-__device__ __forceinline__ void add_few(const tile_run<V> &r, const tile &t, const V (&product)[ITEMS<V>],
-                                        const int *end, between<V> &b)
-{
-    const int thread = static_cast<int>(threadIdx.x), parts = t.rows + t.goes_on;
-#pragma unroll
-    for (int p = 0; p < FEW; p++) {
-        if (p >= parts) break;
-        const int from = p ? end[p > 0 ? p - 1 : 0] : t.begin;
-        V sum = 0;
-#pragma unroll
-        for (int i = 0; i < ITEMS<V>; i++) {
-            const int k = thread + i * THREADS;
-            if (k >= from && k < end[p]) sum += product[i];
-        }
-        sum = spx_sum_lanes<32>(sum);
-        if (thread % 32 == 0) b.sum[t.parity][p][thread / 32] = sum;
-    }
-    __syncthreads();
-    if (thread >= parts) return;
-    V sum = b.sum[t.parity][thread][0];
-#pragma unroll
-    for (int w = 1; w < WARPS; w++) sum += b.sum[t.parity][thread][w];
-    put(r, t, thread, sum, b);
-}
-
-/* Adds up the parts between the ends in shared memory, each by as many lanes as the block has for it; one
- * that is long by its warp. */
-template <class V>
-__device__ __forceinline__ void add_many(const tile_run<V> &r, const tile &t, const V *product,
-                                         const int *end, between<V> &b)
-{
-    const int parts = t.rows + t.goes_on, spare = __clz(parts - 1) - __clz(THREADS - 1),
-              shift = spare > 0 ? spare : 0, lanes = 1 << shift;
-    const int thread = static_cast<int>(threadIdx.x), in_warp = static_cast<int>(threadIdx.x % 32),
-              lane = thread & (lanes - 1);
-    for (int first = 0; first < parts; first += THREADS >> shift) {
-        const int p = first + (thread >> shift);
-        const int from = p < parts ? end[p] : 0, to = p < parts ? end[p + 1] : 0;
-        const bool is_long = to - from > LONG * lanes;
-        V sum = 0;
-        for (int k = from + lane; !is_long && k < to; k += ENTRIES * lanes) {
-            V v[ENTRIES];
-#pragma unroll
-            for (int e = 0; e < ENTRIES; e++) v[e] = k + e * lanes < to ? product[k + e * lanes] : V(0);
-#pragma unroll
-            for (int e = 0; e < ENTRIES; e++) sum += v[e];
-        }
-        sum = spx_sum_lanes_of(lanes, sum);
-        for (unsigned left = __ballot_sync(FULL, is_long && lane == 0); left; left &= left - 1) {
-            const int whose = __ffs(static_cast<int>(left)) - 1, its_to = __shfl_sync(FULL, to, whose);
-            V its = 0;
-#pragma unroll 4
-            for (int k = __shfl_sync(FULL, from, whose) + in_warp; k < its_to; k += 32) its += product[k];
-            its = spx_sum_lanes_to_all<32>(its);
-            if (in_warp == whose) sum = its;
-        }
-        if (lane == 0 && p < parts) put(r, t, p, sum, b);
-    }
-}
+/* Entries of a tile, at most. */
+template <class V> constexpr int CAPACITY = THREADS *SPX_MERGE_ITEMS<V>;
 
 /* ---- a tile's entries ---- */
 
 /* The columns and values that a thread has of a tile; -1 and 0 where there is none. */
 template <class V> struct entries {
-    int col[ITEMS<V>];
-    V val[ITEMS<V>];
+    int col[SPX_MERGE_ITEMS<V>];
+    V val[SPX_MERGE_ITEMS<V>];
 };
 
 /* All of a tile whose begin and end are known. Registers are short now: a few more, and the compiler puts
  * products between the loads of x, which then wait twice for memory. */
 template <class V, class P>
-__device__ __forceinline__ void load_tile(const spx_csr<V, P> &A, int64_t base, const tile &t, entries<V> &e)
+__device__ __forceinline__ void load_tile(const spx_csr<V, P> &A, int64_t base, const spx_merge_tile &t,
+                                          entries<V> &e)
 {
     const int thread = static_cast<int>(threadIdx.x);
     const int *col = A.col + base + threadIdx.x;
     const V *val = A.val + base + threadIdx.x;
 #pragma unroll
-    for (int i = 0; i < ITEMS<V>; i++) {
+    for (int i = 0; i < SPX_MERGE_ITEMS<V>; i++) {
         const int k = thread + i * THREADS;
         const bool in = (i || k >= t.begin) && k < t.end;
         e.col[i] = spx_load_if<SPX_PAST>(in, col + i * THREADS, -1);
@@ -176,7 +63,7 @@ template <class V, class P>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
     merge_path(spx_csr<V, P> A, spx_tiling g, spx_vectors<V> vectors, spx_carries<V> carries)
 {
-    __shared__ between<V> b;
+    __shared__ spx_between_tiles<V> b;
     V *staged = spx_dynamic_shared<V>();
     int *ends = reinterpret_cast<int *>(staged + CAPACITY<V>);
     const int thread = static_cast<int>(threadIdx.x);
@@ -184,7 +71,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     const int first = static_cast<int>(blockIdx.x) * g.each,
               last = first + g.each < g.tiles ? first + g.each : g.tiles;
     spx_tile_start now = g.starts[first], next = g.starts[first + 1];
-    tile_run<V> r;
+    spx_tile_run<V> r;
     r.begin = now;
     r.vectors = vectors;
     r.carries = carries;
@@ -193,7 +80,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
         const spx_tile_start after = g.starts[i + 2 < last ? i + 2 : last];
         const int64_t from = spx_entry_of(A, g, i, now), to = spx_entry_of(A, g, i + 1, next);
         const int64_t base = from & ~int64_t(ALIGNED - 1);
-        tile t;
+        spx_merge_tile t;
         t.row = now.row;
         t.rows = next.row - now.row;
         t.begin = static_cast<int>(from - base);
@@ -221,16 +108,16 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
                 end[p] = static_cast<int>(static_cast<int64_t>(entry) - base);
             }
         }
-        V product[ITEMS<V>];
+        V product[SPX_MERGE_ITEMS<V>];
 #pragma unroll
-        for (int k = 0; k < ITEMS<V>; k++) product[k] = spx_load_at(vectors.x, e.col[k], V(0));
+        for (int k = 0; k < SPX_MERGE_ITEMS<V>; k++) product[k] = spx_load_at(vectors.x, e.col[k], V(0));
 #pragma unroll
-        for (int k = 0; k < ITEMS<V>; k++) product[k] *= e.val[k];
+        for (int k = 0; k < SPX_MERGE_ITEMS<V>; k++) product[k] *= e.val[k];
         if (few) {
-            add_few(r, t, product, end, b);
+            spx_add_few_parts(r, t, product, end, b);
         } else {
 #pragma unroll
-            for (int k = 0; k < ITEMS<V>; k++) staged[thread + k * THREADS] = product[k];
+            for (int k = 0; k < SPX_MERGE_ITEMS<V>; k++) staged[thread + k * THREADS] = product[k];
 #pragma unroll
             for (int p = 0; p < AHEAD; p++)
                 if (thread + p * THREADS < t.rows) ends[1 + thread + p * THREADS] = end[p];
@@ -242,7 +129,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
                 ends[t.rows + 1] = t.end;
             }
             __syncthreads();
-            add_many(r, t, staged, ends, b);
+            spx_add_many_parts(r, t, staged, ends, b);
             if (!t.ends) __syncthreads();
         }
         now = next;
