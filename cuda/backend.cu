@@ -1,8 +1,8 @@
-/* The CUDA backend: a context is a device and the caller's stream. Memory comes from stream-ordered pools
- * of the context's own, so that other users of the device (PyTorch, PETSc) neither see nor starve it. It
- * goes back after all work of the device, since work of any context and stream may have used it; how that
- * is waited for stands in memory.cu. Source: CUDA C++ Programming Guide, "Stream Ordered Memory
- * Allocator" and "Creating a Graph Using Stream Capture". */
+/* The CUDA backend: a context is a device and the caller's stream. Its memory (array.cu) comes from
+ * stream-ordered pools of the context's own, so that other users of the device (PyTorch, PETSc) neither see
+ * nor starve it. It goes back after all work of the device, since work of any context and stream may have
+ * used it; how that is waited for stands in memory.cu. Source: CUDA C++ Programming Guide, "Stream Ordered
+ * Memory Allocator" and "Creating a Graph Using Stream Capture". */
 #include "device.cuh"
 
 #include <cstdio>
@@ -198,81 +198,7 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
     return s == SPMVX_OK ? done(ctx, on_device, e, "timing multiplications") : s;
 }
 
-/* ---- memory ---- */
-
-spmvx_status take(const spmvx_context *ctx, size_t bytes, spx_cuda_use use, const char *what, void **out)
-{
-    const spx_cuda *c = state(ctx);
-    void *p = nullptr;
-    const spx_beside_captures on_device(ctx->device);
-    cudaError_t e = on_device.error();
-    if (e == cudaSuccess) e = spx_cuda_memory_take(c->memory, bytes, use, c->stream, &p);
-    if (e == cudaErrorMemoryAllocation)
-        return spx_fail(ctx, SPMVX_ERR_MEMORY, "no memory on device %d for %s: %zu bytes",
-                        static_cast<int>(ctx->device), what, bytes);
-    if (e != cudaSuccess) return spx_cuda_fail(ctx, e, what);
-    *out = p;
-    return SPMVX_OK;
-}
-
-spmvx_status allocate(const spmvx_context *ctx, size_t bytes, const char *what, void **out)
-{
-    return take(ctx, bytes, SPX_FOR_BUFFERS, what, out);
-}
-
-void release(const spmvx_context *ctx, void *p)
-{
-    spx_cuda_memory_release_buffer(state(ctx)->memory, p);
-}
-
-/* An array of a device, with the memory that it goes back to. */
-struct device_array {
-    spx_array array;
-    spx_cuda_memory *memory;
-    const spx_cuda *behind; /* whose work its memory is freed behind; or NULL: behind all of the device */
-};
-
-void release_array(spx_array *a)
-{
-    const device_array *own = reinterpret_cast<device_array *>(a);
-    spx_cuda_memory *m = own->memory;
-    if (own->behind) spx_cuda_memory_release_behind(m, a->data, own->behind->stream);
-    else spx_cuda_memory_release(m, a->data);
-    spx_budget_release(a->budget, a->bytes);
-    spx_cuda_memory_drop(m);
-}
-
-spmvx_status make_array(const spmvx_context *ctx, size_t bytes, spx_cuda_use use, const char *what,
-                        spx_array **out)
-{
-    device_array *a = static_cast<device_array *>(spx_try_alloc(ctx, sizeof(device_array)));
-    if (!a) return spx_fail_memory(ctx, sizeof(device_array), "an array's record");
-    *a = device_array{};
-    if (!spx_budget_take(ctx, bytes, &a->array.budget)) {
-        spx_free(ctx, a);
-        return spx_fail_memory(ctx, bytes, what);
-    }
-    const spmvx_status s = take(ctx, bytes, use, what, &a->array.data);
-    if (s != SPMVX_OK) {
-        spx_budget_release(a->array.budget, bytes);
-        spx_free(ctx, a);
-        return s;
-    }
-    a->array.refs = 1;
-    a->array.place = SPMVX_CUDA;
-    a->array.device = ctx->device;
-    a->array.bytes = bytes;
-    a->array.allocator = ctx->allocator;
-    a->array.release = release_array;
-    a->memory = spx_cuda_memory_share(state(ctx)->memory);
-    *out = &a->array;
-    return SPMVX_OK;
-}
-
-spmvx_status array_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
-{
-    return make_array(ctx, bytes, SPX_FOR_ARRAYS, what, out);
-}
+/* ---- copies and pointers ---- */
 
 cudaError_t copy_on(cudaStream_t stream, void *dst, const void *src, size_t bytes, cudaMemcpyKind kind)
 {
@@ -355,18 +281,6 @@ spmvx_status check_pointer(const spmvx_context *ctx, const char *argument, const
 
 }
 
-spmvx_status spx_cuda_scratch_new(const spmvx_context *ctx, size_t bytes, const char *what, spx_array **out)
-{
-    return make_array(ctx, bytes, SPX_FOR_SCRATCH, what, out);
-}
-
-void spx_cuda_drop_behind(const spmvx_context *ctx, spx_array *a)
-{
-    if (!a) return;
-    reinterpret_cast<device_array *>(a)->behind = state(ctx);
-    spx_array_drop(a);
-}
-
 spmvx_status spx_cuda_fail(const spmvx_context *ctx, cudaError_t e, const char *what)
 {
     const spmvx_status s = e == cudaErrorMemoryAllocation ? SPMVX_ERR_MEMORY : SPMVX_ERR_DEVICE;
@@ -381,12 +295,12 @@ extern "C" const spx_backend spx_backend_cuda = {
     .close = close_context,
     .set_stream = set_stream,
     .synchronize = synchronize,
-    .allocate = allocate,
-    .release = release,
+    .allocate = spx_cuda_allocate,
+    .release = spx_cuda_release,
     .upload = upload,
     .download = download,
     .check_pointer = check_pointer,
-    .array_new = array_new,
+    .array_new = spx_cuda_array_new,
     .clear = clear,
     .copy = copy,
     .fetch = fetch,

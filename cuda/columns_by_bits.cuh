@@ -3,6 +3,7 @@
 #ifndef SPX_COLUMNS_BY_BITS_CUH
 #define SPX_COLUMNS_BY_BITS_CUH
 #include "columns_by_words.cuh"
+#include "product_ways.cuh"
 
 constexpr int SPX_BITS_PARTS = 128;        /* blocks for each row */
 constexpr int64_t SPX_LONG_OF_B = 1 << 12; /* entries of a row of B: more than one block's */

@@ -5,6 +5,7 @@
 #ifndef SPX_COLUMNS_BY_SORTING_CUH
 #define SPX_COLUMNS_BY_SORTING_CUH
 #include "columns_by_words.cuh"
+#include "product_ways.cuh"
 #include "sort.cuh"
 
 constexpr int SPX_SORTED_A_THREAD = 16;

@@ -202,6 +202,10 @@ inline double spx_cuda_l2_ratio(const spmvx_context *ctx, const spx_sparse *a)
     return static_cast<double>(bytes) / static_cast<double>(spx_cuda_of(ctx)->l2_bytes);
 }
 
+/* The backend's buffers and arrays: cuda/array.cu. */
+spmvx_status spx_cuda_allocate(const spmvx_context *, size_t bytes, const char *what, void **);
+void spx_cuda_release(const spmvx_context *, void *);
+spmvx_status spx_cuda_array_new(const spmvx_context *, size_t bytes, const char *what, spx_array **);
 /* As the backend's array_new, for what is freed soon. */
 spmvx_status spx_cuda_scratch_new(const spmvx_context *, size_t bytes, const char *what, spx_array **);
 /* Drops an array that only work on the context's stream uses: its memory is freed behind that, and nobody

@@ -11,8 +11,11 @@
  * Sources: rows by what they take: Nagasaka, Nukada & Matsuoka, ICPP 2017; Parger, Winter, Mlakar &
  * Steinberger, spECK, PPoPP 2020. */
 #include "columns_by_bits.cuh"
+#include "columns_by_blocks.cuh"
 #include "columns_by_sorting.cuh"
 #include "columns_by_words.cuh"
+#include "columns_copied.cuh"
+#include "columns_lists.cuh"
 #include "reduce.cuh"
 #include "rows_by_sorting.cuh"
 #include "word_table.cuh"
@@ -26,95 +29,8 @@ namespace {
 constexpr const char *WHAT = "the pattern of a product";
 constexpr int THREADS = SPX_COLUMN_THREADS;
 constexpr int SCATTERED_WARP = 160;            /* products that fit without sharing words */
-constexpr int MANY = 1 << 13;                  /* products: more than a warp's, where most rows have fewer, */
-constexpr int LONG = 1 << 12;                  /* and entries of A's row; */
-constexpr int HUGE_ROW = 1 << 16;              /* products: more than one block's */
+constexpr int MANY = 1 << 13;                  /* products: more than a warp's, where most rows have fewer */
 constexpr int64_t BITMAPS = int64_t(64) << 20; /* bytes of bits at a time, or a row's */
-
-/* Lists of rows by who finds their columns, those with smaller tables first; and how far they are filled. */
-enum { BY_WARP, BY_SORTING_BLOCK, BY_BLOCK, BY_LARGE_BLOCK, BY_BITS, LISTS };
-struct lists {
-    int filled[LISTS];
-    unsigned long long kept; /* columns */
-    spx_trials tried[BY_BITS];
-};
-
-/* ---- rows with the columns of the row before ---- */
-
-/* Rows of A with the columns of the row before, and more than `most` products, follow that one: their row of
- * C has its columns. */
-__device__ __forceinline__ bool follows(const unsigned *same, const int *products, int most, int64_t row)
-{
-    return same && spx_same_row(same, row) && products[row] > most;
-}
-
-/* What the rows that follow others have: counts and words, or (WRITE) columns, a warp each. */
-template <bool WRITE> __global__ void copy_rows(int nrows, const unsigned *same, int most, spx_found out)
-{
-    constexpr int ROWS = WRITE ? THREADS / 32 : THREADS;
-    const int64_t row = static_cast<int64_t>(blockIdx.x) * ROWS + threadIdx.x / (THREADS / ROWS);
-    if (row >= nrows || !follows(same, out.products, most, row)) return;
-    const int64_t leader = spx_first_same_row(same, row);
-    if constexpr (WRITE) {
-        const int64_t to = out.ptr[row], n = out.ptr[row + 1] - to, from = out.ptr[leader];
-        for (int64_t j = spx_lane(); j < n; j += 32) out.col[to + j] = out.col[from + j];
-    } else {
-        out.count[row] = out.count[leader];
-        out.words[row] = out.words[leader];
-    }
-}
-
-/* ---- columns that were kept ---- */
-
-/* To their places in C, a block for as many rows as it has threads: short rows of a warp together, long ones
- * by the block. */
-__global__ void move_kept(int nrows, spx_found out)
-{
-    constexpr int SHORT = 1024;
-    __shared__ int longer[THREADS];
-    __shared__ int longer_rows;
-    const int64_t row = spx_element();
-    if (threadIdx.x == 0) longer_rows = 0;
-    __syncthreads();
-    const int64_t place = row < nrows ? out.place[row] - 1 : -1, to = place >= 0 ? out.ptr[row] : 0,
-                  n = place >= 0 ? out.ptr[row + 1] - to : 0;
-    if (n > SHORT) longer[atomicAdd(&longer_rows, 1)] = static_cast<int>(row);
-    spx_move_rows(out.kept, place, out.col, to, n > SHORT ? 0 : static_cast<int>(n));
-    __syncthreads();
-    for (int i = 0; i < longer_rows; i++) {
-        const int64_t from = out.place[longer[i]] - 1, first = out.ptr[longer[i]],
-                      entries = out.ptr[longer[i] + int64_t(1)] - first;
-#pragma unroll 4
-        for (int64_t k = threadIdx.x; k < entries; k += THREADS) out.col[first + k] = out.kept[from + k];
-    }
-}
-
-/* ---- lists ---- */
-
-/* Rows that teams do not sort into their lists: where columns of B are scattered, so that each product is in
- * a word of its own, by what takes so many words; else as if words were few. A huge row would keep one block
- * busy for long. */
-__global__ void list_rows(int nrows, spx_pointers a_ptr, spx_found out, const unsigned *same, int most,
-                          int most_of_warp, int *by_warp, int *by_block, int *by_bits, lists *l)
-{
-    const int64_t r = spx_element();
-    const int n = r >= nrows || follows(same, out.products, most, r) ? 0 : out.products[r];
-    const int64_t entries = n ? a_ptr[r + 1] - a_ptr[r] : 0;
-    const bool more = n && !spx_is_sorted(n, entries, most), huge = n > HUGE_ROW,
-               block = more && !huge && (n > most_of_warp || entries > LONG), warp = more && !huge && !block;
-    const auto put = [&](bool in, int *list, int *fill) {
-        const unsigned lanes = __ballot_sync(SPX_ALL_LANES, in);
-        int at = 0;
-        if (spx_lane() == 0 && lanes) at = atomicAdd(fill, __popc(lanes));
-        at = __shfl_sync(SPX_ALL_LANES, at, 0) + __popc(lanes & ((1u << spx_lane()) - 1u));
-        if (in) list[at] = static_cast<int>(r);
-    };
-    put(warp, by_warp, l->filled + BY_WARP);
-    put(block, by_block, l->filled + BY_SORTING_BLOCK);
-    put(huge, by_bits, l->filled + BY_BITS);
-}
-
-/* ---- the host's side ---- */
 
 struct analysis {
     const spmvx_context *ctx;
@@ -122,14 +38,14 @@ struct analysis {
     int64_t ncols;
     spx_found out;
     spx_product_look all;
-    spx_temporary same_a, same_b, list[LISTS], filled, part_columns, bits, deferred, kept, place;
+    spx_temporary same_a, same_b, list[SPX_COLUMN_LISTS], filled, part_columns, bits, deferred, kept, place;
     int64_t rows_by_bits, at_a_time;
     unsigned long long
         kept_columns; /* more than there is room for: not all are kept, but for those by bits */
 
-    lists *fills() const
+    spx_column_lists *fills() const
     {
-        return filled.as<lists>();
+        return filled.as<spx_column_lists>();
     }
     int64_t words() const
     {
@@ -152,7 +68,7 @@ template <bool WRITE> spmvx_status copy_to_followers(const analysis *a)
 {
     const int64_t threads = static_cast<int64_t>(a->A.nrows) * (WRITE ? 32 : 1);
     if (!a->A.same) return SPMVX_OK;
-    return spx_launch_over(a->ctx, WHAT, threads, copy_rows<WRITE>, a->A.nrows, a->A.same, a->all.most,
+    return spx_launch_over(a->ctx, WHAT, threads, spx_copy_rows<WRITE>, a->A.nrows, a->A.same, a->all.most,
                            a->out);
 }
 
@@ -161,16 +77,17 @@ spmvx_status list_all(analysis *a)
 {
     static const char rows[] = "rows of C by their products";
     const spmvx_context *ctx = a->ctx;
-    SPX_TRY(a->filled.make(ctx, 1, sizeof(lists), WHAT));
-    SPX_TRY(spx_cuda_clear(ctx, a->fills(), sizeof(lists), WHAT));
+    SPX_TRY(a->filled.make(ctx, 1, sizeof(spx_column_lists), WHAT));
+    SPX_TRY(spx_cuda_clear(ctx, a->fills(), sizeof(spx_column_lists), WHAT));
     if (!a->all.more) return SPMVX_OK;
     const int64_t mean = a->all.products / spx_max(a->A.nrows, 1);
     const int most_of_warp =
-        a->all.scattered ? SCATTERED_WARP : static_cast<int>(spx_min(spx_max(4 * mean, MANY), HUGE_ROW));
+        a->all.scattered ? SCATTERED_WARP : static_cast<int>(spx_min(spx_max(4 * mean, MANY), SPX_HUGE_ROW));
     for (spx_temporary &l : a->list) SPX_TRY(l.make(ctx, a->all.more, sizeof(int), rows));
-    return spx_launch_over(ctx, WHAT, a->A.nrows, list_rows, a->A.nrows, a->A.ptr, a->out, a->A.same,
-                           a->all.most, most_of_warp, a->list[BY_WARP].as<int>(),
-                           a->list[BY_SORTING_BLOCK].as<int>(), a->list[BY_BITS].as<int>(), a->fills());
+    return spx_launch_over(ctx, WHAT, a->A.nrows, spx_fill_column_lists, a->A.nrows, a->A.ptr, a->out,
+                           a->A.same, a->all.most, most_of_warp, a->list[SPX_COLUMNS_BY_WARP].as<int>(),
+                           a->list[SPX_COLUMNS_BY_SORTING_BLOCK].as<int>(),
+                           a->list[SPX_COLUMNS_BY_BITS].as<int>(), a->fills());
 }
 
 template <bool WRITE> spmvx_status by_sorting(const analysis *a)
@@ -189,7 +106,7 @@ template <bool WRITE> spmvx_status by_sorting(const analysis *a)
 /* The rows of a list; those that do not fit go to the next one. */
 spx_tried_list list_of(const analysis *a, int which)
 {
-    lists *const l = a->fills();
+    spx_column_lists *const l = a->fills();
     return { a->list[which].as<int>(), l->filled + which, a->list[which + 1].as<int>(), l->filled + which + 1,
              l->tried + which };
 }
@@ -213,7 +130,8 @@ template <bool WRITE> spmvx_status by_sorting_blocks(const analysis *a)
         const int64_t blocks = spx_min(a->all.rows[way], spx_cuda_blocks_held(a->ctx, BLOCK));
         SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting_block<BLOCK, WRITE>, SHARED));
         return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_sorting_block<BLOCK, WRITE>, blocks,
-                               static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, BY_SORTING_BLOCK),
+                               static_cast<unsigned>(BLOCK), SHARED, a->A, a->B,
+                               list_of(a, SPX_COLUMNS_BY_SORTING_BLOCK),
                                way == SPX_SORTED_WAYS ? 0 : MOST / 2, a->out);
     };
     SPX_TRY(one(SPX_SORTED_WAYS, std::integral_constant<int, 64>()));
@@ -223,8 +141,8 @@ template <bool WRITE> spmvx_status by_sorting_blocks(const analysis *a)
     SPX_TRY(one(SPX_SORTED_WAYS + 4, std::integral_constant<int, 1024>()));
     static_assert(1024 * SPX_SORTED_A_THREAD == SPX_LEAST_SORTED << (SPX_PRODUCT_WAYS - 1), "all of them");
     if (WRITE) return SPMVX_OK; /* they have gone there */
-    return spx_launch_over(a->ctx, WHAT, a->all.more, spx_pass_on_longer, list_of(a, BY_SORTING_BLOCK),
-                           1024 * SPX_SORTED_A_THREAD, a->out);
+    return spx_launch_over(a->ctx, WHAT, a->all.more, spx_pass_on_longer,
+                           list_of(a, SPX_COLUMNS_BY_SORTING_BLOCK), 1024 * SPX_SORTED_A_THREAD, a->out);
 }
 
 template <bool WRITE> spmvx_status by_tables(const analysis *a)
@@ -235,10 +153,11 @@ template <bool WRITE> spmvx_status by_tables(const analysis *a)
     if (!a->all.more) return SPMVX_OK;
     SPX_TRY(spx_cuda_load(ctx, WHAT, spx_columns_by_warp<WRITE>, TABLES));
     SPX_TRY(spx_cuda_launch(ctx, WHAT, spx_columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
-                            static_cast<unsigned>(THREADS), TABLES, a->A, a->B, list_of(a, BY_WARP), a->out));
+                            static_cast<unsigned>(THREADS), TABLES, a->A, a->B,
+                            list_of(a, SPX_COLUMNS_BY_WARP), a->out));
     SPX_TRY(by_sorting_blocks<WRITE>(a));
-    SPX_TRY((by_blocks<512, 8192, WRITE>(a, BY_BLOCK)));
-    return by_blocks<1024, 16384, WRITE>(a, BY_LARGE_BLOCK);
+    SPX_TRY((by_blocks<512, 8192, WRITE>(a, SPX_COLUMNS_BY_BLOCK)));
+    return by_blocks<1024, 16384, WRITE>(a, SPX_COLUMNS_BY_LARGE_BLOCK);
 }
 
 /* Rows first ... of the list of those by bits, as many as there are bits for. */
@@ -250,8 +169,8 @@ spmvx_status set_all_bits(const analysis *a, int64_t first, int64_t rows)
     SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_bits_of_rows, sizeof(tile)));
     SPX_TRY(spx_cuda_launch(a->ctx, WHAT, spx_bits_of_rows, rows * SPX_BITS_PARTS,
                             static_cast<unsigned>(THREADS), sizeof(tile), a->A, a->B,
-                            a->list[BY_BITS].as<int>() + first, a->bits.as<unsigned>(), a->words(),
-                            a->deferred.as<spx_long_rows>()));
+                            a->list[SPX_COLUMNS_BY_BITS].as<int>() + first, a->bits.as<unsigned>(),
+                            a->words(), a->deferred.as<spx_long_rows>()));
     return spx_launch_over(a->ctx, WHAT, spx_cuda_blocks_held(a->ctx, THREADS) * THREADS,
                            spx_bits_of_long_rows, a->B.col, a->deferred.as<const spx_long_rows>());
 }
@@ -263,8 +182,8 @@ template <bool WRITE> spmvx_status by_bits(const analysis *a)
         const int64_t rows = spx_min(a->at_a_time, a->rows_by_bits - first);
         if (!WRITE || !all_at_once) SPX_TRY(set_all_bits(a, first, rows)); /* else they are there */
         SPX_TRY(spx_launch_over(a->ctx, WHAT, rows * SPX_BITS_PARTS * THREADS, spx_columns_of_bits<WRITE>,
-                                a->list[BY_BITS].as<int>() + first, a->bits.as<unsigned>(), a->words(),
-                                a->part_columns.as<int>() + first * SPX_BITS_PARTS, a->out));
+                                a->list[SPX_COLUMNS_BY_BITS].as<int>() + first, a->bits.as<unsigned>(),
+                                a->words(), a->part_columns.as<int>() + first * SPX_BITS_PARTS, a->out));
     }
     return SPMVX_OK;
 }
@@ -296,11 +215,11 @@ spmvx_status prepare_to_keep(analysis *a, int64_t nnz, bool beside)
 spmvx_status prepare_bits(analysis *a)
 {
     const spmvx_context *ctx = a->ctx;
-    lists filled;
+    spx_column_lists filled;
     if (!a->all.more) return SPMVX_OK;
     SPX_TRY(ctx->backend->download(ctx, &filled, a->fills(), sizeof filled));
     a->kept_columns = filled.kept;
-    a->rows_by_bits = filled.filled[BY_BITS];
+    a->rows_by_bits = filled.filled[SPX_COLUMNS_BY_BITS];
     if (!a->rows_by_bits) return SPMVX_OK;
     SPX_TRY(a->deferred.make(ctx, 1, sizeof(spx_long_rows), "long rows of B"));
     SPX_TRY(a->part_columns.make(ctx, a->rows_by_bits * SPX_BITS_PARTS, sizeof(int),
@@ -375,7 +294,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     a.out.ptr = spx_pointers_of(&plan->C);
     a.out.col = static_cast<int *>(plan->C.slot[SPX_COL]->data);
     if (!all_kept) SPX_TRY(by_tables<true>(&a));
-    if (a.out.room) SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, move_kept, a.A.nrows, a.out));
+    if (a.out.room) SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, spx_move_kept, a.A.nrows, a.out));
     SPX_TRY(by_bits<true>(&a));
     return copy_to_followers<true>(&a);
 }

@@ -1,7 +1,7 @@
 /* What a block of csr-merge-path does with a tile once its entries are multiplied: it adds up the parts of
  * rows in it, from registers where they are few, else from shared memory, by as many lanes a part as the
  * block has for it, and keeps what a tile leaves open for the next one of its run.
- * Source: for the sums from shared memory, Greathouse & Daga, Efficient sparse matrix-vector multiplication on
+ * Source of the sums from shared memory: Greathouse & Daga, Efficient sparse matrix-vector multiplication on
  * GPUs using the CSR storage format, SC 2014. */
 #ifndef SPX_TILE_PARTS_CUH
 #define SPX_TILE_PARTS_CUH

@@ -1,5 +1,5 @@
-/* What BSR would hold, and the size of blocks that is not asked for: found by counting blocks in the sample of
- * the host (lib/format/bsr.c). */
+/* What BSR would hold, and the size of blocks that is not asked for: found by counting blocks in the sample
+ * of the host (lib/format/bsr.c). */
 #include "build.cuh"
 
 extern "C" {

@@ -7,40 +7,17 @@
  * Source: docs/design.md, section 6; lib/format/packed.c; Kourtis, Goumas & Koziris, CF 2008. */
 #include "coded.cuh"
 #include "device.cuh"
+#include "packed_walk.cuh"
 #include "ptx.cuh"
 #include "rows.cuh"
-
-extern "C" {
-#include "core/packed.h"
-}
+#include "scan.cuh"
 
 namespace {
 
 constexpr const char *NAME = "packed";
-constexpr int LANES = SPX_PACKED_LANES, MOST_SPLIT = 8, MOST_THREADS = 256;
+constexpr int LANES = SPX_PACKED_LANES, MOST_SPLIT = SPX_PACKED_MOST_SPLIT, MOST_THREADS = 256;
 constexpr int SHORT_UNIT = 4, LONG_UNIT = 8; /* steps that are loaded together, in 48 registers and in 64 */
-constexpr unsigned ALL = 0xffffffffu;
 enum { SPLIT_PARAM, SLICES_PARAM, UNIT_PARAM, THREADS_PARAM };
-
-/* How the columns of a slice are told: by diagonals; by 16-bit offsets alone; by these or whole columns. */
-enum columns { DIAGONALS, OFFSETS, EITHER };
-
-/* The arrays of PACKED, as lib/format/packed.c tells them. */
-template <class V, class P> struct packed {
-    int nrows, slices;
-    const P *ptr;
-    const int64_t *tile;
-    const int *base;
-    const unsigned char *stream, *val;
-    const V *table;
-    const int *row;
-    V *part; /* sums of pieces */
-
-    template <class F> void each_pointer(F f) const
-    {
-        f(ptr), f(tile), f(base), f(stream), f(val), f(table), f(row), f(part);
-    }
-};
 
 /* For spx_settle: pieces are parts, and every stride-th boundary stands for a cut row, so that rows of
  * many pieces have a warp each. */
@@ -62,67 +39,10 @@ struct rows_of_pieces {
     }
 };
 
-/* The columns of a slice that has no diagonals, unit after unit. A step has 16-bit offsets, or, if its base
- * is negative, whole columns; where these are mixed, the steps before have to be counted. */
-template <columns COLUMNS, int UNIT> class walk {
-public:
-    /* From step k on of a slice with this stream. */
-    __device__ __forceinline__ walk(const unsigned char *stream, int k) : at_(stream + k * NARROW + own()) {}
-
-    /* Comes to step k. `base` is the lane's, `bases` are those of the slice. */
-    __device__ __forceinline__ void go(int k, int base, const int *bases)
-    {
-        if constexpr (COLUMNS == EITHER) {
-            const int lane = static_cast<int>(threadIdx.x % LANES);
-            static_assert(UNIT * MOST_SPLIT <= LANES, "a lane a step since the last unit");
-            const int its = spx_load_if<SPX_KEPT>(counted_ + lane < k, bases + counted_ + lane, 0);
-            at_ += __popc(__ballot_sync(ALL, its < 0)) * NARROW;
-            wide_ = __ballot_sync(ALL, base < 0) & ((1u << UNIT) - 1);
-            counted_ = k;
-        }
-    }
-    /* What tells the lane's column in step u, if that is `in` the slice: an offset, or all of it. */
-    __device__ __forceinline__ int load(int u, bool in) const
-    {
-        const unsigned char *at = at_ + u * NARROW;
-        if constexpr (COLUMNS == EITHER) at += __popc(wide_ & ((1u << u) - 1)) * NARROW;
-        if (COLUMNS == EITHER && wide_ >> u & 1u)
-            return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const int *>(at + own()), -1);
-        return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const uint16_t *>(at),
-                                        static_cast<uint16_t>(SPX_PACKED_PADDING));
-    }
-    /* The column; -1: the lane has none. `base` is the step's. */
-    __device__ __forceinline__ static int column(int loaded, int base)
-    {
-        if (COLUMNS == EITHER && base < 0) return loaded;
-        return loaded == SPX_PACKED_PADDING ? -1 : base + loaded;
-    }
-    /* The unit is done, and the next begins so many steps behind it. */
-    __device__ __forceinline__ void leave(int steps)
-    {
-        at_ += steps * NARROW;
-        if (COLUMNS == EITHER && steps == UNIT) {
-            at_ += __popc(wide_) * NARROW;
-            counted_ += UNIT;
-        }
-    }
-
-private:
-    static constexpr int NARROW = LANES * static_cast<int>(sizeof(uint16_t)); /* bytes of a step */
-    /* Where the lane's offset lies in a step, and half as far its column. */
-    __device__ __forceinline__ static int own()
-    {
-        return static_cast<int>(threadIdx.x % LANES * sizeof(uint16_t));
-    }
-    const unsigned char *at_; /* the lane's of the unit's first step, if none behind counted_ is wide */
-    int counted_ = 0;
-    unsigned wide_ = 0;
-};
-
 /* The sum of a lane over every split-th unit of the slice's steps from `part` on. Of UNIT steps lane i
  * holds what step i % UNIT has. All lanes of the warp call. */
-template <columns COLUMNS, int VALUES, int UNIT, class V, class P>
-__device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, int steps,
+template <spx_packed_columns COLUMNS, int VALUES, int UNIT, class V, class P>
+__device__ __forceinline__ V sum_of(const spx_packed<V, P> &A, const V *x, P first, int steps,
                                     const unsigned char *stream, int part, int split)
 {
     using C = spx_code<V, VALUES>;
@@ -135,24 +55,24 @@ __device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, 
     spx_position<P> place = (static_cast<spx_position<P>>(first) + static_cast<unsigned>(k)) * LANES + lane;
     const V *const lanes_x = x + lane;
     const V one = VALUES == SPX_VALUES_ONE ? spx_load_cached(A.table) : V(0);
-    walk<COLUMNS, UNIT> columns(stream, k);
+    spx_packed_walk<COLUMNS, UNIT> columns(stream, k);
     V sum = 0;
     for (; k < steps; k += stride) {
         const int left = steps - k, own = static_cast<int>(mine);
         const int base = spx_load_if<SPX_KEPT>(own < left, A.base + (place / LANES + mine), 0);
         unsigned mask = 0;
-        if constexpr (COLUMNS == DIAGONALS)
+        if constexpr (COLUMNS == SPX_PACKED_DIAGONALS)
             mask =
                 spx_load_if<SPX_KEPT>(own < left, reinterpret_cast<const unsigned *>(stream) + k + mine, 0u);
         const C *const codes = reinterpret_cast<const C *>(A.val) + place;
         C code[UNIT] = {};
         int told[UNIT]; /* of the columns */
-        if constexpr (COLUMNS != DIAGONALS) columns.go(k, base, A.base + first);
+        if constexpr (COLUMNS != SPX_PACKED_DIAGONALS) columns.go(k, base, A.base + first);
 #pragma unroll
         for (int u = 0; u < UNIT; u++) {
             if constexpr (VALUES != SPX_VALUES_ONE)
                 code[u] = spx_load_if<SPX_PASSING>(u < left, codes + u * LANES, C(0));
-            if constexpr (COLUMNS != DIAGONALS) told[u] = columns.load(u, u < left);
+            if constexpr (COLUMNS != SPX_PACKED_DIAGONALS) told[u] = columns.load(u, u < left);
         }
 #pragma unroll
         for (int some = 0; some < UNIT; some += GATHERS) {
@@ -160,10 +80,10 @@ __device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, 
 #pragma unroll
             for (int i = 0; i < GATHERS; i++) {
                 const int u = some + i;
-                const int its = __shfl_sync(ALL, base, u);
+                const int its = __shfl_sync(SPX_ALL_LANES, base, u);
                 bool in;
-                if constexpr (COLUMNS == DIAGONALS) {
-                    in = __shfl_sync(ALL, mask, u) >> lane & 1u;
+                if constexpr (COLUMNS == SPX_PACKED_DIAGONALS) {
+                    in = __shfl_sync(SPX_ALL_LANES, mask, u) >> lane & 1u;
                     from_x[i] = spx_load_if<SPX_KEPT>(in, lanes_x + its, V(0));
                 } else {
                     const int col = columns.column(told[u], its);
@@ -189,7 +109,7 @@ __device__ __forceinline__ V sum_of(const packed<V, P> &A, const V *x, P first, 
  * what of x they share lies in L1. */
 template <class V, class P, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, UNIT == SHORT_UNIT ? 5 : 4)
-    multiply_slices(packed<V, P> A, spx_vectors<V> vectors, int log_split, int each)
+    multiply_slices(spx_packed<V, P> A, spx_vectors<V> vectors, int log_split, int each)
 {
     constexpr int NONE = SPX_PACKED_NO_ROW;
     const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
@@ -208,10 +128,12 @@ __global__ void __launch_bounds__(MOST_THREADS, UNIT == SHORT_UNIT ? 5 : 4)
             const int steps = static_cast<int>(spx_load_cached(A.ptr + slice + 1) - first);
             const unsigned char *const stream = A.stream + spx_packed_stream(tile);
             if (spx_packed_diagonal(tile))
-                sum = sum_of<DIAGONALS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part, split);
+                sum = sum_of<SPX_PACKED_DIAGONALS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part,
+                                                                 split);
             else if (spx_packed_stream(next - tile) == spx_packed_step_bytes(false, 0) * steps)
-                sum = sum_of<OFFSETS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part, split);
-            else sum = sum_of<EITHER, VALUES, 2>(A, vectors.x, first, steps, stream, part, split);
+                sum =
+                    sum_of<SPX_PACKED_OFFSETS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part, split);
+            else sum = sum_of<SPX_PACKED_EITHER, VALUES, 2>(A, vectors.x, first, steps, stream, part, split);
         }
         if (split > 1) { /* then each is 1 */
             V *partial = spx_dynamic_shared<V>();
@@ -288,12 +210,12 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 }
 
 template <class V, class P>
-spmvx_status launch(const spx_mul *m, void (*kernel)(packed<V, P>, spx_vectors<V>, int, int))
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_packed<V, P>, spx_vectors<V>, int, int))
 {
     const spx_sparse *const a = m->A;
     const int64_t split = m->part->param[SPLIT_PARAM], each = m->part->param[SLICES_PARAM],
                   threads = m->part->param[THREADS_PARAM], cut = cut_rows_of(a);
-    packed<V, P> view;
+    spx_packed<V, P> view;
     view.nrows = static_cast<int>(a->nrows);
     view.slices = static_cast<int>(spx_packed_slices(a));
     view.ptr = static_cast<const P *>(spx_data(a, SPX_PTR));

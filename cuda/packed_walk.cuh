@@ -1,0 +1,94 @@
+/* Slices of PACKED (lib/format/packed.c) on a GPU: the format's arrays, and how a lane walks over the columns
+ * of a slice, some steps at a time. */
+#ifndef SPX_PACKED_WALK_CUH
+#define SPX_PACKED_WALK_CUH
+#include "device.cuh"
+#include "ptx.cuh"
+#include "scan.cuh"
+
+extern "C" {
+#include "core/packed.h"
+}
+
+constexpr int SPX_PACKED_MOST_SPLIT = 8; /* warps that share a slice */
+
+/* How the columns of a slice are told: by diagonals; by 16-bit offsets alone; by these or whole columns. */
+enum spx_packed_columns { SPX_PACKED_DIAGONALS, SPX_PACKED_OFFSETS, SPX_PACKED_EITHER };
+
+/* The arrays of PACKED, as lib/format/packed.c tells them. */
+template <class V, class P> struct spx_packed {
+    int nrows, slices;
+    const P *ptr;
+    const int64_t *tile;
+    const int *base;
+    const unsigned char *stream, *val;
+    const V *table;
+    const int *row;
+    V *part; /* sums of pieces */
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(ptr), f(tile), f(base), f(stream), f(val), f(table), f(row), f(part);
+    }
+};
+
+/* The columns of a slice that has no diagonals, unit after unit. A step has 16-bit offsets, or, if its base
+ * is negative, whole columns; where these are mixed, the steps before have to be counted. */
+template <spx_packed_columns COLUMNS, int UNIT> class spx_packed_walk {
+public:
+    /* From step k on of a slice with this stream. */
+    __device__ __forceinline__ spx_packed_walk(const unsigned char *stream, int k)
+        : at_(stream + k * NARROW + own())
+    {}
+
+    /* Comes to step k. `base` is the lane's, `bases` are those of the slice. */
+    __device__ __forceinline__ void go(int k, int base, const int *bases)
+    {
+        if constexpr (COLUMNS == SPX_PACKED_EITHER) {
+            const int lane = static_cast<int>(threadIdx.x % LANES);
+            static_assert(UNIT * SPX_PACKED_MOST_SPLIT <= LANES, "a lane a step since the last unit");
+            const int its = spx_load_if<SPX_KEPT>(counted_ + lane < k, bases + counted_ + lane, 0);
+            at_ += __popc(__ballot_sync(SPX_ALL_LANES, its < 0)) * NARROW;
+            wide_ = __ballot_sync(SPX_ALL_LANES, base < 0) & ((1u << UNIT) - 1);
+            counted_ = k;
+        }
+    }
+    /* What tells the lane's column in step u, if that is `in` the slice: an offset, or all of it. */
+    __device__ __forceinline__ int load(int u, bool in) const
+    {
+        const unsigned char *at = at_ + u * NARROW;
+        if constexpr (COLUMNS == SPX_PACKED_EITHER) at += __popc(wide_ & ((1u << u) - 1)) * NARROW;
+        if (COLUMNS == SPX_PACKED_EITHER && wide_ >> u & 1u)
+            return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const int *>(at + own()), -1);
+        return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const uint16_t *>(at),
+                                        static_cast<uint16_t>(SPX_PACKED_PADDING));
+    }
+    /* The column; -1: the lane has none. `base` is the step's. */
+    __device__ __forceinline__ static int column(int loaded, int base)
+    {
+        if (COLUMNS == SPX_PACKED_EITHER && base < 0) return loaded;
+        return loaded == SPX_PACKED_PADDING ? -1 : base + loaded;
+    }
+    /* The unit is done, and the next begins so many steps behind it. */
+    __device__ __forceinline__ void leave(int steps)
+    {
+        at_ += steps * NARROW;
+        if (COLUMNS == SPX_PACKED_EITHER && steps == UNIT) {
+            at_ += __popc(wide_) * NARROW;
+            counted_ += UNIT;
+        }
+    }
+
+private:
+    static constexpr int LANES = SPX_PACKED_LANES;
+    static constexpr int NARROW = LANES * static_cast<int>(sizeof(uint16_t)); /* bytes of a step */
+    /* Where the lane's offset lies in a step, and half as far its column. */
+    __device__ __forceinline__ static int own()
+    {
+        return static_cast<int>(threadIdx.x % LANES * sizeof(uint16_t));
+    }
+    const unsigned char *at_; /* the lane's of the unit's first step, if none behind counted_ is wide */
+    int counted_ = 0;
+    unsigned wide_ = 0;
+};
+#endif
