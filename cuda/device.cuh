@@ -88,6 +88,9 @@ private:
     bool exchanged_;
 };
 
+/* memory.cu: is the stream captured, or can nobody tell, since another is? */
+bool spx_cuda_is_captured(cudaStream_t stream);
+
 /* The status and message of a failed call; `what` says what was being done. */
 spmvx_status spx_cuda_fail(const spmvx_context *, cudaError_t, const char *what);
 

@@ -89,13 +89,6 @@ bool put_off(cudaError_t e)
     return e >= cudaErrorStreamCaptureUnsupported && e <= cudaErrorStreamCaptureWrongThread;
 }
 
-/* Or nobody can tell, since another is. */
-bool is_captured(cudaStream_t stream)
-{
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
-    return cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone;
-}
-
 cudaError_t make_pool(int device, uint64_t keep, cudaMemPool_t *pool)
 {
     cudaMemPoolProps p;
@@ -179,6 +172,12 @@ void try_kept(spx_cuda_memory *m)
 
 }
 
+bool spx_cuda_is_captured(cudaStream_t stream)
+{
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+    return cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone;
+}
+
 spx_cuda_memory *spx_cuda_memory_new(const spmvx_context *ctx)
 {
     constexpr size_t ROOM = 64;
@@ -239,7 +238,7 @@ cudaError_t spx_cuda_memory_take(spx_cuda_memory *m, size_t bytes, spx_cuda_use 
     spx_cuda_memory_try_again(m);
     cudaError_t e = cudaMallocFromPoolAsync(out, bytes ? bytes : 1, pool, m->stream);
     if (e == cudaErrorMemoryAllocation) { /* the other pools may keep what is missing, or get it soon */
-        if (!is_captured(behind)) cudaStreamSynchronize(behind);
+        if (!spx_cuda_is_captured(behind)) cudaStreamSynchronize(behind);
         for (const cudaMemPool_t each : m->pool) cudaMemPoolTrimTo(each, 0);
         e = cudaMallocFromPoolAsync(out, bytes ? bytes : 1, pool, m->stream);
     }
@@ -283,7 +282,7 @@ void spx_cuda_memory_release_behind(spx_cuda_memory *m, void *p, cudaStream_t st
     cudaError_t e = cudaErrorStreamCaptureUnsupported;
     {
         const spx_beside_captures on_device(m->device);
-        if (!is_captured(stream)) e = cudaFreeAsync(p, stream);
+        if (!spx_cuda_is_captured(stream)) e = cudaFreeAsync(p, stream);
     }
     if (put_off(e) || e == cudaErrorInvalidResourceHandle)
         spx_cuda_memory_release(m, p); /* another's stream */

@@ -125,21 +125,33 @@ struct spx_found {
 
 /* ---- entries of rows that lanes have ---- */
 
-/* Calls f(there, thread of the block, lane, entry) for the entries of the rows that the lanes of a warp have,
- * of which each has so many; all lanes call it. */
-template <class F> __device__ __forceinline__ void spx_each_entry(int entries, F f)
+/* For the entries of the rows that the lanes of a warp have, of which each has so many: load(there, lane,
+ * entry) tells something of each, and use(there, thread of the block, lane, entry, what was told) follows,
+ * for some at a time, so that their loads are under way together. All lanes call. */
+template <class LOAD, class USE>
+__device__ __forceinline__ void spx_each_entry(int entries, LOAD load, USE use)
 {
+    constexpr int AHEAD = 4;
     const int first_thread = static_cast<int>(threadIdx.x) & ~31, with_own = spx_scan_lanes(entries),
               before = with_own - entries, all = __shfl_sync(SPX_ALL_LANES, with_own, 31);
-#pragma unroll 4
-    for (int at = 0; at < all; at += 32) {
-        const int n = at + spx_lane();
-        int lane = 0; /* the last one with no more entries before it */
+    for (int at = 0; at < all; at += 32 * AHEAD) {
+        decltype(load(false, 0, 0)) told[AHEAD] = {};
+        int lane[AHEAD] = {}, entry[AHEAD] = {}; /* the last lane with no more entries before it */
 #pragma unroll
-        for (int half = 16; half; half /= 2)
-            if (__shfl_sync(SPX_ALL_LANES, before, lane + half) <= n) lane += half;
-        const int entry = n - __shfl_sync(SPX_ALL_LANES, before, lane);
-        f(n < all, first_thread + lane, lane, entry);
+        for (int i = 0; i < AHEAD; i++) {
+            const int n = at + i * 32 + spx_lane();
+            if (at + i * 32 >= all) break;
+#pragma unroll
+            for (int half = 16; half; half /= 2)
+                if (__shfl_sync(SPX_ALL_LANES, before, lane[i] + half) <= n) lane[i] += half;
+            entry[i] = n - __shfl_sync(SPX_ALL_LANES, before, lane[i]);
+            told[i] = load(n < all, lane[i], entry[i]);
+        }
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            if (at + i * 32 >= all) break;
+            use(at + i * 32 + spx_lane() < all, first_thread + lane[i], lane[i], entry[i], told[i]);
+        }
     }
 }
 
@@ -158,11 +170,16 @@ __device__ __forceinline__ void spx_move_rows(const T *from, int64_t at, T *to, 
         for (int k = spx_lane(); k < all; k += 32) to[first_place + k] = from[first_at + k];
         return;
     }
-    spx_each_entry(own, [&](bool there, int, int lane, int entry) {
-        const int64_t own_at = __shfl_sync(SPX_ALL_LANES, at, lane),
-                      own_place = __shfl_sync(SPX_ALL_LANES, place, lane);
-        if (there) to[own_place + entry] = from[own_at + entry];
-    });
+    spx_each_entry(
+        own,
+        [&](bool there, int lane, int entry) {
+            const int64_t own_at = __shfl_sync(SPX_ALL_LANES, at, lane);
+            return there ? from[own_at + entry] : T();
+        },
+        [&](bool there, int, int lane, int entry, T told) {
+            const int64_t own_place = __shfl_sync(SPX_ALL_LANES, place, lane);
+            if (there) to[own_place + entry] = told;
+        });
 }
 
 /* ---- product_look.cu ---- */

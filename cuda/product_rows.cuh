@@ -137,10 +137,15 @@ __global__ void __launch_bounds__(BLOCK, 1)
     const int entries = in ? static_cast<int>(v.ptr[row + 1] - begin) : 0;
     V *const sum = s->sum + threadIdx.x;
     const int *const col = s->col + threadIdx.x;
-    spx_each_entry(entries, [&](bool there, int thread, int lane, int entry) {
-        const int64_t from = __shfl_sync(SPX_ALL_LANES, begin, lane) + entry;
-        if (there) s->col[entry * APART + thread] = __ldg(v.col + from);
-    });
+    spx_each_entry(
+        entries,
+        [&](bool there, int lane, int entry) {
+            const int64_t from = __shfl_sync(SPX_ALL_LANES, begin, lane) + entry;
+            return spx_load_if<SPX_KEPT>(there, v.col + from, 0);
+        },
+        [&](bool there, int thread, int, int entry, int c) {
+            if (there) s->col[entry * APART + thread] = c;
+        });
     for (int j = 0; j < entries; j++) sum[j * APART] = V(-0.0);
     __syncwarp();
     const auto add = [&](const int(&c)[AHEAD], V left, const V(&right)[AHEAD]) {
@@ -187,10 +192,11 @@ __global__ void __launch_bounds__(BLOCK, 1)
             }
     }
     __syncwarp();
-    spx_each_entry(entries, [&](bool there, int thread, int lane, int entry) {
-        const int64_t to = __shfl_sync(SPX_ALL_LANES, begin, lane) + entry;
-        if (there) v.c[to] = s->sum[entry * APART + thread];
-    });
+    spx_each_entry(
+        entries, [&](bool, int lane, int entry) { return __shfl_sync(SPX_ALL_LANES, begin, lane) + entry; },
+        [&](bool there, int thread, int, int entry, int64_t to) {
+            if (there) v.c[to] = s->sum[entry * APART + thread];
+        });
 }
 
 /* ---- the host's side of lists ---- */

@@ -3,6 +3,7 @@
 #ifndef SPX_THIN_ROWS_CUH
 #define SPX_THIN_ROWS_CUH
 #include "product_rows.cuh"
+#include "ptx.cuh"
 #include "reduce.cuh"
 
 constexpr int SPX_THIN_WARPS = static_cast<int>(SPX_BUILD_THREADS) / 32, SPX_THIN_SUMS = 1024; /* of a warp */
@@ -44,9 +45,90 @@ __device__ __forceinline__ spx_thin_record spx_load_record(const spx_thin_record
     return r;
 }
 
+/* A row of B as one product needs it: its first values, and, of 4 bytes each, the record too, so that an
+ * entry of A finds all in one sector. Of 8 bytes they fill a sector by themselves. */
+template <class V> struct spx_thin_row;
+template <> struct alignas(32) spx_thin_row<float> {
+    spx_thin_record record;
+    float val[spx_thin_record::HELD];
+};
+template <> struct alignas(32) spx_thin_row<double> {
+    double val[spx_thin_record::HELD];
+};
+
+/* What entries of A find of B's rows: these, where they have been put together for this product, else records
+ * and B's values. */
+template <class V> struct spx_thin_rows {
+    spx_thin_records records;
+    const spx_thin_row<V> *all; /* or NULL */
+    const V *b;
+
+    template <class F> void each_pointer(F f) const
+    {
+        records.each_pointer(f), f(all), f(b);
+    }
+    __device__ __forceinline__ const spx_thin_record *record(int c) const
+    {
+        if constexpr (sizeof(V) == 4)
+            if (all) return &all[c].record;
+        return records.all + c;
+    }
+};
+
+/* Puts rows together, a lane a value; of empty rows, which nobody asks for then, nothing. */
+template <class V> __global__ void spx_fill_thin_rows(int nrows, spx_thin_rows<V> rows, spx_thin_row<V> *to)
+{
+    constexpr int HELD = spx_thin_record::HELD;
+    const int64_t i = spx_element(), r = i / HELD;
+    const int j = static_cast<int>(i % HELD);
+    if (r >= nrows || !rows.records.has_some(static_cast<int>(r))) return;
+    const spx_thin_record own = spx_load_record(rows.records.all + r);
+    to[r].val[j] = j < own.length ? __ldg(rows.b + own.begin() + j) : V(0);
+    if constexpr (sizeof(V) == 4)
+        if (j == 0) to[r].record = own;
+}
+
 __device__ __forceinline__ int64_t spx_record_length(const spx_thin_record &r, const spx_factor &B, int c)
 {
     return r.length < 0xffff ? r.length : B.ptr[c + 1] - B.ptr[c];
+}
+
+/* Entries of A by fours, from a multiple of four on: by loads of 16 bytes where the array begins at such a
+ * multiple and has all four. */
+constexpr int SPX_FOUR = 4;
+template <class T> struct spx_four {
+    static constexpr int WORDS = SPX_FOUR * static_cast<int>(sizeof(T)) / 16;
+    uint4 bits[WORDS];
+
+    __device__ __forceinline__ static bool whole(const T *all, int64_t e, int64_t nnz)
+    {
+        return e + SPX_FOUR <= nnz && reinterpret_cast<uintptr_t>(all) % 16 == 0;
+    }
+    /* As far as they are whole. */
+    __device__ __forceinline__ void load(const T *all, int64_t e, int64_t nnz)
+    {
+#pragma unroll
+        for (int w = 0; w < WORDS; w++)
+            bits[w] = spx_load_if<SPX_KEPT>(whole(all, e, nnz), reinterpret_cast<const uint4 *>(all + e) + w,
+                                            uint4{});
+    }
+    /* What was loaded, and the rest. */
+    __device__ __forceinline__ void take(const T *all, int64_t e, int64_t nnz, T *four) const
+    {
+        memcpy(four, bits, sizeof bits);
+        if (!whole(all, e, nnz))
+#pragma unroll
+            for (int k = 0; k < SPX_FOUR; k++) four[k] = e + k < nnz ? __ldg(all + e + k) : T(0);
+    }
+};
+/* Of N columns, those of entries first ... last-1, and of rows of B with entries; -1: others. */
+template <int N>
+__device__ __forceinline__ void spx_keep_own(const spx_thin_records &records, int64_t e, int64_t first,
+                                             int64_t last, int (&c)[N])
+{
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        if (e + k < first || e + k >= last || !records.has_some(c[k])) c[k] = -1;
 }
 
 /* Adds a lane's product to its copy: lanes with the same copy in turns; of one copy, lanes with the same
@@ -71,26 +153,46 @@ __device__ __forceinline__ void spx_add_to_copies(V *sum, bool in, int col, V te
     }
 }
 
+/* The rows of B that some entries of a lane meet, with their first values; c < 0: none. Without branches, so
+ * that all loads are under way at once. */
+template <int AHEAD, class V>
+__device__ __forceinline__ void spx_load_thin_rows(const spx_thin_rows<V> &b, const int *c,
+                                                   spx_thin_record (&r)[AHEAD],
+                                                   V (&right)[AHEAD][spx_thin_record::HELD])
+{
+    constexpr int HELD = spx_thin_record::HELD, WORDS = HELD * static_cast<int>(sizeof(V)) / 16;
+    const auto load = [](bool in, const void *p) {
+        return spx_load_if<SPX_KEPT>(in, static_cast<const uint4 *>(p), uint4{});
+    };
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) {
+        const uint4 bits = load(c[i] >= 0, b.record(c[i]));
+        memcpy(&r[i], &bits, sizeof bits);
+    }
+    if (b.all) {
+        uint4 bits[AHEAD][WORDS];
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+#pragma unroll
+            for (int w = 0; w < WORDS; w++) bits[i][w] = load(c[i] >= 0, &b.all[c[i]].val[w * HELD / WORDS]);
+        memcpy(right, bits, sizeof right);
+    } else {
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+#pragma unroll
+            for (int j = 0; j < HELD; j++)
+                right[i][j] = spx_load_if<SPX_KEPT>(j < r[i].length, b.b + r[i].begin() + j, V(0));
+    }
+}
+
 /* Adds the products of an entry of A each that lanes have, AHEAD times; c < 0: none. */
 template <int COPIES, int AHEAD, class V>
-__device__ __forceinline__ void spx_add_entries(const spx_factor &B, const spx_thin_records &records,
-                                                const V *b, const int (&c)[AHEAD], const V (&left)[AHEAD],
-                                                V *sum)
+__device__ __forceinline__ void spx_add_entries(const spx_factor &B, const spx_thin_rows<V> &b,
+                                                const int (&c)[AHEAD], const V (&left)[AHEAD], V *sum)
 {
     spx_thin_record r[AHEAD];
     V right[AHEAD][spx_thin_record::HELD];
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++) {
-        if (c[i] >= 0) r[i] = spx_load_record(records.all + c[i]);
-        else r[i] = spx_thin_record{};
-    }
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++) {
-        const V *const from = b + r[i].begin();
-#pragma unroll
-        for (int j = 0; j < spx_thin_record::HELD; j++)
-            right[i][j] = j < r[i].length ? __ldg(from + j) : V(0);
-    }
+    spx_load_thin_rows(b, c, r, right);
 #pragma unroll
     for (int i = 0; i < AHEAD; i++) {
         const int most = __reduce_max_sync(SPX_ALL_LANES, static_cast<int>(r[i].length));
@@ -103,14 +205,14 @@ __device__ __forceinline__ void spx_add_entries(const spx_factor &B, const spx_t
                             (r[i].length > spx_thin_record::HELD ? spx_record_length(r[i], B, c[i]) : 0);
         for (int64_t k = begin + spx_thin_record::HELD; __any_sync(SPX_ALL_LANES, k < end); k++)
             spx_add_to_copies<COPIES>(sum, k < end, k < end ? __ldg(B.col + k) : 0,
-                                      k < end ? left[i] * __ldg(b + k) : V(0));
+                                      k < end ? left[i] * __ldg(b.b + k) : V(0));
     }
 }
 
 /* The same for entries at, at + step, ... of each lane, as they come; */
 template <int COPIES, class V>
 __device__ __forceinline__ void spx_add_all(const spx_factor &A, const spx_factor &B,
-                                            const spx_thin_records &records, const spx_product_values<V> &v,
+                                            const spx_thin_rows<V> &b, const spx_product_values<V> &v,
                                             int64_t at, int64_t last, int step, V *sum)
 {
     constexpr int AHEAD = 2; /* entries of a lane that are loaded at once */
@@ -123,7 +225,7 @@ __device__ __forceinline__ void spx_add_all(const spx_factor &A, const spx_facto
             c[i] = e < last ? __ldg(A.col + e) : -1;
             left[i] = e < last ? __ldg(v.a + e) : V(0);
         }
-        spx_add_entries<COPIES>(B, records, v.b, c, left, sum);
+        spx_add_entries<COPIES>(B, b, c, left, sum);
     }
 }
 
@@ -131,7 +233,7 @@ __device__ __forceinline__ void spx_add_all(const spx_factor &A, const spx_facto
 constexpr int SPX_COLLECTED = 64; /* at most */
 template <int COPIES, class V>
 __device__ __forceinline__ void spx_add_some(const spx_factor &A, const spx_factor &B,
-                                             const spx_thin_records &records, const spx_product_values<V> &v,
+                                             const spx_thin_rows<V> &b, const spx_product_values<V> &v,
                                              int64_t at, int64_t last, int step, int *collected, V *sum)
 {
     constexpr int AHEAD = 8;
@@ -147,7 +249,7 @@ __device__ __forceinline__ void spx_add_some(const spx_factor &A, const spx_fact
                             __syncwarp();
                             collected[lane] = next;
                             filled = max(filled - 32, 0);
-                            spx_add_entries<COPIES>(B, records, v.b, c, left, sum);
+                            spx_add_entries<COPIES>(B, b, c, left, sum);
                             __syncwarp();
     };
     for (; at < last; at += AHEAD * step) {
@@ -159,7 +261,7 @@ __device__ __forceinline__ void spx_add_some(const spx_factor &A, const spx_fact
             c[i] = e < last ? __ldg(A.col + e) : -1;
         }
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) has[i] = c[i] >= 0 && records.has_some(c[i]);
+        for (int i = 0; i < AHEAD; i++) has[i] = c[i] >= 0 && b.records.has_some(c[i]);
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
             const unsigned lanes = __ballot_sync(SPX_ALL_LANES, has[i]);
@@ -176,8 +278,8 @@ __device__ __forceinline__ void spx_add_some(const spx_factor &A, const spx_fact
 
 /* A row for each TEAM warps of a block. SOME: most of B's rows are empty. */
 template <class V, int COPIES, int TEAM, bool SOME>
-__global__ void spx_values_dense(spx_factor A, spx_factor B, spx_thin_records records,
-                                 spx_product_values<V> v, int columns, const spx_task *list, int rows)
+__global__ void spx_values_dense(spx_factor A, spx_factor B, spx_thin_rows<V> b, spx_product_values<V> v,
+                                 int columns, const spx_task *list, int rows)
 {
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32,
               team_lane = threadIdx.x % (32 * TEAM);
@@ -189,9 +291,9 @@ __global__ void spx_values_dense(spx_factor A, spx_factor B, spx_thin_records re
     __syncwarp();
     if constexpr (SOME) {
         __shared__ int collected[SPX_THIN_WARPS][SPX_COLLECTED];
-        spx_add_some<COPIES>(A, B, records, v, first, last, 32 * TEAM, collected[warp], sum);
+        spx_add_some<COPIES>(A, B, b, v, first, last, 32 * TEAM, collected[warp], sum);
     } else {
-        spx_add_all<COPIES>(A, B, records, v, first, last, 32 * TEAM, sum);
+        spx_add_all<COPIES>(A, B, b, v, first, last, 32 * TEAM, sum);
     }
     if constexpr (TEAM > 1) __syncthreads();
     else __syncwarp();

@@ -90,6 +90,30 @@ static void empty_rows(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* Few rows of B that A comes back to, short ones and long; of few columns and many. */
+static void rows_met_often(void **state)
+{
+    (void)state;
+    enum { OFTEN = 41, FEW = 48 };
+    static const int64_t columns[] = { 16, 64, 32, 300, 9 };
+    int of_a[ROWS * 4], of_b[FEW];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int r = 0; r < ROWS * 4; r++) of_a[r] = r * 7 % OFTEN;
+    for (int width = 0; width < 5; width++)
+        for (int some = 0; some < 3; some++) { /* rows of four; others; of which most are empty */
+            for (int r = 0; r < FEW; r++) of_b[r] = some == 0 ? 4 : some == 1 || r % 3 == 0 ? r % 8 : 0;
+            triples l = rows_of("rows", of_a, ROWS * 4, FEW, width % 2),
+                    r = rows_of("few rows", of_b, FEW, columns[width], some == 1);
+            make_whole(&l);
+            make_whole(&r);
+            check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+            check_pair(ctx, kernels, &l, &r, SPMVX_F32, false);
+            triples_free(&l);
+            triples_free(&r);
+        }
+    spmvx_context_destroy(ctx);
+}
+
 /* Rows that are sorted add terms in the order of A's row, then of B's: of powers of two, whose products are
  * exact and whose sums are not. Most of C's columns are not kept, since they are many for so small an A. */
 static void order_of_terms(void **state)
@@ -207,11 +231,8 @@ static void budgets(void **state)
 }
 
 /* A plan serves other values of the same pattern, also in a capture, and refuses other patterns. */
-static void plans(void **state)
+static void plan_of(triples l, triples r)
 {
-    (void)state;
-    triples l = rows_of("rows", lengths, ROWS, INNER, false),
-            r = even_rows("even rows", INNER, 40, 100000, false);
     cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
@@ -263,7 +284,7 @@ static void plans(void **state)
         triples moved = l;
         moved.col = malloc((size_t)l.nnz * sizeof *moved.col);
         memcpy(moved.col, l.col, (size_t)l.nnz * sizeof *moved.col);
-        moved.col[0] = (l.col[0] + 1) % INNER;
+        moved.col[0] = (l.col[0] + 1) % (int32_t)l.ncols;
         spmvx_matrix *shifted = case_coo(ctx, &moved, SPMVX_F64);
         assert_fails(SPMVX_ERR_PATTERN, "A has its entries in other places",
                      spmspm_plan_mul(ctx, plan, shifted, p.B, &none));
@@ -281,6 +302,13 @@ static void plans(void **state)
     assert_cuda(cudaStreamDestroy(stream));
     triples_free(&l);
     triples_free(&r);
+}
+
+static void plans(void **state)
+{
+    (void)state;
+    plan_of(rows_of("rows", lengths, ROWS, INNER, false), even_rows("even rows", INNER, 40, 100000, false));
+    plan_of(even_rows("rows", 60, 20, 40, false), even_rows("rows met often", 40, 4, 48, false));
 }
 
 /* R*A*P, and that C multiplies. */
@@ -327,7 +355,7 @@ int main(void)
                                         cmocka_unit_test(rows_alike),      cmocka_unit_test(long_rows),
                                         cmocka_unit_test(budgets),         cmocka_unit_test(plans),
                                         cmocka_unit_test(triple_products), cmocka_unit_test(empty_rows),
-                                        cmocka_unit_test(order_of_terms) };
+                                        cmocka_unit_test(order_of_terms),  cmocka_unit_test(rows_met_often) };
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     o.place = SPMVX_HOST;
     if (spmvx_context_create(&o, &host) != SPMVX_OK) return 1;
