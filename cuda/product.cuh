@@ -155,6 +155,29 @@ __device__ __forceinline__ void spx_each_entry(int entries, LOAD load, USE use)
     }
 }
 
+/* The same for rows of many entries: a lane an entry of a row. */
+template <class LOAD, class USE>
+__device__ __forceinline__ void spx_each_entry_by_rows(int entries, LOAD load, USE use)
+{
+    constexpr int ROWS = 8;
+    const int first_thread = static_cast<int>(threadIdx.x) & ~31;
+    for (int of = 0; of < 32; of += ROWS) {
+        int own[ROWS], most = 0;
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            own[r] = __shfl_sync(SPX_ALL_LANES, entries, of + r);
+            most = max(most, own[r]);
+        }
+        for (int k = spx_lane(); k - spx_lane() < most; k += 32) {
+            decltype(load(false, 0, 0)) told[ROWS];
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) told[r] = load(k < own[r], of + r, k);
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) use(k < own[r], first_thread + of + r, of + r, k, told[r]);
+        }
+    }
+}
+
 /* Moves own entries of each lane, from from[at] on, to to[place] and on: as one range where those of the
  * lanes lie one behind the other, there as here. All lanes call. */
 template <class T>

@@ -40,6 +40,11 @@ static __global__ void spx_make_records(spx_factor B, spx_thin_record *records, 
 #pragma unroll
     for (int j = 0; j < spx_thin_record::HELD; j++)
         own.col[j] = j < length ? static_cast<unsigned short>(__ldg(B.col + begin + j)) : 0;
+#pragma unroll
+    for (int j = 1; j < spx_thin_record::HELD; j++)
+#pragma unroll
+        for (int i = 0; i < j; i++)
+            if (j < length && own.col[i] == own.col[j]) own.begin_high |= spx_thin_record::REPEATS;
     records[r] = own;
 }
 
@@ -73,7 +78,7 @@ __device__ __forceinline__ int64_t spx_put_rows(const spx_factor &B, const spx_t
     return products;
 }
 
-/* The same for entries first, first + step, ... of A; */
+/* The same for entries first, first + step, ... of A. */
 template <class F>
 __device__ __forceinline__ int64_t spx_put_entries(const spx_factor &A, const spx_factor &B,
                                                    const spx_thin_records &records, int64_t first,
@@ -88,25 +93,6 @@ __device__ __forceinline__ int64_t spx_put_entries(const spx_factor &A, const sp
 #pragma unroll
         for (int i = 0; i < AHEAD; i++)
             if (c[i] >= 0 && !records.has_some(c[i])) c[i] = -1;
-        products += spx_put_rows(B, records, c, put);
-    }
-    return products;
-}
-
-/* and for all of a row's, by one thread. */
-template <class F>
-__device__ __forceinline__ int64_t spx_put_row(const spx_factor &A, const spx_factor &B,
-                                               const spx_thin_records &records, int64_t first, int64_t last,
-                                               F put)
-{
-    const int64_t nnz = A.ptr[A.nrows];
-    int64_t products = 0;
-    for (int64_t e = first / SPX_FOUR * SPX_FOUR; e < last; e += SPX_FOUR) {
-        int c[SPX_FOUR];
-        spx_four<int> col;
-        col.load(A.col, e, nnz);
-        col.take(A.col, e, nnz, c);
-        spx_keep_own(records, e, first, last, c);
         products += spx_put_rows(B, records, c, put);
     }
     return products;
@@ -137,7 +123,8 @@ static __global__ void spx_find_bits(spx_factor A, spx_factor B, spx_thin_record
         else count[row] = 0;
     } else {
         unsigned own[2] = {};
-        own_products += spx_put_row(A, B, records, first, last, [&](int w, unsigned b) { own[w] |= b; });
+        own_products +=
+            spx_put_entries(A, B, records, first, last, 1, [&](int w, unsigned b) { own[w] |= b; });
         for (int w = 0; w < 2; w++)
             if (w < words) bits[row * words + w] = own[w];
         count[row] = __popc(own[0]) + __popc(own[1]);

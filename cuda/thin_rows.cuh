@@ -13,12 +13,18 @@ struct __align__(16) spx_thin_record
 {
     static constexpr int HELD = 4;
     unsigned begin_low;
-    unsigned short begin_high, length; /* 0xffff: at least; the row pointers tell */
+    static constexpr unsigned short REPEATS = 0x8000;
+    unsigned short begin_high; /* and REPEATS: a column occurs twice among these */
+    unsigned short length;     /* 0xffff: at least; the row pointers tell */
     unsigned short col[HELD];
 
     __device__ __forceinline__ int64_t begin() const
     {
-        return static_cast<int64_t>(begin_high) << 32 | begin_low;
+        return static_cast<int64_t>(begin_high & ~REPEATS) << 32 | begin_low;
+    }
+    __device__ __forceinline__ bool repeats() const
+    {
+        return begin_high & REPEATS;
     }
 };
 
@@ -45,15 +51,10 @@ __device__ __forceinline__ spx_thin_record spx_load_record(const spx_thin_record
     return r;
 }
 
-/* A row of B as one product needs it: its first values, and, of 4 bytes each, the record too, so that an
- * entry of A finds all in one sector. Of 8 bytes they fill a sector by themselves. */
-template <class V> struct spx_thin_row;
-template <> struct alignas(32) spx_thin_row<float> {
+/* A row of B with its first values, so that an entry of A finds both in one place. */
+template <class V> struct alignas(sizeof(V) == 8 ? 64 : 32) spx_thin_row {
     spx_thin_record record;
-    float val[spx_thin_record::HELD];
-};
-template <> struct alignas(32) spx_thin_row<double> {
-    double val[spx_thin_record::HELD];
+    V val[spx_thin_record::HELD];
 };
 
 /* What entries of A find of B's rows: these, where they have been put together for this product, else records
@@ -67,12 +68,6 @@ template <class V> struct spx_thin_rows {
     {
         records.each_pointer(f), f(all), f(b);
     }
-    __device__ __forceinline__ const spx_thin_record *record(int c) const
-    {
-        if constexpr (sizeof(V) == 4)
-            if (all) return &all[c].record;
-        return records.all + c;
-    }
 };
 
 /* Puts rows together, a lane a value; of empty rows, which nobody asks for then, nothing. */
@@ -84,51 +79,12 @@ template <class V> __global__ void spx_fill_thin_rows(int nrows, spx_thin_rows<V
     if (r >= nrows || !rows.records.has_some(static_cast<int>(r))) return;
     const spx_thin_record own = spx_load_record(rows.records.all + r);
     to[r].val[j] = j < own.length ? __ldg(rows.b + own.begin() + j) : V(0);
-    if constexpr (sizeof(V) == 4)
-        if (j == 0) to[r].record = own;
+    if (j == 0) to[r].record = own;
 }
 
 __device__ __forceinline__ int64_t spx_record_length(const spx_thin_record &r, const spx_factor &B, int c)
 {
     return r.length < 0xffff ? r.length : B.ptr[c + 1] - B.ptr[c];
-}
-
-/* Entries of A by fours, from a multiple of four on: by loads of 16 bytes where the array begins at such a
- * multiple and has all four. */
-constexpr int SPX_FOUR = 4;
-template <class T> struct spx_four {
-    static constexpr int WORDS = SPX_FOUR * static_cast<int>(sizeof(T)) / 16;
-    uint4 bits[WORDS];
-
-    __device__ __forceinline__ static bool whole(const T *all, int64_t e, int64_t nnz)
-    {
-        return e + SPX_FOUR <= nnz && reinterpret_cast<uintptr_t>(all) % 16 == 0;
-    }
-    /* As far as they are whole. */
-    __device__ __forceinline__ void load(const T *all, int64_t e, int64_t nnz)
-    {
-#pragma unroll
-        for (int w = 0; w < WORDS; w++)
-            bits[w] = spx_load_if<SPX_KEPT>(whole(all, e, nnz), reinterpret_cast<const uint4 *>(all + e) + w,
-                                            uint4{});
-    }
-    /* What was loaded, and the rest. */
-    __device__ __forceinline__ void take(const T *all, int64_t e, int64_t nnz, T *four) const
-    {
-        memcpy(four, bits, sizeof bits);
-        if (!whole(all, e, nnz))
-#pragma unroll
-            for (int k = 0; k < SPX_FOUR; k++) four[k] = e + k < nnz ? __ldg(all + e + k) : T(0);
-    }
-};
-/* Of N columns, those of entries first ... last-1, and of rows of B with entries; -1: others. */
-template <int N>
-__device__ __forceinline__ void spx_keep_own(const spx_thin_records &records, int64_t e, int64_t first,
-                                             int64_t last, int (&c)[N])
-{
-#pragma unroll
-    for (int k = 0; k < N; k++)
-        if (e + k < first || e + k >= last || !records.has_some(c[k])) c[k] = -1;
 }
 
 /* Adds a lane's product to its copy: lanes with the same copy in turns; of one copy, lanes with the same
@@ -156,7 +112,7 @@ __device__ __forceinline__ void spx_add_to_copies(V *sum, bool in, int col, V te
 /* The rows of B that some entries of a lane meet, with their first values; c < 0: none. Without branches, so
  * that all loads are under way at once. */
 template <int AHEAD, class V>
-__device__ __forceinline__ void spx_load_thin_rows(const spx_thin_rows<V> &b, const int *c,
+__device__ __forceinline__ void spx_load_thin_rows(const spx_thin_rows<V> &b, const int (&c)[AHEAD],
                                                    spx_thin_record (&r)[AHEAD],
                                                    V (&right)[AHEAD][spx_thin_record::HELD])
 {
@@ -166,7 +122,7 @@ __device__ __forceinline__ void spx_load_thin_rows(const spx_thin_rows<V> &b, co
     };
 #pragma unroll
     for (int i = 0; i < AHEAD; i++) {
-        const uint4 bits = load(c[i] >= 0, b.record(c[i]));
+        const uint4 bits = load(c[i] >= 0, b.all ? &b.all[c[i]].record : b.records.all + c[i]);
         memcpy(&r[i], &bits, sizeof bits);
     }
     if (b.all) {

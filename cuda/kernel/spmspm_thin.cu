@@ -34,8 +34,8 @@ enum rows_by {
  * together with their first values? */
 enum { FEW = WAYS, TOGETHER };
 
-/* It pays to put B's rows together from so many entries of A for each on, and, where only values are put
- * together, from so many of a row on. */
+/* It pays to put B's rows together from so many entries of A for each on, and, where a value has 8 bytes, so
+ * many of the row itself. */
 constexpr int REUSED = 8, FULL = 3;
 
 struct way_of {
