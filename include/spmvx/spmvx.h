@@ -605,7 +605,7 @@ typedef struct spmspm_options {
     uint32_t flags;      /* 0 */
     const char *kernel;  /* force one; NULL: chosen */
     /* Bytes beside C that the product may take, copies of the factors in CSR included; a product that would
-     * take more is SPMVX_ERR_LIMIT. 0: no limit. */
+     * take more, also run by run of C's rows, is SPMVX_ERR_LIMIT. 0: no limit. */
     size_t max_workspace;
     /* Bytes that C's own arrays may take; a larger C is SPMVX_ERR_LIMIT, once its entries are counted and
      * before it is taken. 0: no limit. Not in version 0.1.0. */
@@ -638,8 +638,7 @@ spmvx_status spmspm_mul(spmvx_context *, const spmvx_matrix *A, const spmvx_matr
                         spmvx_matrix **C);
 /* C = R*A*P, as (R*A)*P or R*(A*P): in the order that needs fewer multiplications, told by a sample of the
  * patterns alone; on a device by counts and a bound. What is in between is charged to max_workspace; where
- * that does not hold it, rows of C are made in runs, with the same bits (LIMIT on a device). Errors: as
- * spmspm_mul. */
+ * that does not hold it, rows of C are made in runs, with the same bits. Errors: as spmspm_mul. */
 spmvx_status spmspm_triple(spmvx_context *, const spmvx_matrix *R, const spmvx_matrix *A,
                            const spmvx_matrix *P, const spmspm_options *, spmvx_matrix **C);
 /* The pattern of A*B, for repeated products with new values; ends by spmspm_plan_destroy. Errors: as

@@ -10,6 +10,7 @@ struct spx_budget {
     size_t used;             /* bytes; any thread may free some */
     size_t peak;             /* the largest `used` */
     bool refused;            /* the last charge */
+    long refusals;           /* since it was opened */
     const char *option;      /* what set the limit, */
     size_t value;            /* and to what */
     spx_allocator allocator; /* of this record */
@@ -51,7 +52,10 @@ static bool charge_one(spx_budget *b, size_t bytes)
     while (fits && !__atomic_compare_exchange_n(&b->used, &before, before + bytes, true, __ATOMIC_RELAXED,
                                                 __ATOMIC_RELAXED));
     __atomic_store_n(&b->refused, !fits, __ATOMIC_RELAXED);
-    if (!fits) return false;
+    if (!fits) {
+        __atomic_fetch_add(&b->refusals, 1, __ATOMIC_RELAXED);
+        return false;
+    }
     peak = __atomic_load_n(&b->peak, __ATOMIC_RELAXED);
     while (before + bytes > peak && !__atomic_compare_exchange_n(&b->peak, &peak, before + bytes, true,
                                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
@@ -123,6 +127,11 @@ size_t spx_budget_used(const spmvx_context *ctx)
 size_t spx_budget_peak(const spmvx_context *ctx)
 {
     return ctx->budget ? __atomic_load_n(&ctx->budget->peak, __ATOMIC_RELAXED) : 0;
+}
+
+long spx_budget_refusals(const spmvx_context *ctx)
+{
+    return ctx->budget ? __atomic_load_n(&ctx->budget->refusals, __ATOMIC_RELAXED) : 0;
 }
 
 size_t spx_budget_left(const spmvx_context *ctx)

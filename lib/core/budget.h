@@ -31,6 +31,8 @@ void spx_budget_resume(spmvx_context *, spx_budget *);
 /* Bytes that are charged now, and that were charged at most; 0 without a budget. */
 size_t spx_budget_used(const spmvx_context *);
 size_t spx_budget_peak(const spmvx_context *);
+/* How often the innermost budget has refused bytes. */
+long spx_budget_refusals(const spmvx_context *);
 /* Bytes that are left; SIZE_MAX without a limit. */
 size_t spx_budget_left(const spmvx_context *);
 

@@ -180,6 +180,40 @@ spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_
     return s;
 }
 
+/* ---- in runs of rows, on a device: on the host kernels see to it ---- */
+
+typedef struct run_factors {
+    spmvx_context *ctx;
+    const spx_sparse *A, *B;
+    const spmspm_options *options;
+} run_factors;
+
+static spmvx_status make_run(const void *arg, int64_t first, int64_t end, spx_sparse *C)
+{
+    const run_factors *f = arg;
+    spx_sparse A;
+    SPX_TRY(spx_product_rows(f->ctx, f->A, first, end, &A));
+    const spmvx_status s = spx_product_csr(f->ctx, &A, f->B, f->options, true, C);
+    spx_sparse_drop(&A);
+    return s;
+}
+
+static spmvx_status within_budget(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                  const spmspm_options *o, spx_sparse *C)
+{
+    spx_error_state before;
+    spx_error_save(ctx, &before);
+    const long refusals = spx_budget_refusals(ctx);
+    const spmvx_status s = spx_product_csr(ctx, A, B, o, false, C);
+    if (s != SPMVX_ERR_LIMIT || spx_budget_refusals(ctx) == refusals || A->nrows < 2 ||
+        ctx->backend->place == SPMVX_HOST)
+        return s;
+    const run_factors f = { ctx, A, B, o };
+    const spx_runs runs = { ctx, o, A->val_type, A->nrows, B->ncols, make_run, &f };
+    spx_error_restore(ctx, &before);
+    return spx_product_by_runs(&runs, C);
+}
+
 /* Arrays as a matrix; they are taken over. */
 static spmvx_status as_matrix(spmvx_context *ctx, spx_sparse *arrays, bool refillable, spmvx_matrix **out)
 {
@@ -246,7 +280,7 @@ static spmvx_status multiply(spmvx_context *ctx, const spmvx_matrix *A, const sp
 {
     factors f;
     SPX_TRY(take_factors(ctx, A, B, &f));
-    const spmvx_status s = spx_product_csr(ctx, &f.A, &f.B, o, false, C);
+    const spmvx_status s = within_budget(ctx, &f.A, &f.B, o, C);
     drop_factors(&f);
     return s;
 }

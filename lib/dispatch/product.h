@@ -40,6 +40,21 @@ spmvx_status spx_product_fill(spmvx_context *, const spx_product *, const spx_sp
 spmvx_status spx_product_csr(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                              const spmspm_options *, bool beside, spx_sparse *C);
 
+/* Rows first ... end-1 of a CSR: its columns and values, and pointers that are its own or charged. */
+spmvx_status spx_product_rows(const spmvx_context *, const spx_sparse *csr, int64_t first, int64_t end,
+                              spx_sparse *out);
+/* A C (nrows x ncols) that is made run by run: make(arg, first, end) gives rows first ... end-1, charged to
+ * the budget, or LIMIT where that does not hold them. */
+typedef struct spx_runs {
+    spmvx_context *ctx;
+    const spmspm_options *options;
+    spmvx_type val_type;
+    int64_t nrows, ncols;
+    spmvx_status (*make)(const void *arg, int64_t first, int64_t end, spx_sparse *C);
+    const void *arg;
+} spx_runs;
+spmvx_status spx_product_by_runs(const spx_runs *, spx_sparse *C);
+
 /* Refuses a C whose arrays would take more than options.max_bytes. */
 spmvx_status spx_product_check(const spmvx_context *, const spx_sparse *C, const spmspm_options *);
 /* CSR's row pointers of a C that is to be COO are not C's. It has so many entries at most. */

@@ -125,26 +125,6 @@ static void choose_order(triple *t)
 
 /* ---- runs of rows ---- */
 
-/* Rows first ... end-1 of m: its columns and values, and its pointers from there on. */
-static spmvx_status rows_of(const spmvx_context *ctx, const spx_sparse *m, int64_t first, int64_t end,
-                            spx_sparse *out)
-{
-    if (first == 0 && end == m->nrows) {
-        *out = spx_sparse_share(m);
-        return SPMVX_OK;
-    }
-    const size_t each = spx_type_bytes(m->ptr_type);
-    spx_array *ptr;
-    SPX_TRY(spx_array_borrow(ctx, (const char *)m->slot[SPX_PTR]->data + (size_t)first * each,
-                             (size_t)(end - first + 1) * each, &ptr));
-    *out = spx_sparse_share(m);
-    spx_array_drop(out->slot[SPX_PTR]);
-    out->slot[SPX_PTR] = ptr;
-    out->nrows = end - first;
-    out->nnz = out->stored = spx_ptr_at(m, end) - spx_ptr_at(m, first);
-    return SPMVX_OK;
-}
-
 /* Rows of A that R meets, as a bit each. */
 static void mark_rows(const spx_sparse *R, uint64_t *bits, int64_t nrows)
 {
@@ -213,7 +193,7 @@ static spmvx_status factors_of(const triple *t, int64_t first, int64_t end, spx_
                                spx_sparse *right)
 {
     spx_sparse R;
-    SPX_TRY(rows_of(t->ctx, &t->R, first, end, &R));
+    SPX_TRY(spx_product_rows(t->ctx, &t->R, first, end, &R));
     spmvx_status s;
     if (t->right_first) {
         s = middle_of(t, &R, right);
@@ -238,82 +218,9 @@ static spmvx_status make_rows(const triple *t, int64_t first, int64_t end, bool 
     return s;
 }
 
-/* ---- C from runs ---- */
-
-typedef struct assembly {
-    const triple *t;
-    int64_t *ptr;  /* of C */
-    spx_sparse *C; /* NULL: lengths of rows are wanted */
-} assembly;
-
-static void take_lengths(const assembly *a, int64_t first, const spx_sparse *C)
+static spmvx_status make_run(const void *arg, int64_t first, int64_t end, spx_sparse *C)
 {
-    for (int64_t r = 0; r < C->nrows; r++) a->ptr[first + r + 1] = row_length(C, r);
-}
-
-static void take_entries(const assembly *a, int64_t first, const spx_sparse *C)
-{
-    const size_t each = spx_type_bytes(C->val_type);
-    const int64_t at = a->ptr[first];
-    if (!C->nnz) return;
-    memcpy((int32_t *)a->C->slot[SPX_COL]->data + at, spx_data(C, SPX_COL), (size_t)C->nnz * sizeof(int32_t));
-    memcpy((char *)a->C->slot[SPX_VAL]->data + (size_t)at * each, spx_data(C, SPX_VAL),
-           (size_t)C->nnz * each);
-}
-
-/* Rows first ... end-1, or where they do not fit one half after the other. */
-static spmvx_status assemble(const assembly *a, int64_t first, int64_t end)
-{
-    spmvx_context *ctx = a->t->ctx;
-    spx_sparse C;
-    spx_error_state before;
-    spx_error_save(ctx, &before);
-    spmvx_status s = make_rows(a->t, first, end, true, &C);
-    if (s == SPMVX_ERR_LIMIT && end - first > 1) {
-        const int64_t middle = first + (end - first) / 2;
-        spx_error_restore(ctx, &before);
-        SPX_TRY(assemble(a, first, middle));
-        return assemble(a, middle, end);
-    }
-    if (s != SPMVX_OK) return s;
-    if (a->C) take_entries(a, first, &C);
-    else take_lengths(a, first, &C);
-    spx_sparse_drop(&C);
-    return SPMVX_OK;
-}
-
-/* The two passes of an assembly: lengths of rows, then entries. */
-static spmvx_status assemble_all(const triple *t, int64_t *ptr, spx_sparse *out)
-{
-    spmvx_context *ctx = t->ctx;
-    const int64_t nrows = t->R.nrows;
-    spx_sparse shape = { .val_type = t->A.val_type, .nrows = nrows, .ncols = t->P.ncols }, C;
-    assembly a = { t, ptr, NULL };
-    SPX_TRY(assemble(&a, 0, nrows));
-    ptr[0] = 0;
-    spx_running_sum(ptr, SPMVX_I64, nrows);
-    shape.nnz = ptr[nrows];
-    SPX_TRY(spx_product_check(ctx, &shape, t->options));
-    if (t->options->format == SPMVX_COO) SPX_TRY(spx_product_charge_pointers(ctx, nrows, ptr[nrows]));
-    spx_budget *open = spx_budget_suspend(ctx);
-    spmvx_status s = spx_csr_new(ctx, &shape, ptr[nrows], &C);
-    spx_budget_resume(ctx, open);
-    if (s != SPMVX_OK) return s;
-    for (int64_t r = 0; r <= nrows; r++) spx_index_put(C.slot[SPX_PTR]->data, C.ptr_type, r, ptr[r]);
-    a.C = &C;
-    s = assemble(&a, 0, nrows);
-    if (s == SPMVX_OK) *out = C;
-    else spx_sparse_drop(&C);
-    return s;
-}
-
-static spmvx_status by_runs(const triple *t, spx_sparse *C)
-{
-    int64_t *ptr;
-    SPX_TRY(spx_alloc(t->ctx, spx_bytes(t->R.nrows + 1, sizeof *ptr), "row pointers of C", &ptr));
-    const spmvx_status s = assemble_all(t, ptr, C);
-    spx_free(t->ctx, ptr);
-    return s;
+    return make_rows(arg, first, end, true, C);
 }
 
 /* Within a budget: C as CSR. */
@@ -323,10 +230,12 @@ static spmvx_status multiply(triple *t, spx_sparse *C)
     if (on_host(t)) choose_order(t);
     else SPX_TRY(choose_order_there(t));
     spx_error_save(t->ctx, &before);
+    const long refusals = spx_budget_refusals(t->ctx);
     const spmvx_status s = make_rows(t, 0, t->R.nrows, false, C);
-    if (s != SPMVX_ERR_LIMIT || !t->options->max_workspace || t->R.nrows < 2 || !on_host(t)) return s;
+    if (s != SPMVX_ERR_LIMIT || spx_budget_refusals(t->ctx) == refusals || t->R.nrows < 2) return s;
+    const spx_runs runs = { t->ctx, t->options, t->A.val_type, t->R.nrows, t->P.ncols, make_run, t };
     spx_error_restore(t->ctx, &before);
-    return by_runs(t, C);
+    return spx_product_by_runs(&runs, C);
 }
 
 spmvx_status spx_product_triple(spmvx_context *ctx, const spmvx_matrix *R, const spmvx_matrix *A,

@@ -190,26 +190,24 @@ static void rows_alike(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* The same bits whatever the budget, which may refuse; and as COO. */
-static void budgets(void **state)
+/* The same bits whatever the budget, which rows are made in runs for, and which may refuse; and as COO. */
+static void budget_of(triples l, triples r, const char *kernel, spmvx_format format, size_t enough)
 {
-    (void)state;
-    triples l = rows_of("rows", lengths, ROWS, INNER, false),
-            r = even_rows("even rows", INNER, 40, 100000, false);
     spmvx_context *ctx = device_context(0, NULL, 0);
     pair p = pair_new(ctx, &l, &r, SPMVX_F64);
-    spmvx_matrix *first = product(ctx, p.A, p.B, NULL, SPMVX_COO), *want = to_host(first);
+    spmvx_matrix *first = product(ctx, p.A, p.B, kernel, format), *want = to_host(first);
+    size_t least = SIZE_MAX;
     int fits = 0, refusals = 0;
-    make_whole(&l);
-    for (size_t limit = 16; limit < (size_t)1 << 21; limit += limit / (takes_long() ? 1 : 4)) {
+    for (size_t limit = 16; limit < (size_t)1 << 21; limit += limit / (takes_long() ? 1 : 2)) {
         spmspm_options o = SPMSPM_OPTIONS_INIT;
         spmvx_matrix *C = NULL;
         o.max_workspace = limit;
-        o.format = SPMVX_COO;
+        o.format = format;
+        o.kernel = kernel;
         const spmvx_status s = spmspm_mul(ctx, p.A, p.B, &o, &C);
         if (s == SPMVX_OK) {
             check_same("a budget", C, want, NULL);
-            fits++;
+            if (!fits++) least = limit;
         } else {
             assert_fails(SPMVX_ERR_LIMIT, "max_workspace", s);
             refusals++;
@@ -217,9 +215,13 @@ static void budgets(void **state)
         spmvx_matrix_destroy(C);
     }
     assert_true(fits > 1 && refusals > 1);
+    if (least > enough)
+        fail_msg("%s: %zu bytes are enough, %zu were wanted", kernel ? kernel : "AUTO", least, enough);
     spmspm_options o = SPMSPM_OPTIONS_INIT;
     spmvx_matrix *C = NULL;
     o.max_bytes = 1000;
+    assert_fails(SPMVX_ERR_LIMIT, "max_bytes", spmspm_mul(ctx, p.A, p.B, &o, &C));
+    o.max_workspace = enough;
     assert_fails(SPMVX_ERR_LIMIT, "max_bytes", spmspm_mul(ctx, p.A, p.B, &o, &C));
     assert_null(C);
     spmvx_matrix_destroy(first);
@@ -228,6 +230,18 @@ static void budgets(void **state)
     spmvx_context_destroy(ctx);
     triples_free(&l);
     triples_free(&r);
+}
+
+static void budgets(void **state)
+{
+    (void)state;
+    enum { MANY = 3000 };
+    budget_of(rows_of("rows", lengths, ROWS, INNER, false), even_rows("even rows", INNER, 40, 100000, false),
+              NULL, SPMVX_COO, 1 << 13);
+    budget_of(even_rows("many rows", MANY, 3, 60, true), even_rows("rows", 60, 5, 3000, true), "hash",
+              SPMVX_CSR, 20 * MANY);
+    budget_of(even_rows("many rows", MANY, 3, 60, true), even_rows("few columns", 60, 4, 48, true), "thin",
+              SPMVX_CSR, 20 * MANY);
 }
 
 /* A plan serves other values of the same pattern, also in a capture, and refuses other patterns. */
@@ -311,6 +325,23 @@ static void plans(void **state)
     plan_of(even_rows("rows", 60, 20, 40, false), even_rows("rows met often", 40, 4, 48, false));
 }
 
+/* The same C within any budget that does. */
+static void triple_within(spmvx_context *ctx, const spmvx_matrix *const factor[3], const spmvx_matrix *want)
+{
+    int fits = 0, refusals = 0;
+    for (size_t limit = 4096; limit < (size_t)1 << 20; limit *= 2) {
+        spmspm_options o = SPMSPM_OPTIONS_INIT;
+        spmvx_matrix *C = NULL;
+        o.max_workspace = limit;
+        const spmvx_status s = spmspm_triple(ctx, factor[0], factor[1], factor[2], &o, &C);
+        if (s == SPMVX_OK) check_same("a triple product within a budget", C, want, NULL);
+        else assert_fails(SPMVX_ERR_LIMIT, "max_workspace", s);
+        s == SPMVX_OK ? fits++ : refusals++;
+        spmvx_matrix_destroy(C);
+    }
+    assert_true(fits > 1 && refusals > 1);
+}
+
 /* R*A*P, and that C multiplies. */
 static void triple_products(void **state)
 {
@@ -326,6 +357,7 @@ static void triple_products(void **state)
         spmvx_matrix *R = case_coo(at[i], &r, SPMVX_F64), *A = case_coo(at[i], &a, SPMVX_F64),
                      *P = case_coo(at[i], &p, SPMVX_F64);
         assert_ok(at[i], spmspm_triple(at[i], R, A, P, NULL, &C[i]));
+        if (i) triple_within(ctx, (const spmvx_matrix *const[]){ R, A, P }, C[0]);
         spmvx_matrix_destroy(R);
         spmvx_matrix_destroy(A);
         spmvx_matrix_destroy(P);
