@@ -144,16 +144,24 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
     return s;
 }
 
+/* An array of C, unless it is there: of the room that is given, or new. */
+static spmvx_status array_of_c(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *room,
+                               enum spx_slot slot, size_t each, const char *what, spx_sparse *c)
+{
+    if (c->slot[slot]) return SPMVX_OK;
+    if (!room) return spx_plan_array(ctx, plan, c->nnz, each, what, &c->slot[slot]);
+    c->slot[slot] = spx_array_share(room->slot[slot]);
+    return SPMVX_OK;
+}
+
 spmvx_status spx_product_fill(spmvx_context *ctx, const spx_product *p, const spx_sparse *A,
-                              const spx_sparse *B, spx_sparse *C)
+                              const spx_sparse *B, const spx_sparse *room, spx_sparse *C)
 {
     const spx_plan *plan = &p->plan;
     spx_sparse c = spx_sparse_share(&plan->C);
-    spmvx_status s = SPMVX_OK;
-    if (!c.slot[SPX_COL])
-        s = spx_plan_array(ctx, plan, c.nnz, sizeof(int32_t), "columns of C", &c.slot[SPX_COL]);
+    spmvx_status s = array_of_c(ctx, plan, room, SPX_COL, sizeof(int32_t), "columns of C", &c);
     if (s == SPMVX_OK)
-        s = spx_plan_array(ctx, plan, c.nnz, spx_type_bytes(c.val_type), "values of C", &c.slot[SPX_VAL]);
+        s = array_of_c(ctx, plan, room, SPX_VAL, spx_type_bytes(c.val_type), "values of C", &c);
     if (s == SPMVX_OK) s = p->kernel->fill(ctx, plan, A, B, &c);
     if (s == SPMVX_OK) s = ctx->backend->synchronize(ctx);
     spx_log(ctx, SPMVX_LOG_DEBUG,
@@ -165,16 +173,16 @@ spmvx_status spx_product_fill(spmvx_context *ctx, const spx_product *p, const sp
 }
 
 spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                             const spmspm_options *o, bool beside, spx_sparse *C)
+                             const spmspm_options *o, bool beside, const spx_sparse *room, spx_sparse *C)
 {
     spx_product p;
     spx_error_state before;
     spx_error_save(ctx, &before);
     SPX_TRY(spx_product_find(ctx, A, B, o, beside, &p));
-    spmvx_status s = spx_product_fill(ctx, &p, A, B, C);
+    spmvx_status s = spx_product_fill(ctx, &p, A, B, room, C);
     if (s == SPMVX_ERR_LIMIT && has_other(ctx, o)) { /* C itself may have taken what the values need */
         s = analyse_by_other(ctx, A, B, &before, &p);
-        if (s == SPMVX_OK) s = spx_product_fill(ctx, &p, A, B, C);
+        if (s == SPMVX_OK) s = spx_product_fill(ctx, &p, A, B, room, C);
     }
     spx_plan_drop(&p.plan);
     return s;
@@ -185,17 +193,15 @@ spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_
 typedef struct run_factors {
     spmvx_context *ctx;
     const spx_sparse *A, *B;
-    const spmspm_options *options;
 } run_factors;
 
-static spmvx_status make_run(const void *arg, int64_t first, int64_t end, spx_sparse *C)
+static spmvx_status factors_of_run(const void *arg, int64_t first, int64_t end, spx_sparse *left,
+                                   spx_sparse *right)
 {
     const run_factors *f = arg;
-    spx_sparse A;
-    SPX_TRY(spx_product_rows(f->ctx, f->A, first, end, &A));
-    const spmvx_status s = spx_product_csr(f->ctx, &A, f->B, f->options, true, C);
-    spx_sparse_drop(&A);
-    return s;
+    SPX_TRY(spx_product_rows(f->ctx, f->A, first, end, left));
+    *right = spx_sparse_share(f->B);
+    return SPMVX_OK;
 }
 
 static spmvx_status within_budget(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
@@ -204,12 +210,12 @@ static spmvx_status within_budget(spmvx_context *ctx, const spx_sparse *A, const
     spx_error_state before;
     spx_error_save(ctx, &before);
     const long refusals = spx_budget_refusals(ctx);
-    const spmvx_status s = spx_product_csr(ctx, A, B, o, false, C);
+    const spmvx_status s = spx_product_csr(ctx, A, B, o, false, NULL, C);
     if (s != SPMVX_ERR_LIMIT || spx_budget_refusals(ctx) == refusals || A->nrows < 2 ||
         ctx->backend->place == SPMVX_HOST)
         return s;
-    const run_factors f = { ctx, A, B, o };
-    const spx_runs runs = { ctx, o, A->val_type, A->nrows, B->ncols, make_run, &f };
+    const run_factors f = { ctx, A, B };
+    const spx_runs runs = { ctx, o, A->val_type, A->nrows, B->ncols, factors_of_run, &f };
     spx_error_restore(ctx, &before);
     return spx_product_by_runs(&runs, C);
 }
@@ -433,7 +439,7 @@ static spmvx_status fill_new(spmvx_context *ctx, const spmspm_plan *p, const spm
 {
     factors f;
     SPX_TRY(take_planned(ctx, p, A, B, &f));
-    const spmvx_status s = spx_product_fill(ctx, &p->product, &f.A, &f.B, C);
+    const spmvx_status s = spx_product_fill(ctx, &p->product, &f.A, &f.B, NULL, C);
     drop_factors(&f);
     return s;
 }

@@ -32,25 +32,26 @@ spmvx_status spx_product_open_budget(spmvx_context *, size_t max_workspace);
 spmvx_status spx_product_factor(const spmvx_context *, const spmvx_matrix *, spx_sparse *csr);
 
 /* The two steps of C = A*B, all of them CSR. beside: C is no result, is charged to the budget and not held
- * against options.max_bytes. And both at once. */
+ * against options.max_bytes. room: where values go, and columns that are not found before; NULL: to arrays of
+ * C's own. And both at once. */
 spmvx_status spx_product_find(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                               const spmspm_options *, bool beside, spx_product *);
 spmvx_status spx_product_fill(spmvx_context *, const spx_product *, const spx_sparse *A, const spx_sparse *B,
-                              spx_sparse *C);
+                              const spx_sparse *room, spx_sparse *C);
 spmvx_status spx_product_csr(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
-                             const spmspm_options *, bool beside, spx_sparse *C);
+                             const spmspm_options *, bool beside, const spx_sparse *room, spx_sparse *C);
 
 /* Rows first ... end-1 of a CSR: its columns and values, and pointers that are its own or charged. */
 spmvx_status spx_product_rows(const spmvx_context *, const spx_sparse *csr, int64_t first, int64_t end,
                               spx_sparse *out);
-/* A C (nrows x ncols) that is made run by run: make(arg, first, end) gives rows first ... end-1, charged to
- * the budget, or LIMIT where that does not hold them. */
+/* A C (nrows x ncols) that is made run by run: factors(arg, first, end) gives the two whose product is rows
+ * first ... end-1, or LIMIT where the budget does not hold what these take. */
 typedef struct spx_runs {
     spmvx_context *ctx;
     const spmspm_options *options;
     spmvx_type val_type;
     int64_t nrows, ncols;
-    spmvx_status (*make)(const void *arg, int64_t first, int64_t end, spx_sparse *C);
+    spmvx_status (*factors)(const void *arg, int64_t first, int64_t end, spx_sparse *left, spx_sparse *right);
     const void *arg;
 } spx_runs;
 spmvx_status spx_product_by_runs(const spx_runs *, spx_sparse *C);

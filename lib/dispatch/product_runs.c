@@ -106,34 +106,51 @@ static spmvx_status take_lengths(const assembly *a, int64_t first, const spx_spa
     return SPMVX_OK;
 }
 
-static spmvx_status copy_entries(const assembly *a, const spx_sparse *C, enum spx_slot slot, int64_t at,
-                                 size_t each)
+/* Where a run's values go, and its columns, if they are found with these. */
+static spmvx_status take_entries(const assembly *a, int64_t first, int64_t end, const spx_sparse *left,
+                                 const spx_sparse *right)
 {
     spmvx_context *ctx = a->of->ctx;
-    void *to = (char *)a->C->slot[slot]->data + (size_t)at * each;
-    if (!on_host(ctx)) return ctx->backend->copy(ctx, to, spx_data(C, slot), (size_t)C->nnz * each);
-    memcpy(to, spx_data(C, slot), (size_t)C->nnz * each);
-    return SPMVX_OK;
+    const int64_t at = a->ptr[first], n = a->ptr[end] - at;
+    const size_t each = spx_type_bytes(a->C->val_type);
+    int32_t *const col = (int32_t *)a->C->slot[SPX_COL]->data + at;
+    spx_sparse room = spx_sparse_share(a->C), C = { 0 };
+    spmvx_status s = put_slot(ctx, &room, SPX_COL, col, (size_t)n * sizeof *col);
+    if (s == SPMVX_OK)
+        s = put_slot(ctx, &room, SPX_VAL, (char *)a->C->slot[SPX_VAL]->data + (size_t)at * each,
+                     (size_t)n * each);
+    if (s == SPMVX_OK) s = spx_product_csr(ctx, left, right, a->of->options, true, &room, &C);
+    if (s == SPMVX_OK && n && C.slot[SPX_COL] != room.slot[SPX_COL]) {
+        if (on_host(ctx)) memcpy(col, spx_data(&C, SPX_COL), (size_t)n * sizeof *col);
+        else s = ctx->backend->copy(ctx, col, spx_data(&C, SPX_COL), (size_t)n * sizeof *col);
+    }
+    spx_sparse_drop(&C);
+    spx_sparse_drop(&room);
+    return s;
 }
 
-static spmvx_status take_entries(const assembly *a, int64_t first, const spx_sparse *C)
+static spmvx_status find_lengths(const assembly *a, int64_t first, const spx_sparse *left,
+                                 const spx_sparse *right)
 {
-    if (!C->nnz) return SPMVX_OK;
-    SPX_TRY(copy_entries(a, C, SPX_COL, a->ptr[first], sizeof(int32_t)));
-    return copy_entries(a, C, SPX_VAL, a->ptr[first], spx_type_bytes(C->val_type));
+    spx_product p;
+    SPX_TRY(spx_product_find(a->of->ctx, left, right, a->of->options, true, &p));
+    const spmvx_status s = take_lengths(a, first, &p.plan.C);
+    spx_plan_drop(&p.plan);
+    return s;
 }
 
 /* Rows first ... end-1, or where they do not fit one half after the other. */
 static spmvx_status assemble(const assembly *a, int64_t first, int64_t end)
 {
     spmvx_context *ctx = a->of->ctx;
-    spx_sparse C;
+    spx_sparse left, right;
     spx_error_state before;
     spx_error_save(ctx, &before);
-    spmvx_status s = a->of->make(a->of->arg, first, end, &C);
+    spmvx_status s = a->of->factors(a->of->arg, first, end, &left, &right);
     if (s == SPMVX_OK) {
-        s = a->C ? take_entries(a, first, &C) : take_lengths(a, first, &C);
-        spx_sparse_drop(&C);
+        s = a->C ? take_entries(a, first, end, &left, &right) : find_lengths(a, first, &left, &right);
+        spx_sparse_drop(&left);
+        spx_sparse_drop(&right);
     }
     if (s == SPMVX_ERR_LIMIT && end - first > 1) {
         const int64_t middle = first + (end - first) / 2;

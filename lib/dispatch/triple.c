@@ -176,22 +176,23 @@ static spmvx_status middle_of(const triple *t, const spx_sparse *R, spx_sparse *
 {
     uint64_t *bits;
     spx_sparse A;
-    if (!on_host(t)) return spx_product_csr(t->ctx, &t->A, &t->P, t->options, true, out);
+    if (!on_host(t)) return spx_product_csr(t->ctx, &t->A, &t->P, t->options, true, NULL, out);
     SPX_TRY(
         spx_alloc(t->ctx, spx_bytes(spx_ceil_div(t->A.nrows, 64), sizeof *bits), "rows that R meets", &bits));
     mark_rows(R, bits, t->A.nrows);
     spmvx_status s = marked_rows(t->ctx, &t->A, bits, &A);
     spx_free(t->ctx, bits);
     if (s != SPMVX_OK) return s;
-    s = spx_product_csr(t->ctx, &A, &t->P, t->options, true, out);
+    s = spx_product_csr(t->ctx, &A, &t->P, t->options, true, NULL, out);
     spx_sparse_drop(&A);
     return s;
 }
 
 /* The factors whose product is rows first ... end-1 of C. */
-static spmvx_status factors_of(const triple *t, int64_t first, int64_t end, spx_sparse *left,
+static spmvx_status factors_of(const void *arg, int64_t first, int64_t end, spx_sparse *left,
                                spx_sparse *right)
 {
+    const triple *t = arg;
     spx_sparse R;
     SPX_TRY(spx_product_rows(t->ctx, &t->R, first, end, &R));
     spmvx_status s;
@@ -200,27 +201,21 @@ static spmvx_status factors_of(const triple *t, int64_t first, int64_t end, spx_
         if (s == SPMVX_OK) *left = R;
         else spx_sparse_drop(&R);
     } else {
-        s = spx_product_csr(t->ctx, &R, &t->A, t->options, true, left);
+        s = spx_product_csr(t->ctx, &R, &t->A, t->options, true, NULL, left);
         if (s == SPMVX_OK) *right = spx_sparse_share(&t->P);
         spx_sparse_drop(&R);
     }
     return s;
 }
 
-/* Rows first ... end-1 of C, as a result or as what is copied into one. */
-static spmvx_status make_rows(const triple *t, int64_t first, int64_t end, bool beside, spx_sparse *C)
+static spmvx_status make_all(const triple *t, spx_sparse *C)
 {
     spx_sparse left, right;
-    SPX_TRY(factors_of(t, first, end, &left, &right));
-    const spmvx_status s = spx_product_csr(t->ctx, &left, &right, t->options, beside, C);
+    SPX_TRY(factors_of(t, 0, t->R.nrows, &left, &right));
+    const spmvx_status s = spx_product_csr(t->ctx, &left, &right, t->options, false, NULL, C);
     spx_sparse_drop(&left);
     spx_sparse_drop(&right);
     return s;
-}
-
-static spmvx_status make_run(const void *arg, int64_t first, int64_t end, spx_sparse *C)
-{
-    return make_rows(arg, first, end, true, C);
 }
 
 /* Within a budget: C as CSR. */
@@ -231,9 +226,9 @@ static spmvx_status multiply(triple *t, spx_sparse *C)
     else SPX_TRY(choose_order_there(t));
     spx_error_save(t->ctx, &before);
     const long refusals = spx_budget_refusals(t->ctx);
-    const spmvx_status s = make_rows(t, 0, t->R.nrows, false, C);
+    const spmvx_status s = make_all(t, C);
     if (s != SPMVX_ERR_LIMIT || spx_budget_refusals(t->ctx) == refusals || t->R.nrows < 2) return s;
-    const spx_runs runs = { t->ctx, t->options, t->A.val_type, t->R.nrows, t->P.ncols, make_run, t };
+    const spx_runs runs = { t->ctx, t->options, t->A.val_type, t->R.nrows, t->P.ncols, factors_of, t };
     spx_error_restore(t->ctx, &before);
     return spx_product_by_runs(&runs, C);
 }

@@ -8,15 +8,40 @@
 #include "simt.h"
 
 enum { SMALL_CASE = 15 }; /* 63 x 65, 500 entries in no order */
+enum { IN_RUNS = 65000 }; /* bytes that hold some of the rows of a product */
 
 typedef struct scene {
     problem p;
     borrowed_arrays borrowed;
     spmvx_context *ctx;
-    spmvx_matrix *csr, *coo, *turned, *wide, *sell, *merge, *made;
+    spmvx_matrix *csr, *coo, *turned, *wide, *thin, *tall, *sell, *merge, *made;
     const char *kernel; /* that build() asks for */
     void *x, *y, *val;
 } scene;
+
+static spmvx_matrix *case_on_device(spmvx_context *ctx, const triples *t)
+{
+    csr_arrays a = case_csr(t, SPMVX_F64);
+    spmvx_matrix *m = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, 0, &m));
+    csr_free(&a);
+    return m;
+}
+
+/* An entry a row. */
+static spmvx_matrix *tall_new(spmvx_context *ctx, int64_t ncols)
+{
+    enum { TALL = 4000 };
+    int32_t row[TALL], col[TALL];
+    double val[TALL];
+    for (int32_t i = 0; i < TALL; i++) {
+        row[i] = i;
+        col[i] = i * 7 % (int32_t)ncols;
+        val[i] = i;
+    }
+    const triples t = { "tall", TALL, ncols, TALL, row, col, val };
+    return case_on_device(ctx, &t);
+}
 
 static scene scene_new(void)
 {
@@ -31,6 +56,8 @@ static scene scene_new(void)
     triples wide = turned;
     wide.ncols = 5000; /* not thin */
     s.turned = case_coo(s.ctx, &turned, SPMVX_F64);
+    s.thin = case_on_device(s.ctx, &turned);
+    s.tall = tall_new(s.ctx, turned.nrows);
     s.wide = case_coo(s.ctx, &wide, SPMVX_F64);
     triples_free(&few);
     s.merge = convert_by(s.ctx, s.csr, "csr-merge-path", 0, 0, 0);
@@ -49,6 +76,8 @@ static void scene_free(scene *s)
     spmvx_matrix_destroy(s->coo);
     spmvx_matrix_destroy(s->turned);
     spmvx_matrix_destroy(s->wide);
+    spmvx_matrix_destroy(s->thin);
+    spmvx_matrix_destroy(s->tall);
     spmvx_matrix_destroy(s->sell);
     spmvx_matrix_destroy(s->merge);
     spmvx_context_destroy(s->ctx);
@@ -149,6 +178,25 @@ static spmvx_status multiply_wide(scene *s)
 {
     return spmspm_mul(s->ctx, s->coo, s->wide, NULL, &s->made);
 }
+/* In a few runs of rows: a plan would want more. */
+static spmvx_status multiply_in_runs(scene *s)
+{
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    o.max_workspace = IN_RUNS;
+    return spmspm_mul(s->ctx, s->tall, s->thin, &o, &s->made);
+}
+/* All rows at once, as a plan has them, want more. */
+static void check_runs(void)
+{
+    scene s = scene_new();
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    spmspm_plan *plan = NULL;
+    o.max_workspace = IN_RUNS;
+    assert_fails(SPMVX_ERR_LIMIT, "max_workspace", spmspm_plan_create(s.ctx, s.tall, s.thin, &o, &plan));
+    assert_ok(s.ctx, multiply_in_runs(&s));
+    spmvx_matrix_destroy(s.made);
+    scene_free(&s);
+}
 /* A plan, C of it, and once more; C is nobody's where the last call fails. */
 static spmvx_status plan_and_refill(scene *s)
 {
@@ -245,7 +293,7 @@ static void sweep(const char *name, spmvx_status (*call)(scene *), cudaError_t e
     long n = 1;
     /* Of many calls not every one is tried. */
     for (int done = 0; !done; n += n > 60 ? 1 + n / 10 : 1) {
-        if (n > 2000) fail_msg("%s: no end of calls", name);
+        if (n > 20000) fail_msg("%s: no end of calls", name);
         const simt_live before = simt_live_now();
         simt_fail_call(n, error, 0);
         const spmvx_status status = call(&s);
@@ -292,6 +340,8 @@ static void test_sweep(void **state)
     SWEEP(turn);
     SWEEP(multiply_thin);
     SWEEP(multiply_wide);
+    check_runs();
+    SWEEP(multiply_in_runs);
     SWEEP(plan_and_refill);
     SWEEP(multiply);
     SWEEP(multiply_merge);
