@@ -202,8 +202,10 @@ spmvx_status prepare_to_keep(analysis *a, int64_t nnz, bool beside)
                                             spx_bytes(nrows, 2 * sizeof(int64_t))));
     const size_t own = beside ? spx_bytes(a->all.products, sizeof(int)) : 0; /* columns of C, at most */
     if (!room || spx_plus(spx_plus(bytes, others), own) > spx_budget_left(ctx)) return SPMVX_OK;
-    SPX_TRY(a->kept.make(ctx, room, sizeof(int), "columns of C as they are found"));
-    SPX_TRY(a->place.make(ctx, nrows, sizeof(int64_t), "where columns of C were put"));
+    SPX_TRY(a->place.try_to_make(ctx, nrows, sizeof(int64_t), "where columns of C were put"));
+    if (!a->place.as<void>()) return SPMVX_OK;
+    SPX_TRY(a->kept.try_to_make(ctx, room, sizeof(int), "columns of C as they are found"));
+    if (!a->kept.as<void>()) return SPMVX_OK;
     a->out.kept = a->kept.as<int>();
     a->out.place = a->place.as<int64_t>();
     a->out.used = &a->fills()->kept;

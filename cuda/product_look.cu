@@ -191,7 +191,8 @@ spmvx_status spx_cuda_same_rows(const spmvx_context *ctx, const spx_sparse *csr,
     int count;
     const int64_t words = spx_ceil_div(csr->nrows, 32);
     if (spx_bytes(words, 2 * sizeof(unsigned)) > spx_budget_left(ctx)) return SPMVX_OK;
-    SPX_TRY(found.make(ctx, words, sizeof(unsigned), "rows with the columns of the row before"));
+    SPX_TRY(found.try_to_make(ctx, words, sizeof(unsigned), "rows with the columns of the row before"));
+    if (!found.as<void>()) return SPMVX_OK;
     SPX_TRY(number.make(ctx, 1, sizeof(int), WHAT));
     SPX_TRY(spx_cuda_clear(ctx, number.as<int>(), sizeof(int), WHAT));
     SPX_TRY(spx_launch_over(ctx, WHAT, csr->nrows, find_same_rows, spx_factor_of(csr), found.as<unsigned>(),

@@ -187,7 +187,7 @@ static __global__ void spx_write_columns(int64_t all_words, int words, const uns
     const int64_t row = in ? i / words : 0;
     int64_t to = in ? ptr[row] : 0;
     for (int64_t w = row * words; in && w < i; w++) to += __popc(bits[w]);
-    const int before_word = static_cast<int>(i - row * words) * 32;
+    const int before_word = in ? static_cast<int>(i - row * words) * 32 : 0;
     if (spx_sum_lanes_to_all<32>(__popc(own)) >= DENSE * 32) {
 #pragma unroll 8
         for (int of = 0; of < 32; of++) {

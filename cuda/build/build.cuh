@@ -28,6 +28,16 @@ public:
         ctx_ = ctx;
         return spx_cuda_scratch_new(ctx, spx_bytes(count, each), what, &array_);
     }
+    /* The same for what is worth having, and not needed: nothing where there is no room. */
+    spmvx_status try_to_make(const spmvx_context *ctx, int64_t count, size_t each, const char *what)
+    {
+        spx_error_state before;
+        spx_error_save(ctx, &before);
+        const spmvx_status s = make(ctx, count, each, what);
+        if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY) return s;
+        spx_error_restore(ctx, &before);
+        return SPMVX_OK;
+    }
     void drop()
     {
         spx_cuda_drop_behind(ctx_, give());

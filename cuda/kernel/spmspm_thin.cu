@@ -106,17 +106,22 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
                            static_cast<int *>(plan->C.slot[SPX_COL]->data));
 }
 
+bool is_captured(const spmvx_context *ctx)
+{
+    const spx_beside_captures on_device(ctx->device);
+    return spx_cuda_is_captured(spx_cuda_of(ctx)->stream);
+}
+
 /* Rows of B together with their first values, where the plan has it so and the budget has room; but nothing
  * is allocated for a stream that is captured. */
 template <class V>
 spmvx_status put_together(const spmvx_context *ctx, const spx_plan *plan, const spx_sparse *B,
                           spx_thin_rows<V> *rows, spx_temporary *room)
 {
-    if (!plan->number[TOGETHER] || spx_bytes(B->nrows, sizeof(spx_thin_row<V>)) > spx_budget_left(ctx) ||
-        spx_cuda_is_captured(spx_cuda_of(ctx)->stream))
-        return SPMVX_OK;
-    SPX_TRY(room->make(ctx, B->nrows, sizeof(spx_thin_row<V>), "rows of B"));
+    if (!plan->number[TOGETHER] || is_captured(ctx)) return SPMVX_OK;
+    SPX_TRY(room->try_to_make(ctx, B->nrows, sizeof(spx_thin_row<V>), "rows of B"));
     spx_thin_row<V> *const to = room->as<spx_thin_row<V>>();
+    if (!to) return SPMVX_OK;
     SPX_TRY(spx_launch_over(ctx, NAME, B->nrows * spx_thin_record::HELD, spx_fill_thin_rows<V>,
                             static_cast<int>(B->nrows), *rows, to));
     rows->all = to;
@@ -174,12 +179,13 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     spx_thin_totals t = {};
     SPX_TRY(find_pattern(ctx, A, B, plan, &t));
     plan->number[FEW] = spx_few_rows(t.with_some, B->nrows) && A->nnz <= INT32_MAX; /* collected as int */
-    const bool wide = A->val_type == SPMVX_F64;
-    plan->number[TOGETHER] = A->nnz >= REUSED * B->nrows && (!wide || B->nnz >= FULL * t.with_some);
-    const size_t each = wide ? sizeof(spx_thin_row<double>) : sizeof(spx_thin_row<float>);
-    if (plan->number[TOGETHER]) plan->work = spx_bytes(B->nrows, each);
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
                           way_of{ spx_pointers_of(A), t.longest, B->ncols <= SPX_LANES_COLUMNS }, nullptr));
+    const bool wide = A->val_type == SPMVX_F64;
+    const bool met = plan->number[BY_LANE] || plan->number[BY_WARP] || plan->number[BY_BLOCK];
+    plan->number[TOGETHER] = met && A->nnz >= REUSED * B->nrows && (!wide || B->nnz >= FULL * t.with_some);
+    const size_t each = wide ? sizeof(spx_thin_row<double>) : sizeof(spx_thin_row<float>);
+    if (plan->number[TOGETHER]) plan->work = spx_bytes(B->nrows, each);
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
 

@@ -178,6 +178,11 @@ static spmvx_status multiply_wide(scene *s)
 {
     return spmspm_mul(s->ctx, s->coo, s->wide, NULL, &s->made);
 }
+/* Rows of B are put together with their values for it. */
+static spmvx_status multiply_tall(scene *s)
+{
+    return spmspm_mul(s->ctx, s->tall, s->thin, NULL, &s->made);
+}
 /* In a few runs of rows: a plan would want more. */
 static spmvx_status multiply_in_runs(scene *s)
 {
@@ -340,6 +345,7 @@ static void test_sweep(void **state)
     SWEEP(turn);
     SWEEP(multiply_thin);
     SWEEP(multiply_wide);
+    SWEEP(multiply_tall);
     check_runs();
     SWEEP(multiply_in_runs);
     SWEEP(plan_and_refill);

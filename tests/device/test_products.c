@@ -111,6 +111,15 @@ static void rows_met_often(void **state)
             triples_free(&l);
             triples_free(&r);
         }
+    /* so long that their records do not tell how long */
+    static const int long_rows_of_b[] = { 65535, 3, 65536, 70000, 65534 };
+    triples l = even_rows("rows", 20, 3, 5, false),
+            r = rows_of("very long rows", long_rows_of_b, 5, 8, false);
+    make_whole(&l);
+    make_whole(&r);
+    check_pair(ctx, kernels + 2, &l, &r, SPMVX_F64, false);
+    triples_free(&l);
+    triples_free(&r);
     spmvx_context_destroy(ctx);
 }
 
@@ -190,6 +199,37 @@ static void rows_alike(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* What is worth having, and not needed, makes no budget too small. */
+static void no_gaps(void)
+{
+    triples l = even_rows("rows", 70, 25, 100, false), r = even_rows("rows met often", 100, 4, 8, false);
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    pair p = pair_new(ctx, &l, &r, SPMVX_F64);
+    spmvx_convert_options csr = SPMVX_CONVERT_OPTIONS_INIT;
+    spmvx_matrix *A = NULL;
+    size_t least = 0;
+    csr.format = SPMVX_CSR;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, p.A, &csr, &A));
+    for (size_t limit = 2048; limit < 20000; limit += takes_long() ? 160 : 96) {
+        spmspm_options o = SPMSPM_OPTIONS_INIT;
+        spmspm_plan *plan = NULL;
+        spmvx_matrix *C = NULL;
+        o.max_workspace = limit;
+        const spmvx_status s = spmspm_plan_create(ctx, A, p.B, &o, &plan);
+        if (s == SPMVX_OK) assert_ok(ctx, spmspm_plan_mul(ctx, plan, A, p.B, &C));
+        if (s == SPMVX_OK && !least) least = limit;
+        if (s != SPMVX_OK && least) fail_msg("%zu bytes are enough, and %zu are not", least, limit);
+        spmvx_matrix_destroy(C);
+        spmspm_plan_destroy(plan);
+    }
+    assert_true(least);
+    spmvx_matrix_destroy(A);
+    pair_free(&p);
+    spmvx_context_destroy(ctx);
+    triples_free(&l);
+    triples_free(&r);
+}
+
 /* The same bits whatever the budget, which rows are made in runs for, and which may refuse; and as COO. */
 static void budget_of(triples l, triples r, const char *kernel, spmvx_format format, size_t enough)
 {
@@ -210,6 +250,7 @@ static void budget_of(triples l, triples r, const char *kernel, spmvx_format for
             if (!fits++) least = limit;
         } else {
             assert_fails(SPMVX_ERR_LIMIT, "max_workspace", s);
+            if (fits) fail_msg("%zu bytes are enough, and %zu are not", least, limit);
             refusals++;
         }
         spmvx_matrix_destroy(C);
@@ -242,10 +283,11 @@ static void budgets(void **state)
               SPMVX_CSR, 20 * MANY);
     budget_of(even_rows("many rows", MANY, 3, 60, true), even_rows("few columns", 60, 4, 48, true), "thin",
               SPMVX_CSR, 20 * MANY);
+    no_gaps();
 }
 
 /* A plan serves other values of the same pattern, also in a capture, and refuses other patterns. */
-static void plan_of(triples l, triples r)
+static void plan_of(triples l, triples r, size_t workspace)
 {
     cudaStream_t stream;
     cudaGraph_t graph;
@@ -269,6 +311,7 @@ static void plan_of(triples l, triples r)
         spmvx_arrays a = SPMVX_ARRAYS_INIT;
         assert_ok(ctx, spmvx_matrix_arrays(wanted, &a));
         assert_int_equal(i.nnz, a.nnz);
+        assert_int_equal(i.workspace, workspace);
         assert_true(i.products > i.nnz);
         check_same("a plan", C, wanted, NULL);
         spmvx_matrix_destroy(want);
@@ -321,8 +364,9 @@ static void plan_of(triples l, triples r)
 static void plans(void **state)
 {
     (void)state;
-    plan_of(rows_of("rows", lengths, ROWS, INNER, false), even_rows("even rows", INNER, 40, 100000, false));
-    plan_of(even_rows("rows", 60, 20, 40, false), even_rows("rows met often", 40, 4, 48, false));
+    plan_of(rows_of("rows", lengths, ROWS, INNER, false), even_rows("even rows", INNER, 40, 100000, false),
+            0);
+    plan_of(even_rows("rows", 60, 20, 40, false), even_rows("rows met often", 40, 4, 48, false), 40 * 64);
 }
 
 /* The same C within any budget that does. */
