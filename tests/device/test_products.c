@@ -30,6 +30,17 @@ static void cases(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* Of whole numbers, by all kernels, in both types; frees them. */
+static void check_whole(spmvx_context *ctx, triples l, triples r)
+{
+    make_whole(&l);
+    make_whole(&r);
+    check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+    check_pair(ctx, kernels, &l, &r, SPMVX_F32, false);
+    triples_free(&l);
+    triples_free(&r);
+}
+
 /* Rows of C with no entries and up to 12,000, of few words and many, of one product an entry and many. */
 static const int lengths[] = { 0, 1, 2, 300, 8, 30, 3, 299, 0, 12, 60, 100, 5, 1100, 24, 25 };
 enum { ROWS = sizeof lengths / sizeof *lengths, INNER = 1200 };
@@ -48,12 +59,7 @@ static void lengths_of_rows(void **state)
             if (takes_long() && (wild + width) % 2) continue;
             triples l = rows_of(wild ? "wild rows" : "rows", lengths, ROWS, INNER, wild),
                     r = even_rows("even rows", INNER, each[width], columns[width], wild);
-            make_whole(&l);
-            make_whole(&r);
-            check_pair(ctx, kernels, &l, &r, SPMVX_F32, false);
-            check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
-            triples_free(&l);
-            triples_free(&r);
+            check_whole(ctx, l, r);
         }
     spmvx_context_destroy(ctx);
 }
@@ -70,12 +76,7 @@ static void empty_rows(void **state)
         for (int r = 0; r < INNER; r++) of_b[r] = r % 7 % 3 == 1 ? 1 + r / 10 % 7 : 0;
         triples l = rows_of("rows", lengths, ROWS, INNER, true),
                 r = rows_of("few rows", of_b, INNER, columns[width], width == 1);
-        make_whole(&l);
-        make_whole(&r);
-        check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
-        check_pair(ctx, kernels, &l, &r, SPMVX_F32, false);
-        triples_free(&l);
-        triples_free(&r);
+        check_whole(ctx, l, r);
     }
     static const int entries[] = { 100, 250, 65, 240, 30 };
     int of_b[INNER];
@@ -104,12 +105,7 @@ static void rows_met_often(void **state)
             for (int r = 0; r < FEW; r++) of_b[r] = some == 0 ? 4 : some == 1 || r % 3 == 0 ? r % 8 : 0;
             triples l = rows_of("rows", of_a, ROWS * 4, FEW, width % 2),
                     r = rows_of("few rows", of_b, FEW, columns[width], some == 1);
-            make_whole(&l);
-            make_whole(&r);
-            check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
-            check_pair(ctx, kernels, &l, &r, SPMVX_F32, false);
-            triples_free(&l);
-            triples_free(&r);
+            check_whole(ctx, l, r);
         }
     /* so long that their records do not tell how long */
     static const int long_rows_of_b[] = { 65535, 3, 65536, 70000, 65534 };
