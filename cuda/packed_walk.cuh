@@ -2,6 +2,7 @@
  * of a slice, some steps at a time. */
 #ifndef SPX_PACKED_WALK_CUH
 #define SPX_PACKED_WALK_CUH
+#include "coded.cuh"
 #include "device.cuh"
 #include "ptx.cuh"
 #include "scan.cuh"
@@ -12,8 +13,8 @@ extern "C" {
 
 constexpr int SPX_PACKED_MOST_SPLIT = 8; /* warps that share a slice */
 
-/* How the columns of a slice are told: by diagonals; by 16-bit offsets alone; by these or whole columns. */
-enum spx_packed_columns { SPX_PACKED_DIAGONALS, SPX_PACKED_OFFSETS, SPX_PACKED_EITHER };
+/* How the columns of a slice that has no diagonals are told: by 16-bit offsets alone; by these or whole columns. */
+enum spx_packed_columns { SPX_PACKED_OFFSETS, SPX_PACKED_EITHER };
 
 /* The arrays of PACKED, as lib/format/packed.c tells them. */
 template <class V, class P> struct spx_packed {
@@ -31,6 +32,15 @@ template <class V, class P> struct spx_packed {
         f(ptr), f(tile), f(base), f(stream), f(val), f(table), f(row), f(part);
     }
 };
+
+/* The value that a place has if it is `in` the matrix; else none, since padding may meet a table's infinity. */
+template <class V, int VALUES, class C>
+__device__ __forceinline__ V spx_packed_value(C code, const V *table, V one, bool in)
+{
+    if constexpr (spx_is_numbered<VALUES>) return spx_load_if<SPX_KEPT>(in, table + code, V(0));
+    else if constexpr (VALUES == SPX_VALUES_ONE) return in ? one : V(0);
+    else return static_cast<V>(code);
+}
 
 /* The columns of a slice that has no diagonals, unit after unit. A step has 16-bit offsets, or, if its base
  * is negative, whole columns; where these are mixed, the steps before have to be counted. */

@@ -7,6 +7,7 @@
  * Source: docs/design.md, section 6; lib/format/packed.c; Kourtis, Goumas & Koziris, CF 2008. */
 #include "coded.cuh"
 #include "device.cuh"
+#include "packed_diagonals.cuh"
 #include "packed_walk.cuh"
 #include "ptx.cuh"
 #include "rows.cuh"
@@ -39,8 +40,8 @@ struct rows_of_pieces {
     }
 };
 
-/* The sum of a lane over every split-th unit of the slice's steps from `part` on. Of UNIT steps lane i
- * holds what step i % UNIT has. All lanes of the warp call. */
+/* The sum of a lane over every split-th unit of the slice's steps from `part` on, where columns are told by
+ * offsets. Of UNIT steps lane i holds what step i % UNIT has. All lanes of the warp call. */
 template <spx_packed_columns COLUMNS, int VALUES, int UNIT, class V, class P>
 __device__ __forceinline__ V sum_of(const spx_packed<V, P> &A, const V *x, P first, int steps,
                                     const unsigned char *stream, int part, int split)
@@ -53,48 +54,30 @@ __device__ __forceinline__ V sum_of(const spx_packed<V, P> &A, const V *x, P fir
     int k = part * UNIT;
     /* positions are counted, not pointers, which take twice the registers */
     spx_position<P> place = (static_cast<spx_position<P>>(first) + static_cast<unsigned>(k)) * LANES + lane;
-    const V *const lanes_x = x + lane;
     const V one = VALUES == SPX_VALUES_ONE ? spx_load_cached(A.table) : V(0);
     spx_packed_walk<COLUMNS, UNIT> columns(stream, k);
     V sum = 0;
     for (; k < steps; k += stride) {
         const int left = steps - k, own = static_cast<int>(mine);
         const int base = spx_load_if<SPX_KEPT>(own < left, A.base + (place / LANES + mine), 0);
-        unsigned mask = 0;
-        if constexpr (COLUMNS == SPX_PACKED_DIAGONALS)
-            mask =
-                spx_load_if<SPX_KEPT>(own < left, reinterpret_cast<const unsigned *>(stream) + k + mine, 0u);
         const C *const codes = reinterpret_cast<const C *>(A.val) + place;
         C code[UNIT] = {};
         int told[UNIT]; /* of the columns */
-        if constexpr (COLUMNS != SPX_PACKED_DIAGONALS) columns.go(k, base, A.base + first);
+        columns.go(k, base, A.base + first);
 #pragma unroll
         for (int u = 0; u < UNIT; u++) {
             if constexpr (VALUES != SPX_VALUES_ONE)
                 code[u] = spx_load_if<SPX_PASSING>(u < left, codes + u * LANES, C(0));
-            if constexpr (COLUMNS != SPX_PACKED_DIAGONALS) told[u] = columns.load(u, u < left);
+            told[u] = columns.load(u, u < left);
         }
 #pragma unroll
         for (int some = 0; some < UNIT; some += GATHERS) {
             V val[GATHERS], from_x[GATHERS];
 #pragma unroll
             for (int i = 0; i < GATHERS; i++) {
-                const int u = some + i;
-                const int its = __shfl_sync(SPX_ALL_LANES, base, u);
-                bool in;
-                if constexpr (COLUMNS == SPX_PACKED_DIAGONALS) {
-                    in = __shfl_sync(SPX_ALL_LANES, mask, u) >> lane & 1u;
-                    from_x[i] = spx_load_if<SPX_KEPT>(in, lanes_x + its, V(0));
-                } else {
-                    const int col = columns.column(told[u], its);
-                    in = col >= 0;
-                    from_x[i] = spx_load_at(x, col, V(0));
-                }
-                /* padding may meet the table's infinity */
-                if constexpr (spx_is_numbered<VALUES>)
-                    val[i] = spx_load_if<SPX_KEPT>(in, A.table + code[u], V(0));
-                else if constexpr (VALUES == SPX_VALUES_ONE) val[i] = in ? one : V(0);
-                else val[i] = static_cast<V>(code[u]);
+                const int u = some + i, col = columns.column(told[u], __shfl_sync(SPX_ALL_LANES, base, u));
+                from_x[i] = spx_load_at(x, col, V(0));
+                val[i] = spx_packed_value<V, VALUES>(code[u], A.table, one, col >= 0);
             }
 #pragma unroll
             for (int i = 0; i < GATHERS; i++) sum += val[i] * from_x[i];
@@ -105,8 +88,8 @@ __device__ __forceinline__ V sum_of(const spx_packed<V, P> &A, const V *x, P fir
     return sum;
 }
 
-/* 1 << log_split warps take a slice; or a block takes `each` slices a warp, neighbours at a time, so that
- * what of x they share lies in L1. */
+/* 1 << log_split warps take a slice; or a warp takes `each` slices, one after the other. Where these are short
+ * and of diagonals all, they are walked through as one, so that the next is on its way while one is summed. */
 template <class V, class P, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, UNIT == SHORT_UNIT ? 5 : 4)
     multiply_slices(spx_packed<V, P> A, spx_vectors<V> vectors, int log_split, int each)
@@ -114,36 +97,60 @@ __global__ void __launch_bounds__(MOST_THREADS, UNIT == SHORT_UNIT ? 5 : 4)
     constexpr int NONE = SPX_PACKED_NO_ROW;
     const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
               split = 1 << log_split, part = warp & (split - 1),
-              together = static_cast<int>(blockDim.x / LANES) >> log_split;
-    int slice = static_cast<int>(blockIdx.x) * together * each + (warp >> log_split);
-    for (int i = 0; i < each; i++, slice += together) {
+              together = static_cast<int>(blockDim.x / LANES) >> log_split,
+              slice = (static_cast<int>(blockIdx.x) * together + (warp >> log_split)) * each,
+              count = max(min(each, A.slices - slice), 0);
+    spx_diagonals<V, P, VALUES, UNIT> diagonals(A, vectors.x, spx_dynamic_shared<int2>() + warp * LANES);
+    const auto put = [&](int its, V sum) {
+        const int64_t at = static_cast<int64_t>(its) * LANES + lane;
+        int row = at < A.nrows ? static_cast<int>(at) : NONE;
+        if (A.row) row = spx_load_cached(A.row + at);
+        if (row >= 0) vectors.put(row, sum);
+        else if (row <= SPX_PACKED_PART) A.part[SPX_PACKED_PART - row] = sum;
+    };
+    /* lane i: where slice i of these begins */
+    const int own = min(slice + min(lane, count), A.slices);
+    const P from = spx_load_cached(A.ptr + own);
+    const int64_t tile = spx_load_cached(A.tile + own);
+    const P first = __shfl_sync(SPX_ALL_LANES, from, 0);
+    const int begin = static_cast<int>(from - first), end = __shfl_down_sync(SPX_ALL_LANES, begin, 1),
+              steps = __shfl_sync(SPX_ALL_LANES, begin, count);
+    const bool fits = lane >= count || (spx_packed_diagonal(tile) && end > begin);
+    if (split == 1 && steps <= LANES && __all_sync(SPX_ALL_LANES, fits)) {
+        unsigned ends = 0;
+        for (int i = 0; i < count; i++) ends |= 1u << (__shfl_sync(SPX_ALL_LANES, end, i) - 1);
+        const unsigned char *const stream =
+            A.stream + spx_packed_stream(__shfl_sync(SPX_ALL_LANES, tile, 0));
+        int its = slice;
+        diagonals.sum(first, steps, stream, 0, 1, ends, [&](V sum) { put(its++, sum); });
+        return;
+    }
+    for (int i = 0; i < max(count, 1); i++) {
         V sum = 0;
-        int row = NONE;
-        if (slice < A.slices) {
-            const int64_t at = static_cast<int64_t>(slice) * LANES + lane;
-            row = at < A.nrows ? static_cast<int>(at) : NONE;
-            if (A.row) row = spx_load_cached(A.row + at);
-            const P first = spx_load_cached(A.ptr + slice);
-            const int64_t tile = spx_load_cached(A.tile + slice), next = spx_load_cached(A.tile + slice + 1);
-            const int steps = static_cast<int>(spx_load_cached(A.ptr + slice + 1) - first);
-            const unsigned char *const stream = A.stream + spx_packed_stream(tile);
-            if (spx_packed_diagonal(tile))
-                sum = sum_of<SPX_PACKED_DIAGONALS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part,
-                                                                 split);
-            else if (spx_packed_stream(next - tile) == spx_packed_step_bytes(false, 0) * steps)
-                sum =
-                    sum_of<SPX_PACKED_OFFSETS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part, split);
-            else sum = sum_of<SPX_PACKED_EITHER, VALUES, 2>(A, vectors.x, first, steps, stream, part, split);
+        if (count) {
+            /* which L1 has by now */
+            const P its = spx_load_cached(A.ptr + slice + i);
+            const int its_steps = static_cast<int>(spx_load_cached(A.ptr + slice + i + 1) - its);
+            const int64_t here = spx_load_cached(A.tile + slice + i),
+                          next = spx_load_cached(A.tile + slice + i + 1);
+            const unsigned char *const stream = A.stream + spx_packed_stream(here);
+            if (spx_packed_diagonal(here))
+                sum = diagonals.sum(its, its_steps, stream, part, split, 0, [](V) {});
+            else if (spx_packed_stream(next - here) == spx_packed_step_bytes(false, 0) * its_steps)
+                sum = sum_of<SPX_PACKED_OFFSETS, VALUES, UNIT>(A, vectors.x, its, its_steps, stream, part,
+                                                               split);
+            else
+                sum = sum_of<SPX_PACKED_EITHER, VALUES, 2>(A, vectors.x, its, its_steps, stream, part, split);
         }
         if (split > 1) { /* then each is 1 */
             V *partial = spx_dynamic_shared<V>();
+            __syncthreads();
             partial[threadIdx.x] = sum;
             __syncthreads();
             if (part) return;
             for (int t = 1; t < split; t++) sum += partial[static_cast<int>(threadIdx.x) + t * LANES];
         }
-        if (row >= 0) vectors.put(row, sum);
-        else if (row <= SPX_PACKED_PART) A.part[SPX_PACKED_PART - row] = sum;
+        if (count) put(slice + i, sum);
     }
 }
 
@@ -229,7 +236,7 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_packed<V, P>, spx_vecto
     const spx_vectors<V> vectors = spx_vectors_of<V>(m);
     SPX_TRY(spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(view.slices, threads / LANES / split * each),
                             static_cast<unsigned>(threads),
-                            split > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0, view, vectors,
+                            static_cast<size_t>(threads) * sizeof(int2), view, vectors,
                             __builtin_ctzll(static_cast<unsigned long long>(split)), static_cast<int>(each)));
     if (!cut) return SPMVX_OK;
     constexpr int64_t FEW = 8; /* sums of a row, which a lane adds */
