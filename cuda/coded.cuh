@@ -34,4 +34,10 @@ template <size_t EACH, class F> auto spx_by_code(int64_t values, F f)
             return f(std::integral_constant < int, same ? int(SPX_VALUES_RAW) : int(code.value) > {});
         });
 }
+/* The same of PACKED, which has values by steps as well. */
+template <size_t EACH, class F> auto spx_by_packed_code(int64_t values, F f)
+{
+    if (values == SPX_VALUES_STEP) return f(std::integral_constant<int, SPX_VALUES_STEP>{});
+    return spx_by_code<EACH>(values, f);
+}
 #endif

@@ -87,10 +87,10 @@ spmvx_status look_at_tiled(const spmvx_context *ctx, const spx_sparse *csr, cons
     return SPMVX_OK;
 }
 
-spmvx_status look_at_packed(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *,
+spmvx_status look_at_packed(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
                             const spx_layout *asked, spx_look *out)
 {
-    return spx_cuda_look_at_packed(ctx, csr, asked, out);
+    return spx_cuda_look_at_packed(ctx, csr, f, asked, out);
 }
 
 /* By way of the host, which takes some copies and allocations at least. */
@@ -158,7 +158,7 @@ const spx_layout_key packed_layout[] = {
 const spx_layout_key tiled_layout[] = {
     { "width", offsetof(spx_layout, tile_width), 64, 57344, 0, false },
     { "hot", offsetof(spx_layout, hot), 1, 57344, 0, false },
-    SPX_VALUES_KEY,
+    SPX_VALUES_KEY(SPX_VALUES_ONE, spx_values_of_places),
     {},
 };
 

@@ -8,88 +8,119 @@
 
 template <class V, class P, int VALUES, int UNIT> class spx_diagonals {
     using C = spx_code<V, VALUES>;
-    static constexpr int LANES = SPX_PACKED_LANES, VALUES_AT_ONCE = 4;
-    /* where registers hold the codes of two units */
-    static constexpr bool AHEAD = sizeof(C) <= 4 && VALUES != SPX_VALUES_ONE;
+    using codes = spx_held<C>[UNIT];
+    static constexpr int LANES = SPX_PACKED_LANES;
+    static constexpr bool BY_STEPS = VALUES == SPX_VALUES_STEP, CODED = VALUES != SPX_VALUES_ONE && !BY_STEPS;
+    /* elements of x that are waited for together, as registers allow */
+    static constexpr int GATHERS = CODED && sizeof(C) == 8 ? UNIT / 2 : UNIT;
+    /* codes are loaded while those of the unit before are multiplied, where registers hold both */
+    static constexpr bool AHEAD = CODED && sizeof(C) <= 4;
 
 public:
-    /* `told` is the warp's, for 32 steps. */
-    __device__ __forceinline__ spx_diagonals(const spx_packed<V, P> &A, const V *x, int2 *told)
-        : A_(A), x_(x), told_(told)
+    /* `told` is the warp's, for 32 steps; so is `values`, where each step has one. */
+    __device__ __forceinline__ spx_diagonals(const spx_packed<V, P> &A, const V *x, int2 *told, V *values)
+        : A_(A), x_(x), told_(told), values_(values)
     {}
 
     /* The sum of a lane over every split-th unit of these steps from `part` on, whose masks begin at `stream`.
-     * Behind the steps that have a bit in `ends` the sum is handed to `end`, and a new one begins. All lanes
-     * of the warp call. */
-    template <class END>
+     * Behind a step that has a bit in `ends`, of the first 32, the sum goes to the next place of the lane's in
+     * `ended`, which are LANES apart, and a new one begins. All lanes of the warp call. */
     __device__ __forceinline__ V sum(P first, int steps, const unsigned char *stream, int part, int split,
-                                     unsigned ends, END end) const
+                                     unsigned ends, V *ended) const
     {
         const int lane = static_cast<int>(threadIdx.x % LANES), stride = split * UNIT;
         const unsigned own = 1u << lane;
-        const V *const lanes_x = x_ + lane;
+        const V *const lanes_x = spx_plain(x_ + lane);
         const V one = VALUES == SPX_VALUES_ONE ? spx_load_cached(A_.table) : V(0);
+        const unsigned *masks = reinterpret_cast<const unsigned *>(stream) + part * UNIT;
         spx_position<P> place =
-            (static_cast<spx_position<P>>(first) + static_cast<unsigned>(part * UNIT)) * LANES + lane;
-        C code[UNIT] = {};
-        if constexpr (AHEAD) load(place, steps - part * UNIT, code);
+            (static_cast<spx_position<P>>(first) + static_cast<unsigned>(part * UNIT)) * LANES;
+        int left = steps - part * UNIT;
+        codes code;
+        if constexpr (AHEAD) load(place, left, code);
         V sum = 0;
-        for (int k = part * UNIT, known = 0; k < steps; k += stride, known = (known + UNIT) % LANES) {
-            if (!known) know(first, k + lane / UNIT * stride + lane % UNIT, steps, stream);
-            if constexpr (!AHEAD && VALUES != SPX_VALUES_ONE) load(place, steps - k, code);
-            place += static_cast<unsigned>(stride) * LANES;
-            bool in[UNIT];
-            V from_x[UNIT];
+        while (left > 0) {
+            know(place, masks, left, lane / UNIT * stride + lane % UNIT);
+#pragma unroll 1
+            for (int known = 0; known < LANES && left > 0; known += UNIT) {
+                if constexpr (CODED && !AHEAD) load(place, left, code);
+                place += static_cast<unsigned>(stride) * LANES, masks += stride;
+                left -= stride;
 #pragma unroll
-            for (int u = 0; u < UNIT; u += 2) {
-                const int4 two = *reinterpret_cast<const int4 *>(told_ + known + u);
-                in[u] = static_cast<unsigned>(two.y) & own, in[u + 1] = static_cast<unsigned>(two.w) & own;
-                from_x[u] = spx_load_if<SPX_KEPT>(in[u], lanes_x + two.x, V(0));
-                from_x[u + 1] = spx_load_if<SPX_KEPT>(in[u + 1], lanes_x + two.z, V(0));
-            }
-            C next[UNIT] = {};
-            if constexpr (AHEAD) load(place, steps - k - stride, next);
-            const unsigned its = ends ? ends >> k : 0u;
+                for (int some = 0; some < UNIT; some += GATHERS) {
+                    unsigned mask[GATHERS];
+                    V from_x[GATHERS], val[GATHERS];
 #pragma unroll
-            for (int some = 0; some < UNIT; some += VALUES_AT_ONCE) {
-                V val[VALUES_AT_ONCE];
+                    for (int i = 0; i < GATHERS; i += 2) {
+                        const int4 two = *reinterpret_cast<const int4 *>(told_ + known + some + i);
+                        mask[i] = static_cast<unsigned>(two.y), mask[i + 1] = static_cast<unsigned>(two.w);
+                        from_x[i] = spx_load_if<SPX_KEPT>(mask[i] & own, lanes_x + two.x, V(0));
+                        from_x[i + 1] = spx_load_if<SPX_KEPT>(mask[i + 1] & own, lanes_x + two.z, V(0));
+                    }
 #pragma unroll
-                for (int i = 0; i < VALUES_AT_ONCE; i++)
-                    val[i] = spx_packed_value<V, VALUES>(code[some + i], A_.table, one, in[some + i]);
+                    for (int i = 0; i < GATHERS; i++) {
+                        const int u = some + i;
+                        const bool in = mask[i] & own;
+                        /* padding may meet the table's infinity */
+                        if constexpr (spx_is_numbered<VALUES>)
+                            val[i] = spx_load_if<SPX_KEPT>(in, A_.table + code[u], V(0));
+                        else if constexpr (CODED) val[i] = static_cast<V>(code[u]);
+                        else val[i] = !in ? V(0) : BY_STEPS ? values_[known + u] : one;
+                    }
+                    if constexpr (AHEAD)
+                        if (some + GATHERS == UNIT) load(place, left, code);
+                    if (ends << (LANES - UNIT)) {
 #pragma unroll
-                for (int i = 0; i < VALUES_AT_ONCE; i++) {
-                    sum += val[i] * from_x[some + i];
-                    if (its >> (some + i) & 1u) end(sum), sum = 0;
+                        for (int i = 0; i < GATHERS; i++) {
+                            sum += val[i] * from_x[i];
+                            if (ends >> (some + i) & 1u) *ended = sum, ended += LANES, sum = 0;
+                        }
+                    } else {
+#pragma unroll
+                        for (int i = 0; i < GATHERS; i++) sum += val[i] * from_x[i];
+                    }
                 }
+                ends >>= UNIT;
             }
-#pragma unroll
-            for (int u = 0; u < UNIT; u++) code[u] = next[u];
         }
         return sum;
     }
 
 private:
     /* The codes of a unit that begins at this place, of which so many steps are left. */
-    __device__ __forceinline__ void load(spx_position<P> place, int left, C (&code)[UNIT]) const
+    __device__ __forceinline__ void load(spx_position<P> place, int left, codes &code) const
     {
-        const C *const codes = reinterpret_cast<const C *>(A_.val) + place;
+        const C *const from = reinterpret_cast<const C *>(A_.val) + (place + threadIdx.x % LANES);
+        if (left >= UNIT) {
 #pragma unroll
-        for (int u = 0; u < UNIT; u++)
-            code[u] = spx_load_if<SPX_PASSING>(u < left, codes + u * LANES, C(0));
+            for (int u = 0; u < UNIT; u++) code[u] = spx_load_held<SPX_PASSING>(true, from + u * LANES);
+        } else {
+#pragma unroll
+            for (int u = 0; u < UNIT; u++) code[u] = spx_load_held<SPX_PASSING>(u < left, from + u * LANES);
+        }
     }
-    /* The lane's step is this one. */
-    __device__ __forceinline__ void know(P first, int step, int steps, const unsigned char *stream) const
+    /* Of what begins at this place, `step` is the lane's step. */
+    __device__ __forceinline__ void know(spx_position<P> place, const unsigned *masks, int left,
+                                         int step) const
     {
-        const bool in = step < steps;
-        const int base = spx_load_if<SPX_KEPT>(in, A_.base + first + step, 0),
-                  mask = spx_load_if<SPX_KEPT>(in, reinterpret_cast<const int *>(stream) + step, 0);
+        const bool in = step < left;
+        const int base =
+            spx_load_if<SPX_KEPT>(in, A_.base + (place / LANES + static_cast<unsigned>(step)), 0);
+        const unsigned mask = spx_load_if<SPX_KEPT>(in, masks + step, 0u);
+        V value = 0;
+        if constexpr (BY_STEPS)
+            value = spx_load_if<SPX_KEPT>(
+                in, reinterpret_cast<const V *>(A_.val) + (place / LANES + static_cast<unsigned>(step)),
+                V(0));
         __syncwarp(); /* the last 32 have been read */
-        told_[threadIdx.x % LANES] = { base, mask };
+        told_[threadIdx.x % LANES] = { base, static_cast<int>(mask) };
+        if constexpr (BY_STEPS) values_[threadIdx.x % LANES] = value;
         __syncwarp();
     }
 
     const spx_packed<V, P> &A_;
     const V *x_;
     int2 *told_;
+    V *values_;
 };
 #endif

@@ -33,15 +33,6 @@ template <class V, class P> struct spx_packed {
     }
 };
 
-/* The value that a place has if it is `in` the matrix; else none, since padding may meet a table's infinity. */
-template <class V, int VALUES, class C>
-__device__ __forceinline__ V spx_packed_value(C code, const V *table, V one, bool in)
-{
-    if constexpr (spx_is_numbered<VALUES>) return spx_load_if<SPX_KEPT>(in, table + code, V(0));
-    else if constexpr (VALUES == SPX_VALUES_ONE) return in ? one : V(0);
-    else return static_cast<V>(code);
-}
-
 /* The columns of a slice that has no diagonals, unit after unit. A step has 16-bit offsets, or, if its base
  * is negative, whole columns; where these are mixed, the steps before have to be counted. */
 template <spx_packed_columns COLUMNS, int UNIT> class spx_packed_walk {

@@ -8,6 +8,7 @@
 #define SPX_PTX_CUH
 #include <cuda_runtime.h>
 
+#include <stdint.h>
 #include <string.h>
 
 /* The registers that carry a value of so many bytes through PTX. */
@@ -99,12 +100,59 @@ template <spx_policy POLICY, class T> __device__ __forceinline__ T spx_load_if(b
     } else {
         SPX_LOAD_BY_POLICY(SPX_LOAD, "u8", "+r");
     }
-#undef SPX_LOAD_BY_POLICY
-#undef SPX_LOAD_FOUR
-#undef SPX_LOAD
     memcpy(&other, &bits, sizeof other);
     return other;
 #endif
+}
+
+/* What is loaded of one or two bytes lies in a register of four from then on. */
+template <class T> struct spx_held_as {
+    using type = T;
+};
+template <> struct spx_held_as<uint8_t> {
+    using type = unsigned;
+};
+template <> struct spx_held_as<uint16_t> {
+    using type = unsigned;
+};
+template <class T> using spx_held = typename spx_held_as<T>::type;
+
+/* As spx_load_if, of 1, 2, 4 or 8 bytes, and 0 where not `in`. */
+template <spx_policy POLICY, class T>
+__device__ __forceinline__ spx_held<T> spx_load_held(bool in, const T *p)
+{
+#ifdef SPX_SIMT
+    return in ? *p : spx_held<T>(0);
+#else
+    typename spx_registers<sizeof(T)>::type bits = {};
+    const int wanted = in;
+    if constexpr (sizeof(T) == 8) {
+        SPX_LOAD_BY_POLICY(SPX_LOAD, "u64", "+l");
+    } else if constexpr (sizeof(T) == 4) {
+        SPX_LOAD_BY_POLICY(SPX_LOAD, "u32", "+r");
+    } else if constexpr (sizeof(T) == 2) {
+        SPX_LOAD_BY_POLICY(SPX_LOAD, "u16", "+r");
+    } else {
+        SPX_LOAD_BY_POLICY(SPX_LOAD, "u8", "+r");
+    }
+    spx_held<T> value;
+    static_assert(sizeof value == sizeof bits, "all of the register");
+    memcpy(&value, &bits, sizeof value);
+    return value;
+#endif
+}
+#undef SPX_LOAD_BY_POLICY
+#undef SPX_LOAD_FOUR
+#undef SPX_LOAD
+
+/* The same pointer, of which the compiler knows nothing: so that it adds an offset to it in one instruction,
+ * and does not take apart what it was made of. */
+template <class T> __device__ __forceinline__ const T *spx_plain(const T *p)
+{
+#ifndef SPX_SIMT
+    asm("" : "+l"(p));
+#endif
+    return p;
 }
 
 /* base[at] if at is not negative, without a branch; else `other`. Kept in L1. Only for memory that nothing

@@ -282,6 +282,6 @@ int64_t spx_cuda_csr5_sigma(const spx_layout *asked, int64_t nnz, int64_t nrows)
 spmvx_status spx_cuda_look_at_dia(const spmvx_context *, const spx_sparse *csr, spx_look *);
 spmvx_status spx_cuda_look_at_bsr(const spmvx_context *, const spx_sparse *csr, const spx_layout *asked,
                                   spx_look *);
-spmvx_status spx_cuda_look_at_packed(const spmvx_context *, const spx_sparse *csr, const spx_layout *asked,
-                                     spx_look *);
+spmvx_status spx_cuda_look_at_packed(const spmvx_context *, const spx_sparse *csr, const spx_features *,
+                                     const spx_layout *asked, spx_look *);
 #endif

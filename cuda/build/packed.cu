@@ -2,6 +2,7 @@
  * (lib/format/packed.c). Pieces of rows are rows of a CSR that has the same entries and other pointers, so
  * that they are sorted as SELL's rows are. A warp measures a slice, a lane a piece, and fills it once all
  * slices have their places: the lanes go along the slice's diagonals together, or along its steps. */
+#include "../ptx.cuh"
 #include "../rows.cuh"
 #include "packed_slices.cuh"
 #include "slices.cuh"
@@ -94,6 +95,21 @@ struct target {
     unsigned char *stream;
 };
 
+/* Is there a slice that has no diagonals, or a step of several values? */
+template <class P, class E>
+__global__ void __launch_bounds__(SPX_BUILD_THREADS)
+    find_many(spx_pieces<P> p, int64_t slices, const int64_t *steps, const int64_t *bytes, const E *val,
+              int *many)
+{
+    const int64_t s = spx_element() / LANES;
+    if (s >= slices || __any_sync(SPX_ALL_LANES, spx_load_relaxed(many))) return;
+    const int64_t own = steps[s + 1] - steps[s];
+    if (!own) return;
+    const bool diagonal = bytes[s + 1] - bytes[s] == spx_packed_step_bytes(true, 0) * own;
+    const bool single = diagonal && spx_single_values(spx_piece_at(p, spx_element()), p.col, val);
+    if (!single && threadIdx.x % LANES == 0) spx_store_relaxed(many, 1);
+}
+
 template <int VALUES, class P, class E>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
     fill_slices(spx_pieces<P> p, int64_t slices, target t, spx_coded_values<E> v)
@@ -112,7 +128,10 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
                 t.base[step] = d.offset();
                 *reinterpret_cast<unsigned *>(stream) = d.mask();
             }
-            v.template put<VALUES>(step * LANES + lane, own.from + d.behind(own) - 1, d.mask() >> lane & 1u);
+            const int64_t entry = own.from + d.behind(own) - 1;
+            if constexpr (VALUES == SPX_VALUES_STEP) {
+                if (lane == __ffs(d.mask()) - 1) static_cast<E *>(v.to)[step] = v.from[entry];
+            } else v.template put<VALUES>(step * LANES + lane, entry, d.mask() >> lane & 1u);
         }
         return;
     }
@@ -127,7 +146,8 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
                 static_cast<uint16_t>(in ? col - base : int(SPX_PACKED_PADDING));
         else reinterpret_cast<int *>(stream)[lane] = col;
         stream += spx_packed_step_bytes(false, narrow ? 0 : -1);
-        v.template put<VALUES>(step * LANES + lane, own.from + k, in);
+        if constexpr (VALUES != SPX_VALUES_STEP)
+            v.template put<VALUES>(step * LANES + lane, own.from + k, in);
     }
 }
 
@@ -165,7 +185,7 @@ public:
                                     &order_));
         slices_ = spx_ceil_div(rows_.nrows, LANES);
         SPX_TRY(measure_all(&stored, &stream));
-        SPX_TRY(spx_cuda_find_values(ctx_, WHAT, csr_, how->layout.values, &code_, &numbers_));
+        SPX_TRY(find_code(how->layout.values));
         a_->layout.values = code_.values;
         SPX_TRY(make_all(how, stored, stream));
         SPX_TRY(fill_all());
@@ -228,15 +248,46 @@ private:
         *stored *= LANES;
         return SPMVX_OK;
     }
+    /* As the host does it (lib/format/packed.c). */
+    spmvx_status find_code(int64_t asked)
+    {
+        const bool by_steps = asked == SPX_VALUES_STEP;
+        SPX_TRY(spx_cuda_find_values(ctx_, WHAT, csr_, by_steps ? int64_t(SPX_VALUES_RAW) : asked, &code_,
+                                     &numbers_));
+        if (asked ? !by_steps : code_.values != SPX_VALUES_U8 && code_.values != SPX_VALUES_U16)
+            return SPMVX_OK;
+        int many = a_.type() != SPMVX_F64 && a_.type() != SPMVX_F32;
+        if (!many) SPX_TRY(look_for_many(&many));
+        if (many) return by_steps ? spx_packed_no_steps(ctx_) : SPMVX_OK;
+        spx_value_code_drop(ctx_, &code_);
+        code_.values = SPX_VALUES_STEP;
+        return SPMVX_OK;
+    }
+    spmvx_status look_for_many(int *many)
+    {
+        spx_temporary found;
+        SPX_TRY(found.make(ctx_, 1, sizeof *many, "values of the steps"));
+        SPX_TRY(spx_cuda_clear(ctx_, found.as<int>(), sizeof *many, WHAT));
+        SPX_TRY(by_pointer([&](auto ptr) {
+            using P = decltype(ptr);
+            return spx_by_width(csr_->val_type, [&](auto value) {
+                using E = decltype(value);
+                return spx_launch_over(ctx_, WHAT, slices_ * LANES, find_many<P, E>, pieces_as<P>(), slices_,
+                                       steps_.as<const int64_t>(), bytes_.as<const int64_t>(),
+                                       spx_slot_of<E>(csr_, SPX_VAL), found.as<int>());
+            });
+        }));
+        return ctx_->backend->download(ctx_, many, found.as<int>(), sizeof *many);
+    }
     spmvx_status make_all(const spx_build *how, int64_t stored, int64_t stream)
     {
         const size_t each = spx_values_bytes(code_.values, spx_type_bytes(a_.type()));
-        const int64_t steps = stored / LANES;
+        const int64_t steps = stored / LANES, values = spx_packed_values(code_.values, stored);
         a_->stored = stored;
         a_->ptr_type = spx_count_type(stored);
         has_rows_ = a_->layout.sigma > 1 || begin_;
         size_t bytes =
-            spx_plus(spx_bytes(stored, each), static_cast<size_t>(stream) + spx_bytes(steps, sizeof(int)));
+            spx_plus(spx_bytes(values, each), static_cast<size_t>(stream) + spx_bytes(steps, sizeof(int)));
         bytes = spx_plus(bytes, spx_bytes(slices_ + 1, sizeof(int64_t) + spx_type_bytes(a_->ptr_type)));
         if (has_rows_) bytes = spx_plus(bytes, spx_bytes(slices_, LANES * sizeof(int)));
         SPX_TRY(spx_build_check(ctx_, WHAT, bytes, csr_, how));
@@ -244,7 +295,7 @@ private:
         SPX_TRY(a_.make(ctx_, SPX_TILE, slices_ + 1, sizeof(int64_t), "streams of the slices"));
         SPX_TRY(a_.make(ctx_, SPX_DESC, steps, sizeof(int), "bases"));
         SPX_TRY(a_.make(ctx_, SPX_COL, stream, 1, "col"));
-        SPX_TRY(a_.make(ctx_, SPX_VAL, stored, each, "val"));
+        SPX_TRY(a_.make(ctx_, SPX_VAL, values, each, "val"));
         SPX_TRY(spx_cuda_put_table(ctx_, code_, a_));
         return has_rows_ ? a_.make(ctx_, SPX_ROW, slices_ * LANES, sizeof(int), "row") : SPMVX_OK;
     }
@@ -272,7 +323,7 @@ private:
                            a_.as<unsigned char>(SPX_COL) };
         const spx_coded_values<E> v = { spx_slot_of<E>(csr_, SPX_VAL), a_.as<void>(SPX_VAL),
                                         numbers_.as<const spx_value_hash>() };
-        return spx_by_code<sizeof(E)>(code_.values, [&](auto code) {
+        return spx_by_packed_code<sizeof(E)>(code_.values, [&](auto code) {
             return spx_launch_over(ctx_, WHAT, slices_ * LANES, fill_slices<code.value, P, E>, p, slices_, t,
                                    v);
         });

@@ -104,6 +104,20 @@ __device__ __forceinline__ int spx_packed_base(bool in, int col, bool *narrow)
     return low;
 }
 
+/* Has each step of a slice of diagonals a single value? E is as wide as a value. */
+template <class E>
+__device__ __forceinline__ bool spx_single_values(const spx_piece &p, const int *col, const E *val)
+{
+    bool single = true;
+    for (spx_diagonals d(p, col); single && d.next();) {
+        const int lane = static_cast<int>(threadIdx.x % SPX_PACKED_LANES), some = __ffs(d.mask()) - 1;
+        const bool in = d.mask() >> lane & 1u;
+        const E own = in ? val[p.from + d.behind(p) - 1] : E(0), its = __shfl_sync(SPX_ALL_LANES, own, some);
+        single = __all_sync(SPX_ALL_LANES, !in || own == its);
+    }
+    return single;
+}
+
 struct spx_measured {
     int steps, longest;
     int64_t bytes; /* of the stream */

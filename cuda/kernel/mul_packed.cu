@@ -77,7 +77,11 @@ __device__ __forceinline__ V sum_of(const spx_packed<V, P> &A, const V *x, P fir
             for (int i = 0; i < GATHERS; i++) {
                 const int u = some + i, col = columns.column(told[u], __shfl_sync(SPX_ALL_LANES, base, u));
                 from_x[i] = spx_load_at(x, col, V(0));
-                val[i] = spx_packed_value<V, VALUES>(code[u], A.table, one, col >= 0);
+                /* padding may meet the table's infinity */
+                if constexpr (spx_is_numbered<VALUES>)
+                    val[i] = spx_load_if<SPX_KEPT>(col >= 0, A.table + code[u], V(0));
+                else if constexpr (VALUES == SPX_VALUES_ONE) val[i] = col >= 0 ? one : V(0);
+                else val[i] = static_cast<V>(code[u]);
             }
 #pragma unroll
             for (int i = 0; i < GATHERS; i++) sum += val[i] * from_x[i];
@@ -88,70 +92,85 @@ __device__ __forceinline__ V sum_of(const spx_packed<V, P> &A, const V *x, P fir
     return sum;
 }
 
+/* Blocks of MOST_THREADS that a multiprocessor holds at least: doubles that are decoded, and positions of 64
+ * bits beside those that are not, take more registers. */
+template <class V, class P, int VALUES, int UNIT> constexpr int blocks_at_least()
+{
+    constexpr bool decoded = VALUES == SPX_VALUES_F32 || spx_is_numbered<VALUES>,
+                   wide = VALUES == SPX_VALUES_RAW && sizeof(P) == 8;
+    return (UNIT == SHORT_UNIT ? 5 : 4) - (sizeof(V) == 8 && (decoded || wide) ? 1 : 0);
+}
+
 /* 1 << log_split warps take a slice; or a warp takes `each` slices, one after the other. Where these are short
  * and of diagonals all, they are walked through as one, so that the next is on its way while one is summed. */
 template <class V, class P, int VALUES, int UNIT>
-__global__ void __launch_bounds__(MOST_THREADS, UNIT == SHORT_UNIT ? 5 : 4)
+__global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UNIT>())
     multiply_slices(spx_packed<V, P> A, spx_vectors<V> vectors, int log_split, int each)
 {
     constexpr int NONE = SPX_PACKED_NO_ROW;
     const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
               split = 1 << log_split, part = warp & (split - 1),
-              together = static_cast<int>(blockDim.x / LANES) >> log_split,
-              slice = (static_cast<int>(blockIdx.x) * together + (warp >> log_split)) * each,
-              count = max(min(each, A.slices - slice), 0);
-    spx_diagonals<V, P, VALUES, UNIT> diagonals(A, vectors.x, spx_dynamic_shared<int2>() + warp * LANES);
-    const auto put = [&](int its, V sum) {
+              together = static_cast<int>(blockDim.x / LANES) >> log_split;
+    int slice = (static_cast<int>(blockIdx.x) * together + (warp >> log_split)) * each;
+    const int behind = min(slice + each, A.slices);
+    /* of each warp: bases, masks and values of 32 steps, and sums of the slices that it walks through as one */
+    int2 *const shared = spx_dynamic_shared<int2>();
+    V *const values = reinterpret_cast<V *>(shared + blockDim.x),
+             *const partial = values + (VALUES == SPX_VALUES_STEP ? blockDim.x : 0u),
+             *const sums = partial + warp * each * LANES + lane;
+    spx_diagonals<V, P, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES, values + warp * LANES);
+    const auto row_of = [&](int its) {
         const int64_t at = static_cast<int64_t>(its) * LANES + lane;
-        int row = at < A.nrows ? static_cast<int>(at) : NONE;
-        if (A.row) row = spx_load_cached(A.row + at);
+        if (A.row) return spx_load_cached(A.row + at);
+        return at < A.nrows ? static_cast<int>(at) : NONE;
+    };
+    const auto put = [&](int row, V sum) {
         if (row >= 0) vectors.put(row, sum);
         else if (row <= SPX_PACKED_PART) A.part[SPX_PACKED_PART - row] = sum;
     };
-    /* lane i: where slice i of these begins */
-    const int own = min(slice + min(lane, count), A.slices);
-    const P from = spx_load_cached(A.ptr + own);
-    const int64_t tile = spx_load_cached(A.tile + own);
-    const P first = __shfl_sync(SPX_ALL_LANES, from, 0);
-    const int begin = static_cast<int>(from - first), end = __shfl_down_sync(SPX_ALL_LANES, begin, 1),
-              steps = __shfl_sync(SPX_ALL_LANES, begin, count);
-    const bool fits = lane >= count || (spx_packed_diagonal(tile) && end > begin);
-    if (split == 1 && steps <= LANES && __all_sync(SPX_ALL_LANES, fits)) {
-        unsigned ends = 0;
-        for (int i = 0; i < count; i++) ends |= 1u << (__shfl_sync(SPX_ALL_LANES, end, i) - 1);
-        const unsigned char *const stream =
-            A.stream + spx_packed_stream(__shfl_sync(SPX_ALL_LANES, tile, 0));
-        int its = slice;
-        diagonals.sum(first, steps, stream, 0, 1, ends, [&](V sum) { put(its++, sum); });
-        return;
+    unsigned ends = 0; /* the last steps of slices that are walked through as one, but for the last slice's */
+    if (split == 1 && behind - slice > 1) {
+        /* lane i: where slice i of these begins */
+        const int own = min(slice + lane, behind);
+        const P begin = spx_load_cached(A.ptr + own), first = __shfl_sync(SPX_ALL_LANES, begin, 0),
+                end = __shfl_down_sync(SPX_ALL_LANES, begin, 1);
+        const bool fits = own == behind || (spx_packed_diagonal(spx_load_cached(A.tile + own)) &&
+                                            end > begin && end - first <= LANES);
+        if (__all_sync(SPX_ALL_LANES, fits))
+            for (int i = 0; i + 1 < behind - slice; i++)
+                ends |= 1u << (__shfl_sync(SPX_ALL_LANES, static_cast<int>(end - first), i) - 1);
     }
-    for (int i = 0; i < max(count, 1); i++) {
+    /* all warps of a block come by, since they may wait for one another */
+    do {
         V sum = 0;
-        if (count) {
-            /* which L1 has by now */
-            const P its = spx_load_cached(A.ptr + slice + i);
-            const int its_steps = static_cast<int>(spx_load_cached(A.ptr + slice + i + 1) - its);
-            const int64_t here = spx_load_cached(A.tile + slice + i),
-                          next = spx_load_cached(A.tile + slice + i + 1);
-            const unsigned char *const stream = A.stream + spx_packed_stream(here);
-            if (spx_packed_diagonal(here))
-                sum = diagonals.sum(its, its_steps, stream, part, split, 0, [](V) {});
-            else if (spx_packed_stream(next - here) == spx_packed_step_bytes(false, 0) * its_steps)
-                sum = sum_of<SPX_PACKED_OFFSETS, VALUES, UNIT>(A, vectors.x, its, its_steps, stream, part,
-                                                               split);
-            else
-                sum = sum_of<SPX_PACKED_EITHER, VALUES, 2>(A, vectors.x, its, its_steps, stream, part, split);
+        int row = NONE;
+        if (slice < behind) {
+            const int last = ends ? behind : slice + 1;
+            row = row_of(last - 1);
+            const P first = spx_load_cached(A.ptr + slice);
+            const int steps = static_cast<int>(spx_load_cached(A.ptr + last) - first);
+            const int64_t tile = spx_load_cached(A.tile + slice), next = spx_load_cached(A.tile + last);
+            const unsigned char *const stream = A.stream + spx_packed_stream(tile);
+            if (spx_packed_diagonal(tile)) sum = diagonals.sum(first, steps, stream, part, split, ends, sums);
+            else if constexpr (VALUES != SPX_VALUES_STEP) {
+                if (spx_packed_stream(next - tile) == spx_packed_step_bytes(false, 0) * steps)
+                    sum = sum_of<SPX_PACKED_OFFSETS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part,
+                                                                   split);
+                else
+                    sum =
+                        sum_of<SPX_PACKED_EITHER, VALUES, 2>(A, vectors.x, first, steps, stream, part, split);
+            }
         }
         if (split > 1) { /* then each is 1 */
-            V *partial = spx_dynamic_shared<V>();
-            __syncthreads();
             partial[threadIdx.x] = sum;
             __syncthreads();
             if (part) return;
             for (int t = 1; t < split; t++) sum += partial[static_cast<int>(threadIdx.x) + t * LANES];
         }
-        if (count) put(slice + i, sum);
-    }
+        if (ends)
+            for (const V *of = sums; slice + 1 < behind; of += LANES) put(row_of(slice++), *of);
+        put(row, sum);
+    } while (++slice < behind);
 }
 
 /* ---- the host's side ---- */
@@ -168,7 +187,7 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
         using V = decltype(value);
         using P = decltype(pointer);
         const bool is_short = p->param[UNIT_PARAM] == SHORT_UNIT;
-        return spx_by_code<sizeof(V)>(a->layout.values, [&](auto values) {
+        return spx_by_packed_code<sizeof(V)>(a->layout.values, [&](auto values) {
             return is_short ? f(multiply_slices<V, P, values.value, SHORT_UNIT>)
                             : f(multiply_slices<V, P, values.value, LONG_UNIT>);
         });
@@ -192,11 +211,13 @@ int64_t split_for(int64_t multiprocessors, int64_t slices, int64_t steps)
     return split;
 }
 
-/* Few steps of a slice meet the same x as its neighbours do; and blocks have to be many all the same. */
-int64_t slices_for(int64_t multiprocessors, int64_t slices, int64_t steps)
+/* Where all are of diagonals, some that have 32 steps together; and blocks have to be many all the same. */
+int64_t slices_for(int64_t multiprocessors, const spx_sparse *a)
 {
     constexpr int64_t EACH = 4, ENOUGH = 128; /* ENOUGH: warps for each multiprocessor */
-    return steps <= LONG_UNIT * slices && slices >= EACH * ENOUGH * multiprocessors ? EACH : 1;
+    const int64_t slices = spx_packed_slices(a), steps = a->stored / LANES;
+    const bool diagonals = a->slot[SPX_COL]->bytes == spx_bytes(steps, sizeof(unsigned));
+    return diagonals && steps <= LONG_UNIT * slices && slices >= EACH * ENOUGH * multiprocessors ? EACH : 1;
 }
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
@@ -209,8 +230,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
         *split = split_for(spx_cuda_of(ctx)->multiprocessors, spx_packed_slices(a), a->stored / LANES);
     *threads = spx_max(*threads, *split * LANES);
     if (*split > 1) *each = 1;
-    if (!*each)
-        *each = slices_for(spx_cuda_of(ctx)->multiprocessors, spx_packed_slices(a), a->stored / LANES);
+    if (!*each) *each = slices_for(spx_cuda_of(ctx)->multiprocessors, a);
     if (!*unit) *unit = a->stored <= SHORT_UNIT * LANES * spx_packed_slices(a) ? SHORT_UNIT : LONG_UNIT;
     if (cut) SPX_TRY(spx_by_value(a, [ctx](auto value) { return load_settle(ctx, value); }));
     return with_instance(a, p, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
@@ -234,9 +254,11 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_packed<V, P>, spx_vecto
     view.row = static_cast<const int *>(spx_data(a, SPX_ROW));
     view.part = static_cast<V *>(m->work);
     const spx_vectors<V> vectors = spx_vectors_of<V>(m);
+    const int64_t of_lane = each + (a->layout.values == SPX_VALUES_STEP); /* values */
+    const size_t shared =
+        static_cast<size_t>(threads) * (sizeof(int2) + static_cast<size_t>(of_lane) * sizeof(V));
     SPX_TRY(spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(view.slices, threads / LANES / split * each),
-                            static_cast<unsigned>(threads),
-                            static_cast<size_t>(threads) * sizeof(int2), view, vectors,
+                            static_cast<unsigned>(threads), shared, view, vectors,
                             __builtin_ctzll(static_cast<unsigned long long>(split)), static_cast<int>(each)));
     if (!cut) return SPMVX_OK;
     constexpr int64_t FEW = 8; /* sums of a row, which a lane adds */

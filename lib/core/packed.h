@@ -16,7 +16,8 @@ enum {
 #define SPX_PACKED_KEYS                                                                           \
     { "slice", offsetof(spx_layout, slice), SPX_PACKED_LANES, SPX_PACKED_LANES, 0, false, NULL }, \
         { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false, NULL },                   \
-        { "piece", offsetof(spx_layout, piece), 8, SPX_PACKED_PIECE, 0, false, NULL }, SPX_VALUES_KEY
+        { "piece", offsetof(spx_layout, piece), 8, SPX_PACKED_PIECE, 0, false, NULL },            \
+        SPX_VALUES_KEY(SPX_VALUES_STEP, spx_values_names)
 
 /* Is the slice one of diagonals; and where its stream begins, in bytes. */
 SPX_BOTH static inline bool spx_packed_diagonal(int64_t tile)
@@ -39,6 +40,21 @@ SPX_BOTH static inline int64_t spx_packed_tile(int64_t stream, bool diagonal)
 SPX_BOTH static inline int64_t spx_packed_step_bytes(bool diagonal, int32_t base)
 {
     return diagonal ? (int64_t)sizeof(uint32_t) : SPX_PACKED_LANES * (base < 0 ? 4 : 2);
+}
+
+/* How many values VAL has for so many places. */
+static inline int64_t spx_packed_values(int64_t values, int64_t places)
+{
+    return values == SPX_VALUES_STEP ? places / SPX_PACKED_LANES : places;
+}
+
+/* Where values=step is asked for and would lose something. */
+static inline spmvx_status spx_packed_no_steps(const spmvx_context *ctx)
+{
+    return spx_fail(
+        ctx, SPMVX_ERR_LIMIT,
+        "options.kernel has values=step, which would lose some of A's values, since 32 rows in a row do "
+        "not have one on each diagonal");
 }
 
 /* What stands in ROW for a lane, also where there is no ROW. */

@@ -7,17 +7,25 @@
 #include "core/sparse.h"
 
 /* A place's value: as it came; as an f32 that is exactly the f64; as its number in TABLE, in 16 or 8 bits;
- * not at all, since all are TABLE's one. */
-enum spx_values { SPX_VALUES_RAW = 1, SPX_VALUES_F32, SPX_VALUES_U16, SPX_VALUES_U8, SPX_VALUES_ONE };
+ * not at all, since all are TABLE's one. Of PACKED alone: as it came, once for all lanes of a step. */
+enum spx_values {
+    SPX_VALUES_RAW = 1,
+    SPX_VALUES_F32,
+    SPX_VALUES_U16,
+    SPX_VALUES_U8,
+    SPX_VALUES_ONE,
+    SPX_VALUES_STEP
+};
 enum { SPX_VALUES_TABLE = 4096 }; /* values at most */
-static const char *const spx_values_names[] = { "raw", "f32", "u16", "u8", "one", NULL };
-/* The layout's field, of type spx_layout_key. */
-#define SPX_VALUES_KEY                                                                                    \
-    {                                                                                                     \
-        "values", offsetof(spx_layout, values), SPX_VALUES_RAW, SPX_VALUES_ONE, 0, true, spx_values_names \
+static const char *const spx_values_names[] = { "raw", "f32", "u16", "u8", "one", "step", NULL };
+static const char *const spx_values_of_places[] = { "raw", "f32", "u16", "u8", "one", NULL };
+/* The layout's field, of type spx_layout_key, of a format that has codes up to this one. */
+#define SPX_VALUES_KEY(last, names)                                                  \
+    {                                                                                \
+        "values", offsetof(spx_layout, values), SPX_VALUES_RAW, last, 0, true, names \
     }
 
-/* Bytes that a place takes for its value, of so many where it is raw. */
+/* Bytes that a place takes for its value, of so many where it is raw; of PACKED's steps see core/packed.h. */
 static inline size_t spx_values_bytes(int64_t values, size_t raw)
 {
     switch (values) {

@@ -6,10 +6,11 @@
  *                    quarter more than its longest row
  *   other slices     base >= 0: a 16-bit offset a lane, 0xffff: padding; base -1: a 32-bit column a lane,
  *                    -1: padding
- * All values are stored alike, in the fewest bytes that lose nothing (format/values.c); padding is 0.
+ * All values are stored alike, in the fewest bytes that lose nothing (format/values.c); padding is 0. Where all
+ * slices are diagonal and no step has two values, each step has one: so stencils of constant coefficients.
  *   PTR       slices + 1, in steps
  *   VAL       32 a step: values, floats that are exactly the doubles, or numbers in TABLE of 16 or 8 bits;
- *             empty where all are TABLE's one
+ *             empty where all are TABLE's one; or one value a step
  *   TABLE     the distinct values, ascending by their bits, where VAL has their numbers
  *   DESC      (i32) the base of a step
  *   TILE      (i64) where a slice's stream begins, in bytes, times 2; plus 1 for a diagonal slice
@@ -22,6 +23,7 @@
  * Kourtis, Goumas & Koziris, Optimizing sparse matrix-vector multiplication using index and value
  * compression, CF 2008. */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "core/packed.h"
@@ -51,6 +53,7 @@ typedef struct builder {
     piece *pieces;
     measured *slice;
     spx_value_code code;
+    atomic_bool single; /* steps have single values */
 } builder;
 
 /* ---- pieces, and their order ---- */
@@ -250,8 +253,62 @@ static void measure_body(void *arg, int thread, int64_t begin, int64_t end)
     for (int64_t s = begin * STEP; s < spx_min(end * STEP, b->slices); s++) b->slice[s] = measure(b, s);
 }
 
+/* Has each step of the slice, one of diagonals, a single value? */
+static bool single_values(const builder *b, int64_t s)
+{
+    const unsigned char *val = spx_data(b->csr, SPX_VAL);
+    const size_t each = spx_type_bytes(b->csr->val_type);
+    for (diagonals d = diagonals_of(b, s); next_diagonal(&d);) {
+        const unsigned char *first = NULL;
+        for (int64_t i = 0; i < d.lanes; i++) {
+            if (!(d.mask >> i & 1)) continue;
+            const unsigned char *own = val + (size_t)(d.p[i].first + d.at[i] - 1) * each;
+            if (first && memcmp(first, own, each)) return false;
+            first = own;
+        }
+    }
+    return true;
+}
+
+static void single_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    builder *b = arg;
+    for (int64_t s = begin * STEP; s < spx_min(end * STEP, b->slices); s++) {
+        if (!atomic_load_explicit(&b->single, memory_order_relaxed)) return;
+        if (b->slice[s].steps && !(b->slice[s].diagonal && single_values(b, s)))
+            atomic_store_explicit(&b->single, false, memory_order_relaxed);
+    }
+}
+
+/* The code of the values: by steps where that was asked for, or where they are numbers in a table otherwise and
+ * steps have single ones. */
+static spmvx_status find_code(builder *b, int64_t asked)
+{
+    const bool by_steps = asked == SPX_VALUES_STEP;
+    const spmvx_type type = b->a.val_type;
+    SPX_TRY(spx_value_code_find(b->ctx, spx_data(b->csr, SPX_VAL), type, b->csr->nnz,
+                                by_steps ? (int64_t)SPX_VALUES_RAW : asked, &b->code));
+    if (asked ? !by_steps : b->code.values != SPX_VALUES_U8 && b->code.values != SPX_VALUES_U16)
+        return SPMVX_OK;
+    atomic_init(&b->single, type == SPMVX_F64 || type == SPMVX_F32);
+    spx_parallel(spx_threads_for(b->ctx->threads, b->csr->nnz), spx_ceil_div(b->slices, STEP), single_body,
+                 b);
+    if (atomic_load(&b->single)) {
+        spx_value_code_drop(b->ctx, &b->code);
+        b->code.values = SPX_VALUES_STEP;
+    } else if (by_steps) return spx_packed_no_steps(b->ctx);
+    return SPMVX_OK;
+}
+
 static void put_value(const builder *b, int64_t to, int64_t from) /* from -1: padding */
 {
+    if (b->code.values == SPX_VALUES_STEP) {
+        if (from >= 0)
+            spx_value_copy(b->a.slot[SPX_VAL]->data, to / LANES, spx_data(b->csr, SPX_VAL), from,
+                           spx_type_bytes(b->a.val_type));
+        return;
+    }
     spx_value_code_put(&b->code, b->a.val_type, b->a.slot[SPX_VAL]->data, to, spx_data(b->csr, SPX_VAL),
                        from);
 }
@@ -329,14 +386,14 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     SPX_TRY(cut_rows(b));
     SPX_TRY(sort_pieces(b, a->layout.sigma));
     SPX_TRY(measure_slices(b, &steps, &stream));
-    SPX_TRY(spx_value_code_find(b->ctx, spx_data(b->csr, SPX_VAL), a->val_type, b->csr->nnz,
-                                build->layout.values, &b->code));
+    SPX_TRY(find_code(b, build->layout.values));
     a->layout.values = b->code.values;
     const size_t each = spx_values_bytes(b->code.values, spx_type_bytes(a->val_type));
     a->stored = steps * LANES;
+    const int64_t values = spx_packed_values(b->code.values, a->stored);
     a->ptr_type = spx_count_type(a->stored);
     const bool rows = a->layout.sigma > 1 || a->slot[SPX_LIST];
-    size_t bytes = spx_plus(spx_bytes(a->stored, each), (size_t)stream + spx_bytes(steps, sizeof(int32_t)));
+    size_t bytes = spx_plus(spx_bytes(values, each), (size_t)stream + spx_bytes(steps, sizeof(int32_t)));
     bytes = spx_plus(bytes, spx_bytes(b->slices + 1, sizeof(int64_t) + spx_type_bytes(a->ptr_type)));
     if (rows) bytes = spx_plus(bytes, spx_bytes(b->slices, LANES * sizeof(int32_t)));
     SPX_TRY(spx_build_check(b->ctx, "PACKED", bytes, b->csr, build));
@@ -345,7 +402,7 @@ static spmvx_status build_all(builder *b, const spx_build *build)
         spx_array_new(b->ctx, b->slices + 1, sizeof(int64_t), "streams of the slices", &a->slot[SPX_TILE]));
     SPX_TRY(spx_array_new(b->ctx, steps, sizeof(int32_t), "bases", &a->slot[SPX_DESC]));
     SPX_TRY(spx_array_new(b->ctx, stream, 1, "col", &a->slot[SPX_COL]));
-    SPX_TRY(spx_array_new(b->ctx, a->stored, each, "val", &a->slot[SPX_VAL]));
+    SPX_TRY(spx_array_new(b->ctx, values, each, "val", &a->slot[SPX_VAL]));
     SPX_TRY(spx_value_code_table(b->ctx, &b->code, a->val_type, &a->slot[SPX_TABLE]));
     if (rows) SPX_TRY(spx_array_new(b->ctx, b->slices * LANES, sizeof(int32_t), "row", &a->slot[SPX_ROW]));
     int64_t *tile = a->slot[SPX_TILE]->data;
@@ -387,6 +444,7 @@ typedef struct sample {
     double steps, bytes; /* of all slices, and of their streams */
     double longest;      /* steps, as if rows were padded */
     double diagonal;     /* steps of slices of diagonals */
+    bool many;           /* some step has several values */
 } sample;
 
 static void add_slice(const builder *b, int64_t s, sample *sum)
@@ -398,6 +456,7 @@ static void add_slice(const builder *b, int64_t s, sample *sum)
     sum->longest += (double)longest;
     sum->bytes += (double)m.bytes;
     sum->diagonal += m.diagonal ? (double)m.steps : 0.0;
+    sum->many = sum->many || (m.steps && !(m.diagonal && single_values(b, s)));
 }
 
 enum { SAMPLE = 512, MOST_ROWS = 8192 }; /* slices; rows that are sorted together */
@@ -434,7 +493,6 @@ static spmvx_status sample_slices(builder *b, int64_t sigma, sample *sum)
 static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
                          const spx_layout *asked, spx_look *out)
 {
-    (void)f;
     int64_t places;
     *out = (spx_look){ .layout = *asked };
     out->layout.slice = LANES;
@@ -448,6 +506,7 @@ static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const 
     out->stored = (int64_t)(scale * sum.steps * LANES);
     out->index_bytes = scale * (sum.bytes + 4.0 * sum.steps);
     out->diagonal_part = sum.steps > 0 ? sum.diagonal / sum.steps : 0.0;
+    out->single = s == SPMVX_OK && !sum.many && spx_look_by_steps(f, asked->values);
     return s;
 }
 

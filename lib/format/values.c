@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/packed.h"
 #include "core/threads.h"
 
 enum { TABLE = SPX_VALUES_TABLE, BYTE = 256, CHUNK = 16384 };
@@ -119,7 +120,7 @@ static bool holds(int64_t values, int64_t distinct, bool singles)
 
 static bool is_numbered(int64_t values)
 {
-    return values >= SPX_VALUES_U16;
+    return values == SPX_VALUES_U16 || values == SPX_VALUES_U8 || values == SPX_VALUES_ONE;
 }
 
 spmvx_status spx_value_code_choose(const spmvx_context *ctx, spx_value_set *set, bool singles,
@@ -207,6 +208,7 @@ void spx_value_code_take(const spx_sparse *a, int64_t at, void *val, int64_t to)
     case SPX_VALUES_U16: spx_value_copy(val, to, table, ((const uint16_t *)coded)[at], each); return;
     case SPX_VALUES_U8: spx_value_copy(val, to, table, ((const uint8_t *)coded)[at], each); return;
     case SPX_VALUES_ONE: spx_value_copy(val, to, table, 0, each); return;
+    case SPX_VALUES_STEP: spx_value_copy(val, to, coded, at / SPX_PACKED_LANES, each); return;
     default: spx_value_copy(val, to, coded, at, each);
     }
 }

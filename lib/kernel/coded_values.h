@@ -3,7 +3,7 @@
 #ifndef SPX_V
 #ifndef SPX_CODED_VALUES_H
 #define SPX_CODED_VALUES_H
-#include "core/values.h"
+#include "core/packed.h"
 #include "kernel/kernel.h"
 
 enum { SPX_CODED_MOST = 32 }; /* values at a time */
@@ -41,6 +41,8 @@ SPX_INLINE const SPX_V *SPX_VNAME(coded_values)(SPX_VNAME(coded) * s, int64_t at
         for (int i = 0; i < n; i++) s->room[i] = s->table[numbers[i]];
     else if (s->values == SPX_VALUES_U8)
         for (int i = 0; i < n; i++) s->room[i] = s->table[bytes[i]];
+    else if (s->values == SPX_VALUES_STEP)
+        for (int i = 0; i < n; i++) s->room[i] = ((const SPX_V *)s->codes)[at / SPX_PACKED_LANES];
     return s->room;
 }
 #endif

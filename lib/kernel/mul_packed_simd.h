@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 enum { LANES = SPX_PACKED_LANES };
-enum { FEW = SPX_VALUES_ONE + 1, MORE }; /* u8, of a table that fits in a register, or in some */
+enum { FEW = SPX_VALUES_STEP + 1, MORE }; /* u8, of a table that fits in a register, or in some */
 
 #define SPX_TEMPLATE "kernel/mul_packed_simd.h"
 #include "kernel/each_type.h"
@@ -72,6 +72,7 @@ static inline __attribute__((always_inline)) SPX_VNAME(vec)
     case FEW: return SPX_VNAME(few)((const uint8_t *)s->codes + place, &s->held);
     case MORE: return SPX_VNAME(more)((const uint8_t *)s->codes + place, &s->held);
     case SPX_VALUES_ONE: return s->same;
+    case SPX_VALUES_STEP: return SPX_VNAME(same)(((const SPX_V *)s->codes)[place / LANES]);
     default: return SPX_VNAME(plain)((const SPX_V *)s->codes + place);
     }
 }
@@ -176,6 +177,7 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
         else SPX_NAME(slices_of)(SPX_VALUES_U8, m, &s, first, last);
         break;
     case SPX_VALUES_ONE: SPX_NAME(slices_of)(SPX_VALUES_ONE, m, &s, first, last); break;
+    case SPX_VALUES_STEP: SPX_NAME(slices_of)(SPX_VALUES_STEP, m, &s, first, last); break;
     default: SPX_NAME(slices_of)(SPX_VALUES_RAW, m, &s, first, last);
     }
 }

@@ -42,7 +42,7 @@ static inline double spx_packed_cost(const spx_features *f, const spx_look *look
     spx_rates r = *rates;
     r.entry = r.entry * other + packed->entry * look->diagonal_part;
     r.row = r.row * other + packed->row * look->diagonal_part;
-    if (value > 0 && value < (double)f->value_bytes)
+    if (value > 0 && value < (double)f->value_bytes && !look->single)
         r.entry += value > 2 ? packed->f32 : value > 1 ? packed->u16 : few ? packed->u8_few : packed->u8;
     r.mid *= other;
     r.far *= other;

@@ -295,14 +295,15 @@ static void test_few_values(void **state)
             spmvx_matrix *given = case_coo(host, &t, type);
             spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
             assert_ok(ctx, spx_to_place(ctx, &there));
-            for (int64_t values = 0; values <= SPX_VALUES_ONE; values++) {
+            for (int64_t values = 0; values <= SPX_VALUES_STEP; values++) {
                 const request packed = { SPMVX_PACKED, { .piece = 504, .values = values } },
                               tiles = { SPMVX_TILED, { .tile_width = 64, .values = values } },
                               hot = { SPMVX_TILED, { .hot = 20, .values = values } };
                 check_build(host, &csr, ctx, &there, &packed);
+                check_room(ctx, &there, &packed);
+                if (values == SPX_VALUES_STEP) continue; /* PACKED's alone */
                 check_build(host, &csr, ctx, &there, &tiles);
                 check_build(host, &csr, ctx, &there, &hot);
-                check_room(ctx, &there, &packed);
                 check_room(ctx, &there, &tiles);
             }
             spx_sparse_drop(&there);
@@ -310,6 +311,48 @@ static void test_few_values(void **state)
             spmvx_matrix_destroy(given);
         }
     triples_free(&t);
+    spmvx_context_destroy(host);
+    spmvx_context_destroy(ctx);
+}
+
+/* Three diagonals with a value each. */
+static triples diagonals(int64_t rows)
+{
+    static const int64_t offset[] = { -1, 0, 40 };
+    triples t = short_rows(rows, 3);
+    t.nnz = 0;
+    for (int64_t r = 0; r < rows; r++)
+        for (int d = 0; d < 3; d++) {
+            const int64_t c = r + offset[d];
+            if (c < 0 || c >= t.ncols) continue;
+            t.row[t.nnz] = (int32_t)r, t.col[t.nnz] = (int32_t)c;
+            t.val[t.nnz++] = (double)d / 3.0;
+        }
+    return t;
+}
+
+/* One value on each diagonal of a slice, or two on one, in the first slice and in the last. */
+static void test_single_values(void **state)
+{
+    (void)state;
+    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    for (int kind = 0; kind < 6; kind++) {
+        triples t = diagonals(kind < 3 ? 1000 : 33);
+        if (kind % 3) t.val[kind % 3 == 1 ? 4 : t.nnz - (kind < 3 ? 3 : 60)] = 0.5;
+        spmvx_matrix *given = case_coo(host, &t, kind % 2 ? SPMVX_F32 : SPMVX_F64);
+        spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
+        assert_ok(ctx, spx_to_place(ctx, &there));
+        for (int asked = 0; asked < 2; asked++) {
+            const request q = { SPMVX_PACKED, { .piece = 504, .values = asked ? SPX_VALUES_STEP : 0 } };
+            check_build(host, &csr, ctx, &there, &q);
+            check_room(ctx, &there, &q);
+        }
+        spx_sparse_drop(&there);
+        spx_sparse_drop(&csr);
+        spmvx_matrix_destroy(given);
+        triples_free(&t);
+    }
     spmvx_context_destroy(host);
     spmvx_context_destroy(ctx);
 }
@@ -336,7 +379,10 @@ static void check_look_at_packed(spmvx_context *host, spmvx_context *ctx, const 
         fail_msg("%lld places, %g bytes of indices, %g of it diagonals; it holds %lld, %g",
                  (long long)look.stored, look.index_bytes, look.diagonal_part, (long long)built.stored,
                  index);
-    assert_true(spx_look_value_bytes(&f, &look) == (double)spx_values_bytes(built.layout.values, 8));
+    assert_true(spx_look_value_bytes(&f, &look) == (double)built.slot[SPX_VAL]->bytes / (double)built.stored);
+    spx_look host_look;
+    assert_ok(host, spx_format_of_place(host, SPMVX_PACKED)->look(host, &csr, &on_host, &open, &host_look));
+    assert_int_equal(host_look.single, look.single);
     assert_int_equal(look.layout.piece, built.layout.piece);
     const spx_layout sorted = { .sigma = 64 };
     assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->look(ctx, &there, &f, &sorted, &look));
@@ -370,6 +416,12 @@ static void test_looks(void **state)
         t.val[k] = (double)(k % 1000) / 3.0;
     }
     check_look_at_packed(host, ctx, &t, 0.5);
+    triples_free(&t);
+    t = diagonals(20 * ROWS); /* of one value each; and with another in each slice */
+    check_look_at_packed(host, ctx, &t, 1);
+    for (int64_t k = 0; k < t.nnz; k++)
+        if (t.col[k] == t.row[k] && t.row[k] % 32 == 5) t.val[k] = 7;
+    check_look_at_packed(host, ctx, &t, 1);
     triples_free(&t);
     t = short_rows(5 * ROWS, 4); /* sorted, and wide apart */
     t.ncols = 3000000;
@@ -595,9 +647,11 @@ int main(void)
 {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_cases),  cmocka_unit_test(test_few_values),
-                                        cmocka_unit_test(test_looks),  cmocka_unit_test(test_many_rows),
-                                        cmocka_unit_test(test_memory), cmocka_unit_test(test_stays_there),
-                                        cmocka_unit_test(test_limit) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),         cmocka_unit_test(test_few_values),
+        cmocka_unit_test(test_single_values), cmocka_unit_test(test_looks),
+        cmocka_unit_test(test_many_rows),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_stays_there),   cmocka_unit_test(test_limit)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
