@@ -11,6 +11,12 @@ template <class V, class P, int VALUES, int UNIT> class spx_diagonals {
     using codes = spx_held<C>[UNIT];
     static constexpr int LANES = SPX_PACKED_LANES;
     static constexpr bool BY_STEPS = VALUES == SPX_VALUES_STEP, CODED = VALUES != SPX_VALUES_ONE && !BY_STEPS;
+    /* values of steps that are read together */
+    static constexpr int TOGETHER = static_cast<int>(16 / sizeof(V));
+    struct __align__(16) together
+    {
+        V value[TOGETHER];
+    };
     /* elements of x that are waited for together, as registers allow */
     static constexpr int GATHERS = CODED && sizeof(C) == 8 ? UNIT / 2 : UNIT;
     /* codes are loaded while those of the unit before are multiplied, where registers hold both */
@@ -40,7 +46,8 @@ public:
         if constexpr (AHEAD) load(place, left, code);
         V sum = 0;
         while (left > 0) {
-            know(place, masks, left, lane / UNIT * stride + lane % UNIT);
+            /* padding may meet one of these values, and x there is 0 */
+            const bool infinite = know(place, masks, left, lane / UNIT * stride + lane % UNIT);
 #pragma unroll 1
             for (int known = 0; known < LANES && left > 0; known += UNIT) {
                 if constexpr (CODED && !AHEAD) load(place, left, code);
@@ -65,7 +72,21 @@ public:
                         if constexpr (spx_is_numbered<VALUES>)
                             val[i] = spx_load_if<SPX_KEPT>(in, A_.table + code[u], V(0));
                         else if constexpr (CODED) val[i] = static_cast<V>(code[u]);
-                        else val[i] = !in ? V(0) : BY_STEPS ? values_[known + u] : one;
+                        else if constexpr (!BY_STEPS) val[i] = in ? one : V(0);
+                    }
+                    if constexpr (BY_STEPS) {
+#pragma unroll
+                        for (int i = 0; i < GATHERS; i += TOGETHER) {
+                            const together some_values =
+                                *reinterpret_cast<const together *>(values_ + known + i);
+#pragma unroll
+                            for (int j = 0; j < TOGETHER; j++) val[i + j] = some_values.value[j];
+                        }
+                        if (infinite) {
+#pragma unroll
+                            for (int i = 0; i < GATHERS; i++)
+                                if (!(mask[i] & own)) val[i] = 0;
+                        }
                     }
                     if constexpr (AHEAD)
                         if (some + GATHERS == UNIT) load(place, left, code);
@@ -99,8 +120,9 @@ private:
             for (int u = 0; u < UNIT; u++) code[u] = spx_load_held<SPX_PASSING>(u < left, from + u * LANES);
         }
     }
-    /* Of what begins at this place, `step` is the lane's step. */
-    __device__ __forceinline__ void know(spx_position<P> place, const unsigned *masks, int left,
+    /* Of what begins at this place, `step` is the lane's step. Answers whether one of the steps' values is
+     * infinite, or none. */
+    __device__ __forceinline__ bool know(spx_position<P> place, const unsigned *masks, int left,
                                          int step) const
     {
         const bool in = step < left;
@@ -116,6 +138,7 @@ private:
         told_[threadIdx.x % LANES] = { base, static_cast<int>(mask) };
         if constexpr (BY_STEPS) values_[threadIdx.x % LANES] = value;
         __syncwarp();
+        return BY_STEPS && __any_sync(SPX_ALL_LANES, !(value - value == 0));
     }
 
     const spx_packed<V, P> &A_;

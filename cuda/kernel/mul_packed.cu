@@ -96,13 +96,14 @@ __device__ __forceinline__ V sum_of(const spx_packed<V, P> &A, const V *x, P fir
  * bits beside those that are not, take more registers. */
 template <class V, class P, int VALUES, int UNIT> constexpr int blocks_at_least()
 {
-    constexpr bool decoded = VALUES == SPX_VALUES_F32 || spx_is_numbered<VALUES>,
+    constexpr bool decoded = VALUES == SPX_VALUES_F32 || VALUES == SPX_VALUES_STEP || spx_is_numbered<VALUES>,
                    wide = VALUES == SPX_VALUES_RAW && sizeof(P) == 8;
     return (UNIT == SHORT_UNIT ? 5 : 4) - (sizeof(V) == 8 && (decoded || wide) ? 1 : 0);
 }
 
-/* 1 << log_split warps take a slice; or a warp takes `each` slices, one after the other. Where these are short
- * and of diagonals all, they are walked through as one, so that the next is on its way while one is summed. */
+/* 1 << log_split warps take a slice; or a warp takes `each` slices, one after the other. Where these are
+ * short and of diagonals all, they are walked through as one, so that the next is on its way while one is
+ * summed. */
 template <class V, class P, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UNIT>())
     multiply_slices(spx_packed<V, P> A, spx_vectors<V> vectors, int log_split, int each)
@@ -113,16 +114,16 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
               together = static_cast<int>(blockDim.x / LANES) >> log_split;
     int slice = (static_cast<int>(blockIdx.x) * together + (warp >> log_split)) * each;
     const int behind = min(slice + each, A.slices);
-    /* of each warp: bases, masks and values of 32 steps, and sums of the slices that it walks through as one */
+    /* of each warp: bases, masks and values of 32 steps, and sums of slices that are walked through as one */
     int2 *const shared = spx_dynamic_shared<int2>();
     V *const values = reinterpret_cast<V *>(shared + blockDim.x),
              *const partial = values + (VALUES == SPX_VALUES_STEP ? blockDim.x : 0u),
              *const sums = partial + warp * each * LANES + lane;
     spx_diagonals<V, P, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES, values + warp * LANES);
     const auto row_of = [&](int its) {
-        const int64_t at = static_cast<int64_t>(its) * LANES + lane;
+        const unsigned at = static_cast<unsigned>(its) * LANES + static_cast<unsigned>(lane);
         if (A.row) return spx_load_cached(A.row + at);
-        return at < A.nrows ? static_cast<int>(at) : NONE;
+        return at < static_cast<unsigned>(A.nrows) ? static_cast<int>(at) : NONE;
     };
     const auto put = [&](int row, V sum) {
         if (row >= 0) vectors.put(row, sum);
@@ -137,8 +138,7 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
         const bool fits = own == behind || (spx_packed_diagonal(spx_load_cached(A.tile + own)) &&
                                             end > begin && end - first <= LANES);
         if (__all_sync(SPX_ALL_LANES, fits))
-            for (int i = 0; i + 1 < behind - slice; i++)
-                ends |= 1u << (__shfl_sync(SPX_ALL_LANES, static_cast<int>(end - first), i) - 1);
+            ends = __reduce_or_sync(SPX_ALL_LANES, own + 1 < behind ? 1u << (end - first - 1) : 0u);
     }
     /* all warps of a block come by, since they may wait for one another */
     do {
@@ -211,13 +211,13 @@ int64_t split_for(int64_t multiprocessors, int64_t slices, int64_t steps)
     return split;
 }
 
-/* Where all are of diagonals, some that have 32 steps together; and blocks have to be many all the same. */
+/* Where all are of diagonals; and blocks have to be many all the same. */
 int64_t slices_for(int64_t multiprocessors, const spx_sparse *a)
 {
-    constexpr int64_t EACH = 4, ENOUGH = 128; /* ENOUGH: warps for each multiprocessor */
+    constexpr int64_t EACH = 4, ENOUGH = 8; /* ENOUGH: warps for each multiprocessor */
     const int64_t slices = spx_packed_slices(a), steps = a->stored / LANES;
     const bool diagonals = a->slot[SPX_COL]->bytes == spx_bytes(steps, sizeof(unsigned));
-    return diagonals && steps <= LONG_UNIT * slices && slices >= EACH * ENOUGH * multiprocessors ? EACH : 1;
+    return diagonals && slices >= EACH * ENOUGH * multiprocessors ? EACH : 1;
 }
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
@@ -254,7 +254,8 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_packed<V, P>, spx_vecto
     view.row = static_cast<const int *>(spx_data(a, SPX_ROW));
     view.part = static_cast<V *>(m->work);
     const spx_vectors<V> vectors = spx_vectors_of<V>(m);
-    const int64_t of_lane = each + (a->layout.values == SPX_VALUES_STEP); /* values */
+    /* values: no more than are needed, since L1 has the rest of shared memory */
+    const int64_t of_lane = (split > 1 || each > 1 ? each : 0) + (a->layout.values == SPX_VALUES_STEP);
     const size_t shared =
         static_cast<size_t>(threads) * (sizeof(int2) + static_cast<size_t>(of_lane) * sizeof(V));
     SPX_TRY(spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(view.slices, threads / LANES / split * each),
