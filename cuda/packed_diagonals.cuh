@@ -1,7 +1,7 @@
-/* Slices of PACKED whose columns are told by diagonals (lib/format/packed.c), on a GPU. What bounds them is not
- * bytes but waiting: for where a slice lies, then for its bases and masks, then for x. So bases and masks of 32
- * steps are loaded at once, of several short slices together, a lane each, and are read by all lanes from
- * shared memory; and the codes of the next steps are loaded before those of the last are used. */
+/* Slices of PACKED whose columns are told by diagonals (lib/format/packed.c), on a GPU. What bounds them is
+ * not bytes but waiting: for where a slice lies, then for its bases and masks, then for x. So bases and masks
+ * of 32 steps are loaded at once, of several short slices together, a lane each, and are read by all lanes
+ * from shared memory; and the codes of the next steps are loaded before those of the last are used. */
 #ifndef SPX_PACKED_DIAGONALS_CUH
 #define SPX_PACKED_DIAGONALS_CUH
 #include "packed_walk.cuh"
@@ -28,9 +28,9 @@ public:
         : A_(A), x_(x), told_(told), values_(values)
     {}
 
-    /* The sum of a lane over every split-th unit of these steps from `part` on, whose masks begin at `stream`.
-     * Behind a step that has a bit in `ends`, of the first 32, the sum goes to the next place of the lane's in
-     * `ended`, which are LANES apart, and a new one begins. All lanes of the warp call. */
+    /* The sum of a lane over every split-th unit of these steps from `part` on, whose masks begin at
+     * `stream`. Behind a step that has a bit in `ends`, of the first 32, the sum goes to the next place of
+     * the lane's in `ended`, which are LANES apart, and a new one begins. All lanes of the warp call. */
     __device__ __forceinline__ V sum(P first, int steps, const unsigned char *stream, int part, int split,
                                      unsigned ends, V *ended) const
     {

@@ -13,7 +13,8 @@ extern "C" {
 
 constexpr int SPX_PACKED_MOST_SPLIT = 8; /* warps that share a slice */
 
-/* How the columns of a slice that has no diagonals are told: by 16-bit offsets alone; by these or whole columns. */
+/* How the columns of a slice that has no diagonals are told: by 16-bit offsets alone; by these or whole
+ * columns. */
 enum spx_packed_columns { SPX_PACKED_OFFSETS, SPX_PACKED_EITHER };
 
 /* The arrays of PACKED, as lib/format/packed.c tells them. */

@@ -96,62 +96,54 @@ __device__ __forceinline__ V sum_of(const spx_packed<V, P> &A, const V *x, P fir
  * bits beside those that are not, take more registers. */
 template <class V, class P, int VALUES, int UNIT> constexpr int blocks_at_least()
 {
-    constexpr bool decoded = VALUES == SPX_VALUES_F32 || VALUES == SPX_VALUES_STEP || spx_is_numbered<VALUES>,
+    constexpr bool decoded = VALUES == SPX_VALUES_F32 || spx_is_numbered<VALUES>,
                    wide = VALUES == SPX_VALUES_RAW && sizeof(P) == 8;
     return (UNIT == SHORT_UNIT ? 5 : 4) - (sizeof(V) == 8 && (decoded || wide) ? 1 : 0);
 }
 
-/* 1 << log_split warps take a slice; or a warp takes `each` slices, one after the other. Where these are
- * short and of diagonals all, they are walked through as one, so that the next is on its way while one is
- * summed. */
+/* Which row lane `lane` of a slice is, or what else stands in ROW. */
+template <class V, class P>
+__device__ __forceinline__ int row_of(const spx_packed<V, P> &A, int slice, int lane)
+{
+    const unsigned at = static_cast<unsigned>(slice) * LANES + static_cast<unsigned>(lane);
+    if (A.row) return spx_load_cached(A.row + at);
+    return at < static_cast<unsigned>(A.nrows) ? static_cast<int>(at) : int(SPX_PACKED_NO_ROW);
+}
+
+template <class V, class P>
+__device__ __forceinline__ void put(const spx_packed<V, P> &A, const spx_vectors<V> &vectors, int row, V sum)
+{
+    if (row >= 0) vectors.put(row, sum);
+    else if (row <= SPX_PACKED_PART) A.part[SPX_PACKED_PART - row] = sum;
+}
+
+/* 1 << log_split warps take a slice; or a warp takes `each` slices, one after the other. */
 template <class V, class P, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UNIT>())
     multiply_slices(spx_packed<V, P> A, spx_vectors<V> vectors, int log_split, int each)
 {
-    constexpr int NONE = SPX_PACKED_NO_ROW;
     const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
               split = 1 << log_split, part = warp & (split - 1),
               together = static_cast<int>(blockDim.x / LANES) >> log_split;
     int slice = (static_cast<int>(blockIdx.x) * together + (warp >> log_split)) * each;
-    const int behind = min(slice + each, A.slices);
-    /* of each warp: bases, masks and values of 32 steps, and sums of slices that are walked through as one */
+    /* of each warp: bases, masks and values of 32 steps, and of each thread its part of a sum */
     int2 *const shared = spx_dynamic_shared<int2>();
-    V *const values = reinterpret_cast<V *>(shared + blockDim.x),
-             *const partial = values + (VALUES == SPX_VALUES_STEP ? blockDim.x : 0u),
-             *const sums = partial + warp * each * LANES + lane;
-    spx_diagonals<V, P, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES, values + warp * LANES);
-    const auto row_of = [&](int its) {
-        const unsigned at = static_cast<unsigned>(its) * LANES + static_cast<unsigned>(lane);
-        if (A.row) return spx_load_cached(A.row + at);
-        return at < static_cast<unsigned>(A.nrows) ? static_cast<int>(at) : NONE;
-    };
-    const auto put = [&](int row, V sum) {
-        if (row >= 0) vectors.put(row, sum);
-        else if (row <= SPX_PACKED_PART) A.part[SPX_PACKED_PART - row] = sum;
-    };
-    unsigned ends = 0; /* the last steps of slices that are walked through as one, but for the last slice's */
-    if (split == 1 && behind - slice > 1) {
-        /* lane i: where slice i of these begins */
-        const int own = min(slice + lane, behind);
-        const P begin = spx_load_cached(A.ptr + own), first = __shfl_sync(SPX_ALL_LANES, begin, 0),
-                end = __shfl_down_sync(SPX_ALL_LANES, begin, 1);
-        const bool fits = own == behind || (spx_packed_diagonal(spx_load_cached(A.tile + own)) &&
-                                            end > begin && end - first <= LANES);
-        if (__all_sync(SPX_ALL_LANES, fits))
-            ends = __reduce_or_sync(SPX_ALL_LANES, own + 1 < behind ? 1u << (end - first - 1) : 0u);
-    }
-    /* all warps of a block come by, since they may wait for one another */
-    do {
+    V *const values = reinterpret_cast<V *>(shared + blockDim.x), *const partial =
+                                                                      values + (VALUES == SPX_VALUES_STEP
+                                                                                    ? blockDim.x
+                                                                                    : 0u);
+    const spx_diagonals<V, P, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES,
+                                                      values + warp * LANES);
+    for (int i = 0; i < each; i++, slice++) { /* all warps of a block, since they may wait for one another */
         V sum = 0;
-        int row = NONE;
-        if (slice < behind) {
-            const int last = ends ? behind : slice + 1;
-            row = row_of(last - 1);
+        int row = SPX_PACKED_NO_ROW;
+        if (slice < A.slices) {
+            row = row_of(A, slice, lane);
             const P first = spx_load_cached(A.ptr + slice);
-            const int steps = static_cast<int>(spx_load_cached(A.ptr + last) - first);
-            const int64_t tile = spx_load_cached(A.tile + slice), next = spx_load_cached(A.tile + last);
+            const int64_t tile = spx_load_cached(A.tile + slice), next = spx_load_cached(A.tile + slice + 1);
+            const int steps = static_cast<int>(spx_load_cached(A.ptr + slice + 1) - first);
             const unsigned char *const stream = A.stream + spx_packed_stream(tile);
-            if (spx_packed_diagonal(tile)) sum = diagonals.sum(first, steps, stream, part, split, ends, sums);
+            if (spx_packed_diagonal(tile)) sum = diagonals.sum(first, steps, stream, part, split, 0, nullptr);
             else if constexpr (VALUES != SPX_VALUES_STEP) {
                 if (spx_packed_stream(next - tile) == spx_packed_step_bytes(false, 0) * steps)
                     sum = sum_of<SPX_PACKED_OFFSETS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part,
@@ -167,10 +159,49 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
             if (part) return;
             for (int t = 1; t < split; t++) sum += partial[static_cast<int>(threadIdx.x) + t * LANES];
         }
-        if (ends)
-            for (const V *of = sums; slice + 1 < behind; of += LANES) put(row_of(slice++), *of);
-        put(row, sum);
-    } while (++slice < behind);
+        put(A, vectors, row, sum);
+    }
+}
+
+/* Where all slices are of diagonals: a warp takes `each` of them, and walks through as many as have 32 steps
+ * together as if they were one, so that the next is on its way while one is summed. */
+template <class V, class P, int VALUES, int UNIT>
+__global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UNIT>())
+    multiply_diagonals(spx_packed<V, P> A, spx_vectors<V> vectors, int, int each)
+{
+    const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
+              first_slice = static_cast<int>(blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES) * each,
+              count = min(each, A.slices - first_slice);
+    /* of each warp: bases, masks and values of 32 steps, and sums of slices that are walked through as one */
+    int2 *const shared = spx_dynamic_shared<int2>();
+    V *const values = reinterpret_cast<V *>(shared + blockDim.x), *const sums =
+                                                                      values +
+                                                                      (VALUES == SPX_VALUES_STEP ? blockDim.x
+                                                                                                 : 0u) +
+                                                                      warp * each * LANES + lane;
+    const spx_diagonals<V, P, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES,
+                                                      values + warp * LANES);
+    if (count <= 0) return;
+    /* lane i: where slice i of these begins */
+    const int own = first_slice + min(lane, count);
+    const P begin = spx_load_cached(A.ptr + own);
+    const int64_t tile = spx_load_cached(A.tile + own);
+    const P end = __shfl_down_sync(SPX_ALL_LANES, begin, 1);
+    for (int at = 0; at < count;) {
+        const P first = __shfl_sync(SPX_ALL_LANES, begin, at);
+        const int64_t stream = spx_packed_stream(__shfl_sync(SPX_ALL_LANES, tile, at));
+        /* a slice without steps, or with more, stands alone */
+        const bool in = lane >= at && lane < count && end > begin && end - first <= LANES;
+        const unsigned together = __ballot_sync(SPX_ALL_LANES, in) >> at;
+        const int last = at + (together & 1u ? __ffs(~together) - 2 : 0),
+                  behind = static_cast<int>(end - first), steps = __shfl_sync(SPX_ALL_LANES, behind, last);
+        const unsigned ends =
+            __reduce_or_sync(SPX_ALL_LANES, lane >= at && lane < last ? 1u << (behind - 1) : 0u);
+        const V sum = diagonals.sum(first, steps, A.stream + stream, 0, 1, ends, sums);
+        for (const V *of = sums; at < last; of += LANES, at++)
+            put(A, vectors, row_of(A, first_slice + at, lane), *of);
+        put(A, vectors, row_of(A, first_slice + at++, lane), sum);
+    }
 }
 
 /* ---- the host's side ---- */
@@ -178,6 +209,13 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
 int64_t cut_rows_of(const spx_sparse *a)
 {
     return a->slot[SPX_LIST] ? static_cast<int64_t>(a->slot[SPX_LIST]->bytes / sizeof(int)) : 0;
+}
+
+/* Are all slices of diagonals? Only these have no more than a mask a step in their stream. */
+bool all_diagonal(const spx_sparse *a)
+{
+    const int64_t steps = a->stored / LANES;
+    return steps && a->slot[SPX_COL]->bytes == spx_bytes(steps, sizeof(unsigned));
 }
 
 /* Calls f with the instance for this matrix. */
@@ -188,6 +226,9 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
         using P = decltype(pointer);
         const bool is_short = p->param[UNIT_PARAM] == SHORT_UNIT;
         return spx_by_packed_code<sizeof(V)>(a->layout.values, [&](auto values) {
+            if (p->param[SPLIT_PARAM] == 1 && all_diagonal(a))
+                return is_short ? f(multiply_diagonals<V, P, values.value, SHORT_UNIT>)
+                                : f(multiply_diagonals<V, P, values.value, LONG_UNIT>);
             return is_short ? f(multiply_slices<V, P, values.value, SHORT_UNIT>)
                             : f(multiply_slices<V, P, values.value, LONG_UNIT>);
         });
@@ -214,10 +255,11 @@ int64_t split_for(int64_t multiprocessors, int64_t slices, int64_t steps)
 /* Where all are of diagonals; and blocks have to be many all the same. */
 int64_t slices_for(int64_t multiprocessors, const spx_sparse *a)
 {
-    constexpr int64_t EACH = 4, ENOUGH = 8; /* ENOUGH: warps for each multiprocessor */
-    const int64_t slices = spx_packed_slices(a), steps = a->stored / LANES;
-    const bool diagonals = a->slot[SPX_COL]->bytes == spx_bytes(steps, sizeof(unsigned));
-    return diagonals && slices >= EACH * ENOUGH * multiprocessors ? EACH : 1;
+    constexpr int64_t MOST = 8, ENOUGH = 24; /* ENOUGH: warps for each multiprocessor */
+    int64_t each = 1;
+    while (all_diagonal(a) && each < MOST && spx_packed_slices(a) >= 2 * each * ENOUGH * multiprocessors)
+        each *= 2;
+    return each;
 }
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
@@ -255,7 +297,8 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_packed<V, P>, spx_vecto
     view.part = static_cast<V *>(m->work);
     const spx_vectors<V> vectors = spx_vectors_of<V>(m);
     /* values: no more than are needed, since L1 has the rest of shared memory */
-    const int64_t of_lane = (split > 1 || each > 1 ? each : 0) + (a->layout.values == SPX_VALUES_STEP);
+    const int64_t of_lane =
+        (split > 1 || (each > 1 && all_diagonal(a)) ? each : 0) + (a->layout.values == SPX_VALUES_STEP);
     const size_t shared =
         static_cast<size_t>(threads) * (sizeof(int2) + static_cast<size_t>(of_lane) * sizeof(V));
     SPX_TRY(spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(view.slices, threads / LANES / split * each),

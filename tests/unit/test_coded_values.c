@@ -219,23 +219,28 @@ static void test_infinite(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* Of so many rows, on the diagonals that have a value: an odd one, all finite but for two. */
+/* Of so many rows, on the diagonals that have a value: an odd one, all finite but for two. Of many rows some
+ * are empty, and some have 40 diagonals more. */
 static csr_arrays stencil(int64_t nrows, spmvx_type type, bool infinite)
 {
     static const int64_t offset[] = { -70, -33, -32, -1, 0, 1, 2, 32, 70 };
     static const double odd[] = { 1.0 / 3, 0x1p-126, -0.0, 5, -1.5, 0, 5, INFINITY, NAN };
     enum { DIAGONALS = sizeof offset / sizeof *offset };
     triples t = { .nrows = nrows, .ncols = nrows };
-    const size_t room = (size_t)(nrows * DIAGONALS + 1);
+    enum { MORE = 40 };
+    const size_t room = (size_t)(nrows * (DIAGONALS + MORE) + 1);
     t.row = malloc(room * sizeof *t.row), t.col = malloc(room * sizeof *t.col);
     t.val = malloc(room * sizeof *t.val);
     for (int64_t r = 0; r < nrows; r++)
-        for (int d = 0; d < DIAGONALS - (infinite ? 0 : 2); d++) {
-            const int64_t c = r + offset[d];
+        for (int d = 0; d < DIAGONALS + MORE; d++) {
+            const int64_t c = r + (d < DIAGONALS ? offset[d] : d + 100);
+            if (d >= DIAGONALS ? r < 500 || r >= 600 : !infinite && d >= DIAGONALS - 2) continue;
+            if (r >= 300 && r < 420) continue;
             /* gaps, as at the end of a grid's lines */
             if (c < 0 || c >= nrows || (offset[d] == 1 && r % 50 == 49)) continue;
             t.row[t.nnz] = (int32_t)r, t.col[t.nnz] = (int32_t)c;
-            t.val[t.nnz++] = type == SPMVX_F32 ? (double)(float)odd[d] : odd[d];
+            const double v = odd[d % (DIAGONALS - 2 * (d >= DIAGONALS))];
+            t.val[t.nnz++] = type == SPMVX_F32 ? (double)(float)v : v;
         }
     csr_arrays c = case_csr(&t, type);
     triples_free(&t);
