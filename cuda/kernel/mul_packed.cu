@@ -226,7 +226,7 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
         using P = decltype(pointer);
         const bool is_short = p->param[UNIT_PARAM] == SHORT_UNIT;
         return spx_by_packed_code<sizeof(V)>(a->layout.values, [&](auto values) {
-            if (p->param[SPLIT_PARAM] == 1 && all_diagonal(a))
+            if (p->param[SPLIT_PARAM] == 1 && p->param[SLICES_PARAM] > 1 && all_diagonal(a))
                 return is_short ? f(multiply_diagonals<V, P, values.value, SHORT_UNIT>)
                                 : f(multiply_diagonals<V, P, values.value, LONG_UNIT>);
             return is_short ? f(multiply_slices<V, P, values.value, SHORT_UNIT>)
@@ -252,12 +252,14 @@ int64_t split_for(int64_t multiprocessors, int64_t slices, int64_t steps)
     return split;
 }
 
-/* Where all are of diagonals; and blocks have to be many all the same. */
+/* Where all are of diagonals, more of those that are not bound by bytes; and blocks have to be many all the
+ * same. */
 int64_t slices_for(int64_t multiprocessors, const spx_sparse *a)
 {
-    constexpr int64_t MOST = 8, ENOUGH = 24; /* ENOUGH: warps for each multiprocessor */
+    constexpr int64_t ENOUGH = 24; /* warps for each multiprocessor */
+    const int64_t most = a->layout.values == SPX_VALUES_RAW ? 4 : 8;
     int64_t each = 1;
-    while (all_diagonal(a) && each < MOST && spx_packed_slices(a) >= 2 * each * ENOUGH * multiprocessors)
+    while (all_diagonal(a) && each < most && spx_packed_slices(a) >= 2 * each * ENOUGH * multiprocessors)
         each *= 2;
     return each;
 }
@@ -328,7 +330,8 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double UNIT_WAITS = 1500.0, SETTLE = 5000.0, SUM = 4.0; /* ns */
-    constexpr double SLICE = 40.0, OTHER_SLICE = 80.0, STEP = 5.5, SECTORS = 14.0;
+    constexpr double SLICE = 12.0, OTHER_SLICE = 80.0, STEP = 5.6, SINGLE = 3.4, OTHER_STEP = 5.5,
+                     SECTORS = 14.0;
     const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
                  value = spx_look_value_bytes(f, look),
                  bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
@@ -337,9 +340,10 @@ double cost(const spx_features *f, const spx_look *look)
     const double units = static_cast<double>(spx_min(f->longest, piece) / (split * SHORT_UNIT) + 1),
                  waits = UNIT_WAITS * units;
     const double part = look->diagonal_part, steps = static_cast<double>(look->stored) / LANES,
-                 other_step = STEP + SECTORS * f->sectors_per_entry,
+                 step = look->single ? SINGLE : STEP,
+                 other_step = OTHER_STEP + SECTORS * f->sectors_per_entry,
                  work = (static_cast<double>(slices) * (part * SLICE + (1.0 - part) * OTHER_SLICE) +
-                         steps * (part * STEP + (1.0 - part) * other_step)) /
+                         steps * (part * step + (1.0 - part) * other_step)) /
                         static_cast<double>(f->machine->multiprocessors),
                  all = spx_cuda_cost(f, bytes, 0.85, waits > work ? waits : work);
     if (f->longest <= piece) return all;

@@ -6,8 +6,8 @@
  *                    quarter more than its longest row
  *   other slices     base >= 0: a 16-bit offset a lane, 0xffff: padding; base -1: a 32-bit column a lane,
  *                    -1: padding
- * All values are stored alike, in the fewest bytes that lose nothing (format/values.c); padding is 0. Where all
- * slices are diagonal and no step has two values, each step has one: so stencils of constant coefficients.
+ * All values are stored alike, in the fewest bytes that lose nothing (format/values.c); padding is 0. Where
+ * all slices are diagonal and no step has two values, each step has one: so stencils of constant coefficients.
  *   PTR       slices + 1, in steps
  *   VAL       32 a step: values, floats that are exactly the doubles, or numbers in TABLE of 16 or 8 bits;
  *             empty where all are TABLE's one; or one value a step
@@ -281,8 +281,8 @@ static void single_body(void *arg, int thread, int64_t begin, int64_t end)
     }
 }
 
-/* The code of the values: by steps where that was asked for, or where they are numbers in a table otherwise and
- * steps have single ones. */
+/* The code of the values: by steps where that was asked for, or where they are numbers in a table otherwise
+ * and steps have single ones. */
 static spmvx_status find_code(builder *b, int64_t asked)
 {
     const bool by_steps = asked == SPX_VALUES_STEP;
