@@ -7,7 +7,7 @@
  *   other slices     base >= 0: a 16-bit offset a lane, 0xffff: padding; base -1: a 32-bit column a lane,
  *                    -1: padding
  * All values are stored alike, in the fewest bytes that lose nothing (format/values.c); padding is 0. Where
- * all slices are diagonal and no step has two values, each step has one: so stencils of constant coefficients.
+ * all slices are diagonal and no step has two values, each step has one: stencils of constant coefficients.
  *   PTR       slices + 1, in steps
  *   VAL       32 a step: values, floats that are exactly the doubles, or numbers in TABLE of 16 or 8 bits;
  *             empty where all are TABLE's one; or one value a step
