@@ -10,6 +10,17 @@ extern "C" {
 #include "format/format.h"
 }
 
+/* Makes what is worth having, and not needed: where there is no room for it, that is no failure. */
+template <class F> spmvx_status spx_where_room(const spmvx_context *ctx, F make)
+{
+    spx_error_state before;
+    spx_error_save(ctx, &before);
+    const spmvx_status s = make();
+    if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY) return s;
+    spx_error_restore(ctx, &before);
+    return SPMVX_OK;
+}
+
 /* An array that only work on the context's stream uses, and that lives as long as this, or until it is given
  * away. */
 class spx_temporary {
@@ -31,12 +42,7 @@ public:
     /* The same for what is worth having, and not needed: nothing where there is no room. */
     spmvx_status try_to_make(const spmvx_context *ctx, int64_t count, size_t each, const char *what)
     {
-        spx_error_state before;
-        spx_error_save(ctx, &before);
-        const spmvx_status s = make(ctx, count, each, what);
-        if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY) return s;
-        spx_error_restore(ctx, &before);
-        return SPMVX_OK;
+        return spx_where_room(ctx, [&] { return make(ctx, count, each, what); });
     }
     void drop()
     {

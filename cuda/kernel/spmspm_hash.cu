@@ -82,14 +82,18 @@ spmvx_status find_spans(spmvx_context *ctx, const spx_sparse *A, const spx_spars
     int64_t all;
     if (!pieces || !plan->number[DISTINCT]) return SPMVX_OK;
     for (int way = 0; way < BY_PIECES; way++) list += plan->number[way];
-    SPX_TRY(counts.make(ctx, pieces + 1, sizeof(int64_t), "rows of C that are cut"));
+    SPX_TRY(counts.try_to_make(ctx, pieces + 1, sizeof(int64_t), "rows of C that are cut"));
+    if (!counts.as<int64_t>()) return SPMVX_OK;
     SPX_TRY(spx_launch_over(ctx, NAME, pieces, spx_count_spans, a, ptr, list, static_cast<int>(pieces),
                             counts.as<int64_t>()));
     SPX_TRY(spx_sum_up(ctx, NAME, pieces, counts.as<int64_t>(), &all));
     const size_t first = spx_bytes(pieces + 1, sizeof(int64_t)),
                  bytes = spx_plus(first, spx_bytes(all, sizeof(spx_span)));
     if (!all || bytes > spx_budget_left(ctx) / 2) return SPMVX_OK;
-    SPX_TRY(ctx->backend->array_new(ctx, bytes, "spans of B's rows", &plan->state));
+    SPX_TRY(spx_where_room(ctx, [&] {
+        return ctx->backend->array_new(ctx, bytes, "spans of B's rows", &plan->state);
+    }));
+    if (!plan->state) return SPMVX_OK;
     const spx_row_spans spans = spans_of(plan);
     SPX_TRY(ctx->backend->copy(ctx, plan->state->data, counts.as<void>(), first));
     return spx_launch_over(ctx, NAME, pieces * SPX_SPAN_BLOCKS * THREADS, spx_write_spans, a,
