@@ -116,11 +116,11 @@ double setup_there(const spx_features *f, const spx_look *look)
     return LEAST + bytes / f->machine->memory_rate;
 }
 
-/* Twice along the slices, and once over the values. */
+/* Twice along the slices, and once over the values; once more where these may be single. */
 double setup_of_packed(const spx_features *f, const spx_look *look)
 {
     const double bytes = static_cast<double>(f->nnz) * (8.0 + 2.0 * static_cast<double>(f->value_bytes));
-    return setup_there(f, look) + 2.0 * bytes / f->machine->memory_rate;
+    return setup_there(f, look) + (look->single ? 3.0 : 2.0) * bytes / f->machine->memory_rate;
 }
 
 /* The same, and a sort of something for each entry. */

@@ -254,12 +254,12 @@ private:
         const bool by_steps = asked == SPX_VALUES_STEP;
         SPX_TRY(spx_cuda_find_values(ctx_, WHAT, csr_, by_steps ? int64_t(SPX_VALUES_RAW) : asked, &code_,
                                      &numbers_));
-        if (asked ? !by_steps : code_.values != SPX_VALUES_U8 && code_.values != SPX_VALUES_U16)
-            return SPMVX_OK;
+        if (!spx_packed_by_steps(asked, code_.values)) return SPMVX_OK;
         int many = a_.type() != SPMVX_F64 && a_.type() != SPMVX_F32;
         if (!many) SPX_TRY(look_for_many(&many));
         if (many) return by_steps ? spx_packed_no_steps(ctx_) : SPMVX_OK;
         spx_value_code_drop(ctx_, &code_);
+        numbers_.drop();
         code_.values = SPX_VALUES_STEP;
         return SPMVX_OK;
     }

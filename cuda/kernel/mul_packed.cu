@@ -113,6 +113,7 @@ __device__ __forceinline__ int row_of(const spx_packed<V, P> &A, int slice, int 
 template <class V, class P>
 __device__ __forceinline__ void put(const spx_packed<V, P> &A, const spx_vectors<V> &vectors, int row, V sum)
 {
+    sum += V(0); /* so that -0, which underflow leaves, is 0 however many steps of padding follow */
     if (row >= 0) vectors.put(row, sum);
     else if (row <= SPX_PACKED_PART) A.part[SPX_PACKED_PART - row] = sum;
 }
@@ -218,6 +219,12 @@ bool all_diagonal(const spx_sparse *a)
     return steps && a->slot[SPX_COL]->bytes == spx_bytes(steps, sizeof(unsigned));
 }
 
+/* Does a warp walk through several slices as one? */
+bool joins_slices(const spx_sparse *a, const spx_partition *p)
+{
+    return p->param[SPLIT_PARAM] == 1 && p->param[SLICES_PARAM] > 1 && all_diagonal(a);
+}
+
 /* Calls f with the instance for this matrix. */
 template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
 {
@@ -226,7 +233,7 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
         using P = decltype(pointer);
         const bool is_short = p->param[UNIT_PARAM] == SHORT_UNIT;
         return spx_by_packed_code<sizeof(V)>(a->layout.values, [&](auto values) {
-            if (p->param[SPLIT_PARAM] == 1 && p->param[SLICES_PARAM] > 1 && all_diagonal(a))
+            if (joins_slices(a, p))
                 return is_short ? f(multiply_diagonals<V, P, values.value, SHORT_UNIT>)
                                 : f(multiply_diagonals<V, P, values.value, LONG_UNIT>);
             return is_short ? f(multiply_slices<V, P, values.value, SHORT_UNIT>)
@@ -300,7 +307,7 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_packed<V, P>, spx_vecto
     const spx_vectors<V> vectors = spx_vectors_of<V>(m);
     /* values: no more than are needed, since L1 has the rest of shared memory */
     const int64_t of_lane =
-        (split > 1 || (each > 1 && all_diagonal(a)) ? each : 0) + (a->layout.values == SPX_VALUES_STEP);
+        (joins_slices(a, m->part) ? each : split > 1) + (a->layout.values == SPX_VALUES_STEP);
     const size_t shared =
         static_cast<size_t>(threads) * (sizeof(int2) + static_cast<size_t>(of_lane) * sizeof(V));
     SPX_TRY(spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(view.slices, threads / LANES / split * each),

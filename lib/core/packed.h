@@ -48,6 +48,12 @@ static inline int64_t spx_packed_values(int64_t values, int64_t places)
     return values == SPX_VALUES_STEP ? places / SPX_PACKED_LANES : places;
 }
 
+/* Are single values looked for, given the code asked for (0: none) and what was found without? */
+SPX_BOTH static inline bool spx_packed_by_steps(int64_t asked, int64_t found)
+{
+    return asked ? asked == SPX_VALUES_STEP : found == SPX_VALUES_U8 || found == SPX_VALUES_U16;
+}
+
 /* Where values=step is asked for and would lose something. */
 static inline spmvx_status spx_packed_no_steps(const spmvx_context *ctx)
 {

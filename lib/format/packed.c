@@ -7,7 +7,8 @@
  *   other slices     base >= 0: a 16-bit offset a lane, 0xffff: padding; base -1: a 32-bit column a lane,
  *                    -1: padding
  * All values are stored alike, in the fewest bytes that lose nothing (format/values.c); padding is 0. Where
- * all slices are diagonal and no step has two values, each step has one: stencils of constant coefficients.
+ * they would be numbers in a table, all slices are diagonal and no step has two values, each step has one:
+ * stencils of constant coefficients.
  *   PTR       slices + 1, in steps
  *   VAL       32 a step: values, floats that are exactly the doubles, or numbers in TABLE of 16 or 8 bits;
  *             empty where all are TABLE's one; or one value a step
@@ -289,8 +290,7 @@ static spmvx_status find_code(builder *b, int64_t asked)
     const spmvx_type type = b->a.val_type;
     SPX_TRY(spx_value_code_find(b->ctx, spx_data(b->csr, SPX_VAL), type, b->csr->nnz,
                                 by_steps ? (int64_t)SPX_VALUES_RAW : asked, &b->code));
-    if (asked ? !by_steps : b->code.values != SPX_VALUES_U8 && b->code.values != SPX_VALUES_U16)
-        return SPMVX_OK;
+    if (!spx_packed_by_steps(asked, b->code.values)) return SPMVX_OK;
     atomic_init(&b->single, type == SPMVX_F64 || type == SPMVX_F32);
     spx_parallel(spx_threads_for(b->ctx->threads, b->csr->nnz), spx_ceil_div(b->slices, STEP), single_body,
                  b);

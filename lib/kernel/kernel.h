@@ -6,9 +6,9 @@
 #ifndef SPX_KERNEL_H
 #define SPX_KERNEL_H
 #include "core/context.h"
+#include "core/packed.h"
 #include "core/sparse.h"
 #include "core/threads.h"
-#include "core/values.h"
 
 enum { SPX_PARAMS = 8, SPX_MAX_CHUNKS = 1024 };
 
@@ -61,21 +61,23 @@ typedef struct spx_look {
     int64_t width;        /* DIA: diagonals */
     double index_bytes;   /* PACKED: bytes beside the values */
     double diagonal_part; /* PACKED: part of the places that lie in slices of diagonals */
-    bool single;          /* PACKED: each step of the sample has one value */
+    bool single;          /* PACKED: each step of the sample has one value, and would be stored so */
     double hot_share;     /* TILED with hot columns: part of the entries that are in them */
 } spx_look;
 
 /* Would PACKED store values by steps, if these have single ones? */
 static inline bool spx_look_by_steps(const spx_features *f, int64_t asked)
 {
-    const bool numbered = f->values_known && f->coded_bytes >= 1 && f->coded_bytes <= 2;
-    return asked ? asked == SPX_VALUES_STEP : numbered;
+    const double bytes = f->values_known ? f->coded_bytes : 0;
+    return spx_packed_by_steps(asked, bytes == 1   ? SPX_VALUES_U8
+                                      : bytes == 2 ? SPX_VALUES_U16
+                                                   : SPX_VALUES_RAW);
 }
 
 /* Bytes that a place takes for its value, where the format codes values. */
 static inline double spx_look_value_bytes(const spx_features *f, const spx_look *look)
 {
-    if (look->single) return (double)f->value_bytes / 32.0;
+    if (look->single) return (double)f->value_bytes / (double)SPX_PACKED_LANES;
     if (look->layout.values) return (double)spx_values_bytes(look->layout.values, f->value_bytes);
     return f->values_known ? f->coded_bytes : (double)f->value_bytes;
 }

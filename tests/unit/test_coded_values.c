@@ -252,8 +252,9 @@ static csr_arrays stencil(int64_t nrows, spmvx_type type, bool infinite)
 static void test_steps(void **state)
 {
     (void)state;
-    static const char *const device[] = { "packed:split=1,slices=1,", "packed:split=1,slices=4,",
-                                          "packed:split=1,slices=16,unit=4,", "packed:split=2,", NULL };
+    static const char *const device[] = { "packed:split=1,slices=1,",         "packed:split=1,slices=4,",
+                                          "packed:split=1,slices=16,unit=4,", "packed:split=2,",
+                                          "packed:split=8,unit=4,",           NULL };
     const char *const *const kernels = test_place() == SPMVX_HOST ? forms[0].host : device;
     spmvx_context *ctx = test_context(NULL, 2);
     for (int i = 0; i < 12; i++) {
@@ -294,6 +295,48 @@ static void test_steps(void **state)
         spmvx_matrix_destroy(A);
         csr_free(&c);
     }
+    spmvx_context_destroy(ctx);
+}
+
+/* Products that underflow, negative ones first: by fma a sum may be -0 then. It is 0 in all, whatever
+ * padding follows it, which differs by code and by how many slices a warp takes. */
+static void test_underflow(void **state)
+{
+    (void)state;
+    enum { N = 192, KINDS = 4 };
+    static const char *const host[KINDS] = { "packed:values=raw", "packed:values=step", "packed:values=u8",
+                                             "packed:values=u16" },
+                             *const device[KINDS] = { "packed:values=raw,split=1,slices=1,unit=4",
+                                                      "packed:values=step,split=1,slices=1,unit=4",
+                                                      "packed:values=u8,split=1,slices=4",
+                                                      "packed:values=raw,split=1,slices=8" };
+    const char *const *const kernels = test_place() == SPMVX_HOST ? host : device;
+    int32_t row[4 * N], col[4 * N];
+    double val[4 * N], x[N], y[KINDS][N];
+    triples t = { "underflow", N, N, 0, row, col, val };
+    for (int r = 0; r < N; r++) {
+        x[r] = 0x1p-600;
+        for (int d = -2; d <= 1; d++) { /* the last diagonal is not in all rows */
+            if (r + d < 0 || r + d >= N || (d == 1 && r % 16 == 1)) continue;
+            row[t.nnz] = r, col[t.nnz] = r + d;
+            val[t.nnz++] = d == 1 ? -1.0 : -0x1p-600;
+        }
+    }
+    spmvx_context *ctx = test_context(NULL, 2);
+    csr_arrays c = case_csr(&t, SPMVX_F64);
+    spmvx_matrix *A = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
+    for (int k = 0; k < KINDS; k++) {
+        spmvx_matrix *m = NULL;
+        assert_ok(ctx, convert(ctx, A, 0, kernels[k], 0, &m));
+        assert_ok(ctx, mul_there(ctx, SPMVX_N, 1.0, m, x, 0.0, y[k], N, N, sizeof(double)));
+        for (int r = 0; k && r < N; r++)
+            if (bits_of(y[k], SPMVX_F64, r) != bits_of(y[0], SPMVX_F64, r))
+                fail_msg("%s: row %d is %g, and %g by %s", kernels[k], r, y[k][r], y[0][r], kernels[0]);
+        spmvx_matrix_destroy(m);
+    }
+    spmvx_matrix_destroy(A);
+    csr_free(&c);
     spmvx_context_destroy(ctx);
 }
 
@@ -406,8 +449,8 @@ static void test_updates(void **state)
 int main(void)
 {
     if (!test_place_answers()) return 77;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_codes), cmocka_unit_test(test_steps),
-                                        cmocka_unit_test(test_infinite), cmocka_unit_test(test_limits),
-                                        cmocka_unit_test(test_updates) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_codes),     cmocka_unit_test(test_steps),
+                                        cmocka_unit_test(test_underflow), cmocka_unit_test(test_infinite),
+                                        cmocka_unit_test(test_limits),    cmocka_unit_test(test_updates) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
