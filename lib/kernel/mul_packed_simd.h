@@ -141,6 +141,8 @@ static inline __attribute__((always_inline)) void SPX_NAME(slices_of)(int code, 
         else
             for (int64_t k = ptr[slice]; k < ptr[slice + 1]; k++)
                 stream = SPX_NAME(step)(code, s, a, base[k], stream, k * LANES, x);
+        /* so that -0, which underflow leaves, is 0 whatever padding there was */
+        for (int i = 0; i < LANES / W; i++) a[i] += SPX_VNAME(zero)();
         if (!row && (slice + 1) * LANES <= m->A->nrows) {
             for (int i = 0; i < LANES / W; i++)
                 SPX_VNAME(store_axpby)(y + slice * LANES + i * W, alpha, a[i], beta);

@@ -304,8 +304,8 @@ static void test_underflow(void **state)
 {
     (void)state;
     enum { N = 192, KINDS = 4 };
-    static const char *const host[KINDS] = { "packed:values=raw", "packed:values=step", "packed:values=u8",
-                                             "packed:values=u16" },
+    static const char *const host[KINDS] = { "packed@avx2:values=raw", "packed@avx2:values=step",
+                                             "packed@avx512:values=raw", "packed@avx512:values=step" },
                              *const device[KINDS] = { "packed:values=raw,split=1,slices=1,unit=4",
                                                       "packed:values=step,split=1,slices=1,unit=4",
                                                       "packed:values=u8,split=1,slices=4",
@@ -328,7 +328,9 @@ static void test_underflow(void **state)
     assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
     for (int k = 0; k < KINDS; k++) {
         spmvx_matrix *m = NULL;
-        assert_ok(ctx, convert(ctx, A, 0, kernels[k], 0, &m));
+        const spmvx_status s = convert(ctx, A, 0, kernels[k], 0, &m);
+        if (s == SPMVX_ERR_UNSUPPORTED) break; /* not this processor's */
+        assert_ok(ctx, s);
         assert_ok(ctx, mul_there(ctx, SPMVX_N, 1.0, m, x, 0.0, y[k], N, N, sizeof(double)));
         for (int r = 0; k && r < N; r++)
             if (bits_of(y[k], SPMVX_F64, r) != bits_of(y[0], SPMVX_F64, r))
