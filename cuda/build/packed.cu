@@ -2,7 +2,6 @@
  * (lib/format/packed.c). Pieces of rows are rows of a CSR that has the same entries and other pointers, so
  * that they are sorted as SELL's rows are. A warp measures a slice, a lane a piece, and fills it once all
  * slices have their places: the lanes go along the slice's diagonals together, or along its steps. */
-#include "../ptx.cuh"
 #include "../rows.cuh"
 #include "packed_slices.cuh"
 #include "slices.cuh"
@@ -86,69 +85,6 @@ template <class P> __global__ void write_rows(spx_pieces<P> p, int64_t lanes, in
 {
     const int64_t at = spx_element();
     if (at < lanes) row[at] = spx_piece_at(p, at).row;
-}
-
-/* What is filled: bases, and the stream. */
-struct target {
-    const int64_t *steps, *tile; /* where slices begin */
-    int *base;
-    unsigned char *stream;
-};
-
-/* Is there a slice that has no diagonals, or a step of several values? */
-template <class P, class E>
-__global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    find_many(spx_pieces<P> p, int64_t slices, const int64_t *steps, const int64_t *bytes, const E *val,
-              int *many)
-{
-    const int64_t s = spx_element() / LANES;
-    if (s >= slices || __any_sync(SPX_ALL_LANES, spx_load_relaxed(many))) return;
-    const int64_t own = steps[s + 1] - steps[s];
-    if (!own) return;
-    const bool diagonal = bytes[s + 1] - bytes[s] == spx_packed_step_bytes(true, 0) * own;
-    const bool single = diagonal && spx_single_values(spx_piece_at(p, spx_element()), p.col, val);
-    if (!single && threadIdx.x % LANES == 0) spx_store_relaxed(many, 1);
-}
-
-template <int VALUES, class P, class E>
-__global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    fill_slices(spx_pieces<P> p, int64_t slices, target t, spx_coded_values<E> v)
-{
-    const int64_t s = spx_element() / LANES;
-    if (s >= slices) return;
-    const int lane = static_cast<int>(threadIdx.x % LANES);
-    const spx_piece own = spx_piece_at(p, spx_element());
-    unsigned char *stream = t.stream + spx_packed_stream(t.tile[s]);
-    int64_t step = t.steps[s];
-    const int64_t end = t.steps[s + 1];
-    if (spx_packed_diagonal(t.tile[s])) {
-        spx_diagonals d(own, p.col);
-        for (; d.next(); step++, stream += sizeof(unsigned)) {
-            if (!lane) {
-                t.base[step] = d.offset();
-                *reinterpret_cast<unsigned *>(stream) = d.mask();
-            }
-            const int64_t entry = own.from + d.behind(own) - 1;
-            if constexpr (VALUES == SPX_VALUES_STEP) {
-                if (lane == __ffs(d.mask()) - 1) static_cast<E *>(v.to)[step] = v.from[entry];
-            } else v.template put<VALUES>(step * LANES + lane, entry, d.mask() >> lane & 1u);
-        }
-        return;
-    }
-    for (int k = 0; step < end; k++, step++) {
-        const bool in = k < own.length;
-        const int col = in ? p.col[own.from + k] : -1;
-        bool narrow;
-        const int base = spx_packed_base(in, col, &narrow);
-        if (!lane) t.base[step] = narrow ? base : -1;
-        if (narrow)
-            reinterpret_cast<uint16_t *>(stream)[lane] =
-                static_cast<uint16_t>(in ? col - base : int(SPX_PACKED_PADDING));
-        else reinterpret_cast<int *>(stream)[lane] = col;
-        stream += spx_packed_step_bytes(false, narrow ? 0 : -1);
-        if constexpr (VALUES != SPX_VALUES_STEP)
-            v.template put<VALUES>(step * LANES + lane, own.from + k, in);
-    }
 }
 
 /* ---- the host's side ---- */
@@ -272,9 +208,10 @@ private:
             using P = decltype(ptr);
             return spx_by_width(csr_->val_type, [&](auto value) {
                 using E = decltype(value);
-                return spx_launch_over(ctx_, WHAT, slices_ * LANES, find_many<P, E>, pieces_as<P>(), slices_,
-                                       steps_.as<const int64_t>(), bytes_.as<const int64_t>(),
-                                       spx_slot_of<E>(csr_, SPX_VAL), found.as<int>());
+                return spx_launch_over(ctx_, WHAT, slices_ * LANES, spx_find_many_values<P, E>,
+                                       pieces_as<P>(), slices_, steps_.as<const int64_t>(),
+                                       bytes_.as<const int64_t>(), spx_slot_of<E>(csr_, SPX_VAL),
+                                       found.as<int>());
             });
         }));
         return ctx_->backend->download(ctx_, many, found.as<int>(), sizeof *many);
@@ -319,13 +256,13 @@ private:
     }
     template <class P, class E> spmvx_status fill(const spx_pieces<P> &p)
     {
-        const target t = { steps_.as<const int64_t>(), a_.as<const int64_t>(SPX_TILE), a_.as<int>(SPX_DESC),
-                           a_.as<unsigned char>(SPX_COL) };
+        const spx_packed_target t = { steps_.as<const int64_t>(), a_.as<const int64_t>(SPX_TILE),
+                                      a_.as<int>(SPX_DESC), a_.as<unsigned char>(SPX_COL) };
         const spx_coded_values<E> v = { spx_slot_of<E>(csr_, SPX_VAL), a_.as<void>(SPX_VAL),
                                         numbers_.as<const spx_value_hash>() };
         return spx_by_packed_code<sizeof(E)>(code_.values, [&](auto code) {
-            return spx_launch_over(ctx_, WHAT, slices_ * LANES, fill_slices<code.value, P, E>, p, slices_, t,
-                                   v);
+            return spx_launch_over(ctx_, WHAT, slices_ * LANES, spx_fill_slices<code.value, P, E>, p, slices_,
+                                   t, v);
         });
     }
     template <class F> spmvx_status by_pointer(F f) const

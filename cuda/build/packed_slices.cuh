@@ -1,8 +1,10 @@
 /* Slices of PACKED, which a warp measures, and fills, a lane a piece. */
 #ifndef SPX_PACKED_SLICES_CUH
 #define SPX_PACKED_SLICES_CUH
+#include "../ptx.cuh"
 #include "../scan.cuh"
 #include "build.cuh"
+#include "values.cuh"
 
 extern "C" {
 #include "core/packed.h"
@@ -149,5 +151,68 @@ __device__ inline spx_measured spx_measure(const spx_piece &p, const int *col)
         m.bytes += SPX_PACKED_LANES * (narrow ? 2 : 4);
     }
     return m;
+}
+
+/* What is filled: bases, and the stream. */
+struct spx_packed_target {
+    const int64_t *steps, *tile; /* where slices begin */
+    int *base;
+    unsigned char *stream;
+};
+
+/* Is there a slice that has no diagonals, or a step of several values? */
+template <class P, class E>
+__global__ void __launch_bounds__(SPX_BUILD_THREADS)
+    spx_find_many_values(spx_pieces<P> p, int64_t slices, const int64_t *steps, const int64_t *bytes,
+                         const E *val, int *many)
+{
+    const int64_t s = spx_element() / SPX_PACKED_LANES;
+    if (s >= slices || __any_sync(SPX_ALL_LANES, spx_load_relaxed(many))) return;
+    const int64_t own = steps[s + 1] - steps[s];
+    if (!own) return;
+    const bool diagonal = bytes[s + 1] - bytes[s] == spx_packed_step_bytes(true, 0) * own;
+    const bool single = diagonal && spx_single_values(spx_piece_at(p, spx_element()), p.col, val);
+    if (!single && threadIdx.x % SPX_PACKED_LANES == 0) spx_store_relaxed(many, 1);
+}
+
+template <int VALUES, class P, class E>
+__global__ void __launch_bounds__(SPX_BUILD_THREADS)
+    spx_fill_slices(spx_pieces<P> p, int64_t slices, spx_packed_target t, spx_coded_values<E> v)
+{
+    const int64_t s = spx_element() / SPX_PACKED_LANES;
+    if (s >= slices) return;
+    const int lane = static_cast<int>(threadIdx.x % SPX_PACKED_LANES);
+    const spx_piece own = spx_piece_at(p, spx_element());
+    unsigned char *stream = t.stream + spx_packed_stream(t.tile[s]);
+    int64_t step = t.steps[s];
+    const int64_t end = t.steps[s + 1];
+    if (spx_packed_diagonal(t.tile[s])) {
+        spx_diagonals d(own, p.col);
+        for (; d.next(); step++, stream += sizeof(unsigned)) {
+            if (!lane) {
+                t.base[step] = d.offset();
+                *reinterpret_cast<unsigned *>(stream) = d.mask();
+            }
+            const int64_t entry = own.from + d.behind(own) - 1;
+            if constexpr (VALUES == SPX_VALUES_STEP) {
+                if (lane == __ffs(d.mask()) - 1) static_cast<E *>(v.to)[step] = v.from[entry];
+            } else v.template put<VALUES>(step * SPX_PACKED_LANES + lane, entry, d.mask() >> lane & 1u);
+        }
+        return;
+    }
+    for (int k = 0; step < end; k++, step++) {
+        const bool in = k < own.length;
+        const int col = in ? p.col[own.from + k] : -1;
+        bool narrow;
+        const int base = spx_packed_base(in, col, &narrow);
+        if (!lane) t.base[step] = narrow ? base : -1;
+        if (narrow)
+            reinterpret_cast<uint16_t *>(stream)[lane] =
+                static_cast<uint16_t>(in ? col - base : int(SPX_PACKED_PADDING));
+        else reinterpret_cast<int *>(stream)[lane] = col;
+        stream += spx_packed_step_bytes(false, narrow ? 0 : -1);
+        if constexpr (VALUES != SPX_VALUES_STEP)
+            v.template put<VALUES>(step * SPX_PACKED_LANES + lane, own.from + k, in);
+    }
 }
 #endif

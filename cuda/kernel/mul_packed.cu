@@ -40,58 +40,6 @@ struct rows_of_pieces {
     }
 };
 
-/* The sum of a lane over every split-th unit of the slice's steps from `part` on, where columns are told by
- * offsets. Of UNIT steps lane i holds what step i % UNIT has. All lanes of the warp call. */
-template <spx_packed_columns COLUMNS, int VALUES, int UNIT, class V, class P>
-__device__ __forceinline__ V sum_of(const spx_packed<V, P> &A, const V *x, P first, int steps,
-                                    const unsigned char *stream, int part, int split)
-{
-    using C = spx_code<V, VALUES>;
-    const unsigned lane = threadIdx.x % LANES, mine = threadIdx.x % UNIT;
-    /* elements of x that are waited for together, as registers allow */
-    constexpr int GATHERS = UNIT == 2 || sizeof(P) == 8 ? 2 : UNIT / 2;
-    const int stride = split * UNIT;
-    int k = part * UNIT;
-    /* positions are counted, not pointers, which take twice the registers */
-    spx_position<P> place = (static_cast<spx_position<P>>(first) + static_cast<unsigned>(k)) * LANES + lane;
-    const V one = VALUES == SPX_VALUES_ONE ? spx_load_cached(A.table) : V(0);
-    spx_packed_walk<COLUMNS, UNIT> columns(stream, k);
-    V sum = 0;
-    for (; k < steps; k += stride) {
-        const int left = steps - k, own = static_cast<int>(mine);
-        const int base = spx_load_if<SPX_KEPT>(own < left, A.base + (place / LANES + mine), 0);
-        const C *const codes = reinterpret_cast<const C *>(A.val) + place;
-        C code[UNIT] = {};
-        int told[UNIT]; /* of the columns */
-        columns.go(k, base, A.base + first);
-#pragma unroll
-        for (int u = 0; u < UNIT; u++) {
-            if constexpr (VALUES != SPX_VALUES_ONE)
-                code[u] = spx_load_if<SPX_PASSING>(u < left, codes + u * LANES, C(0));
-            told[u] = columns.load(u, u < left);
-        }
-#pragma unroll
-        for (int some = 0; some < UNIT; some += GATHERS) {
-            V val[GATHERS], from_x[GATHERS];
-#pragma unroll
-            for (int i = 0; i < GATHERS; i++) {
-                const int u = some + i, col = columns.column(told[u], __shfl_sync(SPX_ALL_LANES, base, u));
-                from_x[i] = spx_load_at(x, col, V(0));
-                /* padding may meet the table's infinity */
-                if constexpr (spx_is_numbered<VALUES>)
-                    val[i] = spx_load_if<SPX_KEPT>(col >= 0, A.table + code[u], V(0));
-                else if constexpr (VALUES == SPX_VALUES_ONE) val[i] = col >= 0 ? one : V(0);
-                else val[i] = static_cast<V>(code[u]);
-            }
-#pragma unroll
-            for (int i = 0; i < GATHERS; i++) sum += val[i] * from_x[i];
-        }
-        columns.leave(stride);
-        place += static_cast<unsigned>(stride) * LANES;
-    }
-    return sum;
-}
-
 /* Blocks of MOST_THREADS that a multiprocessor holds at least: doubles that are decoded, and positions of 64
  * bits beside those that are not, take more registers. */
 template <class V, class P, int VALUES, int UNIT> constexpr int blocks_at_least()
@@ -147,11 +95,11 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
             if (spx_packed_diagonal(tile)) sum = diagonals.sum(first, steps, stream, part, split, 0, nullptr);
             else if constexpr (VALUES != SPX_VALUES_STEP) {
                 if (spx_packed_stream(next - tile) == spx_packed_step_bytes(false, 0) * steps)
-                    sum = sum_of<SPX_PACKED_OFFSETS, VALUES, UNIT>(A, vectors.x, first, steps, stream, part,
-                                                                   split);
+                    sum = spx_packed_sum<SPX_PACKED_OFFSETS, VALUES, UNIT>(A, vectors.x, first, steps, stream,
+                                                                           part, split);
                 else
-                    sum =
-                        sum_of<SPX_PACKED_EITHER, VALUES, 2>(A, vectors.x, first, steps, stream, part, split);
+                    sum = spx_packed_sum<SPX_PACKED_EITHER, VALUES, 2>(A, vectors.x, first, steps, stream,
+                                                                       part, split);
             }
         }
         if (split > 1) { /* then each is 1 */
