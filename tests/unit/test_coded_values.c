@@ -237,7 +237,7 @@ static csr_arrays stencil(int64_t nrows, spmvx_type type, bool infinite)
             if (d >= DIAGONALS ? r < 500 || r >= 600 : !infinite && d >= DIAGONALS - 2) continue;
             if (r >= 300 && r < 420) continue;
             /* gaps, as at the end of a grid's lines */
-            if (c < 0 || c >= nrows || (offset[d] == 1 && r % 50 == 49)) continue;
+            if (c < 0 || c >= nrows || (d < DIAGONALS && offset[d] == 1 && r % 50 == 49)) continue;
             t.row[t.nnz] = (int32_t)r, t.col[t.nnz] = (int32_t)c;
             const double v = odd[d % (DIAGONALS - 2 * (d >= DIAGONALS))];
             t.val[t.nnz++] = type == SPMVX_F32 ? (double)(float)v : v;
