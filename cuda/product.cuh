@@ -231,7 +231,10 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *, const spx_sparse *A, con
                                        int64_t *counts, spx_plan *);
 
 /* C's pattern, all of it, and the plan's products. Of each row of C: products, INT_MAX at most, and, of those
- * that are not sorted, in how many words of 32 columns its entries are (arrays of I32). */
+ * that are not sorted, in how many words of 32 columns its entries are (arrays of I32); and its shape
+ * (product_shapes.cuh). */
+struct spx_shapes;
 spmvx_status spx_cuda_product_columns(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
-                                      spx_temporary *products, spx_temporary *words, spx_product_look *);
+                                      spx_temporary *products, spx_temporary *words, spx_shapes *,
+                                      spx_product_look *);
 #endif

@@ -16,6 +16,7 @@
 #include "columns_by_words.cuh"
 #include "columns_copied.cuh"
 #include "columns_lists.cuh"
+#include "product_shapes.cuh"
 #include "reduce.cuh"
 #include "rows_by_sorting.cuh"
 #include "word_table.cuh"
@@ -38,6 +39,8 @@ struct analysis {
     int64_t ncols;
     spx_found out;
     spx_product_look all;
+    const spx_shapes *shapes;
+    int64_t to_find; /* products of rows whose columns are not copied by shapes */
     spx_temporary same_a, same_b, list[SPX_COLUMN_LISTS], filled, part_columns, bits, deferred, kept, place;
     int64_t rows_by_bits, at_a_time;
     unsigned long long
@@ -70,6 +73,14 @@ template <bool WRITE> spmvx_status copy_to_followers(const analysis *a)
     if (!a->A.same) return SPMVX_OK;
     return spx_launch_over(a->ctx, WHAT, threads, spx_copy_rows<WRITE>, a->A.nrows, a->A.same, a->all.most,
                            a->out);
+}
+
+template <bool WRITE> spmvx_status copy_by_shapes(const analysis *a)
+{
+    if (!a->shapes->of.as<void>()) return SPMVX_OK;
+    return spx_launch_over(a->ctx, WHAT, a->A.nrows, spx_copy_by_shapes<WRITE>, a->A,
+                           a->shapes->of.as<unsigned short>(), a->shapes->stand.as<int>(),
+                           a->shapes->of_b.as<spx_placed_shape>(), a->out);
 }
 
 /* Room for lists; and those that products tell. */
@@ -188,20 +199,27 @@ template <bool WRITE> spmvx_status by_bits(const analysis *a)
     return SPMVX_OK;
 }
 
+/* What has to find room later, C's columns included where the budget holds them, and lists where they are not
+ * there yet. */
+size_t bytes_to_come(const analysis *a, bool beside, bool lists)
+{
+    constexpr size_t LEAST = 1 << 20;
+    size_t bytes = spx_plus(spx_bytes(a->words(), sizeof(unsigned)), BITMAPS + LEAST + sizeof(spx_long_rows));
+    bytes = spx_plus(bytes,
+                     spx_bytes(a->all.more, (SPX_BITS_PARTS + (lists ? SPX_COLUMN_LISTS : 0)) * sizeof(int)));
+    bytes = spx_plus(bytes, spx_bytes(a->A.nrows, 2 * sizeof(int64_t)));
+    return beside ? spx_plus(bytes, spx_bytes(a->all.products, sizeof(int))) : bytes;
+}
+
 /* Room to keep columns, which is worth so many for an entry of A at most, and is nothing where a budget might
  * then not hold what has to be there. */
 spmvx_status prepare_to_keep(analysis *a, int64_t nnz, bool beside)
 {
-    constexpr int64_t EACH = 8, LEAST = 1 << 20;
+    constexpr int64_t EACH = 8;
     const spmvx_context *ctx = a->ctx;
-    const int64_t nrows = a->A.nrows, room = spx_min(a->all.products, EACH * nnz);
-    const size_t bytes = spx_plus(spx_bytes(room, sizeof(int)), spx_bytes(nrows, sizeof(int64_t))),
-                 others = spx_plus(spx_plus(spx_bytes(a->words(), sizeof(unsigned)),
-                                            BITMAPS + LEAST + sizeof(spx_long_rows)),
-                                   spx_plus(spx_bytes(a->all.more, SPX_BITS_PARTS * sizeof(int)),
-                                            spx_bytes(nrows, 2 * sizeof(int64_t))));
-    const size_t own = beside ? spx_bytes(a->all.products, sizeof(int)) : 0; /* columns of C, at most */
-    if (!room || spx_plus(spx_plus(bytes, others), own) > spx_budget_left(ctx)) return SPMVX_OK;
+    const int64_t nrows = a->A.nrows, room = spx_min(a->to_find, EACH * nnz);
+    const size_t bytes = spx_plus(spx_bytes(room, sizeof(int)), spx_bytes(nrows, sizeof(int64_t)));
+    if (!room || spx_plus(bytes, bytes_to_come(a, beside, false)) > spx_budget_left(ctx)) return SPMVX_OK;
     SPX_TRY(a->place.try_to_make(ctx, nrows, sizeof(int64_t), "where columns of C were put"));
     if (!a->place.as<void>()) return SPMVX_OK;
     SPX_TRY(a->kept.try_to_make(ctx, room, sizeof(int), "columns of C as they are found"));
@@ -263,7 +281,7 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *ctx, const spx_sparse *A, 
 
 spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                                       spx_plan *plan, spx_temporary *products, spx_temporary *words,
-                                      spx_product_look *look)
+                                      spx_shapes *shapes, spx_product_look *look)
 {
     analysis a = {};
     spx_temporary counts;
@@ -279,9 +297,14 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, products->as<int>(), &a.all));
     plan->products = a.all.products;
     *look = a.all;
-    if (a.all.more && a.all.distinct) SPX_TRY(find_same(&a, A, B));
+    SPX_TRY(spx_cuda_find_shapes(ctx, A, B, products->as<int>(), &a.all,
+                                 bytes_to_come(&a, plan->beside, true), shapes));
+    const bool by_shapes = shapes->of.as<void>();
+    a.shapes = shapes;
+    a.to_find = by_shapes ? shapes->products_to_find : a.all.products;
+    if (a.all.more && a.all.distinct && !by_shapes) SPX_TRY(find_same(&a, A, B));
     a.out.count = counts.as<int64_t>();
-    a.out.products = products->as<int>();
+    a.out.products = by_shapes ? shapes->products.as<int>() : products->as<int>();
     a.out.words = words->as<int>();
     SPX_TRY(list_all(&a));
     SPX_TRY(prepare_to_keep(&a, A->nnz, plan->beside));
@@ -289,14 +312,19 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(prepare_bits(&a));
     SPX_TRY(by_bits<false>(&a));
     SPX_TRY(copy_to_followers<false>(&a));
+    SPX_TRY(copy_by_shapes<false>(&a));
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
-    if (!a.all.more) a.kept_columns = static_cast<unsigned long long>(plan->C.nnz);
+    if (!a.all.more) a.kept_columns = static_cast<unsigned long long>(spx_min(plan->C.nnz, a.to_find));
     const bool all_kept = a.out.room && a.kept_columns <= static_cast<unsigned long long>(a.out.room);
     a.out.ptr = spx_pointers_of(&plan->C);
     a.out.col = static_cast<int *>(plan->C.slot[SPX_COL]->data);
     if (!all_kept) SPX_TRY(by_tables<true>(&a));
     if (a.out.room) SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, spx_move_kept, a.A.nrows, a.out));
     SPX_TRY(by_bits<true>(&a));
-    return copy_to_followers<true>(&a);
+    SPX_TRY(copy_to_followers<true>(&a));
+    SPX_TRY(copy_by_shapes<true>(&a));
+    shapes->of_b.drop();
+    shapes->products.drop();
+    return SPMVX_OK;
 }

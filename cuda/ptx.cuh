@@ -54,6 +54,24 @@ template <class T> __device__ __forceinline__ T spx_load_stream(const T *p)
 #endif
 }
 
+/* a * b, rounded: the compiler makes no fused operation of it and of a sum. */
+__device__ __forceinline__ double spx_rounded_product(double a, double b)
+{
+#ifdef SPX_SIMT
+    return a * b;
+#else
+    return __dmul_rn(a, b);
+#endif
+}
+__device__ __forceinline__ float spx_rounded_product(float a, float b)
+{
+#ifdef SPX_SIMT
+    return a * b;
+#else
+    return __fmul_rn(a, b);
+#endif
+}
+
 /* Reads what is read again, kept in L1. Only for memory that nothing writes during the kernel. */
 template <class T> __device__ __forceinline__ T spx_load_cached(const T *p)
 {

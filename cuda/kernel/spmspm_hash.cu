@@ -9,6 +9,7 @@
 #include "product_rows.cuh"
 #include "product_sums.cuh"
 #include "rows_by_sorting.cuh"
+#include "values_by_shapes.cuh"
 
 namespace {
 
@@ -24,6 +25,7 @@ enum rows_by {
     BY_BLOCK,
     BY_LARGE_BLOCK,
     BY_PIECES,
+    BY_SHAPE,
     WAYS
 };
 enum {
@@ -39,11 +41,13 @@ struct way_of {
     spx_pointers a_ptr;
     const int *products, *words;
     int most; /* products of rows that are sorted */
+    spx_shape_plan shapes;
 
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
         const int64_t left = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
+        if (shapes.of && shapes.sums[shapes.of[row]].columns) return BY_SHAPE;
         if (spx_is_sorted(products[row], left, most)) return BY_SORTING + spx_way_of(products[row], left);
         if (entries <= SPX_MORE && products[row] <= BY_THREADS && left <= BY_THREADS)
             return spx_thread_way(entries);
@@ -59,6 +63,7 @@ struct way_of {
     template <class F> void each_pointer(F f) const
     {
         f(static_cast<const char *>(a_ptr.data)), f(products), f(words);
+        shapes.each_pointer(f);
     }
 };
 
@@ -69,6 +74,54 @@ spx_row_spans spans_of(const spx_plan *plan)
     if (!plan->state) return {};
     const int64_t *const first = static_cast<const int64_t *>(plan->state->data);
     return { first, reinterpret_cast<const spx_span *>(first + plan->number[BY_PIECES] + 1) };
+}
+
+/* The plan's shapes: their sums, the rows', then terms. */
+spx_shape_plan shapes_of(const spx_plan *plan)
+{
+    if (!plan->shapes) return {};
+    const spx_shape_sums *const sums = static_cast<const spx_shape_sums *>(plan->shapes->data);
+    const unsigned short *const of = reinterpret_cast<const unsigned short *>(sums + SPX_SHAPES + 1);
+    return { sums, reinterpret_cast<const unsigned *>(of + spx_ceil_div(plan->C.nrows, 2) * 2), of };
+}
+
+/* The sums of shapes, where C's rows have some and the budget has room beside lists of these rows. */
+spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const int *products,
+                         int most, const spx_shapes *shapes, spx_plan *plan)
+{
+    constexpr size_t LEAST = 1 << 16;
+    constexpr int64_t ALL = SPX_SHAPES + 1;
+    const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
+    const spx_pointers ptr = spx_pointers_of(&plan->C);
+    const int *const col = spx_slot_of<int>(&plan->C, SPX_COL), *const stand = shapes->stand.as<int>();
+    const int64_t nrows = A->nrows, tasks = nrows + plan->C.nnz / SPX_PRODUCT_PIECE;
+    spx_temporary sums, taken;
+    int terms;
+    if (!stand) return SPMVX_OK;
+    SPX_TRY(spx_where_room(ctx, [&] {
+        SPX_TRY(taken.make(ctx, 1, sizeof(int), NAME));
+        return sums.make(ctx, ALL, sizeof(spx_shape_sums), "sums of shapes");
+    }));
+    if (!sums.as<void>()) return SPMVX_OK;
+    SPX_TRY(spx_cuda_clear(ctx, taken.as<void>(), sizeof(int), NAME));
+    SPX_TRY(spx_cuda_launch(ctx, NAME, spx_measure_shapes, ALL, SPX_SHAPE_THREADS, 0, a, b, ptr, col, stand,
+                            products, most, sums.as<spx_shape_sums>(), taken.as<int>()));
+    SPX_TRY(ctx->backend->download(ctx, &terms, taken.as<void>(), sizeof terms));
+    const size_t first = spx_bytes(ALL, sizeof(spx_shape_sums)),
+                 of = spx_bytes(spx_ceil_div(nrows, 2) * 2, sizeof(short)),
+                 bytes = spx_plus(spx_plus(first, of), spx_bytes(terms, 32 * sizeof(unsigned))),
+                 others = spx_plus(LEAST, spx_bytes(tasks, sizeof(spx_task)));
+    if (!terms || spx_plus(bytes, others) > spx_budget_left(ctx)) return SPMVX_OK;
+    SPX_TRY(spx_where_room(ctx, [&] {
+        return ctx->backend->array_new(ctx, bytes, "terms of rows by their shapes", &plan->shapes);
+    }));
+    if (!plan->shapes) return SPMVX_OK;
+    const spx_shape_plan to = shapes_of(plan);
+    SPX_TRY(ctx->backend->copy(ctx, const_cast<spx_shape_sums *>(to.sums), sums.as<void>(), first));
+    SPX_TRY(ctx->backend->copy(ctx, const_cast<unsigned short *>(to.of), shapes->of.as<void>(),
+                               spx_bytes(nrows, sizeof(short))));
+    return spx_cuda_launch(ctx, NAME, spx_list_terms, ALL, SPX_SHAPE_THREADS, 0, a, b, ptr, col, stand,
+                           to.sums, const_cast<unsigned *>(to.terms));
 }
 
 /* Where rows are cut, what spares their pieces to look at all rows of B. */
@@ -106,6 +159,10 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                         const spx_sparse *C)
 {
     constexpr int EACH = THREADS / 32; /* warps of a block */
+    constexpr int WARPS_OF_SHAPES = SPX_SHAPE_SUM_THREADS / 32;
+    const int rows_a_warp = static_cast<int>(
+        spx_min(32, 1 + plan->number[BY_SHAPE] /
+                            (4 * WARPS_OF_SHAPES * spx_cuda_blocks_held(ctx, SPX_SHAPE_SUM_THREADS))));
     const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
     const bool distinct = plan->number[DISTINCT];
     const spx_row_spans spans = spans_of(plan), none = {};
@@ -131,24 +188,30 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                      spx_values_by_block<V, 128, LARGE>, a, b, v, distinct, none));
         SPX_TRY(over(BY_LARGE_BLOCK, 1, 512, sizeof(spx_piece_shared<V, 512, LARGER>),
                      spx_values_by_block<V, 512, LARGER>, a, b, v, distinct, none));
-        return over(BY_PIECES, 1, 1024, sizeof(spx_piece_shared<V, 1024, SPX_PRODUCT_PIECE>),
-                    spx_values_by_block<V, 1024, SPX_PRODUCT_PIECE>, a, b, v, distinct, spans);
+        SPX_TRY(over(BY_PIECES, 1, 1024, sizeof(spx_piece_shared<V, 1024, SPX_PRODUCT_PIECE>),
+                     spx_values_by_block<V, 1024, SPX_PRODUCT_PIECE>, a, b, v, distinct, spans));
+        return over(BY_SHAPE, rows_a_warp * WARPS_OF_SHAPES, SPX_SHAPE_SUM_THREADS,
+                    WARPS_OF_SHAPES * sizeof(spx_shape_shared<V>), spx_values_by_shapes<V>, a, b, v,
+                    shapes_of(plan), rows_a_warp);
     });
 }
 
 spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
     spx_temporary products, words;
+    spx_shapes shapes;
     spx_product_look look;
-    SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &products, &words, &look));
+    SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &products, &words, &shapes, &look));
     plan->number[DISTINCT] = look.distinct;
     /* where keys have no room for columns and positions, these rows have few products, and few entries */
     const int most = B->ncols <= spx_sorted_columns(look.most) ? look.most : 0;
     spx_ways known = {};
     for (int way = 0; way < SPX_SORTED_WAYS; way++) known.of[BY_SORTING + way] = look.rows[way];
+    SPX_TRY(keep_shapes(ctx, A, B, products.as<const int>(), most, &shapes, plan));
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
-                          way_of{ spx_pointers_of(A), products.as<const int>(), words.as<const int>(), most },
-                          most && !look.more ? &known : nullptr));
+                          way_of{ spx_pointers_of(A), products.as<const int>(), words.as<const int>(), most,
+                                  shapes_of(plan) },
+                          most && !look.more && !plan->shapes ? &known : nullptr));
     SPX_TRY(find_spans(ctx, A, B, plan));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }

@@ -347,10 +347,11 @@ static void tell_reason(const spmspm_options *o, spmspm_plan *p)
 {
     const spx_plan *found = &p->product.plan;
     snprintf(p->reason, sizeof p->reason,
-             "%s: %" PRId64 " multiplications for %" PRId64 " entries, %.1f each",
+             "%s: %" PRId64 " multiplications for %" PRId64 " entries, %.1f each%s",
              o->kernel ? "asked for" : "chosen by the columns of B, the multiplications and the budget",
              found->products, found->C.nnz,
-             found->C.nnz ? (double)found->products / (double)found->C.nnz : 0.0);
+             found->C.nnz ? (double)found->products / (double)found->C.nnz : 0.0,
+             found->shapes ? "; rows of one shape share their pattern" : "");
 }
 
 spmvx_status spx_product_plan(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
@@ -396,7 +397,7 @@ void spx_product_plan_info(const spmspm_plan *p, spmspm_info *info)
     info->products = found->products;
     info->workspace = p->max_workspace && p->max_workspace < found->work ? p->max_workspace : found->work;
     info->bytes_held = sizeof *p + spx_sparse_bytes(&found->C, true) + array_bytes(found->state) +
-                       array_bytes(found->rows) +
+                       array_bytes(found->rows) + array_bytes(found->shapes) +
                        (p->C.format == SPMVX_COO ? array_bytes(p->C.slot[SPX_ROW]) : 0);
     info->kernel = p->product.kernel->name;
     info->reason = p->reason;

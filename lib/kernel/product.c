@@ -62,5 +62,6 @@ void spx_plan_drop(spx_plan *p)
     spx_sparse_drop(&p->C);
     spx_array_drop(p->state);
     spx_array_drop(p->rows);
+    spx_array_drop(p->shapes);
     *p = (spx_plan){ 0 };
 }

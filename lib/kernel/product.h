@@ -7,7 +7,7 @@
 #define SPX_PRODUCT_KERNEL_H
 #include "kernel/kernel.h"
 
-enum { SPX_PLAN_NUMBERS = 16 };
+enum { SPX_PLAN_NUMBERS = 18 };
 
 /* What analyse() found, and what fill() needs of it. Ends by spx_plan_drop. */
 typedef struct spx_plan {
@@ -18,8 +18,9 @@ typedef struct spx_plan {
     bool beside;      /* C is no result: it is charged to the budget, as all that stands beside one */
     spx_sparse C;     /* CSR without values. Its columns may be missing: then fill() writes them, and nothing
                        * can be planned */
-    spx_array *state; /* the kernel's own; or NULL */
-    spx_array *rows;  /* on a device: lists of C's rows; or NULL */
+    spx_array *state;  /* the kernel's own; or NULL */
+    spx_array *rows;   /* on a device: lists of C's rows; or NULL */
+    spx_array *shapes; /* on a device: what rows of C of one shape share; or NULL */
     int64_t param[SPX_PARAMS];        /* the kernel's parameters */
     int64_t number[SPX_PLAN_NUMBERS]; /* what else the kernel has to know */
     size_t work;                      /* bytes that fill() takes, if the budget has them */

@@ -1,0 +1,266 @@
+/* Shapes of rows of C are found (product_shapes.cuh): first those of B's rows, then, from these, those of C's.
+ * Some lanes a row compare it with the row that stood for the last one's shape, and else with those that a
+ * table has where its hash tells; a row that finds a free place stands for a new shape. Where many rows have
+ * found none, everybody gives up. */
+#include "product_shapes.cuh"
+#include "ptx.cuh"
+
+namespace {
+
+constexpr const char *WHAT = "shapes of rows";
+constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
+constexpr int TEAM = 8, TRIES = 8;
+constexpr size_t LEAST = size_t(1) << 16; /* what five arrays take beside their elements */
+
+/* Rows without a shape that are borne. */
+__host__ __device__ constexpr int most_without(int64_t nrows)
+{
+    return static_cast<int>(1024 + nrows / 4);
+}
+
+struct table {
+    int stand[SPX_SHAPES + 1];   /* the row that stands for a shape, and 1; [0] is of none */
+    int without;                 /* rows that have none */
+    unsigned long long products; /* of rows that follow another */
+    int follow;                  /* how many these are */
+};
+
+/* Entries of rows, as numbers that are equal where rows are of one shape; 0: it has none. Of a row of B; */
+struct columns_of {
+    const int *col;
+
+    __device__ __forceinline__ int first(int64_t begin) const
+    {
+        return __ldg(col + begin);
+    }
+    __device__ __forceinline__ uint64_t at(int64_t begin, int k, int first) const
+    {
+        return static_cast<uint64_t>(__ldg(col + begin + k) - first) + 1;
+    }
+    template <class F> void each_pointer(F f) const
+    {
+        f(col);
+    }
+};
+/* and of a row of A, as what tells one of C. */
+struct rows_met {
+    const int *col;
+    const spx_placed_shape *of_b;
+
+    __device__ __forceinline__ int first(int64_t begin) const
+    {
+        return of_b[__ldg(col + begin)].first;
+    }
+    __device__ __forceinline__ uint64_t at(int64_t begin, int k, int first) const
+    {
+        const spx_placed_shape s = of_b[__ldg(col + begin + k)];
+        return s.shape ? static_cast<uint64_t>(s.shape) << 32 | static_cast<unsigned>(s.first - first) : 0;
+    }
+    template <class F> void each_pointer(F f) const
+    {
+        f(col), f(of_b);
+    }
+};
+
+/* What becomes known of a row of B; */
+struct tell_of_b {
+    spx_placed_shape *to;
+
+    __device__ __forceinline__ int products(int64_t) const
+    {
+        return 1;
+    }
+    __device__ __forceinline__ void operator()(int64_t row, int first, int shape, bool) const
+    {
+        to[row] = { first, shape };
+    }
+    template <class F> void each_pointer(F f) const
+    {
+        f(to);
+    }
+};
+/* and of C. */
+struct tell_of_c {
+    unsigned short *of;
+    const int *all;
+    int *to_find;
+
+    __device__ __forceinline__ int products(int64_t row) const
+    {
+        return all[row];
+    }
+    __device__ __forceinline__ void operator()(int64_t row, int, int shape, bool follows) const
+    {
+        of[row] = static_cast<unsigned short>(shape);
+        to_find[row] = follows ? 0 : all[row];
+    }
+    template <class F> void each_pointer(F f) const
+    {
+        f(of), f(all), f(to_find);
+    }
+};
+
+/* A row as a team of lanes has it. */
+struct row_of_team {
+    int64_t row, begin;
+    int n, first;
+};
+template <class ENTRIES>
+__device__ __forceinline__ row_of_team take(const spx_pointers &ptr, const ENTRIES &entries, int64_t row,
+                                            int longest)
+{
+    row_of_team r = { row, 0, 0, 0 };
+    if (row < 0) return r;
+    r.begin = ptr[row];
+    const int64_t n = ptr[row + 1] - r.begin;
+    r.n = n <= longest ? static_cast<int>(n) : longest + 1;
+    if (r.n && r.n <= longest) r.first = entries.first(r.begin);
+    return r;
+}
+
+__device__ __forceinline__ bool any_of_team(bool v)
+{
+    constexpr unsigned ALL = (1u << TEAM) - 1u;
+    return __ballot_sync(SPX_ALL_LANES, v) >> (spx_lane() / TEAM * TEAM) & ALL;
+}
+
+/* Are the rows of one shape? Of teams that want to know. */
+template <class ENTRIES>
+__device__ __forceinline__ bool alike(const ENTRIES &entries, const row_of_team &a, const row_of_team &b,
+                                      bool wanted)
+{
+    bool same = wanted && a.n == b.n;
+    for (int k = spx_lane() % TEAM; __any_sync(SPX_ALL_LANES, same && k < a.n); k += TEAM) {
+        const bool differs =
+            same && k < a.n && entries.at(a.begin, k, a.first) != entries.at(b.begin, k, b.first);
+        if (any_of_team(differs)) same = false;
+    }
+    return same;
+}
+
+/* A hash of a row; *whole becomes false where an entry has no shape. */
+template <class ENTRIES>
+__device__ __forceinline__ unsigned hash_of(const ENTRIES &entries, const row_of_team &r, bool *whole)
+{
+    uint64_t h = 0;
+    bool without = false;
+    for (int k = spx_lane() % TEAM; __any_sync(SPX_ALL_LANES, *whole && k < r.n); k += TEAM) {
+        if (!*whole || k >= r.n) continue;
+        const uint64_t e = entries.at(r.begin, k, r.first);
+        without |= e == 0;
+        const uint64_t m = (e + static_cast<uint64_t>(k) * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
+        h += (m ^ m >> 32) * 0xc4ceb9fe1a85ec53u;
+    }
+    if (any_of_team(without)) *whole = false;
+#pragma unroll
+    for (int d = 1; d < TEAM; d *= 2) h += __shfl_xor_sync(SPX_ALL_LANES, h, d);
+    return static_cast<unsigned>(h >> 40);
+}
+
+template <class ENTRIES, class TELL>
+__global__ void find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell, int longest, int most,
+                     const table *before, int most_before, table *t)
+{
+    const int limit = most_without(nrows), lane = spx_lane() % TEAM, of_team = spx_lane() / TEAM * TEAM;
+    row_of_team last = { -1, 0, 0, 0 };
+    int last_shape = 0, follow = 0;
+    unsigned long long products = 0;
+    if (before && before->without > most_before) return;
+    const int64_t warp = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / 32,
+                  warps = static_cast<int64_t>(gridDim.x) * (THREADS / 32);
+    for (int64_t at = warp * (32 / TEAM); at < nrows; at += warps * (32 / TEAM)) {
+        int without = 0;
+        if (spx_lane() == 0) without = spx_load_relaxed(&t->without);
+        if (__shfl_sync(SPX_ALL_LANES, without, 0) > limit) break;
+        const int64_t row = at + spx_lane() / TEAM < nrows ? at + spx_lane() / TEAM : -1;
+        const row_of_team own = take(ptr, entries, row, longest);
+        const int all = row >= 0 && own.n ? tell.products(row) : 0;
+        bool open = all && own.n <= longest && all <= most;
+        int shape = 0;
+        int64_t stands = -1;
+        if (alike(entries, own, last, open && last.row >= 0)) {
+            shape = last_shape;
+            stands = last.row;
+        }
+        bool whole = open && !shape;
+        const unsigned h = __any_sync(SPX_ALL_LANES, whole) ? hash_of(entries, own, &whole) : 0;
+        open = whole;
+        for (int i = 0; i < TRIES && __any_sync(SPX_ALL_LANES, open); i++) {
+            const int place = 1 + static_cast<int>((h + static_cast<unsigned>(i)) % SPX_SHAPES);
+            int there = 0;
+            if (open && lane == 0) {
+                there = spx_load_relaxed(t->stand + place);
+                if (!there) there = atomicCAS(t->stand + place, 0, static_cast<int>(row) + 1);
+                if (!there) there = static_cast<int>(row) + 1;
+            }
+            there = __shfl_sync(SPX_ALL_LANES, there, of_team);
+            const row_of_team other = take(ptr, entries, static_cast<int64_t>(there) - 1, longest);
+            if (!alike(entries, own, other, open)) continue;
+            shape = last_shape = place;
+            stands = other.row;
+            last = other;
+            open = false;
+        }
+        const bool follows = shape && stands != row;
+        if (row >= 0 && lane == 0) {
+            tell(row, own.first, shape, follows);
+            products += follows ? static_cast<unsigned long long>(all) : 0;
+            follow += follows;
+        }
+        const unsigned failed = __ballot_sync(SPX_ALL_LANES, lane == 0 && all && !shape);
+        if (failed && spx_lane() == 0) atomicAdd(&t->without, __popc(failed));
+    }
+    if (follow) {
+        atomicAdd(&t->products, products);
+        atomicAdd(&t->follow, follow);
+    }
+}
+
+template <class ENTRIES, class TELL>
+spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entries, TELL tell, int longest,
+                     int most, const table *before, int most_before, table *t)
+{
+    const int64_t threads = spx_min(m->nrows * TEAM, spx_cuda_blocks_held(ctx, THREADS) * THREADS);
+    return spx_launch_over(ctx, WHAT, threads, find<ENTRIES, TELL>, static_cast<int>(m->nrows),
+                           spx_pointers_of(m), entries, tell, longest, most, before, most_before, t);
+}
+
+}
+
+spmvx_status spx_cuda_find_shapes(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                  const int *products, const spx_product_look *look, size_t others,
+                                  spx_shapes *out)
+{
+    spx_temporary tables;
+    spx_shapes s;
+    table counted;
+    const size_t bytes = spx_plus(spx_plus(spx_bytes(A->nrows, sizeof(int) + sizeof(short)),
+                                           spx_bytes(B->nrows, sizeof(spx_placed_shape))),
+                                  LEAST + 4 * sizeof(table));
+    if (!look->distinct || !look->products || spx_plus(bytes, others) > spx_budget_left(ctx)) return SPMVX_OK;
+    SPX_TRY(spx_where_room(ctx, [&] {
+        SPX_TRY(tables.make(ctx, 2, sizeof(table), WHAT));
+        SPX_TRY(s.stand.make(ctx, SPX_SHAPES + 1, sizeof(int), WHAT));
+        SPX_TRY(s.of.make(ctx, A->nrows, sizeof(short), WHAT));
+        SPX_TRY(s.of_b.make(ctx, B->nrows, sizeof(spx_placed_shape), WHAT));
+        return s.products.make(ctx, A->nrows, sizeof(int), WHAT);
+    }));
+    if (!s.products.as<int>()) return SPMVX_OK;
+    table *const of_b = tables.as<table>(), *const of_c = of_b + 1;
+    spx_placed_shape *const placed = s.of_b.as<spx_placed_shape>();
+    SPX_TRY(spx_cuda_clear(ctx, of_b, 2 * sizeof(table), WHAT));
+    SPX_TRY(find_of(ctx, B, columns_of{ spx_slot_of<int>(B, SPX_COL) }, tell_of_b{ placed },
+                    SPX_SHAPE_ENTRIES, 1, nullptr, 0, of_b));
+    SPX_TRY(find_of(ctx, A, rows_met{ spx_slot_of<int>(A, SPX_COL), placed },
+                    tell_of_c{ s.of.as<unsigned short>(), products, s.products.as<int>() }, SPX_SHAPE_ENTRIES,
+                    SPX_SHAPE_PRODUCTS, of_b, most_without(B->nrows), of_c));
+    SPX_TRY(ctx->backend->copy(ctx, s.stand.as<void>(), of_c->stand, sizeof of_c->stand));
+    SPX_TRY(ctx->backend->download(ctx, &counted, of_c, sizeof counted));
+    if (counted.without > most_without(A->nrows) || counted.follow < A->nrows / 2) return SPMVX_OK;
+    out->of.swap(&s.of);
+    out->stand.swap(&s.stand);
+    out->of_b.swap(&s.of_b);
+    out->products.swap(&s.products);
+    out->products_to_find = look->products - static_cast<int64_t>(counted.products);
+    return SPMVX_OK;
+}

@@ -1,0 +1,221 @@
+/* Products whose rows are of few shapes, as on grids that are numbered line by line: the same pattern and, for
+ * whole numbers, the same bits as the host's; the same bits as without shapes, for which a small budget has no
+ * room; and rows that have no shape, or one of too many, beside those that have. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "products.h"
+
+static const char *const kernels[] = { "hash", NULL };
+
+/* Points of a grid, each with so many unknowns, that have entries with all points up to `reach` away in each
+ * direction, or (star) in one of them. */
+static triples grid(const char *name, int nx, int ny, int unknowns, int reach, bool star)
+{
+    const int points = nx * ny, width = 2 * reach + 1;
+    const size_t most = (size_t)points * (size_t)(width * width * unknowns * unknowns);
+    triples t = { name, points * unknowns, points * unknowns, 0, NULL, NULL, NULL };
+    uint64_t seed = 3;
+    t.row = malloc(most * sizeof *t.row);
+    t.col = malloc(most * sizeof *t.col);
+    t.val = malloc(most * sizeof *t.val);
+    for (int r = 0; r < points * unknowns; r++) {
+        const int x = r / unknowns % nx, y = r / unknowns / nx;
+        for (int j = y - reach; j <= y + reach; j++)
+            for (int i = x - reach; i <= x + reach; i++) {
+                if (i < 0 || j < 0 || i >= nx || j >= ny || (star && i != x && j != y)) continue;
+                for (int k = 0; k < unknowns; k++) {
+                    t.row[t.nnz] = r;
+                    t.col[t.nnz] = (j * nx + i) * unknowns + k;
+                    t.val[t.nnz++] = case_value(&seed);
+                }
+            }
+    }
+    return t;
+}
+
+/* All rows are of one shape, with columns whose distances grow, so that C has some 20 times as many. */
+static triples apart(const char *name, int rows, int length)
+{
+    triples t = even_rows(name, rows, length, rows + length * length, false);
+    for (int64_t i = 0; i < t.nnz; i++) t.col[i] = (int32_t)(t.row[i] + (i % length) * (i % length));
+    return t;
+}
+
+/* Each row has one entry, or none: `apart` rows after the other have the same column. */
+static triples aggregates(int nrows, int apart, bool gaps)
+{
+    triples t = even_rows("aggregates", nrows, 1, (nrows + apart - 1) / apart, false);
+    int64_t n = 0;
+    for (int r = 0; r < nrows; r++) {
+        if (gaps && r % 50 == 7) continue;
+        t.row[n] = r;
+        t.col[n] = r / apart;
+        t.val[n++] = 1.0 + r % 3;
+    }
+    t.nnz = n;
+    return t;
+}
+
+/* Does a plan within so many bytes (0: any number) have rows that share their pattern? */
+static bool has_shapes(spmvx_context *ctx, const pair *p, size_t workspace)
+{
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    spmspm_info i = SPMSPM_INFO_INIT;
+    spmspm_plan *plan = NULL;
+    o.kernel = "hash";
+    o.max_workspace = workspace;
+    assert_ok(ctx, spmspm_plan_create(ctx, p->A, p->B, &o, &plan));
+    assert_ok(ctx, spmspm_plan_get_info(plan, &i));
+    const bool has = strstr(i.reason, "rows of one shape");
+    spmspm_plan_destroy(plan);
+    return has;
+}
+
+/* Against the host, of whole numbers; and with and without shapes, of any. Frees both. */
+static void check(triples l, triples r, bool shapes)
+{
+    enum { SMALL = 16 << 20, MANY = 10000 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
+        if (type == SPMVX_F32 && (takes_long() || l.nnz > MANY)) continue;
+        pair p = pair_new(ctx, &l, &r, type);
+        spmspm_options o = SPMSPM_OPTIONS_INIT;
+        spmvx_matrix *without = NULL;
+        if (has_shapes(ctx, &p, 0) != shapes)
+            fail_msg("%s times %s: %s", l.name, r.name, shapes ? "no shapes" : "shapes");
+        assert_false(has_shapes(ctx, &p, SMALL));
+        o.kernel = "hash";
+        o.max_workspace = SMALL;
+        assert_ok(ctx, spmspm_mul(ctx, p.A, p.B, &o, &without));
+        spmvx_matrix *with = product(ctx, p.A, p.B, "hash", SPMVX_AUTO), *want = to_host(without);
+        check_same("by shapes", with, want, NULL);
+        spmvx_matrix_destroy(with);
+        spmvx_matrix_destroy(without);
+        spmvx_matrix_destroy(want);
+        pair_free(&p);
+    }
+    const bool same = l.val == r.val;
+    make_whole(&l);
+    if (!same) make_whole(&r);
+    check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+    if (!takes_long() && l.nnz <= MANY) check_pair(ctx, kernels, &l, &r, SPMVX_F32, false);
+    spmvx_context_destroy(ctx);
+    triples_free(&l);
+    if (!same) triples_free(&r);
+}
+
+static void check_square(triples t, bool shapes)
+{
+    check(t, t, shapes);
+}
+
+/* Rows of C of 5, 13, 25, 27 and more entries, sorted and not; of one unknown and three. */
+static void grids(void **state)
+{
+    (void)state;
+    check_square(grid("a line", 400, 1, 1, 1, false), true);
+    check_square(grid("a star", 30, 20, 1, 1, true), true);
+    check_square(grid("a box", 30, 20, 1, 1, false), true);
+    check_square(grid("three unknowns", 20, 10, 3, 1, false), true);
+    if (takes_long()) return;
+    check_square(grid("a line of more", 600, 1, 1, 9, false), true);
+    check_square(grid("a wide star", 90, 8, 1, 6, true), true);
+    check_square(grid("rows of 49", 40, 10, 1, 3, false), true);
+    check_square(grid("rows of 66", 50, 6, 1, 5, false), true);
+}
+
+/* Rows of A beyond what a shape has, and of C beyond what is summed by shapes. */
+static void long_rows(void **state)
+{
+    (void)state;
+    check_square(grid("rows of 130", 30, 10, 1, 6, false), false);
+    check(apart("far apart", 150, 30), apart("far apart", 150 + 30 * 30, 30), true);
+}
+
+/* What a multigrid set-up multiplies. */
+static void coarse_grids(void **state)
+{
+    (void)state;
+    check(grid("a star", 30, 20, 1, 1, true), aggregates(600, 4, false), true);
+    triples p = aggregates(600, 4, false);
+    check(turned(p), grid("a box", 30, 20, 1, 1, false), true);
+    check(grid("a star", 30, 20, 1, 1, true), aggregates(600, 1, true), true);
+}
+
+/* Every seventh row has another pattern; so have all; and rows of B that do not rise. */
+static void rows_apart(void **state)
+{
+    (void)state;
+    uint64_t seed = 9;
+    triples some = grid("some rows apart", 30, 20, 1, 1, true);
+    for (int64_t i = 1; i < some.nnz; i++)
+        if (some.row[i] % 50 == 7 && (i + 1 == some.nnz || some.row[i + 1] != some.row[i]))
+            some.col[i] = (int32_t)(some.col[i - 1] + 1 + (int32_t)(case_random(&seed) % 9));
+    some.ncols += 10;
+    triples square = grid("a star", 610, 1, 1, 1, false);
+    check(some, square, true);
+    check_square(even_rows("no two alike", 4000, 3, 4000, false), false);
+    triples falling = grid("a star", 30, 20, 1, 1, true);
+    for (int64_t i = 1; i < falling.nnz; i++)
+        if (falling.row[i] == 77 && falling.row[i - 1] == 77) {
+            const int32_t c = falling.col[i];
+            falling.col[i] = falling.col[i - 1];
+            falling.col[i - 1] = c;
+        }
+    check_square(falling, false);
+}
+
+/* More shapes than the table holds, each of eight rows: those that find none go by themselves. */
+static void many_shapes(void **state)
+{
+    (void)state;
+    enum { SHAPES = 2600, EACH = 8 };
+    triples l = even_rows("many shapes", SHAPES * EACH, 2, 4000, false);
+    for (int64_t i = 0; i < l.nnz; i++) {
+        const int shape = l.row[i] % SHAPES;
+        l.col[i] = i % 2 ? 1 + shape + l.row[i] % 3 : l.row[i] % 3;
+    }
+    check(l, aggregates(4000, 1, false), true);
+}
+
+/* A plan's new values go where the old ones went. */
+static void refilled(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples t = grid("a box", 30, 20, 1, 1, false);
+    pair p = pair_new(ctx, &t, &t, SPMVX_F64);
+    make_whole(&t);
+    pair other = pair_new(ctx, &t, &t, SPMVX_F64), here = pair_new(host, &t, &t, SPMVX_F64);
+    spmspm_plan *plan = NULL;
+    spmvx_matrix *C = NULL;
+    assert_ok(ctx, spmspm_plan_create(ctx, p.A, p.B, NULL, &plan));
+    assert_ok(ctx, spmspm_plan_mul(ctx, plan, p.A, p.B, &C));
+    assert_ok(ctx, spmspm_plan_refill(ctx, plan, other.A, other.B, C));
+    spmvx_matrix *want = product(host, here.A, here.B, NULL, SPMVX_AUTO);
+    check_same("refilled", C, want, NULL);
+    spmvx_matrix_destroy(want);
+    spmvx_matrix_destroy(C);
+    spmspm_plan_destroy(plan);
+    pair_free(&p);
+    pair_free(&other);
+    pair_free(&here);
+    triples_free(&t);
+    spmvx_context_destroy(ctx);
+}
+
+int main(void)
+{
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
+    const struct CMUnitTest tests[] = { cmocka_unit_test(grids),        cmocka_unit_test(long_rows),
+                                        cmocka_unit_test(coarse_grids), cmocka_unit_test(rows_apart),
+                                        cmocka_unit_test(many_shapes),  cmocka_unit_test(refilled) };
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    o.place = SPMVX_HOST;
+    if (spmvx_context_create(&o, &host) != SPMVX_OK) return 1;
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    spmvx_context_destroy(host);
+    return failed;
+}
