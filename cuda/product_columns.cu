@@ -75,12 +75,13 @@ template <bool WRITE> spmvx_status copy_to_followers(const analysis *a)
                            a->out);
 }
 
-template <bool WRITE> spmvx_status copy_by_shapes(const analysis *a)
+template <bool WRITE> spmvx_status copy_by_shapes(const analysis *a, int64_t nnz)
 {
+    constexpr int64_t LONG = 24; /* entries of a row of C */
     if (!a->shapes->of.as<void>()) return SPMVX_OK;
     return spx_launch_over(a->ctx, WHAT, a->A.nrows, spx_copy_by_shapes<WRITE>, a->A,
                            a->shapes->of.as<unsigned short>(), a->shapes->stand.as<int>(),
-                           a->shapes->of_b.as<spx_placed_shape>(), a->out);
+                           a->shapes->of_b.as<spx_placed_shape>(), WRITE && nnz > LONG * a->A.nrows, a->out);
 }
 
 /* Room for lists; and those that products tell. */
@@ -92,8 +93,9 @@ spmvx_status list_all(analysis *a)
     SPX_TRY(spx_cuda_clear(ctx, a->fills(), sizeof(spx_column_lists), WHAT));
     if (!a->all.more) return SPMVX_OK;
     const int64_t mean = a->all.products / spx_max(a->A.nrows, 1);
-    const int most_of_warp =
-        a->all.scattered ? SCATTERED_WARP : static_cast<int>(spx_min(spx_max(4 * mean, MANY), SPX_HUGE_ROW));
+    const int most_of_warp = a->all.scattered || a->to_find < a->all.products
+                                 ? SCATTERED_WARP
+                                 : static_cast<int>(spx_min(spx_max(4 * mean, MANY), SPX_HUGE_ROW));
     for (spx_temporary &l : a->list) SPX_TRY(l.make(ctx, a->all.more, sizeof(int), rows));
     return spx_launch_over(ctx, WHAT, a->A.nrows, spx_fill_column_lists, a->A.nrows, a->A.ptr, a->out,
                            a->A.same, a->all.most, most_of_warp, a->list[SPX_COLUMNS_BY_WARP].as<int>(),
@@ -312,7 +314,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(prepare_bits(&a));
     SPX_TRY(by_bits<false>(&a));
     SPX_TRY(copy_to_followers<false>(&a));
-    SPX_TRY(copy_by_shapes<false>(&a));
+    SPX_TRY(copy_by_shapes<false>(&a, 0));
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
     if (!a.all.more) a.kept_columns = static_cast<unsigned long long>(spx_min(plan->C.nnz, a.to_find));
@@ -323,7 +325,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     if (a.out.room) SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, spx_move_kept, a.A.nrows, a.out));
     SPX_TRY(by_bits<true>(&a));
     SPX_TRY(copy_to_followers<true>(&a));
-    SPX_TRY(copy_by_shapes<true>(&a));
+    SPX_TRY(copy_by_shapes<true>(&a, plan->C.nnz));
     shapes->of_b.drop();
     shapes->products.drop();
     return SPMVX_OK;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char *WHAT = "shapes of rows";
 constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
-constexpr int TEAM = 8, TRIES = 8;
+constexpr int TRIES = 8, AHEAD = 4;       /* places of the table; entries on their way */
 constexpr size_t LEAST = size_t(1) << 16; /* what five arrays take beside their elements */
 
 /* Rows without a shape that are borne. */
@@ -19,10 +19,11 @@ __host__ __device__ constexpr int most_without(int64_t nrows)
 }
 
 struct table {
-    int stand[SPX_SHAPES + 1];   /* the row that stands for a shape, and 1; [0] is of none */
-    int without;                 /* rows that have none */
-    unsigned long long products; /* of rows that follow another */
-    int follow;                  /* how many these are */
+    int stand[SPX_SHAPES + 1];     /* the row that stands for a shape, and 1; [0] is of none */
+    int without;                   /* rows that have none */
+    unsigned long long products;   /* of rows that follow another, */
+    unsigned long long that_stand; /* and of those that they follow */
+    int follow;                    /* how many follow */
 };
 
 /* Entries of rows, as numbers that are equal where rows are of one shape; 0: it has none. Of a row of B; */
@@ -118,72 +119,85 @@ __device__ __forceinline__ row_of_team take(const spx_pointers &ptr, const ENTRI
     return r;
 }
 
-__device__ __forceinline__ bool any_of_team(bool v)
+template <int TEAM> __device__ __forceinline__ bool any_of_team(bool v)
 {
     constexpr unsigned ALL = (1u << TEAM) - 1u;
+    if constexpr (TEAM == 1) return v;
     return __ballot_sync(SPX_ALL_LANES, v) >> (spx_lane() / TEAM * TEAM) & ALL;
 }
 
 /* Are the rows of one shape? Of teams that want to know. */
-template <class ENTRIES>
+template <int TEAM, class ENTRIES>
 __device__ __forceinline__ bool alike(const ENTRIES &entries, const row_of_team &a, const row_of_team &b,
                                       bool wanted)
 {
     bool same = wanted && a.n == b.n;
-    for (int k = spx_lane() % TEAM; __any_sync(SPX_ALL_LANES, same && k < a.n); k += TEAM) {
-        const bool differs =
-            same && k < a.n && entries.at(a.begin, k, a.first) != entries.at(b.begin, k, b.first);
-        if (any_of_team(differs)) same = false;
+    for (int k = spx_lane() % TEAM; __any_sync(SPX_ALL_LANES, same && k < a.n); k += AHEAD * TEAM) {
+        bool differs = false;
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            const int e = k + i * TEAM;
+            if (same && e < a.n)
+                differs |= entries.at(a.begin, e, a.first) != entries.at(b.begin, e, b.first);
+        }
+        if (any_of_team<TEAM>(differs)) same = false;
     }
     return same;
 }
 
 /* A hash of a row; *whole becomes false where an entry has no shape. */
-template <class ENTRIES>
+template <int TEAM, class ENTRIES>
 __device__ __forceinline__ unsigned hash_of(const ENTRIES &entries, const row_of_team &r, bool *whole)
 {
     uint64_t h = 0;
     bool without = false;
-    for (int k = spx_lane() % TEAM; __any_sync(SPX_ALL_LANES, *whole && k < r.n); k += TEAM) {
-        if (!*whole || k >= r.n) continue;
-        const uint64_t e = entries.at(r.begin, k, r.first);
-        without |= e == 0;
-        const uint64_t m = (e + static_cast<uint64_t>(k) * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
-        h += (m ^ m >> 32) * 0xc4ceb9fe1a85ec53u;
+    for (int k = spx_lane() % TEAM; __any_sync(SPX_ALL_LANES, *whole && k < r.n); k += AHEAD * TEAM) {
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            const int at = k + i * TEAM;
+            const uint64_t e = *whole && at < r.n ? entries.at(r.begin, at, r.first) : 0;
+            const uint64_t m = (e + static_cast<uint64_t>(at) * 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu;
+            without |= *whole && at < r.n && e == 0;
+            if (e) h += (m ^ m >> 32) * 0xc4ceb9fe1a85ec53u;
+        }
     }
-    if (any_of_team(without)) *whole = false;
+    if (any_of_team<TEAM>(without)) *whole = false;
 #pragma unroll
     for (int d = 1; d < TEAM; d *= 2) h += __shfl_xor_sync(SPX_ALL_LANES, h, d);
     return static_cast<unsigned>(h >> 40);
 }
 
-template <class ENTRIES, class TELL>
-__global__ void find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell, int longest, int most,
-                     const table *before, int most_before, table *t)
+template <int TEAM, class ENTRIES, class TELL>
+__global__ void __launch_bounds__(THREADS, 5)
+    find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell, int longest, int most, const table *before,
+         int most_before, table *t)
 {
+    constexpr int OFTEN = 4; /* turns */
     const int limit = most_without(nrows), lane = spx_lane() % TEAM, of_team = spx_lane() / TEAM * TEAM;
     row_of_team last = { -1, 0, 0, 0 };
-    int last_shape = 0, follow = 0;
+    int last_shape = 0, follow = 0, turn = 0;
     unsigned long long products = 0;
     if (before && before->without > most_before) return;
     const int64_t warp = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / 32,
                   warps = static_cast<int64_t>(gridDim.x) * (THREADS / 32);
     for (int64_t at = warp * (32 / TEAM); at < nrows; at += warps * (32 / TEAM)) {
-        int without = 0;
-        if (spx_lane() == 0) without = spx_load_relaxed(&t->without);
-        if (__shfl_sync(SPX_ALL_LANES, without, 0) > limit) break;
+        if (turn++ % OFTEN == 0) {
+            int without = 0;
+            if (spx_lane() == 0) without = spx_load_relaxed(&t->without);
+            if (__shfl_sync(SPX_ALL_LANES, without, 0) > limit) break;
+        }
         const int64_t row = at + spx_lane() / TEAM < nrows ? at + spx_lane() / TEAM : -1;
         const row_of_team own = take(ptr, entries, row, longest);
         const int all = row >= 0 && own.n ? tell.products(row) : 0;
         bool open = all && own.n <= longest && all <= most;
         int shape = 0;
         int64_t stands = -1;
-        if (alike(entries, own, last, open && last.row >= 0)) {
+        if (alike<TEAM>(entries, own, last, open && last.row >= 0)) {
             shape = last_shape;
             stands = last.row;
         }
         bool whole = open && !shape;
-        const unsigned h = __any_sync(SPX_ALL_LANES, whole) ? hash_of(entries, own, &whole) : 0;
+        const unsigned h = __any_sync(SPX_ALL_LANES, whole) ? hash_of<TEAM>(entries, own, &whole) : 0;
         open = whole;
         for (int i = 0; i < TRIES && __any_sync(SPX_ALL_LANES, open); i++) {
             const int place = 1 + static_cast<int>((h + static_cast<unsigned>(i)) % SPX_SHAPES);
@@ -191,11 +205,14 @@ __global__ void find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell, in
             if (open && lane == 0) {
                 there = spx_load_relaxed(t->stand + place);
                 if (!there) there = atomicCAS(t->stand + place, 0, static_cast<int>(row) + 1);
-                if (!there) there = static_cast<int>(row) + 1;
+                if (!there) {
+                    there = static_cast<int>(row) + 1;
+                    atomicAdd(&t->that_stand, static_cast<unsigned long long>(all));
+                }
             }
             there = __shfl_sync(SPX_ALL_LANES, there, of_team);
             const row_of_team other = take(ptr, entries, static_cast<int64_t>(there) - 1, longest);
-            if (!alike(entries, own, other, open)) continue;
+            if (!alike<TEAM>(entries, own, other, open)) continue;
             shape = last_shape = place;
             stands = other.row;
             last = other;
@@ -220,9 +237,16 @@ template <class ENTRIES, class TELL>
 spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entries, TELL tell, int longest,
                      int most, const table *before, int most_before, table *t)
 {
-    const int64_t threads = spx_min(m->nrows * TEAM, spx_cuda_blocks_held(ctx, THREADS) * THREADS);
-    return spx_launch_over(ctx, WHAT, threads, find<ENTRIES, TELL>, static_cast<int>(m->nrows),
-                           spx_pointers_of(m), entries, tell, longest, most, before, most_before, t);
+    constexpr int64_t FEW = 8; /* entries of a row that a thread has to itself */
+    const auto with = [&](auto team) {
+        constexpr int TEAM = decltype(team)::value;
+        const int64_t threads =
+            spx_min(m->nrows * TEAM, spx_cuda_blocks_held(ctx, THREADS) * static_cast<int64_t>(THREADS));
+        return spx_launch_over(ctx, WHAT, threads, find<TEAM, ENTRIES, TELL>, static_cast<int>(m->nrows),
+                               spx_pointers_of(m), entries, tell, longest, most, before, most_before, t);
+    };
+    return m->nnz <= FEW * m->nrows ? with(std::integral_constant<int, 1>())
+                                    : with(std::integral_constant<int, 8>());
 }
 
 }
@@ -261,6 +285,7 @@ spmvx_status spx_cuda_find_shapes(const spmvx_context *ctx, const spx_sparse *A,
     out->stand.swap(&s.stand);
     out->of_b.swap(&s.of_b);
     out->products.swap(&s.products);
+    out->products_that_stand = static_cast<int64_t>(counted.that_stand);
     out->products_to_find = look->products - static_cast<int64_t>(counted.products);
     return SPMVX_OK;
 }

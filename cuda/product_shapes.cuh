@@ -24,11 +24,12 @@ struct spx_placed_shape {
 /* Of the rows of C. Empty where there are too many shapes for them to be of use, where B's rows do not ascend,
  * or where the budget has no room. */
 struct spx_shapes {
-    spx_temporary of;         /* unsigned short, of each row: its shape; 0: it has none */
-    spx_temporary stand;      /* int, of each shape: the row that stands for it, and 1; [0] is of none */
-    spx_temporary of_b;       /* spx_placed_shape, of each row of B */
-    spx_temporary products;   /* int: those of rows that do not follow another, else 0 */
-    int64_t products_to_find; /* their sum */
+    spx_temporary of;            /* unsigned short, of each row: its shape; 0: it has none */
+    spx_temporary stand;         /* int, of each shape: the row that stands for it, and 1; [0] is of none */
+    spx_temporary of_b;          /* spx_placed_shape, of each row of B */
+    spx_temporary products;      /* int: those of rows that do not follow another, else 0 */
+    int64_t products_to_find;    /* their sum */
+    int64_t products_that_stand; /* of the rows that stand for shapes */
 };
 
 /* others: bytes of the budget that have to be left. */
@@ -38,7 +39,7 @@ spmvx_status spx_cuda_find_shapes(const spmvx_context *, const spx_sparse *A, co
 /* Of rows that follow another of their shape: lengths and words, or (WRITE) columns. */
 template <bool WRITE>
 __global__ void spx_copy_by_shapes(spx_factor A, const unsigned short *of, const int *stand,
-                                   const spx_placed_shape *of_b, spx_found out)
+                                   const spx_placed_shape *of_b, bool long_rows, spx_found out)
 {
     const int64_t row = spx_element();
     const int shape = row < A.nrows ? of[row] : 0;
@@ -52,17 +53,17 @@ __global__ void spx_copy_by_shapes(spx_factor A, const unsigned short *of, const
             n = static_cast<int>(out.ptr[row + 1] - to);
             shift = of_b[__ldg(A.col + A.ptr[row])].first - of_b[__ldg(A.col + A.ptr[from])].first;
         }
-        spx_each_entry(
-            n,
-            [&](bool there, int lane, int entry) {
-                const int64_t own_at = __shfl_sync(SPX_ALL_LANES, at, lane);
-                return there ? out.col[own_at + entry] : 0;
-            },
-            [&](bool there, int, int lane, int entry, int c) {
-                const int64_t own_to = __shfl_sync(SPX_ALL_LANES, to, lane);
-                const int own_shift = __shfl_sync(SPX_ALL_LANES, shift, lane);
-                if (there) out.col[own_to + entry] = c + own_shift;
-            });
+        const auto load = [&](bool there, int lane, int entry) {
+            const int64_t own_at = __shfl_sync(SPX_ALL_LANES, at, lane);
+            return there ? out.col[own_at + entry] : 0;
+        };
+        const auto use = [&](bool there, int, int lane, int entry, int c) {
+            const int64_t own_to = __shfl_sync(SPX_ALL_LANES, to, lane);
+            const int own_shift = __shfl_sync(SPX_ALL_LANES, shift, lane);
+            if (there) out.col[own_to + entry] = c + own_shift;
+        };
+        if (long_rows) spx_each_entry_by_rows(n, load, use);
+        else spx_each_entry(n, load, use);
     } else if (from != row) {
         out.count[row] = out.count[from];
         out.words[row] = out.words[from];

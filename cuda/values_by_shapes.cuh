@@ -1,205 +1,328 @@
-/* Values of rows of C of one shape (product_shapes.cuh), by a list of the shape's sums: for each entry, of
- * which entry of A's row and which one of B's row there its terms are, in order. So nothing is looked up and
- * nothing is sorted. A warp takes some rows of a shape; a lane sums up an entry, its terms lying 32 apart. */
+/* Values of rows of C of one shape (product_shapes.cuh), whose places nobody looks up: a shape has them in a
+ * list, two bytes for each product.
+ *
+ * Of a short row it tells, entry by entry of C, which entry of A's row and which one of B's row there each term
+ * is of. A lane takes a row, so that all lanes read the same list, and B's rows of neighbouring lanes lie side
+ * by side. Of a longer one it tells where each product goes, in the order of A's row and then of B's. A warp
+ * takes a row, and one row of B after the other, of which it adds all products at once, since they go to
+ * different places. Either way the terms of an entry are added in the order of A's row. */
 #ifndef SPX_VALUES_BY_SHAPES_CUH
 #define SPX_VALUES_BY_SHAPES_CUH
 #include "product_rows.cuh"
 #include "product_shapes.cuh"
 #include "ptx.cuh"
 
-constexpr int SPX_SHAPE_COLUMNS = 512; /* of a row of C at most */
-constexpr unsigned SPX_NO_TERM = ~0u;  /* else A's entry above 16 bits, and B's in these */
+constexpr int SPX_SHAPE_COLUMNS = 512;                        /* entries of C at most; */
+constexpr int SPX_SHORT_COLUMNS = 32, SPX_SHORT_ENTRIES = 16; /* of C and of A, of a short row */
+constexpr int SPX_SHAPE_UNITS = 8;                            /* lists begin at whole 16 bytes */
+
+/* Of a short row's list: an entry of A, an entry of B's row, and whether it is the last term. */
+__device__ constexpr unsigned short spx_short_term(int a, int b, bool last)
+{
+    static_assert(SPX_SHORT_ENTRIES <= 16 && SPX_SHAPE_ENTRIES <= 128);
+    return static_cast<unsigned short>(a | b << 4 | (last ? 1 << 15 : 0));
+}
 
 /* The sums of a shape. */
 struct spx_shape_sums {
-    int entries, columns; /* of A's row, and of C's; 0: no row has this shape */
-    int rounded;          /* each term is rounded before it is added, as where terms are sorted */
-    int terms;            /* where its terms begin, in 32 */
-    unsigned char width[SPX_SHAPE_COLUMNS / 32]; /* the most terms of each 32 entries */
+    int64_t list;         /* where it begins */
+    int entries, columns; /* of A's row, and of C's; 0: it has no list */
+    int products;
+    int longest; /* of B's rows */
+    bool is_short;
+    bool rounded; /* each term is rounded before it is added, as where terms are sorted */
 };
-static_assert(SPX_SHAPE_ENTRIES < 256, "widths are bytes");
+
+/* The largest of short rows' A and C, and of longer rows' C. */
+struct spx_shape_sizes {
+    int short_entries, short_columns, columns;
+};
 
 /* Of a plan, one array. */
 struct spx_shape_plan {
     const spx_shape_sums *sums; /* SPX_SHAPES + 1 */
-    const unsigned *terms;
+    const unsigned short *list;
     const unsigned short *of; /* each row of C */
 
     template <class F> void each_pointer(F f) const
     {
-        f(sums), f(terms), f(of);
+        f(sums), f(list), f(of);
     }
 };
 
-/* The terms of entry `column` of a row of C, whose row of A is entries first ... last - 1: use(entry, place) of
- * each. */
-template <class USE>
-__device__ __forceinline__ void spx_each_term(const spx_factor &A, const spx_factor &B, int64_t first,
-                                              int entries, int column, USE use)
+/* ---- lists ---- */
+
+/* Where a column is in a row, or -1. */
+__device__ __forceinline__ int spx_place_in_row(const int *col, int64_t begin, int64_t end, int column)
 {
-    for (int e = 0; e < entries; e++) {
-        const int c = __ldg(A.col + first + e);
-        const int64_t begin = B.ptr[c], end = B.ptr[c + 1];
-        int64_t low = begin, high = end;
-        while (low < high) {
-            const int64_t middle = low + (high - low) / 2;
-            if (__ldg(B.col + middle) < column) low = middle + 1;
-            else high = middle;
+    int64_t low = begin, high = end;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (__ldg(col + middle) < column) low = middle + 1;
+        else high = middle;
+    }
+    return low < end && __ldg(col + low) == column ? static_cast<int>(low - begin) : -1;
+}
+
+constexpr int SPX_SHAPE_THREADS = SPX_SHAPE_ENTRIES;
+
+/* A block a shape, where a row stands for it. taken: units of lists. */
+static __global__ void spx_list_shapes(spx_factor A, spx_factor B, spx_pointers ptr, const int *col,
+                                       const int *stand, const int *products, int most, bool with_short,
+                                       spx_shape_sums *sums, unsigned short *lists, unsigned long long *taken,
+                                       spx_shape_sizes *sizes)
+{
+    __shared__ int64_t list, begins[SPX_SHAPE_ENTRIES];
+    __shared__ int before[SPX_SHAPE_ENTRIES + 1], longest;
+    const int thread = static_cast<int>(threadIdx.x), shape = static_cast<int>(blockIdx.x);
+    const int64_t row = stand[shape] - 1;
+    if (thread == 0) sums[shape].columns = longest = 0;
+    if (row < 0) return;
+    const int64_t first = A.ptr[row], begin = ptr[row], end = ptr[row + 1];
+    if (end - begin > SPX_SHAPE_COLUMNS) return;
+    const int entries = static_cast<int>(A.ptr[row + 1] - first), columns = static_cast<int>(end - begin);
+    const bool is_short = with_short && columns <= SPX_SHORT_COLUMNS && entries <= SPX_SHORT_ENTRIES;
+    int length = 0;
+    if (thread < entries) {
+        const int c = __ldg(A.col + first + thread);
+        begins[thread] = B.ptr[c];
+        length = static_cast<int>(B.ptr[c + 1] - begins[thread]);
+    }
+    __syncthreads();
+    const spx_scanned<int> scanned = spx_scan_block<SPX_SHAPE_THREADS>(length);
+    before[thread] = scanned.before;
+    atomicMax(&longest, length);
+    if (thread == 0) {
+        before[SPX_SHAPE_ENTRIES] = scanned.total;
+        const int units = (scanned.total + SPX_SHAPE_UNITS - 1) / SPX_SHAPE_UNITS;
+        list =
+            static_cast<int64_t>(atomicAdd(taken, static_cast<unsigned long long>(units))) * SPX_SHAPE_UNITS;
+    }
+    __syncthreads();
+    if (thread == 0) {
+        sums[shape] = { list,
+                        entries,
+                        columns,
+                        scanned.total,
+                        longest,
+                        is_short,
+                        spx_is_sorted(products[row], entries, most) };
+        atomicMax(is_short ? &sizes->short_columns : &sizes->columns, columns);
+        if (is_short) atomicMax(&sizes->short_entries, entries);
+    }
+    unsigned short *const to = lists + list;
+    const int total = before[SPX_SHAPE_ENTRIES];
+    if (thread < SPX_SHAPE_UNITS &&
+        total + thread < (total + SPX_SHAPE_UNITS - 1) / SPX_SHAPE_UNITS * SPX_SHAPE_UNITS)
+        to[total + thread] = 0;
+    if (!is_short) {
+        for (int e = thread / 32; e < entries; e += SPX_SHAPE_THREADS / 32)
+            for (int k = spx_lane(); k < before[e + 1] - before[e]; k += 32)
+                to[before[e] + k] = static_cast<unsigned short>(
+                    spx_place_in_row(col, begin, end, __ldg(B.col + begins[e] + k)));
+        return;
+    }
+    if (thread >= 32) return;
+    const int column = thread < columns ? __ldg(col + begin + thread) : -1;
+    const auto each_term = [&](auto use) {
+        for (int e = 0; column >= 0 && e < entries; e++) {
+            const int k = spx_place_in_row(B.col, begins[e], begins[e] + before[e + 1] - before[e], column);
+            if (k >= 0) use(e, k);
         }
-        if (low < end && __ldg(B.col + low) == column) use(e, static_cast<int>(low - begin));
-    }
+    };
+    int terms = 0;
+    each_term([&](int, int) { terms++; });
+    __syncwarp();
+    int at = spx_scan_lanes_before(terms);
+    const int behind = at + terms;
+    each_term([&](int e, int k) {
+        to[at] = spx_short_term(e, k, at + 1 == behind);
+        at++;
+    });
 }
 
-constexpr int SPX_SHAPE_THREADS = 128, SPX_SHAPE_SUM_THREADS = 256;
+/* ---- short rows ---- */
 
-/* A block a shape: how many terms each 32 entries have; all: places for terms that are taken, in 32. */
-static __global__ void spx_measure_shapes(spx_factor A, spx_factor B, spx_pointers ptr, const int *col,
-                                          const int *stand, const int *products, int most,
-                                          spx_shape_sums *sums, int *all)
+template <class V> __host__ __device__ constexpr size_t spx_short_bytes(const spx_shape_sizes &sizes)
 {
-    __shared__ int taken;
-    const int shape = static_cast<int>(blockIdx.x);
-    const int64_t row = stand[shape] - 1, first = row < 0 ? 0 : A.ptr[row], begin = row < 0 ? 0 : ptr[row];
-    const int64_t found = row < 0 ? 0 : ptr[row + 1] - begin;
-    spx_shape_sums *const s = sums + shape;
-    const int columns = found <= SPX_SHAPE_COLUMNS ? static_cast<int>(found) : 0,
-              entries = columns ? static_cast<int>(A.ptr[row + 1] - first) : 0;
-    if (threadIdx.x == 0) {
-        taken = 0;
-        s->entries = entries;
-        s->columns = columns;
-        s->rounded = columns && spx_is_sorted(products[row], entries, most);
-    }
-    __syncthreads();
-    for (int j = static_cast<int>(threadIdx.x); j - spx_lane() < columns; j += SPX_SHAPE_THREADS) {
-        int n = 0;
-        if (j < columns) spx_each_term(A, B, first, entries, __ldg(col + begin + j), [&](int, int) { n++; });
-        const int width = __reduce_max_sync(SPX_ALL_LANES, n);
-        if (spx_lane()) continue;
-        s->width[j / 32] = static_cast<unsigned char>(width);
-        atomicAdd(&taken, width);
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) s->terms = taken ? atomicAdd(all, taken) : 0;
+    const size_t columns = static_cast<size_t>(sizes.short_columns) | 1u; /* lanes write to different banks */
+    return (static_cast<size_t>(sizes.short_entries) * (sizeof(V) + sizeof(int)) + columns * sizeof(V) +
+            sizeof(int64_t)) *
+           32;
 }
 
-static __global__ void spx_list_terms(spx_factor A, spx_factor B, spx_pointers ptr, const int *col,
-                                      const int *stand, const spx_shape_sums *sums, unsigned *terms)
+template <bool ROUNDED, class V> __device__ __forceinline__ V spx_add_term(V sum, V left, V right)
 {
-    const int shape = static_cast<int>(blockIdx.x);
-    const spx_shape_sums *const s = sums + shape;
-    const int columns = s->columns, entries = s->entries;
-    if (!columns) return;
-    const int64_t row = stand[shape] - 1, first = A.ptr[row], begin = ptr[row];
-    int64_t at = s->terms;
-    for (int slice = 0; slice * 32 < columns; slice++) {
-        const int width = s->width[slice], j = slice * 32 + spx_lane();
-        unsigned *const to = terms + at * 32 + spx_lane();
-        at += width;
-        if (slice % (SPX_SHAPE_THREADS / 32) != static_cast<int>(threadIdx.x) / 32) continue;
-        int n = 0;
-        if (j < columns)
-            spx_each_term(A, B, first, entries, __ldg(col + begin + j), [&](int e, int k) {
-                to[32 * n++] = static_cast<unsigned>(e) << 16 | static_cast<unsigned>(k);
-            });
-        for (; n < width; n++) to[32 * n] = SPX_NO_TERM;
+    if constexpr (ROUNDED) return sum + spx_rounded_product(left, right);
+    else return sum + left * right;
+}
+
+/* The sums of a row of C to out, of products that are listed; of lane `lane`: where rows of B begin, and A's
+ * values, 32 apart. */
+template <bool ROUNDED, class V>
+__device__ __forceinline__ void spx_sum_short(const unsigned short *list, int products, const int *begin,
+                                              const V *left, const V *b, V *out)
+{
+    constexpr int AHEAD = SPX_SHAPE_UNITS;
+    V sum = V(-0.0);
+    for (int t = 0; t < products; t += AHEAD) {
+        unsigned short term[AHEAD];
+        V right[AHEAD] = {};
+        const uint4 all = __ldg(reinterpret_cast<const uint4 *>(list + t));
+        memcpy(term, &all, sizeof term);
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            if (t + i < products) right[i] = __ldg(b + begin[(term[i] & 15) * 32] + (term[i] >> 4 & 127));
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            if (t + i >= products) break;
+            sum = spx_add_term<ROUNDED>(sum, left[(term[i] & 15) * 32], right[i]);
+            if (!(term[i] >> 15)) continue;
+            *out++ = sum;
+            sum = V(-0.0);
+        }
     }
 }
 
-/* What a warp knows of the entries of some rows of A. */
+constexpr int SPX_SHORT_THREADS = 128;
+
+template <class V>
+__global__ void __launch_bounds__(SPX_SHORT_THREADS)
+    spx_values_of_short_shapes(spx_factor A, spx_factor B, spx_product_values<V> v, spx_shape_plan plan,
+                               spx_shape_sizes sizes, const spx_task *list, int rows)
+{
+    const int lane = spx_lane(), apart = sizes.short_columns | 1;
+    char *const own = spx_dynamic_shared<char>() + threadIdx.x / 32 * spx_short_bytes<V>(sizes);
+    int64_t *const to = reinterpret_cast<int64_t *>(own);
+    V *const left = reinterpret_cast<V *>(to + 32), *const out = left + 32 * sizes.short_entries;
+    int *const begin = reinterpret_cast<int *>(out + 32 * apart);
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * SPX_SHORT_THREADS + threadIdx.x,
+                  row = i < rows ? list[i].row : -1;
+    const int shape = row < 0 ? 0 : plan.of[row];
+    const int64_t first = row < 0 ? 0 : A.ptr[row], c = row < 0 ? 0 : v.ptr[row];
+    for (unsigned some = __ballot_sync(SPX_ALL_LANES, shape != 0); some;) {
+        const int of_some = __shfl_sync(SPX_ALL_LANES, shape, __ffs(static_cast<int>(some)) - 1);
+        const unsigned mine = __ballot_sync(SPX_ALL_LANES, shape == of_some);
+        const spx_shape_sums s = plan.sums[of_some];
+        const int rank = __popc(mine & ((1u << lane) - 1u));
+        some &= ~mine;
+        if (shape == of_some) {
+#pragma unroll 4
+            for (int e = 0; e < s.entries; e++) {
+                begin[e * 32 + lane] = static_cast<int>(B.ptr[__ldg(A.col + first + e)]);
+                left[e * 32 + lane] = __ldg(v.a + first + e);
+            }
+            to[rank] = c;
+            if (s.rounded)
+                spx_sum_short<true>(plan.list + s.list, s.products, begin + lane, left + lane, v.b,
+                                    out + rank * apart);
+            else
+                spx_sum_short<false>(plan.list + s.list, s.products, begin + lane, left + lane, v.b,
+                                     out + rank * apart);
+        }
+        __syncwarp();
+        int r = lane / s.columns, j = lane % s.columns;
+        const int step = 32 / s.columns, rest = 32 % s.columns, all = __popc(mine);
+        while (r < all) {
+            v.c[to[r] + j] = out[r * apart + j];
+            r += step;
+            j += rest;
+            if (j < s.columns) continue;
+            j -= s.columns;
+            r++;
+        }
+        __syncwarp(); /* before the next shape's rows come */
+    }
+}
+
+/* ---- longer rows ---- */
+
 template <class V> struct spx_shape_entry {
     int64_t begin; /* of B's row */
     V val;
-};
-template <class V> struct spx_shape_shared {
-    static constexpr int ENTRIES = SPX_SHAPE_ENTRIES;
-    spx_shape_entry<V> entry[ENTRIES];
-    int64_t a[32], c[32]; /* where rows begin */
+    int list, length; /* where its products are listed, and how many these are */
 };
 
-template <bool ROUNDED, class V>
-__device__ __forceinline__ V spx_sum_of_shape(const spx_shape_entry<V> *entry, const V *b,
-                                              const unsigned *terms, int width)
+template <class V> __host__ __device__ constexpr size_t spx_long_bytes(const spx_shape_sizes &sizes)
 {
-    constexpr int AHEAD = 4;
-    V sum = V(-0.0);
-    for (int t = 0; t < width; t += AHEAD) {
-        unsigned term[AHEAD];
-        V left[AHEAD] = {}, right[AHEAD] = {};
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) term[i] = t + i < width ? __ldg(terms + 32 * (t + i)) : SPX_NO_TERM;
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            if (term[i] == SPX_NO_TERM) continue;
-            const spx_shape_entry<V> e = entry[term[i] >> 16];
-            left[i] = e.val;
-            right[i] = __ldg(b + e.begin + (term[i] & 0xffffu));
-        }
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            if (term[i] == SPX_NO_TERM) continue;
-            if constexpr (ROUNDED) sum += spx_rounded_product(left[i], right[i]);
-            else sum += left[i] * right[i];
-        }
-    }
-    return sum;
+    const size_t even = (static_cast<size_t>(sizes.columns) + 1u) & ~size_t(1);
+    return 32 * sizeof(spx_shape_entry<V>) + even * sizeof(V);
 }
 
-template <class V>
-__global__ void __launch_bounds__(SPX_SHAPE_SUM_THREADS, 3)
-    spx_values_by_shapes(spx_factor A, spx_factor B, spx_product_values<V> v, spx_shape_plan plan,
-                         int rows_a_warp, const spx_task *list, int rows)
+/* Adds the products of n entries of A to a row's sums; rows of B have 32*STEPS entries at most, and AHEAD of
+ * them are loaded at once. */
+template <bool ROUNDED, int STEPS, int AHEAD, class V>
+__device__ __forceinline__ void spx_sum_long(const spx_shape_entry<V> *entry, int n,
+                                             const unsigned short *list, const V *b, V *sum)
 {
-    constexpr int ENTRIES = spx_shape_shared<V>::ENTRIES;
-    const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
-    spx_shape_shared<V> *const s = spx_dynamic_shared<spx_shape_shared<V>>() + warp;
-    const int64_t i =
-        (static_cast<int64_t>(blockIdx.x) * (SPX_SHAPE_SUM_THREADS / 32) + warp) * rows_a_warp + lane;
-    const int64_t row = lane < rows_a_warp && i < rows ? list[i].row : -1;
-    const int shape = row < 0 ? 0 : plan.of[row];
-    for (unsigned left = __ballot_sync(SPX_ALL_LANES, shape != 0); left;) {
-        const int own_shape = __shfl_sync(SPX_ALL_LANES, shape, __ffs(static_cast<int>(left)) - 1);
-        const unsigned mine = __ballot_sync(SPX_ALL_LANES, shape == own_shape);
-        const spx_shape_sums *const sums = plan.sums + own_shape;
-        const int entries = sums->entries, columns = sums->columns, all = __popc(mine),
-                  at_once = min(32, ENTRIES / entries);
-        const bool rounded = sums->rounded;
-        const unsigned *const terms = plan.terms + static_cast<int64_t>(sums->terms) * 32;
-        left &= ~mine;
-        if (shape == own_shape) {
-            const int rank = __popc(mine & ((1u << lane) - 1u));
-            s->a[rank] = A.ptr[row];
-            s->c[rank] = v.ptr[row];
+    const int lane = spx_lane();
+    for (int e = 0; e < n; e += AHEAD) {
+        V right[AHEAD][STEPS] = {}, left[AHEAD] = {};
+        int place[AHEAD][STEPS];
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            const spx_shape_entry<V> own = entry[min(e + i, n - 1)];
+            left[i] = own.val;
+#pragma unroll
+            for (int s = 0; s < STEPS; s++) {
+                const int k = s * 32 + lane;
+                const bool in = e + i < n && k < own.length;
+                place[i][s] = in ? __ldg(list + own.list + k) : -1;
+                if (in) right[i][s] = __ldg(b + own.begin + k);
+            }
         }
-        __syncwarp();
-        const auto sum = [&](int first_row, int r, int j, const unsigned *from, int width) {
-            const spx_shape_entry<V> *const entry = s->entry + r * entries;
-            v.c[s->c[first_row + r] + j] = rounded ? spx_sum_of_shape<true>(entry, v.b, from, width)
-                                                   : spx_sum_of_shape<false>(entry, v.b, from, width);
-        };
-        for (int first = 0; first < all; first += at_once) {
-            const int some = min(at_once, all - first);
-            for (int q = lane; q < some * entries; q += 32) {
-                const int64_t k = s->a[first + q / entries] + q % entries;
-                s->entry[q] = { B.ptr[__ldg(A.col + k)], __ldg(v.a + k) };
-            }
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+#pragma unroll
+            for (int s = 0; s < STEPS; s++)
+                if (place[i][s] >= 0)
+                    sum[place[i][s]] = spx_add_term<ROUNDED>(sum[place[i][s]], left[i], right[i][s]);
             __syncwarp();
-            if (columns <= 16) {
-                const int side_by_side = 32 / columns, of = lane / columns, j = lane % columns;
-                for (int r = of; r < some && of < side_by_side; r += side_by_side)
-                    sum(first, r, j, terms + j, sums->width[0]);
-            } else {
-                for (int r = 0; r < some; r++) {
-                    const unsigned *from = terms + lane;
-                    for (int j = lane; j - lane < columns; j += 32) {
-                        const int width = sums->width[j / 32];
-                        if (j < columns) sum(first, r, j, from, width);
-                        from += 32 * width;
-                    }
-                }
-            }
-            __syncwarp(); /* before the next rows' entries come */
         }
     }
+}
+
+constexpr int SPX_LONG_THREADS = 256;
+
+template <class V>
+__global__ void __launch_bounds__(SPX_LONG_THREADS, 3)
+    spx_values_of_long_shapes(spx_factor A, spx_factor B, spx_product_values<V> v, spx_shape_plan plan,
+                              spx_shape_sizes sizes, const spx_task *list, int rows)
+{
+    const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
+    char *const own = spx_dynamic_shared<char>() + warp * spx_long_bytes<V>(sizes);
+    spx_shape_entry<V> *const entry = reinterpret_cast<spx_shape_entry<V> *>(own);
+    V *const sum = reinterpret_cast<V *>(entry + 32);
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * (SPX_LONG_THREADS / 32) + warp;
+    if (i >= rows) return;
+    const int64_t row = list[i].row, first = A.ptr[row], to = v.ptr[row];
+    const spx_shape_sums s = plan.sums[plan.of[row]];
+    for (int j = lane; j < s.columns; j += 32) sum[j] = V(-0.0);
+    int before = 0;
+    for (int at = 0; at < s.entries; at += 32) {
+        int64_t begin = 0;
+        V left = V(0);
+        int length = 0;
+        if (at + lane < s.entries) {
+            const int c = __ldg(A.col + first + at + lane);
+            begin = B.ptr[c];
+            length = static_cast<int>(B.ptr[c + 1] - begin);
+            left = __ldg(v.a + first + at + lane);
+        }
+        const int with_own = spx_scan_lanes(length), n = min(32, s.entries - at);
+        entry[lane] = { begin, left, before + with_own - length, length };
+        before += __shfl_sync(SPX_ALL_LANES, with_own, 31);
+        __syncwarp();
+        const unsigned short *const from = plan.list + s.list;
+        if (s.longest <= 32) {
+            if (s.rounded) spx_sum_long<true, 1, 4>(entry, n, from, v.b, sum);
+            else spx_sum_long<false, 1, 4>(entry, n, from, v.b, sum);
+        } else {
+            if (s.rounded) spx_sum_long<true, 4, 1>(entry, n, from, v.b, sum);
+            else spx_sum_long<false, 4, 1>(entry, n, from, v.b, sum);
+        }
+        __syncwarp();
+    }
+    for (int j = lane; j < s.columns; j += 32) v.c[to + j] = sum[j];
 }
 #endif

@@ -25,12 +25,14 @@ enum rows_by {
     BY_BLOCK,
     BY_LARGE_BLOCK,
     BY_PIECES,
-    BY_SHAPE,
+    BY_SHORT_SHAPE,
+    BY_LONG_SHAPE,
     WAYS
 };
-enum {
-    DISTINCT = WAYS
-}; /* a plan's parameter behind the lists' lengths: are the columns of B's rows distinct? */
+/* A plan's numbers behind the lists' lengths: are the columns of B's rows distinct? And of shapes: units of
+ * their lists, and sizes. */
+enum { DISTINCT = WAYS, UNITS, SHORT_ENTRIES, SHORT_COLUMNS, LONG_COLUMNS, NUMBERS };
+static_assert(static_cast<int>(NUMBERS) <= static_cast<int>(SPX_PLAN_NUMBERS));
 
 /* Entries at most; */
 constexpr int SMALL = 128, MIDDLE = 512, LARGE = 2048, LARGER = 4096;
@@ -47,7 +49,8 @@ struct way_of {
     {
         const int64_t left = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
-        if (shapes.of && shapes.sums[shapes.of[row]].columns) return BY_SHAPE;
+        if (shapes.of && shapes.sums[shapes.of[row]].columns)
+            return shapes.sums[shapes.of[row]].is_short ? BY_SHORT_SHAPE : BY_LONG_SHAPE;
         if (spx_is_sorted(products[row], left, most)) return BY_SORTING + spx_way_of(products[row], left);
         if (entries <= SPX_MORE && products[row] <= BY_THREADS && left <= BY_THREADS)
             return spx_thread_way(entries);
@@ -76,52 +79,61 @@ spx_row_spans spans_of(const spx_plan *plan)
     return { first, reinterpret_cast<const spx_span *>(first + plan->number[BY_PIECES] + 1) };
 }
 
-/* The plan's shapes: their sums, the rows', then terms. */
+/* The plan's shapes: their sums, their lists, and the rows'. */
 spx_shape_plan shapes_of(const spx_plan *plan)
 {
     if (!plan->shapes) return {};
     const spx_shape_sums *const sums = static_cast<const spx_shape_sums *>(plan->shapes->data);
-    const unsigned short *const of = reinterpret_cast<const unsigned short *>(sums + SPX_SHAPES + 1);
-    return { sums, reinterpret_cast<const unsigned *>(of + spx_ceil_div(plan->C.nrows, 2) * 2), of };
+    const unsigned short *const list = reinterpret_cast<const unsigned short *>(sums + SPX_SHAPES + 1);
+    return { sums, list, list + plan->number[UNITS] * SPX_SHAPE_UNITS };
+}
+spx_shape_sizes sizes_of(const spx_plan *plan)
+{
+    const auto size = [&](int which) { return static_cast<int>(plan->number[which]); };
+    return { size(SHORT_ENTRIES), size(SHORT_COLUMNS), size(LONG_COLUMNS) };
 }
 
-/* The sums of shapes, where C's rows have some and the budget has room beside lists of these rows. */
+/* Lists of shapes, where C's rows have some and the budget has room beside lists of these rows. */
 spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const int *products,
                          int most, const spx_shapes *shapes, spx_plan *plan)
 {
     constexpr size_t LEAST = 1 << 16;
     constexpr int64_t ALL = SPX_SHAPES + 1;
-    const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
-    const spx_pointers ptr = spx_pointers_of(&plan->C);
-    const int *const col = spx_slot_of<int>(&plan->C, SPX_COL), *const stand = shapes->stand.as<int>();
-    const int64_t nrows = A->nrows, tasks = nrows + plan->C.nnz / SPX_PRODUCT_PIECE;
-    spx_temporary sums, taken;
-    int terms;
-    if (!stand) return SPMVX_OK;
-    SPX_TRY(spx_where_room(ctx, [&] {
-        SPX_TRY(taken.make(ctx, 1, sizeof(int), NAME));
-        return sums.make(ctx, ALL, sizeof(spx_shape_sums), "sums of shapes");
-    }));
-    if (!sums.as<void>()) return SPMVX_OK;
-    SPX_TRY(spx_cuda_clear(ctx, taken.as<void>(), sizeof(int), NAME));
-    SPX_TRY(spx_cuda_launch(ctx, NAME, spx_measure_shapes, ALL, SPX_SHAPE_THREADS, 0, a, b, ptr, col, stand,
-                            products, most, sums.as<spx_shape_sums>(), taken.as<int>()));
-    SPX_TRY(ctx->backend->download(ctx, &terms, taken.as<void>(), sizeof terms));
-    const size_t first = spx_bytes(ALL, sizeof(spx_shape_sums)),
-                 of = spx_bytes(spx_ceil_div(nrows, 2) * 2, sizeof(short)),
-                 bytes = spx_plus(spx_plus(first, of), spx_bytes(terms, 32 * sizeof(unsigned))),
+    const int64_t nrows = A->nrows, tasks = nrows + plan->C.nnz / SPX_PRODUCT_PIECE,
+                  units = shapes->products_that_stand / SPX_SHAPE_UNITS + ALL;
+    struct {
+        unsigned long long taken;
+        spx_shape_sizes sizes;
+    } found;
+    spx_temporary counters;
+    if (!shapes->stand.as<int>()) return SPMVX_OK;
+    const size_t bytes = spx_plus(spx_plus(spx_bytes(ALL, sizeof(spx_shape_sums)),
+                                           spx_bytes(units, SPX_SHAPE_UNITS * sizeof(short))),
+                                  spx_bytes(nrows, sizeof(short))),
                  others = spx_plus(LEAST, spx_bytes(tasks, sizeof(spx_task)));
-    if (!terms || spx_plus(bytes, others) > spx_budget_left(ctx)) return SPMVX_OK;
+    if (spx_plus(bytes, others) > spx_budget_left(ctx)) return SPMVX_OK;
     SPX_TRY(spx_where_room(ctx, [&] {
+        SPX_TRY(counters.make(ctx, 1, sizeof found, NAME));
         return ctx->backend->array_new(ctx, bytes, "terms of rows by their shapes", &plan->shapes);
     }));
     if (!plan->shapes) return SPMVX_OK;
+    plan->number[UNITS] = units;
     const spx_shape_plan to = shapes_of(plan);
-    SPX_TRY(ctx->backend->copy(ctx, const_cast<spx_shape_sums *>(to.sums), sums.as<void>(), first));
+    char *const counted = counters.as<char>();
+    SPX_TRY(spx_cuda_clear(ctx, counted, sizeof found, NAME));
     SPX_TRY(ctx->backend->copy(ctx, const_cast<unsigned short *>(to.of), shapes->of.as<void>(),
                                spx_bytes(nrows, sizeof(short))));
-    return spx_cuda_launch(ctx, NAME, spx_list_terms, ALL, SPX_SHAPE_THREADS, 0, a, b, ptr, col, stand,
-                           to.sums, const_cast<unsigned *>(to.terms));
+    SPX_TRY(spx_cuda_launch(ctx, NAME, spx_list_shapes, ALL, SPX_SHAPE_THREADS, 0, spx_factor_of(A),
+                            spx_factor_of(B), spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
+                            shapes->stand.as<int>(), products, most, B->nnz <= INT32_MAX,
+                            const_cast<spx_shape_sums *>(to.sums), const_cast<unsigned short *>(to.list),
+                            reinterpret_cast<unsigned long long *>(counted),
+                            reinterpret_cast<spx_shape_sizes *>(counted + sizeof found.taken)));
+    SPX_TRY(ctx->backend->download(ctx, &found, counted, sizeof found));
+    plan->number[SHORT_ENTRIES] = found.sizes.short_entries;
+    plan->number[SHORT_COLUMNS] = found.sizes.short_columns;
+    plan->number[LONG_COLUMNS] = found.sizes.columns;
+    return SPMVX_OK;
 }
 
 /* Where rows are cut, what spares their pieces to look at all rows of B. */
@@ -159,10 +171,7 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                         const spx_sparse *C)
 {
     constexpr int EACH = THREADS / 32; /* warps of a block */
-    constexpr int WARPS_OF_SHAPES = SPX_SHAPE_SUM_THREADS / 32;
-    const int rows_a_warp = static_cast<int>(
-        spx_min(32, 1 + plan->number[BY_SHAPE] /
-                            (4 * WARPS_OF_SHAPES * spx_cuda_blocks_held(ctx, SPX_SHAPE_SUM_THREADS))));
+    const spx_shape_sizes sizes = sizes_of(plan);
     const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
     const bool distinct = plan->number[DISTINCT];
     const spx_row_spans spans = spans_of(plan), none = {};
@@ -190,9 +199,12 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                      spx_values_by_block<V, 512, LARGER>, a, b, v, distinct, none));
         SPX_TRY(over(BY_PIECES, 1, 1024, sizeof(spx_piece_shared<V, 1024, SPX_PRODUCT_PIECE>),
                      spx_values_by_block<V, 1024, SPX_PRODUCT_PIECE>, a, b, v, distinct, spans));
-        return over(BY_SHAPE, rows_a_warp * WARPS_OF_SHAPES, SPX_SHAPE_SUM_THREADS,
-                    WARPS_OF_SHAPES * sizeof(spx_shape_shared<V>), spx_values_by_shapes<V>, a, b, v,
-                    shapes_of(plan), rows_a_warp);
+        SPX_TRY(over(BY_SHORT_SHAPE, SPX_SHORT_THREADS, SPX_SHORT_THREADS,
+                     SPX_SHORT_THREADS / 32 * spx_short_bytes<V>(sizes), spx_values_of_short_shapes<V>, a, b,
+                     v, shapes_of(plan), sizes));
+        return over(BY_LONG_SHAPE, SPX_LONG_THREADS / 32, SPX_LONG_THREADS,
+                    SPX_LONG_THREADS / 32 * spx_long_bytes<V>(sizes), spx_values_of_long_shapes<V>, a, b, v,
+                    shapes_of(plan), sizes);
     });
 }
 

@@ -7,16 +7,16 @@
 #define SPX_PRODUCT_KERNEL_H
 #include "kernel/kernel.h"
 
-enum { SPX_PLAN_NUMBERS = 18 };
+enum { SPX_PLAN_NUMBERS = 24 };
 
 /* What analyse() found, and what fill() needs of it. Ends by spx_plan_drop. */
 typedef struct spx_plan {
     /* Multiplications: for every entry of A the length of its row of B. On the host known beforehand, on a
      * device found by analyse(). */
     int64_t products;
-    int64_t most;     /* entries that C may have: a kernel may stop above it, with LIMIT; 0: any number */
-    bool beside;      /* C is no result: it is charged to the budget, as all that stands beside one */
-    spx_sparse C;     /* CSR without values. Its columns may be missing: then fill() writes them, and nothing
+    int64_t most;      /* entries that C may have: a kernel may stop above it, with LIMIT; 0: any number */
+    bool beside;       /* C is no result: it is charged to the budget, as all that stands beside one */
+    spx_sparse C;      /* CSR without values. Its columns may be missing: then fill() writes them, and nothing
                        * can be planned */
     spx_array *state;  /* the kernel's own; or NULL */
     spx_array *rows;   /* on a device: lists of C's rows; or NULL */
