@@ -77,11 +77,14 @@ template <bool WRITE> spmvx_status copy_to_followers(const analysis *a)
 
 template <bool WRITE> spmvx_status copy_by_shapes(const analysis *a, int64_t nnz)
 {
-    constexpr int64_t LONG = 24; /* entries of a row of C */
-    if (!a->shapes->of.as<void>()) return SPMVX_OK;
-    return spx_launch_over(a->ctx, WHAT, a->A.nrows, spx_copy_by_shapes<WRITE>, a->A,
-                           a->shapes->of.as<unsigned short>(), a->shapes->stand.as<int>(),
-                           a->shapes->of_b.as<spx_placed_shape>(), WRITE && nnz > LONG * a->A.nrows, a->out);
+    constexpr int64_t MANY = 24; /* entries of a row of C */
+    const spx_shapes *const s = a->shapes;
+    if (!s->of.as<void>()) return SPMVX_OK;
+    return spx_launch_over(a->ctx, WHAT, a->A.nrows,
+                           WRITE && nnz > MANY * a->A.nrows ? spx_copy_by_shapes<WRITE, WRITE>
+                                                            : spx_copy_by_shapes<WRITE, false>,
+                           a->A, s->of.as<unsigned short>(), s->stand.as<int>(),
+                           s->of_b.as<spx_placed_shape>(), a->out);
 }
 
 /* Room for lists; and those that products tell. */

@@ -35,10 +35,10 @@ __device__ __forceinline__ int64_t products_of(const spx_factor &A, const spx_po
     return sum;
 }
 
-/* A thread a row, of so many a block; long rows a warp's work, and very long ones the block's. */
+/* A thread a row, of so many a block; long rows some lanes' work, and very long ones the block's. */
 __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_block, int *products, totals *t)
 {
-    constexpr int LONG = 24, VERY_LONG = 2048;
+    constexpr int LONG = 24, VERY_LONG = 1024, TEAM = 8;
     __shared__ int long_row[THREADS], very_long_row[THREADS];
     __shared__ int longs, very_longs, rows[SPX_PRODUCT_WAYS + 1];
     if (threadIdx.x == 0) longs = very_longs = 0;
@@ -60,10 +60,11 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
     else if (last - first > LONG) long_row[atomicAdd(&longs, 1)] = static_cast<int>(row);
     else if (row < A.nrows) settle(row, products_of(A, b_ptr, first, last, 0, 1));
     __syncthreads();
-    for (int i = static_cast<int>(threadIdx.x) / 32; i < longs; i += THREADS / 32) {
-        const int64_t r = long_row[i], n = spx_sum_lanes_to_all<32>(
-                                           products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1], spx_lane(), 32));
-        if (spx_lane() == 0) settle(r, n);
+    for (int i = static_cast<int>(threadIdx.x) / TEAM; i - spx_lane() / TEAM < longs; i += THREADS / TEAM) {
+        const int64_t r = i < longs ? long_row[i] : -1,
+                      n = spx_sum_lanes_to_all<TEAM>(
+                          r < 0 ? 0 : products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1], spx_lane() % TEAM, TEAM));
+        if (r >= 0 && spx_lane() % TEAM == 0) settle(r, n);
     }
     for (int i = 0; i < very_longs; i++) {
         const int64_t r = very_long_row[i],

@@ -12,10 +12,10 @@ constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 constexpr int TRIES = 8, AHEAD = 4;       /* places of the table; entries on their way */
 constexpr size_t LEAST = size_t(1) << 16; /* what five arrays take beside their elements */
 
-/* Rows without a shape that are borne. */
-__host__ __device__ constexpr int most_without(int64_t nrows)
+/* Rows without a shape that are borne among so many. */
+__host__ __device__ constexpr int64_t most_without(int64_t rows)
 {
-    return static_cast<int>(1024 + nrows / 4);
+    return 2048 + rows / 4;
 }
 
 struct table {
@@ -172,8 +172,8 @@ __global__ void __launch_bounds__(THREADS, 5)
     find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell, int longest, int most, const table *before,
          int most_before, table *t)
 {
-    constexpr int OFTEN = 4; /* turns */
-    const int limit = most_without(nrows), lane = spx_lane() % TEAM, of_team = spx_lane() / TEAM * TEAM;
+    constexpr int OFTEN = 2; /* turns */
+    const int lane = spx_lane() % TEAM;
     row_of_team last = { -1, 0, 0, 0 };
     int last_shape = 0, follow = 0, turn = 0;
     unsigned long long products = 0;
@@ -181,11 +181,13 @@ __global__ void __launch_bounds__(THREADS, 5)
     const int64_t warp = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / 32,
                   warps = static_cast<int64_t>(gridDim.x) * (THREADS / 32);
     for (int64_t at = warp * (32 / TEAM); at < nrows; at += warps * (32 / TEAM)) {
-        if (turn++ % OFTEN == 0) {
+        if (turn % OFTEN == 0) {
             int without = 0;
             if (spx_lane() == 0) without = spx_load_relaxed(&t->without);
-            if (__shfl_sync(SPX_ALL_LANES, without, 0) > limit) break;
+            const int64_t seen = turn * warps * (32 / TEAM); /* by all warps, about */
+            if (__shfl_sync(SPX_ALL_LANES, without, 0) > most_without(min(seen, int64_t(nrows)))) break;
         }
+        turn++;
         const int64_t row = at + spx_lane() / TEAM < nrows ? at + spx_lane() / TEAM : -1;
         const row_of_team own = take(ptr, entries, row, longest);
         const int all = row >= 0 && own.n ? tell.products(row) : 0;
@@ -201,8 +203,11 @@ __global__ void __launch_bounds__(THREADS, 5)
         open = whole;
         for (int i = 0; i < TRIES && __any_sync(SPX_ALL_LANES, open); i++) {
             const int place = 1 + static_cast<int>((h + static_cast<unsigned>(i)) % SPX_SHAPES);
+            /* one lane asks for all that look there */
+            const unsigned asks = __match_any_sync(SPX_ALL_LANES, open ? place : 0);
+            const int first = __ffs(static_cast<int>(asks)) - 1;
             int there = 0;
-            if (open && lane == 0) {
+            if (open && spx_lane() == first) {
                 there = spx_load_relaxed(t->stand + place);
                 if (!there) there = atomicCAS(t->stand + place, 0, static_cast<int>(row) + 1);
                 if (!there) {
@@ -210,7 +215,7 @@ __global__ void __launch_bounds__(THREADS, 5)
                     atomicAdd(&t->that_stand, static_cast<unsigned long long>(all));
                 }
             }
-            there = __shfl_sync(SPX_ALL_LANES, there, of_team);
+            there = __shfl_sync(SPX_ALL_LANES, there, first);
             const row_of_team other = take(ptr, entries, static_cast<int64_t>(there) - 1, longest);
             if (!alike<TEAM>(entries, own, other, open)) continue;
             shape = last_shape = place;
@@ -235,9 +240,9 @@ __global__ void __launch_bounds__(THREADS, 5)
 
 template <class ENTRIES, class TELL>
 spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entries, TELL tell, int longest,
-                     int most, const table *before, int most_before, table *t)
+                     int most, const table *before, int64_t most_before, table *t)
 {
-    constexpr int64_t FEW = 8; /* entries of a row that a thread has to itself */
+    constexpr int64_t FEW = 8, SOME = 48; /* entries of a row for one lane, and for four */
     const auto with = [&](auto team) {
         constexpr int TEAM = decltype(team)::value;
         const int64_t threads =
@@ -245,8 +250,9 @@ spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entr
         return spx_launch_over(ctx, WHAT, threads, find<TEAM, ENTRIES, TELL>, static_cast<int>(m->nrows),
                                spx_pointers_of(m), entries, tell, longest, most, before, most_before, t);
     };
-    return m->nnz <= FEW * m->nrows ? with(std::integral_constant<int, 1>())
-                                    : with(std::integral_constant<int, 8>());
+    if (m->nnz <= FEW * m->nrows) return with(std::integral_constant<int, 1>());
+    return m->nnz <= SOME * m->nrows ? with(std::integral_constant<int, 4>())
+                                     : with(std::integral_constant<int, 8>());
 }
 
 }

@@ -36,10 +36,11 @@ struct spx_shapes {
 spmvx_status spx_cuda_find_shapes(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                   const int *products, const spx_product_look *, size_t others, spx_shapes *);
 
-/* Of rows that follow another of their shape: lengths and words, or (WRITE) columns. */
-template <bool WRITE>
+/* Of rows that follow another of their shape: lengths and words, or (WRITE) columns, of rows that are LONG a
+ * lane an entry. */
+template <bool WRITE, bool LONG>
 __global__ void spx_copy_by_shapes(spx_factor A, const unsigned short *of, const int *stand,
-                                   const spx_placed_shape *of_b, bool long_rows, spx_found out)
+                                   const spx_placed_shape *of_b, spx_found out)
 {
     const int64_t row = spx_element();
     const int shape = row < A.nrows ? of[row] : 0;
@@ -62,7 +63,7 @@ __global__ void spx_copy_by_shapes(spx_factor A, const unsigned short *of, const
             const int own_shift = __shfl_sync(SPX_ALL_LANES, shift, lane);
             if (there) out.col[own_to + entry] = c + own_shift;
         };
-        if (long_rows) spx_each_entry_by_rows(n, load, use);
+        if constexpr (LONG) spx_each_entry_by_rows(n, load, use);
         else spx_each_entry(n, load, use);
     } else if (from != row) {
         out.count[row] = out.count[from];

@@ -141,47 +141,90 @@ static __global__ void spx_list_shapes(spx_factor A, spx_factor B, spx_pointers 
     });
 }
 
-/* ---- short rows ---- */
-
-template <class V> __host__ __device__ constexpr size_t spx_short_bytes(const spx_shape_sizes &sizes)
-{
-    const size_t columns = static_cast<size_t>(sizes.short_columns) | 1u; /* lanes write to different banks */
-    return (static_cast<size_t>(sizes.short_entries) * (sizeof(V) + sizeof(int)) + columns * sizeof(V) +
-            sizeof(int64_t)) *
-           32;
-}
-
 template <bool ROUNDED, class V> __device__ __forceinline__ V spx_add_term(V sum, V left, V right)
 {
     if constexpr (ROUNDED) return sum + spx_rounded_product(left, right);
     else return sum + left * right;
 }
 
-/* The sums of a row of C to out, of products that are listed; of lane `lane`: where rows of B begin, and A's
- * values, 32 apart. */
+/* ---- short rows ---- */
+
+constexpr int SPX_SHORT_HELD = 16; /* sums of a row that wait to be written together */
+
+/* A warp's. Of each lane and entry of A: where B's row begins, and A's value, 32 apart; of each row that has the
+ * shape at hand: where it begins in C, and sums, so far apart that lanes write to different banks. */
+template <class V> struct spx_short_shared {
+    int64_t *to;
+    V *left, *sum;
+    int *begin;
+    int apart;
+
+    static __host__ __device__ constexpr int distance(const spx_shape_sizes &sizes)
+    {
+        return (sizes.short_columns < SPX_SHORT_HELD ? sizes.short_columns : SPX_SHORT_HELD) | 1;
+    }
+    static __host__ __device__ constexpr size_t bytes(const spx_shape_sizes &sizes)
+    {
+        return 32 * (sizeof(int64_t) + static_cast<size_t>(sizes.short_entries) * (sizeof(V) + sizeof(int)) +
+                     static_cast<size_t>(distance(sizes)) * sizeof(V));
+    }
+    __device__ spx_short_shared(char *own, const spx_shape_sizes &sizes)
+    {
+        apart = distance(sizes);
+        to = reinterpret_cast<int64_t *>(own);
+        left = reinterpret_cast<V *>(to + 32);
+        sum = left + 32 * sizes.short_entries;
+        begin = reinterpret_cast<int *>(sum + 32 * apart);
+    }
+    /* Writes the last `held` sums of so many rows, of which `done` are there. All lanes call. */
+    __device__ __forceinline__ void write(V *c, int rows, int done, int held) const
+    {
+        const int j = spx_lane() % SPX_SHORT_HELD;
+        __syncwarp();
+#pragma unroll 4
+        for (int r = spx_lane() / SPX_SHORT_HELD; r < rows; r += 32 / SPX_SHORT_HELD)
+            if (j < held) c[to[r] + done + j] = sum[r * apart + j];
+        __syncwarp();
+    }
+};
+
+/* Of the lanes that are in, each a row of the shape: its sums to C. All lanes call. */
 template <bool ROUNDED, class V>
-__device__ __forceinline__ void spx_sum_short(const unsigned short *list, int products, const int *begin,
-                                              const V *left, const V *b, V *out)
+__device__ __forceinline__ void spx_sum_short(const spx_short_shared<V> &s, const unsigned short *list,
+                                              const spx_shape_sums &shape, const spx_product_values<V> &v,
+                                              bool in, int rank, int rows)
 {
     constexpr int AHEAD = SPX_SHAPE_UNITS;
+    static_assert(2 * AHEAD <= SPX_SHORT_HELD, "as many sums may come");
+    const int *const begin = s.begin + spx_lane();
+    const V *const left = s.left + spx_lane();
+    V *const own = s.sum + rank * s.apart;
     V sum = V(-0.0);
-    for (int t = 0; t < products; t += AHEAD) {
+    int done = 0, held = 0;
+    for (int t = 0; t < shape.products; t += AHEAD) {
         unsigned short term[AHEAD];
         V right[AHEAD] = {};
         const uint4 all = __ldg(reinterpret_cast<const uint4 *>(list + t));
         memcpy(term, &all, sizeof term);
 #pragma unroll
         for (int i = 0; i < AHEAD; i++)
-            if (t + i < products) right[i] = __ldg(b + begin[(term[i] & 15) * 32] + (term[i] >> 4 & 127));
+            if (in && t + i < shape.products)
+                right[i] = __ldg(v.b + begin[(term[i] & 15) * 32] + (term[i] >> 4 & 127));
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
-            if (t + i >= products) break;
-            sum = spx_add_term<ROUNDED>(sum, left[(term[i] & 15) * 32], right[i]);
+            if (t + i >= shape.products) break;
+            if (in) sum = spx_add_term<ROUNDED>(sum, left[(term[i] & 15) * 32], right[i]);
             if (!(term[i] >> 15)) continue;
-            *out++ = sum;
+            if (in) own[held] = sum;
+            held++;
             sum = V(-0.0);
         }
+        if (held <= SPX_SHORT_HELD - AHEAD || shape.columns - done <= SPX_SHORT_HELD) continue;
+        s.write(v.c, rows, done, held);
+        done += held;
+        held = 0;
     }
+    s.write(v.c, rows, done, held);
 }
 
 constexpr int SPX_SHORT_THREADS = 128;
@@ -191,47 +234,43 @@ __global__ void __launch_bounds__(SPX_SHORT_THREADS)
     spx_values_of_short_shapes(spx_factor A, spx_factor B, spx_product_values<V> v, spx_shape_plan plan,
                                spx_shape_sizes sizes, const spx_task *list, int rows)
 {
-    const int lane = spx_lane(), apart = sizes.short_columns | 1;
-    char *const own = spx_dynamic_shared<char>() + threadIdx.x / 32 * spx_short_bytes<V>(sizes);
-    int64_t *const to = reinterpret_cast<int64_t *>(own);
-    V *const left = reinterpret_cast<V *>(to + 32), *const out = left + 32 * sizes.short_entries;
-    int *const begin = reinterpret_cast<int *>(out + 32 * apart);
+    constexpr int AHEAD = 4;
+    const int lane = spx_lane();
+    const spx_short_shared<V> s(
+        spx_dynamic_shared<char>() + threadIdx.x / 32 * spx_short_shared<V>::bytes(sizes), sizes);
     const int64_t i = static_cast<int64_t>(blockIdx.x) * SPX_SHORT_THREADS + threadIdx.x,
                   row = i < rows ? list[i].row : -1;
-    const int shape = row < 0 ? 0 : plan.of[row];
+    const int of_row = row < 0 ? 0 : plan.of[row];
     const int64_t first = row < 0 ? 0 : A.ptr[row], c = row < 0 ? 0 : v.ptr[row];
-    for (unsigned some = __ballot_sync(SPX_ALL_LANES, shape != 0); some;) {
-        const int of_some = __shfl_sync(SPX_ALL_LANES, shape, __ffs(static_cast<int>(some)) - 1);
-        const unsigned mine = __ballot_sync(SPX_ALL_LANES, shape == of_some);
-        const spx_shape_sums s = plan.sums[of_some];
+    for (unsigned some = __ballot_sync(SPX_ALL_LANES, of_row != 0); some;) {
+        const int at_hand = __shfl_sync(SPX_ALL_LANES, of_row, __ffs(static_cast<int>(some)) - 1);
+        const bool in = of_row == at_hand;
+        const unsigned mine = __ballot_sync(SPX_ALL_LANES, in);
+        const spx_shape_sums shape = plan.sums[at_hand];
+        const unsigned short *const from = plan.list + shape.list;
         const int rank = __popc(mine & ((1u << lane) - 1u));
         some &= ~mine;
-        if (shape == of_some) {
-#pragma unroll 4
-            for (int e = 0; e < s.entries; e++) {
-                begin[e * 32 + lane] = static_cast<int>(B.ptr[__ldg(A.col + first + e)]);
-                left[e * 32 + lane] = __ldg(v.a + first + e);
+        for (int e = 0; e < shape.entries; e += AHEAD) {
+            int column[AHEAD], begin[AHEAD];
+            V left[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) {
+                const bool there = in && e + k < shape.entries;
+                column[k] = there ? __ldg(A.col + first + e + k) : 0;
+                left[k] = there ? __ldg(v.a + first + e + k) : V(0);
             }
-            to[rank] = c;
-            if (s.rounded)
-                spx_sum_short<true>(plan.list + s.list, s.products, begin + lane, left + lane, v.b,
-                                    out + rank * apart);
-            else
-                spx_sum_short<false>(plan.list + s.list, s.products, begin + lane, left + lane, v.b,
-                                     out + rank * apart);
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) begin[k] = static_cast<int>(B.ptr[column[k]]);
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) {
+                if (e + k >= shape.entries) break;
+                s.begin[(e + k) * 32 + lane] = begin[k];
+                s.left[(e + k) * 32 + lane] = left[k];
+            }
         }
-        __syncwarp();
-        int r = lane / s.columns, j = lane % s.columns;
-        const int step = 32 / s.columns, rest = 32 % s.columns, all = __popc(mine);
-        while (r < all) {
-            v.c[to[r] + j] = out[r * apart + j];
-            r += step;
-            j += rest;
-            if (j < s.columns) continue;
-            j -= s.columns;
-            r++;
-        }
-        __syncwarp(); /* before the next shape's rows come */
+        if (in) s.to[rank] = c;
+        if (shape.rounded) spx_sum_short<true>(s, from, shape, v, in, rank, __popc(mine));
+        else spx_sum_short<false>(s, from, shape, v, in, rank, __popc(mine));
     }
 }
 
@@ -249,28 +288,29 @@ template <class V> __host__ __device__ constexpr size_t spx_long_bytes(const spx
     return 32 * sizeof(spx_shape_entry<V>) + even * sizeof(V);
 }
 
-/* Adds the products of n entries of A to a row's sums; rows of B have 32*STEPS entries at most, and AHEAD of
- * them are loaded at once. */
-template <bool ROUNDED, int STEPS, int AHEAD, class V>
-__device__ __forceinline__ void spx_sum_long(const spx_shape_entry<V> *entry, int n,
-                                             const unsigned short *list, const V *b, V *sum)
-{
-    const int lane = spx_lane();
-    for (int e = 0; e < n; e += AHEAD) {
-        V right[AHEAD][STEPS] = {}, left[AHEAD] = {};
-        int place[AHEAD][STEPS];
+/* Products of AHEAD rows of B, of 32*STEPS entries at most. */
+template <int STEPS, int AHEAD, class V> struct spx_shape_products {
+    V left[AHEAD], right[AHEAD][STEPS];
+    int place[AHEAD][STEPS];
+
+    __device__ __forceinline__ void load(const spx_shape_entry<V> *entry, int e, int n,
+                                         const unsigned short *list, const V *b)
+    {
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
             const spx_shape_entry<V> own = entry[min(e + i, n - 1)];
             left[i] = own.val;
 #pragma unroll
             for (int s = 0; s < STEPS; s++) {
-                const int k = s * 32 + lane;
+                const int k = s * 32 + spx_lane();
                 const bool in = e + i < n && k < own.length;
                 place[i][s] = in ? __ldg(list + own.list + k) : -1;
-                if (in) right[i][s] = __ldg(b + own.begin + k);
+                right[i][s] = in ? __ldg(b + own.begin + k) : V(0);
             }
         }
+    }
+    template <bool ROUNDED> __device__ __forceinline__ void add_to(V *sum) const
+    {
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
 #pragma unroll
@@ -280,12 +320,26 @@ __device__ __forceinline__ void spx_sum_long(const spx_shape_entry<V> *entry, in
             __syncwarp();
         }
     }
+};
+
+/* Adds the products of n entries of A to a row's sums, while the next ones' are on their way. */
+template <bool ROUNDED, int STEPS, int AHEAD, class V>
+__device__ __forceinline__ void spx_sum_long(const spx_shape_entry<V> *entry, int n,
+                                             const unsigned short *list, const V *b, V *sum)
+{
+    spx_shape_products<STEPS, AHEAD, V> now, next;
+    now.load(entry, 0, n, list, b);
+    for (int e = 0; e < n; e += AHEAD) {
+        next.load(entry, e + AHEAD, n, list, b);
+        now.template add_to<ROUNDED>(sum);
+        now = next;
+    }
 }
 
 constexpr int SPX_LONG_THREADS = 256;
 
 template <class V>
-__global__ void __launch_bounds__(SPX_LONG_THREADS, 3)
+__global__ void __launch_bounds__(SPX_LONG_THREADS, 4)
     spx_values_of_long_shapes(spx_factor A, spx_factor B, spx_product_values<V> v, spx_shape_plan plan,
                               spx_shape_sizes sizes, const spx_task *list, int rows)
 {
@@ -315,8 +369,8 @@ __global__ void __launch_bounds__(SPX_LONG_THREADS, 3)
         __syncwarp();
         const unsigned short *const from = plan.list + s.list;
         if (s.longest <= 32) {
-            if (s.rounded) spx_sum_long<true, 1, 4>(entry, n, from, v.b, sum);
-            else spx_sum_long<false, 1, 4>(entry, n, from, v.b, sum);
+            if (s.rounded) spx_sum_long<true, 1, 3>(entry, n, from, v.b, sum);
+            else spx_sum_long<false, 1, 3>(entry, n, from, v.b, sum);
         } else {
             if (s.rounded) spx_sum_long<true, 4, 1>(entry, n, from, v.b, sum);
             else spx_sum_long<false, 4, 1>(entry, n, from, v.b, sum);

@@ -200,8 +200,8 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         SPX_TRY(over(BY_PIECES, 1, 1024, sizeof(spx_piece_shared<V, 1024, SPX_PRODUCT_PIECE>),
                      spx_values_by_block<V, 1024, SPX_PRODUCT_PIECE>, a, b, v, distinct, spans));
         SPX_TRY(over(BY_SHORT_SHAPE, SPX_SHORT_THREADS, SPX_SHORT_THREADS,
-                     SPX_SHORT_THREADS / 32 * spx_short_bytes<V>(sizes), spx_values_of_short_shapes<V>, a, b,
-                     v, shapes_of(plan), sizes));
+                     SPX_SHORT_THREADS / 32 * spx_short_shared<V>::bytes(sizes),
+                     spx_values_of_short_shapes<V>, a, b, v, shapes_of(plan), sizes));
         return over(BY_LONG_SHAPE, SPX_LONG_THREADS / 32, SPX_LONG_THREADS,
                     SPX_LONG_THREADS / 32 * spx_long_bytes<V>(sizes), spx_values_of_long_shapes<V>, a, b, v,
                     shapes_of(plan), sizes);
