@@ -4,6 +4,7 @@
  * found none, everybody gives up. */
 #include "product_shapes.cuh"
 #include "ptx.cuh"
+#include "reduce.cuh"
 
 namespace {
 
@@ -232,10 +233,11 @@ __global__ void __launch_bounds__(THREADS, 5)
         const unsigned failed = __ballot_sync(SPX_ALL_LANES, lane == 0 && all && !shape);
         if (failed && spx_lane() == 0) atomicAdd(&t->without, __popc(failed));
     }
-    if (follow) {
-        atomicAdd(&t->products, products);
-        atomicAdd(&t->follow, follow);
-    }
+    follow = spx_sum_lanes_to_all<32>(follow);
+    products = spx_sum_lanes_to_all<32>(products);
+    if (spx_lane() || !follow) return;
+    atomicAdd(&t->products, products);
+    atomicAdd(&t->follow, follow);
 }
 
 template <class ENTRIES, class TELL>

@@ -49,8 +49,8 @@ struct way_of {
     {
         const int64_t left = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
-        if (shapes.of && shapes.sums[shapes.of[row]].columns)
-            return shapes.sums[shapes.of[row]].is_short ? BY_SHORT_SHAPE : BY_LONG_SHAPE;
+        if (shapes.of && shapes.sums[shapes.shape(row)].columns)
+            return shapes.is_short(row) ? BY_SHORT_SHAPE : BY_LONG_SHAPE;
         if (spx_is_sorted(products[row], left, most)) return BY_SORTING + spx_way_of(products[row], left);
         if (entries <= SPX_MORE && products[row] <= BY_THREADS && left <= BY_THREADS)
             return spx_thread_way(entries);
@@ -100,7 +100,7 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
     constexpr size_t LEAST = 1 << 16;
     constexpr int64_t ALL = SPX_SHAPES + 1;
     const int64_t nrows = A->nrows, tasks = nrows + plan->C.nnz / SPX_PRODUCT_PIECE,
-                  units = shapes->products_that_stand / SPX_SHAPE_UNITS + ALL;
+                  units = 2 * (shapes->products_that_stand / SPX_SHAPE_UNITS + ALL);
     struct {
         unsigned long long taken;
         spx_shape_sizes sizes;
@@ -121,8 +121,8 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
     const spx_shape_plan to = shapes_of(plan);
     char *const counted = counters.as<char>();
     SPX_TRY(spx_cuda_clear(ctx, counted, sizeof found, NAME));
-    SPX_TRY(ctx->backend->copy(ctx, const_cast<unsigned short *>(to.of), shapes->of.as<void>(),
-                               spx_bytes(nrows, sizeof(short))));
+    SPX_TRY(spx_launch_over(ctx, NAME, nrows, spx_mark_neighbours, static_cast<int>(nrows),
+                            shapes->of.as<const unsigned short>(), const_cast<unsigned short *>(to.of)));
     SPX_TRY(spx_cuda_launch(ctx, NAME, spx_list_shapes, ALL, SPX_SHAPE_THREADS, 0, spx_factor_of(A),
                             spx_factor_of(B), spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
                             shapes->stand.as<int>(), products, most, B->nnz <= INT32_MAX,
