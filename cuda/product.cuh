@@ -214,6 +214,7 @@ struct spx_product_look {
     int rows[SPX_PRODUCT_WAYS], more; /* of C by their way; and all that teams do not sort */
     bool distinct;                    /* the columns of each row of B ascend */
     bool scattered;                   /* few neighbours in rows of B are in one word of 32 columns */
+    bool alike;                       /* many rows of B are like one before them, but for a shift */
 };
 
 /* products, NULL or an array of I32: those of each row of C, INT_MAX at most. */

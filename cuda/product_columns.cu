@@ -79,12 +79,11 @@ template <bool WRITE> spmvx_status copy_by_shapes(const analysis *a, int64_t nnz
 {
     constexpr int64_t MANY = 24; /* entries of a row of C */
     const spx_shapes *const s = a->shapes;
-    if (!s->of.as<void>()) return SPMVX_OK;
+    if (!s->of) return SPMVX_OK;
     return spx_launch_over(a->ctx, WHAT, a->A.nrows,
                            WRITE && nnz > MANY * a->A.nrows ? spx_copy_by_shapes<WRITE, WRITE>
                                                             : spx_copy_by_shapes<WRITE, false>,
-                           a->A, s->of.as<unsigned short>(), s->stand.as<int>(),
-                           s->of_b.as<spx_placed_shape>(), a->out);
+                           a->A, s->of, s->stand, s->of_b, a->out);
 }
 
 /* Room for lists; and those that products tell. */
@@ -304,12 +303,12 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     *look = a.all;
     SPX_TRY(spx_cuda_find_shapes(ctx, A, B, products->as<int>(), &a.all,
                                  bytes_to_come(&a, plan->beside, true), shapes));
-    const bool by_shapes = shapes->of.as<void>();
+    const bool by_shapes = shapes->of;
     a.shapes = shapes;
     a.to_find = by_shapes ? shapes->products_to_find : a.all.products;
     if (a.all.more && a.all.distinct && !by_shapes) SPX_TRY(find_same(&a, A, B));
     a.out.count = counts.as<int64_t>();
-    a.out.products = by_shapes ? shapes->products.as<int>() : products->as<int>();
+    a.out.products = by_shapes ? shapes->products : products->as<int>();
     a.out.words = words->as<int>();
     SPX_TRY(list_all(&a));
     SPX_TRY(prepare_to_keep(&a, A->nnz, plan->beside));
@@ -328,8 +327,5 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     if (a.out.room) SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, spx_move_kept, a.A.nrows, a.out));
     SPX_TRY(by_bits<true>(&a));
     SPX_TRY(copy_to_followers<true>(&a));
-    SPX_TRY(copy_by_shapes<true>(&a, plan->C.nnz));
-    shapes->of_b.drop();
-    shapes->products.drop();
-    return SPMVX_OK;
+    return copy_by_shapes<true>(&a, plan->C.nnz);
 }

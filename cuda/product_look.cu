@@ -17,6 +17,7 @@ struct totals {
     unsigned long long products;
     unsigned long long descents, at_begins; /* of columns in B: all of them, and between rows */
     unsigned long long shared_words;        /* entries of B in the word of the one before */
+    int tried, alike; /* rows of B that were compared, and that were like one before but for a shift */
     int rows[SPX_PRODUCT_WAYS + 1], longest_rows;
     int longest_row[MOST_LONGEST];
     unsigned parts_done[MOST_LONGEST];
@@ -97,15 +98,34 @@ __global__ void count_longest(spx_factor A, spx_pointers b_ptr, int *products, t
     if (n) atomicAdd(t->rows + spx_way_of(n, A.ptr[r + 1] - A.ptr[r]), 1);
 }
 
-/* Entries of B that do not lie right of the one before, and of these the ones that begin a row. */
+/* Is a row like one of those before it, but for a shift? */
+__device__ __forceinline__ bool is_like_one_before(const spx_factor &B, int64_t row)
+{
+    constexpr int BEFORE = 4;
+    const int64_t begin = B.ptr[row], n = B.ptr[row + 1] - begin;
+    for (int64_t r = row - 1; r >= 0 && r >= row - BEFORE; r--) {
+        const int64_t other = B.ptr[r];
+        if (B.ptr[r + 1] - other != n) continue;
+        if (!n) return true;
+        const int shift = __ldg(B.col + begin) - __ldg(B.col + other);
+        int64_t k = 1;
+        while (k < n && __ldg(B.col + begin + k) - __ldg(B.col + other + k) == shift) k++;
+        if (k >= n) return true;
+    }
+    return false;
+}
+
+/* Entries of B that do not lie right of the one before, and of these the ones that begin a row; and of some rows,
+ * whether they are like others. */
 __global__ void count_descents(spx_factor B, int64_t nnz, totals *t)
 {
-    __shared__ int descents, at_begins, shared_words;
-    if (threadIdx.x == 0) descents = at_begins = shared_words = 0;
+    constexpr int SOME = 16; /* a warp of so many has its rows compared */
+    __shared__ int descents, at_begins, shared_words, tried, alike;
+    if (threadIdx.x == 0) descents = at_begins = shared_words = tried = alike = 0;
     __syncthreads();
     const auto falls = [&](int64_t k) { return __ldg(B.col + k) <= __ldg(B.col + k - 1); };
     const int64_t step = static_cast<int64_t>(gridDim.x) * THREADS;
-    int all = 0, begins = 0, sharing = 0;
+    int all = 0, begins = 0, sharing = 0, like_others = 0, looked = 0;
     for (int64_t k = spx_element() + 1; k < nnz; k += step) {
         all += falls(k);
         sharing += spx_word_of(__ldg(B.col + k)) == spx_word_of(__ldg(B.col + k - 1));
@@ -113,15 +133,25 @@ __global__ void count_descents(spx_factor B, int64_t nnz, totals *t)
     for (int64_t r = spx_element(); r < B.nrows; r += step) {
         const int64_t k = B.ptr[r];
         begins += k > 0 && k < B.ptr[r + 1] && falls(k);
+        if (r / 32 % SOME) continue;
+        looked++;
+        like_others += is_like_one_before(B, r);
     }
     atomicAdd(&descents, all);
     atomicAdd(&at_begins, begins);
     atomicAdd(&shared_words, sharing);
+    if (looked) {
+        atomicAdd(&tried, looked);
+        atomicAdd(&alike, like_others);
+    }
     __syncthreads();
     if (threadIdx.x) return;
     atomicAdd(&t->descents, static_cast<unsigned long long>(descents));
     atomicAdd(&t->at_begins, static_cast<unsigned long long>(at_begins));
     atomicAdd(&t->shared_words, static_cast<unsigned long long>(shared_words));
+    if (!tried) return;
+    atomicAdd(&t->tried, tried);
+    atomicAdd(&t->alike, alike);
 }
 
 /* Lanes of a warp look at as many rows, most of which differ in the first entry. */
@@ -164,6 +194,7 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
     look->products = static_cast<int64_t>(t.products);
     look->distinct = t.descents == t.at_begins;
     look->scattered = t.shared_words < static_cast<unsigned long long>(B->nnz) / 8;
+    look->alike = t.alike > t.tried / 2;
     look->most = B->ncols > spx_sorted_columns(SPX_MOST_SORTED) ? SPX_FEW_PRODUCTS : SPX_MOST_SORTED;
     look->more = 0;
     for (int way = 0; way < SPX_PRODUCT_WAYS; way++) look->rows[way] = t.rows[way];

@@ -11,7 +11,7 @@ namespace {
 constexpr const char *WHAT = "shapes of rows";
 constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 constexpr int TRIES = 8, AHEAD = 4;       /* places of the table; entries on their way */
-constexpr size_t LEAST = size_t(1) << 16; /* what five arrays take beside their elements */
+constexpr size_t LEAST = size_t(1) << 16; /* what an array takes beside its elements */
 
 /* Rows without a shape that are borne among so many. */
 __host__ __device__ constexpr int64_t most_without(int64_t rows)
@@ -263,36 +263,35 @@ spmvx_status spx_cuda_find_shapes(const spmvx_context *ctx, const spx_sparse *A,
                                   const int *products, const spx_product_look *look, size_t others,
                                   spx_shapes *out)
 {
-    spx_temporary tables;
-    spx_shapes s;
+    spx_temporary memory;
     table counted;
-    const size_t bytes = spx_plus(spx_plus(spx_bytes(A->nrows, sizeof(int) + sizeof(short)),
-                                           spx_bytes(B->nrows, sizeof(spx_placed_shape))),
-                                  LEAST + 4 * sizeof(table));
-    if (!look->distinct || !look->products || spx_plus(bytes, others) > spx_budget_left(ctx)) return SPMVX_OK;
-    SPX_TRY(spx_where_room(ctx, [&] {
-        SPX_TRY(tables.make(ctx, 2, sizeof(table), WHAT));
-        SPX_TRY(s.stand.make(ctx, SPX_SHAPES + 1, sizeof(int), WHAT));
-        SPX_TRY(s.of.make(ctx, A->nrows, sizeof(short), WHAT));
-        SPX_TRY(s.of_b.make(ctx, B->nrows, sizeof(spx_placed_shape), WHAT));
-        return s.products.make(ctx, A->nrows, sizeof(int), WHAT);
-    }));
-    if (!s.products.as<int>()) return SPMVX_OK;
-    table *const of_b = tables.as<table>(), *const of_c = of_b + 1;
-    spx_placed_shape *const placed = s.of_b.as<spx_placed_shape>();
-    SPX_TRY(spx_cuda_clear(ctx, of_b, 2 * sizeof(table), WHAT));
-    SPX_TRY(find_of(ctx, B, columns_of{ spx_slot_of<int>(B, SPX_COL) }, tell_of_b{ placed },
-                    SPX_SHAPE_ENTRIES, 1, nullptr, 0, of_b));
-    SPX_TRY(find_of(ctx, A, rows_met{ spx_slot_of<int>(A, SPX_COL), placed },
-                    tell_of_c{ s.of.as<unsigned short>(), products, s.products.as<int>() }, SPX_SHAPE_ENTRIES,
-                    SPX_SHAPE_PRODUCTS, of_b, most_without(B->nrows), of_c));
-    SPX_TRY(ctx->backend->copy(ctx, s.stand.as<void>(), of_c->stand, sizeof of_c->stand));
-    SPX_TRY(ctx->backend->download(ctx, &counted, of_c, sizeof counted));
+    const size_t of_b = spx_bytes(B->nrows, sizeof(spx_placed_shape)), tables = 2 * sizeof(table),
+                 of_c = spx_bytes(A->nrows, sizeof(int)), shapes = spx_bytes(A->nrows, sizeof(short)),
+                 bytes = spx_plus(spx_plus(of_b, tables + SPX_SHAPE_COUNTERS), spx_plus(of_c, shapes));
+    out->of = nullptr;
+    if (!look->distinct || !look->alike || B->nnz > INT32_MAX ||
+        spx_plus(bytes, spx_plus(LEAST, others)) > spx_budget_left(ctx))
+        return SPMVX_OK;
+    SPX_TRY(memory.try_to_make(ctx, static_cast<int64_t>(bytes), 1, WHAT));
+    char *at = memory.as<char>();
+    if (!at) return SPMVX_OK;
+    const auto take = [&](size_t some) { return static_cast<void *>((at += some) - some); };
+    out->of_b = static_cast<spx_placed_shape *>(take(of_b));
+    table *const t = static_cast<table *>(take(tables));
+    out->counters = take(SPX_SHAPE_COUNTERS);
+    out->products = static_cast<int *>(take(of_c));
+    unsigned short *const of = static_cast<unsigned short *>(take(shapes));
+    SPX_TRY(spx_cuda_clear(ctx, t, tables, WHAT));
+    SPX_TRY(find_of(ctx, B, columns_of{ spx_slot_of<int>(B, SPX_COL) }, tell_of_b{ out->of_b },
+                    SPX_SHAPE_ENTRIES, 1, nullptr, 0, t));
+    SPX_TRY(find_of(ctx, A, rows_met{ spx_slot_of<int>(A, SPX_COL), out->of_b },
+                    tell_of_c{ of, products, out->products }, SPX_SHAPE_ENTRIES, SPX_SHAPE_PRODUCTS, t,
+                    most_without(B->nrows), t + 1));
+    SPX_TRY(ctx->backend->download(ctx, &counted, t + 1, sizeof counted));
     if (counted.without > most_without(A->nrows) || counted.follow < A->nrows / 2) return SPMVX_OK;
-    out->of.swap(&s.of);
-    out->stand.swap(&s.stand);
-    out->of_b.swap(&s.of_b);
-    out->products.swap(&s.products);
+    out->all.swap(&memory);
+    out->stand = t[1].stand;
+    out->of = of;
     out->products_that_stand = static_cast<int64_t>(counted.that_stand);
     out->products_to_find = look->products - static_cast<int64_t>(counted.products);
     return SPMVX_OK;

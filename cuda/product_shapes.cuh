@@ -21,13 +21,16 @@ struct spx_placed_shape {
     int first, shape;
 };
 
-/* Of the rows of C. Empty where there are too many shapes for them to be of use, where B's rows do not ascend,
+/* Of the rows of C. None where there are too many shapes for them to be of use, where B's rows do not ascend,
  * or where the budget has no room. */
+constexpr size_t SPX_SHAPE_COUNTERS = 64;
 struct spx_shapes {
-    spx_temporary of;            /* unsigned short, of each row: its shape; 0: it has none */
-    spx_temporary stand;         /* int, of each shape: the row that stands for it, and 1; [0] is of none */
-    spx_temporary of_b;          /* spx_placed_shape, of each row of B */
-    spx_temporary products;      /* int: those of rows that do not follow another, else 0 */
+    spx_temporary all;
+    spx_placed_shape *of_b;
+    void *counters;              /* 64 bytes for whoever wants to count */
+    int *stand;                  /* of each shape: the row that stands for it, and 1; [0] is of none */
+    int *products;               /* those of rows that do not follow another, else 0 */
+    unsigned short *of;          /* of each row: its shape; 0: it has none */
     int64_t products_to_find;    /* their sum */
     int64_t products_that_stand; /* of the rows that stand for shapes */
 };

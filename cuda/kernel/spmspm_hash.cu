@@ -29,9 +29,9 @@ enum rows_by {
     BY_LONG_SHAPE,
     WAYS
 };
-/* A plan's numbers behind the lists' lengths: are the columns of B's rows distinct? And of shapes: units of
+/* A plan's numbers behind the lists' lengths: are the columns of B's rows distinct? And of shapes: places in
  * their lists, and sizes. */
-enum { DISTINCT = WAYS, UNITS, SHORT_ENTRIES, SHORT_COLUMNS, LONG_COLUMNS, NUMBERS };
+enum { DISTINCT = WAYS, PLACES, SHORT_COLUMNS, LONG_COLUMNS, ROWS_ALIKE, NUMBERS };
 static_assert(static_cast<int>(NUMBERS) <= static_cast<int>(SPX_PLAN_NUMBERS));
 
 /* Entries at most; */
@@ -49,8 +49,7 @@ struct way_of {
     {
         const int64_t left = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
-        if (shapes.of && shapes.sums[shapes.shape(row)].columns)
-            return shapes.is_short(row) ? BY_SHORT_SHAPE : BY_LONG_SHAPE;
+        if (shapes.of && shapes.is_listed(row)) return shapes.is_short(row) ? BY_SHORT_SHAPE : BY_LONG_SHAPE;
         if (spx_is_sorted(products[row], left, most)) return BY_SORTING + spx_way_of(products[row], left);
         if (entries <= SPX_MORE && products[row] <= BY_THREADS && left <= BY_THREADS)
             return spx_thread_way(entries);
@@ -79,18 +78,18 @@ spx_row_spans spans_of(const spx_plan *plan)
     return { first, reinterpret_cast<const spx_span *>(first + plan->number[BY_PIECES] + 1) };
 }
 
-/* The plan's shapes: their sums, their lists, and the rows'. */
+/* The plan's shapes: their lists, places, and the rows'. */
 spx_shape_plan shapes_of(const spx_plan *plan)
 {
     if (!plan->shapes) return {};
-    const spx_shape_sums *const sums = static_cast<const spx_shape_sums *>(plan->shapes->data);
-    const unsigned short *const list = reinterpret_cast<const unsigned short *>(sums + SPX_SHAPES + 1);
-    return { sums, list, list + plan->number[UNITS] * SPX_SHAPE_UNITS };
+    const spx_shape_list *const lists = static_cast<const spx_shape_list *>(plan->shapes->data);
+    const unsigned short *const place = reinterpret_cast<const unsigned short *>(lists + SPX_SHAPES + 1);
+    return { lists, place, place + plan->number[PLACES] };
 }
 spx_shape_sizes sizes_of(const spx_plan *plan)
 {
     const auto size = [&](int which) { return static_cast<int>(plan->number[which]); };
-    return { size(SHORT_ENTRIES), size(SHORT_COLUMNS), size(LONG_COLUMNS) };
+    return { size(SHORT_COLUMNS), size(LONG_COLUMNS), size(ROWS_ALIKE) };
 }
 
 /* Lists of shapes, where C's rows have some and the budget has room beside lists of these rows. */
@@ -99,40 +98,34 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
 {
     constexpr size_t LEAST = 1 << 16;
     constexpr int64_t ALL = SPX_SHAPES + 1;
-    const int64_t nrows = A->nrows, tasks = nrows + plan->C.nnz / SPX_PRODUCT_PIECE,
-                  units = 2 * (shapes->products_that_stand / SPX_SHAPE_UNITS + ALL);
-    struct {
-        unsigned long long taken;
-        spx_shape_sizes sizes;
-    } found;
-    spx_temporary counters;
-    if (!shapes->stand.as<int>()) return SPMVX_OK;
-    const size_t bytes = spx_plus(spx_plus(spx_bytes(ALL, sizeof(spx_shape_sums)),
-                                           spx_bytes(units, SPX_SHAPE_UNITS * sizeof(short))),
-                                  spx_bytes(nrows, sizeof(short))),
+    const int64_t nrows = A->nrows, tasks = nrows + plan->C.nnz / SPX_PRODUCT_PIECE;
+    spx_shape_sizes sizes;
+    if (!shapes->of) return SPMVX_OK;
+    const size_t bytes = spx_plus(spx_bytes(ALL, sizeof(spx_shape_list)),
+                                  spx_bytes(shapes->products_that_stand + nrows, sizeof(short))),
                  others = spx_plus(LEAST, spx_bytes(tasks, sizeof(spx_task)));
     if (spx_plus(bytes, others) > spx_budget_left(ctx)) return SPMVX_OK;
     SPX_TRY(spx_where_room(ctx, [&] {
-        SPX_TRY(counters.make(ctx, 1, sizeof found, NAME));
-        return ctx->backend->array_new(ctx, bytes, "terms of rows by their shapes", &plan->shapes);
+        return ctx->backend->array_new(ctx, bytes, "places of rows by their shapes", &plan->shapes);
     }));
     if (!plan->shapes) return SPMVX_OK;
-    plan->number[UNITS] = units;
+    plan->number[PLACES] = shapes->products_that_stand;
     const spx_shape_plan to = shapes_of(plan);
-    char *const counted = counters.as<char>();
-    SPX_TRY(spx_cuda_clear(ctx, counted, sizeof found, NAME));
-    SPX_TRY(spx_launch_over(ctx, NAME, nrows, spx_mark_neighbours, static_cast<int>(nrows),
-                            shapes->of.as<const unsigned short>(), const_cast<unsigned short *>(to.of)));
+    spx_shape_sizes *const found = static_cast<spx_shape_sizes *>(shapes->counters);
+    unsigned long long *const taken = reinterpret_cast<unsigned long long *>(found + 2);
+    static_assert(2 * sizeof *found + sizeof *taken <= SPX_SHAPE_COUNTERS &&
+                  2 * sizeof *found % sizeof *taken == 0);
+    SPX_TRY(spx_cuda_clear(ctx, found, SPX_SHAPE_COUNTERS, NAME));
+    SPX_TRY(spx_launch_over(ctx, NAME, nrows, spx_mark_neighbours, static_cast<int>(nrows), shapes->of,
+                            const_cast<unsigned short *>(to.of)));
     SPX_TRY(spx_cuda_launch(ctx, NAME, spx_list_shapes, ALL, SPX_SHAPE_THREADS, 0, spx_factor_of(A),
                             spx_factor_of(B), spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
-                            shapes->stand.as<int>(), products, most, B->nnz <= INT32_MAX,
-                            const_cast<spx_shape_sums *>(to.sums), const_cast<unsigned short *>(to.list),
-                            reinterpret_cast<unsigned long long *>(counted),
-                            reinterpret_cast<spx_shape_sizes *>(counted + sizeof found.taken)));
-    SPX_TRY(ctx->backend->download(ctx, &found, counted, sizeof found));
-    plan->number[SHORT_ENTRIES] = found.sizes.short_entries;
-    plan->number[SHORT_COLUMNS] = found.sizes.short_columns;
-    plan->number[LONG_COLUMNS] = found.sizes.columns;
+                            shapes->stand, products, most, const_cast<spx_shape_list *>(to.lists),
+                            const_cast<unsigned short *>(to.place), taken, found));
+    SPX_TRY(ctx->backend->download(ctx, &sizes, found, sizeof sizes));
+    plan->number[SHORT_COLUMNS] = sizes.short_columns;
+    plan->number[LONG_COLUMNS] = sizes.columns;
+    plan->number[ROWS_ALIKE] = sizes.alike;
     return SPMVX_OK;
 }
 
@@ -200,11 +193,13 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         SPX_TRY(over(BY_PIECES, 1, 1024, sizeof(spx_piece_shared<V, 1024, SPX_PRODUCT_PIECE>),
                      spx_values_by_block<V, 1024, SPX_PRODUCT_PIECE>, a, b, v, distinct, spans));
         SPX_TRY(over(BY_SHORT_SHAPE, SPX_SHORT_THREADS, SPX_SHORT_THREADS,
-                     SPX_SHORT_THREADS / 32 * spx_short_shared<V>::bytes(sizes),
-                     spx_values_of_short_shapes<V>, a, b, v, shapes_of(plan), sizes));
+                     SPX_SHORT_THREADS / 32 * spx_short_bytes<V>(sizes), spx_values_of_short_shapes<V>, a, b,
+                     v, shapes_of(plan), sizes));
         return over(BY_LONG_SHAPE, SPX_LONG_THREADS / 32, SPX_LONG_THREADS,
-                    SPX_LONG_THREADS / 32 * spx_long_bytes<V>(sizes), spx_values_of_long_shapes<V>, a, b, v,
-                    shapes_of(plan), sizes);
+                    SPX_LONG_THREADS / 32 * spx_long_bytes<V>(sizes),
+                    sizes.alike > 1 ? spx_values_of_long_shapes<V, true>
+                                    : spx_values_of_long_shapes<V, false>,
+                    a, b, v, shapes_of(plan), sizes);
     });
 }
 
