@@ -14,10 +14,9 @@ constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 constexpr int LONGEST = 1 << 14, MOST_LONGEST = 256, PARTS = 16; /* rows for so many blocks of their own */
 
 struct totals {
+    spx_look_at_b of_b;
     unsigned long long products;
-    unsigned long long descents, at_begins; /* of columns in B: all of them, and between rows */
-    unsigned long long shared_words;        /* entries of B in the word of the one before */
-    int tried, alike; /* rows of B that were compared, and that were like one before but for a shift */
+    unsigned long long shared_words; /* entries of B in the word of the one before */
     int rows[SPX_PRODUCT_WAYS + 1], longest_rows;
     int longest_row[MOST_LONGEST];
     unsigned parts_done[MOST_LONGEST];
@@ -146,12 +145,12 @@ __global__ void count_descents(spx_factor B, int64_t nnz, totals *t)
     }
     __syncthreads();
     if (threadIdx.x) return;
-    atomicAdd(&t->descents, static_cast<unsigned long long>(descents));
-    atomicAdd(&t->at_begins, static_cast<unsigned long long>(at_begins));
+    atomicAdd(&t->of_b.descents, static_cast<unsigned long long>(descents));
+    atomicAdd(&t->of_b.at_begins, static_cast<unsigned long long>(at_begins));
     atomicAdd(&t->shared_words, static_cast<unsigned long long>(shared_words));
     if (!tried) return;
-    atomicAdd(&t->tried, tried);
-    atomicAdd(&t->alike, alike);
+    atomicAdd(&t->of_b.tried, tried);
+    atomicAdd(&t->of_b.alike, alike);
 }
 
 /* Lanes of a warp look at as many rows, most of which differ in the first entry. */
@@ -172,29 +171,32 @@ __global__ void find_same_rows(spx_factor m, unsigned *bits, int *count)
 
 }
 
-spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                      int *products, spx_product_look *look)
+spmvx_status spx_cuda_begin_look(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                 int *products, spx_temporary *look)
 {
     constexpr int LONG_MEAN = 24, ROWS_OF_LONG = 32; /* of a block where rows are long */
-    spx_temporary memory;
-    totals t;
     const int rows = A->nnz > LONG_MEAN * A->nrows ? ROWS_OF_LONG : THREADS;
     const int64_t blocks = spx_ceil_div(A->nrows, rows),
                   threads = spx_min(spx_max(B->nnz, B->nrows), spx_cuda_blocks_held(ctx, THREADS) * THREADS);
-    SPX_TRY(memory.make(ctx, 1, sizeof t, WHAT));
-    SPX_TRY(spx_cuda_clear(ctx, memory.as<void>(), sizeof t, WHAT));
+    SPX_TRY(look->make(ctx, 1, sizeof(totals), WHAT));
+    SPX_TRY(spx_cuda_clear(ctx, look->as<void>(), sizeof(totals), WHAT));
     SPX_TRY(spx_launch_over(ctx, WHAT, blocks * THREADS, count_products, spx_factor_of(A), spx_pointers_of(B),
-                            rows, products, memory.as<totals>()));
+                            rows, products, look->as<totals>()));
     if (A->nnz > LONGEST)
         SPX_TRY(spx_launch_over(ctx, WHAT, spx_min(MOST_LONGEST, A->nrows) * PARTS * THREADS, count_longest,
-                                spx_factor_of(A), spx_pointers_of(B), products, memory.as<totals>()));
-    SPX_TRY(
-        spx_launch_over(ctx, WHAT, threads, count_descents, spx_factor_of(B), B->nnz, memory.as<totals>()));
-    SPX_TRY(ctx->backend->download(ctx, &t, memory.as<void>(), sizeof t));
+                                spx_factor_of(A), spx_pointers_of(B), products, look->as<totals>()));
+    return spx_launch_over(ctx, WHAT, threads, count_descents, spx_factor_of(B), B->nnz, look->as<totals>());
+}
+
+spmvx_status spx_cuda_end_look(const spmvx_context *ctx, const spx_sparse *B, const spx_temporary *memory,
+                               spx_product_look *look)
+{
+    totals t;
+    SPX_TRY(ctx->backend->download(ctx, &t, memory->as<void>(), sizeof t));
     look->products = static_cast<int64_t>(t.products);
-    look->distinct = t.descents == t.at_begins;
+    look->distinct = t.of_b.distinct();
     look->scattered = t.shared_words < static_cast<unsigned long long>(B->nnz) / 8;
-    look->alike = t.alike > t.tried / 2;
+    look->alike = t.of_b.many_alike();
     look->most = B->ncols > spx_sorted_columns(SPX_MOST_SORTED) ? SPX_FEW_PRODUCTS : SPX_MOST_SORTED;
     look->more = 0;
     for (int way = 0; way < SPX_PRODUCT_WAYS; way++) look->rows[way] = t.rows[way];
@@ -211,8 +213,10 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
 spmvx_status spx_cuda_count_products(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                                      int64_t *products)
 {
+    spx_temporary memory;
     spx_product_look look;
-    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, nullptr, &look));
+    SPX_TRY(spx_cuda_begin_look(ctx, A, B, nullptr, &memory));
+    SPX_TRY(spx_cuda_end_look(ctx, B, &memory, &look));
     *products = look.products;
     return SPMVX_OK;
 }

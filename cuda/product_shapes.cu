@@ -10,8 +10,7 @@ namespace {
 
 constexpr const char *WHAT = "shapes of rows";
 constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
-constexpr int TRIES = 8, AHEAD = 4;       /* places of the table; entries on their way */
-constexpr size_t LEAST = size_t(1) << 16; /* what an array takes beside its elements */
+constexpr int TRIES = 8, AHEAD = 4; /* places of the table; entries on their way */
 
 /* Rows without a shape that are borne among so many. */
 __host__ __device__ constexpr int64_t most_without(int64_t rows)
@@ -19,12 +18,15 @@ __host__ __device__ constexpr int64_t most_without(int64_t rows)
     return 2048 + rows / 4;
 }
 
-struct table {
-    int stand[SPX_SHAPES + 1];     /* the row that stands for a shape, and 1; [0] is of none */
-    int without;                   /* rows that have none */
+struct found_shapes {
     unsigned long long products;   /* of rows that follow another, */
     unsigned long long that_stand; /* and of those that they follow */
     int follow;                    /* how many follow */
+    int without;                   /* how many have no shape */
+};
+struct table {
+    found_shapes found;
+    int stand[SPX_SHAPES + 1]; /* the row that stands for a shape, and 1; [0] is of none */
 };
 
 /* Entries of rows, as numbers that are equal where rows are of one shape; 0: it has none. Of a row of B; */
@@ -170,21 +172,21 @@ __device__ __forceinline__ unsigned hash_of(const ENTRIES &entries, const row_of
 
 template <int TEAM, class ENTRIES, class TELL>
 __global__ void __launch_bounds__(THREADS, 5)
-    find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell, int longest, int most, const table *before,
-         int most_before, table *t)
+    find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell, int longest, int most,
+         const spx_look_at_b *look, const table *before, int most_before, table *t)
 {
     constexpr int OFTEN = 2; /* turns */
     const int lane = spx_lane() % TEAM;
     row_of_team last = { -1, 0, 0, 0 };
     int last_shape = 0, follow = 0, turn = 0;
     unsigned long long products = 0;
-    if (before && before->without > most_before) return;
+    if (!look->distinct() || !look->many_alike() || (before && before->found.without > most_before)) return;
     const int64_t warp = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / 32,
                   warps = static_cast<int64_t>(gridDim.x) * (THREADS / 32);
     for (int64_t at = warp * (32 / TEAM); at < nrows; at += warps * (32 / TEAM)) {
         if (turn % OFTEN == 0) {
             int without = 0;
-            if (spx_lane() == 0) without = spx_load_relaxed(&t->without);
+            if (spx_lane() == 0) without = spx_load_relaxed(&t->found.without);
             const int64_t seen = turn * warps * (32 / TEAM); /* by all warps, about */
             if (__shfl_sync(SPX_ALL_LANES, without, 0) > most_without(min(seen, int64_t(nrows)))) break;
         }
@@ -213,7 +215,7 @@ __global__ void __launch_bounds__(THREADS, 5)
                 if (!there) there = atomicCAS(t->stand + place, 0, static_cast<int>(row) + 1);
                 if (!there) {
                     there = static_cast<int>(row) + 1;
-                    atomicAdd(&t->that_stand, static_cast<unsigned long long>(all));
+                    atomicAdd(&t->found.that_stand, static_cast<unsigned long long>(all));
                 }
             }
             there = __shfl_sync(SPX_ALL_LANES, there, first);
@@ -231,18 +233,18 @@ __global__ void __launch_bounds__(THREADS, 5)
             follow += follows;
         }
         const unsigned failed = __ballot_sync(SPX_ALL_LANES, lane == 0 && all && !shape);
-        if (failed && spx_lane() == 0) atomicAdd(&t->without, __popc(failed));
+        if (failed && spx_lane() == 0) atomicAdd(&t->found.without, __popc(failed));
     }
     follow = spx_sum_lanes_to_all<32>(follow);
     products = spx_sum_lanes_to_all<32>(products);
     if (spx_lane() || !follow) return;
-    atomicAdd(&t->products, products);
-    atomicAdd(&t->follow, follow);
+    atomicAdd(&t->found.products, products);
+    atomicAdd(&t->found.follow, follow);
 }
 
 template <class ENTRIES, class TELL>
 spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entries, TELL tell, int longest,
-                     int most, const table *before, int64_t most_before, table *t)
+                     int most, const spx_look_at_b *look, const table *before, int64_t most_before, table *t)
 {
     constexpr int64_t FEW = 8, SOME = 48; /* entries of a row for one lane, and for four */
     const auto with = [&](auto team) {
@@ -250,7 +252,8 @@ spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entr
         const int64_t threads =
             spx_min(m->nrows * TEAM, spx_cuda_blocks_held(ctx, THREADS) * static_cast<int64_t>(THREADS));
         return spx_launch_over(ctx, WHAT, threads, find<TEAM, ENTRIES, TELL>, static_cast<int>(m->nrows),
-                               spx_pointers_of(m), entries, tell, longest, most, before, most_before, t);
+                               spx_pointers_of(m), entries, tell, longest, most, look, before,
+                               static_cast<int>(most_before), t);
     };
     if (m->nnz <= FEW * m->nrows) return with(std::integral_constant<int, 1>());
     return m->nnz <= SOME * m->nrows ? with(std::integral_constant<int, 4>())
@@ -259,40 +262,49 @@ spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entr
 
 }
 
-spmvx_status spx_cuda_find_shapes(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                  const int *products, const spx_product_look *look, size_t others,
-                                  spx_shapes *out)
+size_t spx_shape_bytes(const spx_sparse *A, const spx_sparse *B)
 {
-    spx_temporary memory;
-    table counted;
-    const size_t of_b = spx_bytes(B->nrows, sizeof(spx_placed_shape)), tables = 2 * sizeof(table),
-                 of_c = spx_bytes(A->nrows, sizeof(int)), shapes = spx_bytes(A->nrows, sizeof(short)),
-                 bytes = spx_plus(spx_plus(of_b, tables + SPX_SHAPE_COUNTERS), spx_plus(of_c, shapes));
-    out->of = nullptr;
-    if (!look->distinct || !look->alike || B->nnz > INT32_MAX ||
-        spx_plus(bytes, spx_plus(LEAST, others)) > spx_budget_left(ctx))
-        return SPMVX_OK;
-    SPX_TRY(memory.try_to_make(ctx, static_cast<int64_t>(bytes), 1, WHAT));
-    char *at = memory.as<char>();
+    constexpr size_t LEAST = size_t(1) << 16; /* what an array takes beside its elements */
+    return spx_plus(spx_plus(spx_bytes(B->nrows, sizeof(spx_placed_shape)),
+                             LEAST + 2 * sizeof(table) + SPX_SHAPE_COUNTERS),
+                    spx_bytes(A->nrows, sizeof(int) + sizeof(short)));
+}
+
+spmvx_status spx_cuda_begin_shapes(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                   const int *products, const spx_look_at_b *look, spx_shapes *s)
+{
+    s->found = nullptr;
+    if (!B->nnz || B->nnz > INT32_MAX) return SPMVX_OK;
+    SPX_TRY(s->all.try_to_make(ctx, static_cast<int64_t>(spx_shape_bytes(A, B)), 1, WHAT));
+    char *at = s->all.as<char>();
     if (!at) return SPMVX_OK;
-    const auto take = [&](size_t some) { return static_cast<void *>((at += some) - some); };
-    out->of_b = static_cast<spx_placed_shape *>(take(of_b));
-    table *const t = static_cast<table *>(take(tables));
-    out->counters = take(SPX_SHAPE_COUNTERS);
-    out->products = static_cast<int *>(take(of_c));
-    unsigned short *const of = static_cast<unsigned short *>(take(shapes));
-    SPX_TRY(spx_cuda_clear(ctx, t, tables, WHAT));
-    SPX_TRY(find_of(ctx, B, columns_of{ spx_slot_of<int>(B, SPX_COL) }, tell_of_b{ out->of_b },
-                    SPX_SHAPE_ENTRIES, 1, nullptr, 0, t));
-    SPX_TRY(find_of(ctx, A, rows_met{ spx_slot_of<int>(A, SPX_COL), out->of_b },
-                    tell_of_c{ of, products, out->products }, SPX_SHAPE_ENTRIES, SPX_SHAPE_PRODUCTS, t,
-                    most_without(B->nrows), t + 1));
-    SPX_TRY(ctx->backend->download(ctx, &counted, t + 1, sizeof counted));
-    if (counted.without > most_without(A->nrows) || counted.follow < A->nrows / 2) return SPMVX_OK;
-    out->all.swap(&memory);
-    out->stand = t[1].stand;
-    out->of = of;
-    out->products_that_stand = static_cast<int64_t>(counted.that_stand);
-    out->products_to_find = look->products - static_cast<int64_t>(counted.products);
+    const auto take = [&](size_t bytes) { return static_cast<void *>((at += bytes) - bytes); };
+    s->of_b = static_cast<spx_placed_shape *>(take(spx_bytes(B->nrows, sizeof *s->of_b)));
+    table *const t = static_cast<table *>(s->found = take(2 * sizeof(table)));
+    s->counters = take(SPX_SHAPE_COUNTERS);
+    s->stand = t[1].stand;
+    s->products = static_cast<int *>(take(spx_bytes(A->nrows, sizeof *s->products)));
+    s->of = static_cast<unsigned short *>(take(spx_bytes(A->nrows, sizeof *s->of)));
+    SPX_TRY(spx_cuda_clear(ctx, t, 2 * sizeof *t, WHAT));
+    SPX_TRY(find_of(ctx, B, columns_of{ spx_slot_of<int>(B, SPX_COL) }, tell_of_b{ s->of_b },
+                    SPX_SHAPE_ENTRIES, 1, look, nullptr, 0, t));
+    return find_of(ctx, A, rows_met{ spx_slot_of<int>(A, SPX_COL), s->of_b },
+                   tell_of_c{ s->of, products, s->products }, SPX_SHAPE_ENTRIES, SPX_SHAPE_PRODUCTS, look, t,
+                   most_without(B->nrows), t + 1);
+}
+
+spmvx_status spx_cuda_end_shapes(const spmvx_context *ctx, const spx_sparse *A, const spx_product_look *look,
+                                 spx_shapes *s)
+{
+    found_shapes f = {};
+    if (s->found && look->distinct && look->alike)
+        SPX_TRY(ctx->backend->download(ctx, &f, &static_cast<table *>(s->found)[1].found, sizeof f));
+    if (f.without > most_without(A->nrows) || f.follow <= A->nrows / 2) {
+        s->all.drop();
+        s->of = nullptr;
+        return SPMVX_OK;
+    }
+    s->products_that_stand = static_cast<int64_t>(f.that_stand);
+    s->products_to_find = look->products - static_cast<int64_t>(f.products);
     return SPMVX_OK;
 }

@@ -99,7 +99,6 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
     constexpr size_t LEAST = 1 << 16;
     constexpr int64_t ALL = SPX_SHAPES + 1;
     const int64_t nrows = A->nrows, tasks = nrows + plan->C.nnz / SPX_PRODUCT_PIECE;
-    spx_shape_sizes sizes;
     if (!shapes->of) return SPMVX_OK;
     const size_t bytes = spx_plus(spx_bytes(ALL, sizeof(spx_shape_list)),
                                   spx_bytes(shapes->products_that_stand + nrows, sizeof(short))),
@@ -122,7 +121,15 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
                             spx_factor_of(B), spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
                             shapes->stand, products, most, const_cast<spx_shape_list *>(to.lists),
                             const_cast<unsigned short *>(to.place), taken, found));
-    SPX_TRY(ctx->backend->download(ctx, &sizes, found, sizeof sizes));
+    return SPMVX_OK;
+}
+
+/* What kernels over lists have to know of them. */
+spmvx_status find_sizes(const spmvx_context *ctx, const spx_shapes *shapes, spx_plan *plan)
+{
+    spx_shape_sizes sizes;
+    if (!plan->shapes) return SPMVX_OK;
+    SPX_TRY(ctx->backend->download(ctx, &sizes, shapes->counters, sizeof sizes));
     plan->number[SHORT_COLUMNS] = sizes.short_columns;
     plan->number[LONG_COLUMNS] = sizes.columns;
     plan->number[ROWS_ALIKE] = sizes.alike;
@@ -219,6 +226,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
                           way_of{ spx_pointers_of(A), products.as<const int>(), words.as<const int>(), most,
                                   shapes_of(plan) },
                           most && !look.more && !plan->shapes ? &known : nullptr));
+    SPX_TRY(find_sizes(ctx, &shapes, plan));
     SPX_TRY(find_spans(ctx, A, B, plan));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
