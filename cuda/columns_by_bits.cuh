@@ -53,8 +53,9 @@ static __global__ void spx_bits_of_rows(spx_factor A, spx_factor B, const int *l
         spx_dynamic_shared<spx_block_tile<SPX_COLUMN_THREADS, spx_set_row_bits>>();
     const int row = list[blockIdx.x / SPX_BITS_PARTS];
     spx_set_row_bits step = { { B.col }, bits + blockIdx.x / SPX_BITS_PARTS * words, deferred };
-    spx_by_block<1>(A, B, A.ptr[row] + static_cast<int64_t>(blockIdx.x % SPX_BITS_PARTS) * SPX_COLUMN_THREADS,
-                    A.ptr[row + 1], SPX_BITS_PARTS, 0, INT_MAX, true, tile, step);
+    spx_by_block<1>(A, B, { nullptr, A.ptr[row] },
+                    static_cast<int64_t>(blockIdx.x % SPX_BITS_PARTS) * SPX_COLUMN_THREADS,
+                    A.ptr[row + 1] - A.ptr[row], SPX_BITS_PARTS, 0, INT_MAX, true, tile, step);
 }
 
 static __global__ void spx_bits_of_long_rows(const int *col, const spx_long_rows *deferred)

@@ -98,7 +98,8 @@ __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
             { B.col }, spx_empty_words(s->key, s->bits, SLOTS, thread, BLOCK), 0, false
         };
         __syncthreads();
-        spx_by_block<1>(A, B, A.ptr[row], A.ptr[row + 1], 1, 0, INT_MAX, true, &s->tile, step);
+        spx_by_block<1>(A, B, { nullptr, A.ptr[row] }, 0, A.ptr[row + 1] - A.ptr[row], 1, 0, INT_MAX, true,
+                        &s->tile, step);
         __syncthreads();
         if (!WRITE && thread == 0) list.trials->tell(kind, step.full);
         if (step.full) {

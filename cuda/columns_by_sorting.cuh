@@ -63,7 +63,8 @@ __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
         if (thread == 0) s->filled = 0;
         __syncthreads();
         spx_gather_columns step = { { B.col }, s->col, &s->filled };
-        spx_by_block<1>(A, B, A.ptr[row], A.ptr[row + 1], 1, 0, INT_MAX, true, &s->tile, step);
+        spx_by_block<1>(A, B, { nullptr, A.ptr[row] }, 0, A.ptr[row + 1] - A.ptr[row], 1, 0, INT_MAX, true,
+                        &s->tile, step);
         __syncthreads();
         const int n = s->filled;
         unsigned col[EACH];

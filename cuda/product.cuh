@@ -207,21 +207,6 @@ __device__ __forceinline__ void spx_move_rows(const T *from, int64_t at, T *to, 
 
 /* ---- product_look.cu ---- */
 
-/* What a first look tells of B, where it is counted. */
-struct spx_look_at_b {
-    unsigned long long descents, at_begins; /* of columns: all of them, and between rows */
-    int tried, alike; /* rows that were compared, and that are like one before them but for a shift */
-
-    __host__ __device__ bool distinct() const
-    {
-        return descents == at_begins;
-    }
-    __host__ __device__ bool many_alike() const
-    {
-        return alike > tried / 2;
-    }
-};
-
 /* What a first look at the factors tells. */
 struct spx_product_look {
     int64_t products;
@@ -232,12 +217,9 @@ struct spx_product_look {
     bool alike;                       /* many rows of B are like one before them, but for a shift */
 };
 
-/* The look, which is queued, and whose memory begins with what it tells of B; and its end. products, NULL or an
- * array of I32: those of each row of C, INT_MAX at most. */
-spmvx_status spx_cuda_begin_look(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
-                                 int *products, spx_temporary *look);
-spmvx_status spx_cuda_end_look(const spmvx_context *, const spx_sparse *B, const spx_temporary *look,
-                               spx_product_look *);
+/* products, NULL or an array of I32: those of each row of C, INT_MAX at most. */
+spmvx_status spx_cuda_look_at_factors(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
+                                      int *products, spx_product_look *);
 
 /* A bit a row: it has the columns of the row before. Empty where that is rare, or where the budget has no
  * room. */

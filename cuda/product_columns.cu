@@ -288,7 +288,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
                                       spx_shapes *shapes, spx_product_look *look)
 {
     analysis a = {};
-    spx_temporary counts, looked;
+    spx_temporary counts;
     a.ctx = ctx;
     a.A = spx_factor_of(A);
     a.B = spx_factor_of(B);
@@ -298,18 +298,11 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
     SPX_TRY(spx_cuda_clear(ctx, counts.as<void>(), spx_bytes(A->nrows + 1, sizeof(int64_t)), WHAT));
     SPX_TRY(spx_cuda_clear(ctx, words->as<int>(), spx_bytes(A->nrows, sizeof(int)), WHAT));
-    SPX_TRY(spx_cuda_begin_look(ctx, A, B, products->as<int>(), &looked));
-    const spx_look_at_b *const of_b = looked.as<const spx_look_at_b>();
-    const bool early = spx_budget_left(ctx) == SIZE_MAX; /* nothing has to be reckoned up before */
-    shapes->found = nullptr;
-    if (early) SPX_TRY(spx_cuda_begin_shapes(ctx, A, B, products->as<int>(), of_b, shapes));
-    SPX_TRY(spx_cuda_end_look(ctx, B, &looked, &a.all));
-    if (!early && a.all.alike &&
-        spx_plus(spx_shape_bytes(A, B), bytes_to_come(&a, plan->beside, true)) <= spx_budget_left(ctx))
-        SPX_TRY(spx_cuda_begin_shapes(ctx, A, B, products->as<int>(), of_b, shapes));
-    SPX_TRY(spx_cuda_end_shapes(ctx, A, &a.all, shapes));
+    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, products->as<int>(), &a.all));
     plan->products = a.all.products;
     *look = a.all;
+    SPX_TRY(spx_cuda_find_shapes(ctx, A, B, products->as<int>(), &a.all,
+                                 bytes_to_come(&a, plan->beside, true), shapes));
     const bool by_shapes = shapes->of;
     a.shapes = shapes;
     a.to_find = by_shapes ? shapes->products_to_find : a.all.products;

@@ -14,9 +14,10 @@ constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 constexpr int LONGEST = 1 << 14, MOST_LONGEST = 256, PARTS = 16; /* rows for so many blocks of their own */
 
 struct totals {
-    spx_look_at_b of_b;
+    unsigned long long descents, at_begins; /* of columns in B: all of them, and between rows */
     unsigned long long products;
     unsigned long long shared_words; /* entries of B in the word of the one before */
+    int tried, alike; /* rows of B that were compared, and that are like one before them but for a shift */
     int rows[SPX_PRODUCT_WAYS + 1], longest_rows;
     int longest_row[MOST_LONGEST];
     unsigned parts_done[MOST_LONGEST];
@@ -115,10 +116,9 @@ __device__ __forceinline__ bool is_like_one_before(const spx_factor &B, int64_t 
 }
 
 /* Entries of B that do not lie right of the one before, and of these the ones that begin a row; and of some rows,
- * whether they are like others. */
-__global__ void count_descents(spx_factor B, int64_t nnz, totals *t)
+ * one of so many times 32, whether they are like others. */
+__global__ void count_descents(spx_factor B, int64_t nnz, int one_of, totals *t)
 {
-    constexpr int SOME = 16; /* a warp of so many has its rows compared */
     __shared__ int descents, at_begins, shared_words, tried, alike;
     if (threadIdx.x == 0) descents = at_begins = shared_words = tried = alike = 0;
     __syncthreads();
@@ -132,7 +132,7 @@ __global__ void count_descents(spx_factor B, int64_t nnz, totals *t)
     for (int64_t r = spx_element(); r < B.nrows; r += step) {
         const int64_t k = B.ptr[r];
         begins += k > 0 && k < B.ptr[r + 1] && falls(k);
-        if (r / 32 % SOME) continue;
+        if (r / 32 % one_of) continue;
         looked++;
         like_others += is_like_one_before(B, r);
     }
@@ -145,12 +145,12 @@ __global__ void count_descents(spx_factor B, int64_t nnz, totals *t)
     }
     __syncthreads();
     if (threadIdx.x) return;
-    atomicAdd(&t->of_b.descents, static_cast<unsigned long long>(descents));
-    atomicAdd(&t->of_b.at_begins, static_cast<unsigned long long>(at_begins));
+    atomicAdd(&t->descents, static_cast<unsigned long long>(descents));
+    atomicAdd(&t->at_begins, static_cast<unsigned long long>(at_begins));
     atomicAdd(&t->shared_words, static_cast<unsigned long long>(shared_words));
     if (!tried) return;
-    atomicAdd(&t->of_b.tried, tried);
-    atomicAdd(&t->of_b.alike, alike);
+    atomicAdd(&t->tried, tried);
+    atomicAdd(&t->alike, alike);
 }
 
 /* Lanes of a warp look at as many rows, most of which differ in the first entry. */
@@ -171,32 +171,30 @@ __global__ void find_same_rows(spx_factor m, unsigned *bits, int *count)
 
 }
 
-spmvx_status spx_cuda_begin_look(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                 int *products, spx_temporary *look)
+spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                      int *products, spx_product_look *look)
 {
     constexpr int LONG_MEAN = 24, ROWS_OF_LONG = 32; /* of a block where rows are long */
+    constexpr int64_t SAMPLE = 1 << 14;              /* rows of B that are compared, or more */
+    spx_temporary memory;
+    totals t;
     const int rows = A->nnz > LONG_MEAN * A->nrows ? ROWS_OF_LONG : THREADS;
     const int64_t blocks = spx_ceil_div(A->nrows, rows),
                   threads = spx_min(spx_max(B->nnz, B->nrows), spx_cuda_blocks_held(ctx, THREADS) * THREADS);
-    SPX_TRY(look->make(ctx, 1, sizeof(totals), WHAT));
-    SPX_TRY(spx_cuda_clear(ctx, look->as<void>(), sizeof(totals), WHAT));
+    SPX_TRY(memory.make(ctx, 1, sizeof t, WHAT));
+    SPX_TRY(spx_cuda_clear(ctx, memory.as<void>(), sizeof t, WHAT));
     SPX_TRY(spx_launch_over(ctx, WHAT, blocks * THREADS, count_products, spx_factor_of(A), spx_pointers_of(B),
-                            rows, products, look->as<totals>()));
+                            rows, products, memory.as<totals>()));
     if (A->nnz > LONGEST)
         SPX_TRY(spx_launch_over(ctx, WHAT, spx_min(MOST_LONGEST, A->nrows) * PARTS * THREADS, count_longest,
-                                spx_factor_of(A), spx_pointers_of(B), products, look->as<totals>()));
-    return spx_launch_over(ctx, WHAT, threads, count_descents, spx_factor_of(B), B->nnz, look->as<totals>());
-}
-
-spmvx_status spx_cuda_end_look(const spmvx_context *ctx, const spx_sparse *B, const spx_temporary *memory,
-                               spx_product_look *look)
-{
-    totals t;
-    SPX_TRY(ctx->backend->download(ctx, &t, memory->as<void>(), sizeof t));
+                                spx_factor_of(A), spx_pointers_of(B), products, memory.as<totals>()));
+    SPX_TRY(spx_launch_over(ctx, WHAT, threads, count_descents, spx_factor_of(B), B->nnz,
+                            static_cast<int>(spx_min(64, 1 + B->nrows / SAMPLE)), memory.as<totals>()));
+    SPX_TRY(ctx->backend->download(ctx, &t, memory.as<void>(), sizeof t));
     look->products = static_cast<int64_t>(t.products);
-    look->distinct = t.of_b.distinct();
+    look->distinct = t.descents == t.at_begins;
     look->scattered = t.shared_words < static_cast<unsigned long long>(B->nnz) / 8;
-    look->alike = t.of_b.many_alike();
+    look->alike = 4 * int64_t(t.alike) > 3 * int64_t(t.tried);
     look->most = B->ncols > spx_sorted_columns(SPX_MOST_SORTED) ? SPX_FEW_PRODUCTS : SPX_MOST_SORTED;
     look->more = 0;
     for (int way = 0; way < SPX_PRODUCT_WAYS; way++) look->rows[way] = t.rows[way];
@@ -213,10 +211,8 @@ spmvx_status spx_cuda_end_look(const spmvx_context *ctx, const spx_sparse *B, co
 spmvx_status spx_cuda_count_products(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                                      int64_t *products)
 {
-    spx_temporary memory;
     spx_product_look look;
-    SPX_TRY(spx_cuda_begin_look(ctx, A, B, nullptr, &memory));
-    SPX_TRY(spx_cuda_end_look(ctx, B, &memory, &look));
+    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, nullptr, &look));
     *products = look.products;
     return SPMVX_OK;
 }

@@ -172,15 +172,15 @@ __device__ __forceinline__ unsigned hash_of(const ENTRIES &entries, const row_of
 
 template <int TEAM, class ENTRIES, class TELL>
 __global__ void __launch_bounds__(THREADS, 5)
-    find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell, int longest, int most,
-         const spx_look_at_b *look, const table *before, int most_before, table *t)
+    find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell, int longest, int most, const table *before,
+         int most_before, table *t)
 {
     constexpr int OFTEN = 2; /* turns */
     const int lane = spx_lane() % TEAM;
     row_of_team last = { -1, 0, 0, 0 };
     int last_shape = 0, follow = 0, turn = 0;
     unsigned long long products = 0;
-    if (!look->distinct() || !look->many_alike() || (before && before->found.without > most_before)) return;
+    if (before && before->found.without > most_before) return;
     const int64_t warp = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / 32,
                   warps = static_cast<int64_t>(gridDim.x) * (THREADS / 32);
     for (int64_t at = warp * (32 / TEAM); at < nrows; at += warps * (32 / TEAM)) {
@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(THREADS, 5)
 
 template <class ENTRIES, class TELL>
 spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entries, TELL tell, int longest,
-                     int most, const spx_look_at_b *look, const table *before, int64_t most_before, table *t)
+                     int most, const table *before, int64_t most_before, table *t)
 {
     constexpr int64_t FEW = 8, SOME = 48; /* entries of a row for one lane, and for four */
     const auto with = [&](auto team) {
@@ -252,7 +252,7 @@ spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entr
         const int64_t threads =
             spx_min(m->nrows * TEAM, spx_cuda_blocks_held(ctx, THREADS) * static_cast<int64_t>(THREADS));
         return spx_launch_over(ctx, WHAT, threads, find<TEAM, ENTRIES, TELL>, static_cast<int>(m->nrows),
-                               spx_pointers_of(m), entries, tell, longest, most, look, before,
+                               spx_pointers_of(m), entries, tell, longest, most, before,
                                static_cast<int>(most_before), t);
     };
     if (m->nnz <= FEW * m->nrows) return with(std::integral_constant<int, 1>());
@@ -262,49 +262,41 @@ spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entr
 
 }
 
-size_t spx_shape_bytes(const spx_sparse *A, const spx_sparse *B)
+spmvx_status spx_cuda_find_shapes(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                  const int *products, const spx_product_look *look, size_t others,
+                                  spx_shapes *s)
 {
     constexpr size_t LEAST = size_t(1) << 16; /* what an array takes beside its elements */
-    return spx_plus(spx_plus(spx_bytes(B->nrows, sizeof(spx_placed_shape)),
-                             LEAST + 2 * sizeof(table) + SPX_SHAPE_COUNTERS),
-                    spx_bytes(A->nrows, sizeof(int) + sizeof(short)));
-}
-
-spmvx_status spx_cuda_begin_shapes(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                   const int *products, const spx_look_at_b *look, spx_shapes *s)
-{
-    s->found = nullptr;
-    if (!B->nnz || B->nnz > INT32_MAX) return SPMVX_OK;
-    SPX_TRY(s->all.try_to_make(ctx, static_cast<int64_t>(spx_shape_bytes(A, B)), 1, WHAT));
-    char *at = s->all.as<char>();
-    if (!at) return SPMVX_OK;
-    const auto take = [&](size_t bytes) { return static_cast<void *>((at += bytes) - bytes); };
-    s->of_b = static_cast<spx_placed_shape *>(take(spx_bytes(B->nrows, sizeof *s->of_b)));
-    table *const t = static_cast<table *>(s->found = take(2 * sizeof(table)));
-    s->counters = take(SPX_SHAPE_COUNTERS);
-    s->stand = t[1].stand;
-    s->products = static_cast<int *>(take(spx_bytes(A->nrows, sizeof *s->products)));
-    s->of = static_cast<unsigned short *>(take(spx_bytes(A->nrows, sizeof *s->of)));
-    SPX_TRY(spx_cuda_clear(ctx, t, 2 * sizeof *t, WHAT));
-    SPX_TRY(find_of(ctx, B, columns_of{ spx_slot_of<int>(B, SPX_COL) }, tell_of_b{ s->of_b },
-                    SPX_SHAPE_ENTRIES, 1, look, nullptr, 0, t));
-    return find_of(ctx, A, rows_met{ spx_slot_of<int>(A, SPX_COL), s->of_b },
-                   tell_of_c{ s->of, products, s->products }, SPX_SHAPE_ENTRIES, SPX_SHAPE_PRODUCTS, look, t,
-                   most_without(B->nrows), t + 1);
-}
-
-spmvx_status spx_cuda_end_shapes(const spmvx_context *ctx, const spx_sparse *A, const spx_product_look *look,
-                                 spx_shapes *s)
-{
-    found_shapes f = {};
-    if (s->found && look->distinct && look->alike)
-        SPX_TRY(ctx->backend->download(ctx, &f, &static_cast<table *>(s->found)[1].found, sizeof f));
-    if (f.without > most_without(A->nrows) || f.follow <= A->nrows / 2) {
-        s->all.drop();
-        s->of = nullptr;
+    const size_t of_b = spx_bytes(B->nrows, sizeof(spx_placed_shape)), tables = 2 * sizeof(table),
+                 to_find = spx_bytes(A->nrows, sizeof(int)), of = spx_bytes(A->nrows, sizeof(short)),
+                 bytes = spx_plus(spx_plus(of_b, tables + SPX_SHAPE_COUNTERS), spx_plus(to_find, of));
+    spx_temporary memory;
+    found_shapes found;
+    s->of = nullptr;
+    if (!look->distinct || !look->alike || B->nnz > INT32_MAX ||
+        spx_plus(bytes, spx_plus(LEAST, others)) > spx_budget_left(ctx))
         return SPMVX_OK;
-    }
-    s->products_that_stand = static_cast<int64_t>(f.that_stand);
-    s->products_to_find = look->products - static_cast<int64_t>(f.products);
+    SPX_TRY(memory.try_to_make(ctx, static_cast<int64_t>(bytes), 1, WHAT));
+    char *at = memory.as<char>();
+    if (!at) return SPMVX_OK;
+    const auto take = [&](size_t some) { return static_cast<void *>((at += some) - some); };
+    s->of_b = static_cast<spx_placed_shape *>(take(of_b));
+    table *const t = static_cast<table *>(take(tables));
+    s->counters = take(SPX_SHAPE_COUNTERS);
+    s->products = static_cast<int *>(take(to_find));
+    unsigned short *const shapes = static_cast<unsigned short *>(take(of));
+    SPX_TRY(spx_cuda_clear(ctx, t, tables, WHAT));
+    SPX_TRY(find_of(ctx, B, columns_of{ spx_slot_of<int>(B, SPX_COL) }, tell_of_b{ s->of_b },
+                    SPX_SHAPE_ENTRIES, 1, nullptr, 0, t));
+    SPX_TRY(find_of(ctx, A, rows_met{ spx_slot_of<int>(A, SPX_COL), s->of_b },
+                    tell_of_c{ shapes, products, s->products }, SPX_SHAPE_ENTRIES, SPX_SHAPE_PRODUCTS, t,
+                    most_without(B->nrows), t + 1));
+    SPX_TRY(ctx->backend->download(ctx, &found, &t[1].found, sizeof found));
+    if (found.without > most_without(A->nrows) || found.follow <= A->nrows / 2) return SPMVX_OK;
+    s->all.swap(&memory);
+    s->stand = t[1].stand;
+    s->of = shapes;
+    s->products_that_stand = static_cast<int64_t>(found.that_stand);
+    s->products_to_find = look->products - static_cast<int64_t>(found.products);
     return SPMVX_OK;
 }

@@ -27,7 +27,6 @@ constexpr size_t SPX_SHAPE_COUNTERS = 64;
  * or where the budget has no room. */
 struct spx_shapes {
     spx_temporary all; /* the memory of what follows */
-    void *found;       /* tables */
     void *counters;    /* bytes for whoever wants to count */
     spx_placed_shape *of_b;
     int *stand;                  /* of each shape: the row that stands for it, and 1; [0] is of none */
@@ -37,13 +36,9 @@ struct spx_shapes {
     int64_t products_that_stand; /* of the rows that stand for shapes */
 };
 
-/* Shapes are looked for, which is queued, in so many bytes, where B promises some (look: what becomes known of it
- * meanwhile); and the end, behind that of the look, after which there are shapes, or none. */
-size_t spx_shape_bytes(const spx_sparse *A, const spx_sparse *B);
-spmvx_status spx_cuda_begin_shapes(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
-                                   const int *products, const spx_look_at_b *look, spx_shapes *);
-spmvx_status spx_cuda_end_shapes(const spmvx_context *, const spx_sparse *A, const spx_product_look *,
-                                 spx_shapes *);
+/* others: bytes of the budget that have to be left. */
+spmvx_status spx_cuda_find_shapes(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
+                                  const int *products, const spx_product_look *, size_t others, spx_shapes *);
 
 /* Of rows that follow another of their shape: lengths and words, or (WRITE) columns, of rows that are LONG a
  * lane an entry. */

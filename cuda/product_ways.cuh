@@ -151,21 +151,26 @@ __device__ __forceinline__ void spx_walk_tile(int64_t own, spx_block_tile<THREAD
     }
 }
 
-/* The first and the last column of a row of B; none: high < 0. */
-struct spx_span {
-    int low, high;
+/* Entries of a row of A, in their order: those that are listed, less `first`; or (list NULL) all from `first` on. */
+struct spx_some_entries {
+    const int *list;
+    int64_t first;
+
+    __device__ __forceinline__ int64_t operator[](int64_t i) const
+    {
+        return first + (list ? __ldg(list + i) : i);
+    }
 };
 
-/* By a block: EACH entries a thread from `first` on, then those `stride` times as many behind; of B's rows
+/* By a block: of n entries EACH a thread from `from` on, then those `stride` times as many behind; of B's rows
  * the columns from `low` on and below `high`, and where these do not ascend, all of them. Rows of B with some
  * of these columns are collected until there is one for each thread. Several entries a thread where most rows
- * have none. spans, or NULL: of the rows of B that entries from `first` on meet, which spares a look at
- * these. A step may have bool defer(begin, end): it sees to that row of B elsewhere. */
+ * have none. A step may have bool defer(begin, end): it sees to that row of B elsewhere. */
 template <int EACH, int THREADS, class STEP>
-__device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_factor &B, int64_t first,
-                                             int64_t last, int64_t stride, int64_t low, int64_t high,
-                                             bool ascending, spx_block_tile<THREADS, STEP> *shared,
-                                             STEP &step, const spx_span *spans = nullptr)
+__device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_factor &B,
+                                             const spx_some_entries &entries, int64_t from, int64_t n,
+                                             int64_t stride, int64_t low, int64_t high, bool ascending,
+                                             spx_block_tile<THREADS, STEP> *shared, STEP &step)
 {
     const int thread = static_cast<int>(threadIdx.x);
     int collected = 0;
@@ -176,19 +181,16 @@ __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_fact
         __syncthreads(); /* the tile has been read */
         collected = 0;
     };
-    for (int64_t at = first; at < last && !step.enough(); at += stride * THREADS * EACH) {
-        int64_t begin[EACH] = {}, end[EACH] = {};
+    for (int64_t at = from; at < n && !step.enough(); at += stride * THREADS * EACH) {
+        int64_t entry[EACH] = {}, begin[EACH] = {}, end[EACH] = {};
         int some = 0;
 #pragma unroll
         for (int q = 0; q < EACH; q++) {
-            const int64_t e = at + thread * EACH + q;
-            bool in = e < last;
-            if (in && spans) {
-                const int2 s = __ldg(reinterpret_cast<const int2 *>(spans + (e - first)));
-                in = s.x < high && s.y >= low;
-            }
-            const int c = in ? __ldg(A.col + e) : -1;
-            if (c < 0 || spx_is_met(A, B, first, e, c)) continue;
+            const int64_t i = at + thread * EACH + q;
+            if (i >= n) continue;
+            entry[q] = entries[i];
+            const int c = __ldg(A.col + entry[q]);
+            if (spx_is_met(A, B, entries.first, entry[q], c)) continue;
             begin[q] = B.ptr[c];
             end[q] = B.ptr[c + 1];
             if constexpr (requires { step.defer(begin[q], end[q]); })
@@ -211,7 +213,7 @@ __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_fact
             for (int q = 0; q < EACH; q++) {
                 if (end[q] <= begin[q]) continue;
                 if (to >= collected && to < THREADS) {
-                    shared->about[to] = step.about(at + thread * EACH + q);
+                    shared->about[to] = step.about(entry[q]);
                     shared->begin[to] = begin[q];
                     shared->before[to] = end[q] - begin[q];
                 }

@@ -71,11 +71,11 @@ struct way_of {
 
 /* ---- the host's side ---- */
 
-spx_row_spans spans_of(const spx_plan *plan)
+spx_piece_entries entries_met(const spx_plan *plan)
 {
     if (!plan->state) return {};
     const int64_t *const first = static_cast<const int64_t *>(plan->state->data);
-    return { first, reinterpret_cast<const spx_span *>(first + plan->number[BY_PIECES] + 1) };
+    return { first, reinterpret_cast<const int *>(first + plan->number[BY_PIECES] + 1) };
 }
 
 /* The plan's shapes: their lists, places, and the rows'. */
@@ -136,33 +136,53 @@ spmvx_status find_sizes(const spmvx_context *ctx, const spx_shapes *shapes, spx_
     return SPMVX_OK;
 }
 
-/* Where rows are cut, what spares their pieces to look at all rows of B. */
-spmvx_status find_spans(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
+/* Where rows are cut, which entries of A each piece has to look at. */
+spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
-    const int64_t pieces = plan->number[BY_PIECES];
-    const spx_factor a = spx_factor_of(A);
-    const spx_pointers ptr = spx_pointers_of(&plan->C);
-    const spx_task *list = static_cast<const spx_task *>(plan->rows->data);
-    spx_temporary counts;
-    int64_t all;
-    if (!pieces || !plan->number[DISTINCT]) return SPMVX_OK;
-    for (int way = 0; way < BY_PIECES; way++) list += plan->number[way];
-    SPX_TRY(counts.try_to_make(ctx, pieces + 1, sizeof(int64_t), "rows of C that are cut"));
-    if (!counts.as<int64_t>()) return SPMVX_OK;
-    SPX_TRY(spx_launch_over(ctx, NAME, pieces, spx_count_spans, a, ptr, list, static_cast<int>(pieces),
-                            counts.as<int64_t>()));
-    SPX_TRY(spx_sum_up(ctx, NAME, pieces, counts.as<int64_t>(), &all));
-    const size_t first = spx_bytes(pieces + 1, sizeof(int64_t)),
-                 bytes = spx_plus(first, spx_bytes(all, sizeof(spx_span)));
-    if (!all || bytes > spx_budget_left(ctx) / 2) return SPMVX_OK;
+    const int64_t number = plan->number[BY_PIECES];
+    const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
+    spx_pieces pieces = { spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
+                          static_cast<const spx_task *>(plan->rows->data), static_cast<int>(number) };
+    spx_temporary first, counts, sorted;
+    int64_t entries, all;
+    int in;
+    if (!number || !plan->number[DISTINCT]) return SPMVX_OK;
+    for (int way = 0; way < BY_PIECES; way++) pieces.list += plan->number[way];
+    SPX_TRY(first.try_to_make(ctx, number + 1, sizeof(int64_t), "rows of C that are cut"));
+    if (!first.as<void>()) return SPMVX_OK;
+    SPX_TRY(spx_launch_over(ctx, NAME, number, spx_count_cut, a, pieces, first.as<int64_t>()));
+    SPX_TRY(spx_sum_up(ctx, NAME, number, first.as<int64_t>(), &entries));
+    if (!entries || spx_bytes(entries, 4 * sizeof(int64_t)) > spx_budget_left(ctx)) return SPMVX_OK;
+    SPX_TRY(counts.try_to_make(ctx, entries + 1, sizeof(int64_t), "pieces that rows of B meet"));
+    if (!counts.as<void>()) return SPMVX_OK;
+    const auto meet = [&](auto kernel, uint32_t *piece, int *entry) {
+        return spx_launch_over(ctx, NAME, entries, kernel, a, b, pieces, first.as<const int64_t>(), entries,
+                               counts.as<int64_t>(), piece, entry);
+    };
+    SPX_TRY(meet(spx_meet_pieces<false>, nullptr, nullptr));
+    SPX_TRY(spx_sum_up(ctx, NAME, entries, counts.as<int64_t>(), &all));
+    const size_t heads = spx_bytes(number + 1, sizeof(int64_t)),
+                 bytes = spx_plus(heads, spx_bytes(all, sizeof(int)));
+    /* sorting takes twice what is sorted, and as much again at most */
+    if (!all || spx_plus(bytes, spx_bytes(all, 6 * sizeof(int64_t))) > spx_budget_left(ctx)) return SPMVX_OK;
+    spx_array *state = nullptr;
     SPX_TRY(spx_where_room(ctx, [&] {
-        return ctx->backend->array_new(ctx, bytes, "spans of B's rows", &plan->state);
+        SPX_TRY(sorted.make(ctx, all, 2 * (sizeof(uint32_t) + sizeof(int)), "pieces that rows of B meet"));
+        return ctx->backend->array_new(ctx, bytes, "entries of A by pieces of C", &state);
     }));
-    if (!plan->state) return SPMVX_OK;
-    const spx_row_spans spans = spans_of(plan);
-    SPX_TRY(ctx->backend->copy(ctx, plan->state->data, counts.as<void>(), first));
-    return spx_launch_over(ctx, NAME, pieces * SPX_SPAN_BLOCKS * THREADS, spx_write_spans, a,
-                           spx_factor_of(B), ptr, list, spans.first, const_cast<spx_span *>(spans.all));
+    if (!state) return SPMVX_OK;
+    plan->state = state;
+    uint32_t *const piece[2] = { sorted.as<uint32_t>(), sorted.as<uint32_t>() + all };
+    int *const entry[2] = { reinterpret_cast<int *>(piece[1] + all),
+                            reinterpret_cast<int *>(piece[1] + 2 * all) };
+    SPX_TRY(meet(spx_meet_pieces<true>, piece[0], entry[0]));
+    SPX_TRY(spx_with_cub(ctx, NAME, [&](void *temp, size_t &size, cudaStream_t stream) {
+        return spx_cub_sort_pairs(temp, size, all, piece, entry, &in, 0, spx_bits_for(number), stream);
+    }));
+    const spx_piece_entries to = entries_met(plan);
+    SPX_TRY(ctx->backend->copy(ctx, const_cast<int *>(to.all), entry[in], spx_bytes(all, sizeof(int))));
+    return spx_launch_over(ctx, NAME, number + 1, spx_find_pieces, static_cast<int>(number), piece[in], all,
+                           const_cast<int64_t *>(to.first));
 }
 
 /* All kernels over the plan's lists. */
@@ -174,7 +194,7 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
     const spx_shape_sizes sizes = sizes_of(plan);
     const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
     const bool distinct = plan->number[DISTINCT];
-    const spx_row_spans spans = spans_of(plan), none = {};
+    const spx_piece_entries met = entries_met(plan), none = {};
     spx_over_lists<LAUNCH> over(ctx, NAME, plan);
     return spx_by_value(A, [&](auto value) {
         using V = decltype(value);
@@ -198,7 +218,7 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         SPX_TRY(over(BY_LARGE_BLOCK, 1, 512, sizeof(spx_piece_shared<V, 512, LARGER>),
                      spx_values_by_block<V, 512, LARGER>, a, b, v, distinct, none));
         SPX_TRY(over(BY_PIECES, 1, 1024, sizeof(spx_piece_shared<V, 1024, SPX_PRODUCT_PIECE>),
-                     spx_values_by_block<V, 1024, SPX_PRODUCT_PIECE>, a, b, v, distinct, spans));
+                     spx_values_by_block<V, 1024, SPX_PRODUCT_PIECE>, a, b, v, distinct, met));
         SPX_TRY(over(BY_SHORT_SHAPE, SPX_SHORT_THREADS, SPX_SHORT_THREADS,
                      SPX_SHORT_THREADS / 32 * spx_short_bytes<V>(sizes), spx_values_of_short_shapes<V>, a, b,
                      v, shapes_of(plan), sizes));
@@ -227,7 +247,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
                                   shapes_of(plan) },
                           most && !look.more && !plan->shapes ? &known : nullptr));
     SPX_TRY(find_sizes(ctx, &shapes, plan));
-    SPX_TRY(find_spans(ctx, A, B, plan));
+    SPX_TRY(find_met(ctx, A, B, plan));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
 
