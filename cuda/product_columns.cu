@@ -75,15 +75,15 @@ template <bool WRITE> spmvx_status copy_to_followers(const analysis *a)
                            a->out);
 }
 
-template <bool WRITE> spmvx_status copy_by_shapes(const analysis *a, int64_t nnz)
+spmvx_status copy_by_shapes(const analysis *a, int64_t nnz)
 {
     constexpr int64_t MANY = 24; /* entries of a row of C */
     const spx_shapes *const s = a->shapes;
+    const bool long_rows = nnz > MANY * a->A.nrows;
     if (!s->of) return SPMVX_OK;
-    return spx_launch_over(a->ctx, WHAT, a->A.nrows,
-                           WRITE && nnz > MANY * a->A.nrows ? spx_copy_by_shapes<WRITE, WRITE>
-                                                            : spx_copy_by_shapes<WRITE, false>,
-                           a->A, s->of, s->stand, s->of_b, a->out);
+    return spx_launch_over(a->ctx, WHAT, static_cast<int64_t>(a->A.nrows) * (long_rows ? 32 : 1),
+                           long_rows ? spx_copy_by_shapes<true> : spx_copy_by_shapes<false>, a->A, s->of,
+                           s->stand, s->of_b, a->out);
 }
 
 /* Room for lists; and those that products tell. */
@@ -316,7 +316,9 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(prepare_bits(&a));
     SPX_TRY(by_bits<false>(&a));
     SPX_TRY(copy_to_followers<false>(&a));
-    SPX_TRY(copy_by_shapes<false>(&a, 0));
+    if (by_shapes)
+        SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, spx_count_by_shapes, a.A.nrows, shapes->of,
+                                shapes->stand, a.out));
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
     if (!a.all.more) a.kept_columns = static_cast<unsigned long long>(spx_min(plan->C.nnz, a.to_find));
@@ -327,5 +329,5 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     if (a.out.room) SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, spx_move_kept, a.A.nrows, a.out));
     SPX_TRY(by_bits<true>(&a));
     SPX_TRY(copy_to_followers<true>(&a));
-    return copy_by_shapes<true>(&a, plan->C.nnz);
+    return copy_by_shapes(&a, plan->C.nnz);
 }

@@ -175,7 +175,7 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
                                       int *products, spx_product_look *look)
 {
     constexpr int LONG_MEAN = 24, ROWS_OF_LONG = 32; /* of a block where rows are long */
-    constexpr int64_t SAMPLE = 1 << 14;              /* rows of B that are compared, or more */
+    constexpr int64_t SAMPLE = 1 << 12;              /* rows of B that are compared, or more */
     spx_temporary memory;
     totals t;
     const int rows = A->nnz > LONG_MEAN * A->nrows ? ROWS_OF_LONG : THREADS;

@@ -40,38 +40,49 @@ struct spx_shapes {
 spmvx_status spx_cuda_find_shapes(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                   const int *products, const spx_product_look *, size_t others, spx_shapes *);
 
-/* Of rows that follow another of their shape: lengths and words, or (WRITE) columns, of rows that are LONG a
- * lane an entry. */
-template <bool WRITE, bool LONG>
+/* Of rows that follow another of their shape: lengths and words; */
+static __global__ void spx_count_by_shapes(int nrows, const unsigned short *of, const int *stand,
+                                           spx_found out)
+{
+    const int64_t row = spx_element();
+    const int shape = row < nrows ? of[row] : 0;
+    const int64_t from = shape ? stand[shape] - 1 : row;
+    if (from == row) return;
+    out.count[row] = out.count[from];
+    out.words[row] = out.words[from];
+}
+
+/* and columns: a warp a row (LONG), or as many as it has lanes. */
+template <bool LONG>
 __global__ void spx_copy_by_shapes(spx_factor A, const unsigned short *of, const int *stand,
                                    const spx_placed_shape *of_b, spx_found out)
 {
-    const int64_t row = spx_element();
+    const int64_t row = LONG ? spx_element() / 32 : spx_element();
     const int shape = row < A.nrows ? of[row] : 0;
     const int64_t from = shape ? stand[shape] - 1 : row;
-    if constexpr (WRITE) {
-        int64_t to = 0, at = 0;
-        int n = 0, shift = 0;
-        if (from != row) {
-            to = out.ptr[row];
-            at = out.ptr[from];
-            n = static_cast<int>(out.ptr[row + 1] - to);
-            shift = of_b[__ldg(A.col + A.ptr[row])].first - of_b[__ldg(A.col + A.ptr[from])].first;
-        }
-        const auto load = [&](bool there, int lane, int entry) {
-            const int64_t own_at = __shfl_sync(SPX_ALL_LANES, at, lane);
-            return there ? out.col[own_at + entry] : 0;
-        };
-        const auto use = [&](bool there, int, int lane, int entry, int c) {
-            const int64_t own_to = __shfl_sync(SPX_ALL_LANES, to, lane);
-            const int own_shift = __shfl_sync(SPX_ALL_LANES, shift, lane);
-            if (there) out.col[own_to + entry] = c + own_shift;
-        };
-        if constexpr (LONG) spx_each_entry_by_rows(n, load, use);
-        else spx_each_entry(n, load, use);
-    } else if (from != row) {
-        out.count[row] = out.count[from];
-        out.words[row] = out.words[from];
+    int64_t to = 0, at = 0;
+    int n = 0, shift = 0;
+    if (from != row) {
+        to = out.ptr[row];
+        at = out.ptr[from];
+        n = static_cast<int>(out.ptr[row + 1] - to);
+        shift = of_b[__ldg(A.col + A.ptr[row])].first - of_b[__ldg(A.col + A.ptr[from])].first;
+    }
+    if constexpr (LONG) {
+#pragma unroll 4
+        for (int j = spx_lane(); j < n; j += 32) out.col[to + j] = out.col[at + j] + shift;
+    } else {
+        spx_each_entry(
+            n,
+            [&](bool there, int lane, int entry) {
+                const int64_t own_at = __shfl_sync(SPX_ALL_LANES, at, lane);
+                return there ? out.col[own_at + entry] : 0;
+            },
+            [&](bool there, int, int lane, int entry, int c) {
+                const int64_t own_to = __shfl_sync(SPX_ALL_LANES, to, lane);
+                const int own_shift = __shfl_sync(SPX_ALL_LANES, shift, lane);
+                if (there) out.col[own_to + entry] = c + own_shift;
+            });
     }
 }
 #endif

@@ -72,18 +72,6 @@ static __global__ void spx_mark_neighbours(int nrows, const unsigned short *of, 
             static_cast<unsigned short>(shape && __popc(peers) >= MANY ? shape | SPX_SHAPE_MARK : shape);
 }
 
-/* Where a column is in a row, or -1. */
-__device__ __forceinline__ int spx_place_in_row(const int *col, int64_t begin, int64_t end, int column)
-{
-    int64_t low = begin, high = end;
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (__ldg(col + middle) < column) low = middle + 1;
-        else high = middle;
-    }
-    return low < end && __ldg(col + low) == column ? static_cast<int>(low - begin) : -1;
-}
-
 constexpr int SPX_SHAPE_THREADS = SPX_SHAPE_ENTRIES;
 
 /* A block a shape, where a row stands for it. taken: places. */
@@ -94,7 +82,7 @@ static __global__ void spx_list_shapes(spx_factor A, spx_factor B, spx_pointers 
 {
     constexpr int MOST_ALIKE = 3;
     __shared__ int64_t list, begins[SPX_SHAPE_ENTRIES];
-    __shared__ int before[SPX_SHAPE_ENTRIES + 1], longest;
+    __shared__ int before[SPX_SHAPE_ENTRIES + 1], own[SPX_SHAPE_COLUMNS], longest;
     __shared__ unsigned differs; /* a bit for each number of rows of B that are not all alike */
     const int thread = static_cast<int>(threadIdx.x), shape = static_cast<int>(blockIdx.x);
     const int64_t row = stand[shape] - 1;
@@ -104,6 +92,7 @@ static __global__ void spx_list_shapes(spx_factor A, spx_factor B, spx_pointers 
     if (end - begin > SPX_SHAPE_COLUMNS) return;
     const int entries = static_cast<int>(A.ptr[row + 1] - first), columns = static_cast<int>(end - begin);
     int length = 0;
+    for (int j = thread; j < columns; j += SPX_SHAPE_THREADS) own[j] = __ldg(col + begin + j);
     if (thread < entries) {
         const int c = __ldg(A.col + first + thread);
         begins[thread] = B.ptr[c];
@@ -123,7 +112,13 @@ static __global__ void spx_list_shapes(spx_factor A, spx_factor B, spx_pointers 
         bool other = e && n != before[e] - before[e - 1];
         for (int k = spx_lane(); k < n; k += 32) {
             const int c = __ldg(B.col + begins[e] + k);
-            place[list + before[e] + k] = static_cast<unsigned short>(spx_place_in_row(col, begin, end, c));
+            int low = 0, high = columns - 1; /* it is among them */
+            while (low < high) {
+                const int middle = (low + high) / 2;
+                if (own[middle] < c) low = middle + 1;
+                else high = middle;
+            }
+            place[list + before[e] + k] = static_cast<unsigned short>(low);
             other = other || (e && c != __ldg(B.col + begins[e - 1] + k));
         }
         if (!__any_sync(SPX_ALL_LANES, other) || spx_lane()) continue;
@@ -325,14 +320,8 @@ __device__ __forceinline__ void spx_sum_rows(const spx_shape_list &s, const spx_
                                              const unsigned short *place, const V *b, V *sum)
 {
     if constexpr (ALIKE) {
-        if (s.alike == 3) {
-            if (s.longest <= 96) return spx_sum_rows<ROUNDED, 3, 1, 3>(entry, n, place, b, sum);
-            return spx_sum_rows<ROUNDED, 4, 1, 3>(entry, n, place, b, sum);
-        }
-        if (s.alike == 2) {
-            if (s.longest <= 64) return spx_sum_rows<ROUNDED, 2, 1, 2>(entry, n, place, b, sum);
-            return spx_sum_rows<ROUNDED, 4, 1, 2>(entry, n, place, b, sum);
-        }
+        if (s.alike == 3 && s.longest <= 96) return spx_sum_rows<ROUNDED, 3, 1, 3>(entry, n, place, b, sum);
+        if (s.alike == 2 && s.longest <= 64) return spx_sum_rows<ROUNDED, 2, 1, 2>(entry, n, place, b, sum);
     }
     if (s.longest <= 32) spx_sum_rows<ROUNDED, 1, 3, 1>(entry, n, place, b, sum);
     else spx_sum_rows<ROUNDED, 4, 1, 1>(entry, n, place, b, sum);
@@ -343,7 +332,7 @@ constexpr int SPX_LONG_THREADS = 256;
 
 /* ALIKE: there are rows of B alike. */
 template <class V, bool ALIKE>
-__global__ void __launch_bounds__(SPX_LONG_THREADS, ALIKE ? 3 : 4)
+__global__ void __launch_bounds__(SPX_LONG_THREADS, 4)
     spx_values_of_long_shapes(spx_factor A, spx_factor B, spx_product_values<V> v, spx_shape_plan plan,
                               spx_shape_sizes sizes, const spx_task *list, int rows)
 {
