@@ -75,9 +75,20 @@ template <bool WRITE> spmvx_status copy_to_followers(const analysis *a)
                            a->out);
 }
 
+/* Of rows that follow another of their shape: lengths and words, */
+__global__ void count_by_shapes(int nrows, const unsigned short *of, const int *stand, spx_found out)
+{
+    const int64_t row = spx_element();
+    const int shape = row < nrows ? of[row] : 0;
+    const int64_t from = shape ? stand[shape] - 1 : row;
+    if (from == row) return;
+    out.count[row] = out.count[from];
+    out.words[row] = out.words[from];
+}
+/* and columns. */
 spmvx_status copy_by_shapes(const analysis *a, int64_t nnz)
 {
-    constexpr int64_t MANY = 24; /* entries of a row of C */
+    constexpr int64_t MANY = 32; /* entries of a row of C */
     const spx_shapes *const s = a->shapes;
     const bool long_rows = nnz > MANY * a->A.nrows;
     if (!s->of) return SPMVX_OK;
@@ -317,8 +328,8 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(by_bits<false>(&a));
     SPX_TRY(copy_to_followers<false>(&a));
     if (by_shapes)
-        SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, spx_count_by_shapes, a.A.nrows, shapes->of,
-                                shapes->stand, a.out));
+        SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, count_by_shapes, a.A.nrows, shapes->of, shapes->stand,
+                                a.out));
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
     if (!a.all.more) a.kept_columns = static_cast<unsigned long long>(spx_min(plan->C.nnz, a.to_find));

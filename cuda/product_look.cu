@@ -98,19 +98,21 @@ __global__ void count_longest(spx_factor A, spx_pointers b_ptr, int *products, t
     if (n) atomicAdd(t->rows + spx_way_of(n, A.ptr[r + 1] - A.ptr[r]), 1);
 }
 
-/* Is a row like one of those before it, but for a shift? */
+/* Is a row like one of those before it, but for a shift? As far as some entries tell. */
 __device__ __forceinline__ bool is_like_one_before(const spx_factor &B, int64_t row)
 {
-    constexpr int BEFORE = 4;
+    constexpr int BEFORE = 4, SOME = 6;
     const int64_t begin = B.ptr[row], n = B.ptr[row + 1] - begin;
     for (int64_t r = row - 1; r >= 0 && r >= row - BEFORE; r--) {
         const int64_t other = B.ptr[r];
         if (B.ptr[r + 1] - other != n) continue;
         if (!n) return true;
         const int shift = __ldg(B.col + begin) - __ldg(B.col + other);
-        int64_t k = 1;
-        while (k < n && __ldg(B.col + begin + k) - __ldg(B.col + other + k) == shift) k++;
-        if (k >= n) return true;
+        bool like = __ldg(B.col + begin + n - 1) - __ldg(B.col + other + n - 1) == shift;
+#pragma unroll
+        for (int k = 1; k < SOME; k++)
+            like &= k >= n || __ldg(B.col + begin + k) - __ldg(B.col + other + k) == shift;
+        if (like) return true;
     }
     return false;
 }

@@ -5,7 +5,7 @@
 #define SPX_PRODUCT_PIECES_CUH
 #include "product_sums.cuh"
 
-constexpr int SPX_PRODUCT_PIECE = 4096; /* entries of a piece at most */
+constexpr int SPX_PRODUCT_PIECE = 8192; /* entries of a piece at most */
 
 /* Of piece i the entries all[first[i]] ... all[first[i + 1] - 1] of its row of A, in their order; or none, where B's
  * rows do not ascend, or the budget has no room. One array, the plan's state. */

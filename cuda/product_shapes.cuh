@@ -40,19 +40,7 @@ struct spx_shapes {
 spmvx_status spx_cuda_find_shapes(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                   const int *products, const spx_product_look *, size_t others, spx_shapes *);
 
-/* Of rows that follow another of their shape: lengths and words; */
-static __global__ void spx_count_by_shapes(int nrows, const unsigned short *of, const int *stand,
-                                           spx_found out)
-{
-    const int64_t row = spx_element();
-    const int shape = row < nrows ? of[row] : 0;
-    const int64_t from = shape ? stand[shape] - 1 : row;
-    if (from == row) return;
-    out.count[row] = out.count[from];
-    out.words[row] = out.words[from];
-}
-
-/* and columns: a warp a row (LONG), or as many as it has lanes. */
+/* The columns of rows that follow another of their shape: a warp a row (LONG), or as many as it has lanes. */
 template <bool LONG>
 __global__ void spx_copy_by_shapes(spx_factor A, const unsigned short *of, const int *stand,
                                    const spx_placed_shape *of_b, spx_found out)

@@ -72,7 +72,8 @@ static __global__ void spx_mark_neighbours(int nrows, const unsigned short *of, 
             static_cast<unsigned short>(shape && __popc(peers) >= MANY ? shape | SPX_SHAPE_MARK : shape);
 }
 
-constexpr int SPX_SHAPE_THREADS = SPX_SHAPE_ENTRIES;
+constexpr int SPX_SHAPE_THREADS = 512;
+static_assert(SPX_SHAPE_ENTRIES <= SPX_SHAPE_THREADS);
 
 /* A block a shape, where a row stands for it. taken: places. */
 static __global__ void spx_list_shapes(spx_factor A, spx_factor B, spx_pointers ptr, const int *col,
@@ -100,10 +101,9 @@ static __global__ void spx_list_shapes(spx_factor A, spx_factor B, spx_pointers 
     }
     __syncthreads();
     const spx_scanned<int> scanned = spx_scan_block<SPX_SHAPE_THREADS>(length);
-    before[thread] = scanned.before;
+    if (thread <= SPX_SHAPE_ENTRIES) before[thread] = scanned.before;
     atomicMax(&longest, length);
     if (thread == 0) {
-        before[SPX_SHAPE_ENTRIES] = scanned.total;
         list = static_cast<int64_t>(atomicAdd(taken, static_cast<unsigned long long>(scanned.total)));
     }
     __syncthreads();
