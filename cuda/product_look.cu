@@ -117,8 +117,8 @@ __device__ __forceinline__ bool is_like_one_before(const spx_factor &B, int64_t 
     return false;
 }
 
-/* Entries of B that do not lie right of the one before, and of these the ones that begin a row; and of some rows,
- * one of so many times 32, whether they are like others. */
+/* Entries of B that do not lie right of the one before, and of these the ones that begin a row; and of
+ * some rows, one of so many times 32, whether they are like others. */
 __global__ void count_descents(spx_factor B, int64_t nnz, int one_of, totals *t)
 {
     __shared__ int descents, at_begins, shared_words, tried, alike;

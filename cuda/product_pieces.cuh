@@ -1,14 +1,14 @@
-/* Values of rows of C that are a block's work, whole or cut into pieces of columns; and for each piece the entries
- * of A's row that meet a row of B with some of its columns: a long row of A meets many rows of B, each of which
- * has entries in few pieces. */
+/* Values of rows of C that are a block's work, whole or cut into pieces of columns; and for each piece the
+ * entries of A's row that meet a row of B with some of its columns: a long row of A meets many rows of B,
+ * each of which has entries in few pieces. */
 #ifndef SPX_PRODUCT_PIECES_CUH
 #define SPX_PRODUCT_PIECES_CUH
 #include "product_sums.cuh"
 
 constexpr int SPX_PRODUCT_PIECE = 8192; /* entries of a piece at most */
 
-/* Of piece i the entries all[first[i]] ... all[first[i + 1] - 1] of its row of A, in their order; or none, where B's
- * rows do not ascend, or the budget has no room. One array, the plan's state. */
+/* Of piece i the entries all[first[i]] ... all[first[i + 1] - 1] of its row of A, in their order; or none,
+ * where B's rows do not ascend, or the budget has no room. One array, the plan's state. */
 struct spx_piece_entries {
     const int64_t *first;
     const int *all;
@@ -61,9 +61,9 @@ static __global__ void spx_count_cut(spx_factor A, spx_pieces pieces, int64_t *c
     count[i] = pieces.begins_row(static_cast<int>(i)) ? A.ptr[row + 1] - A.ptr[row] : 0;
 }
 
-/* For each of `all` entries of rows that are cut, of which piece i's row has those from first[i] on: how many pieces
- * its row of B has entries in; or (WRITE) which, from count[entry] on: as numbers of pieces, and which entry of A's
- * row it is. Of a long row of B, all that lie between its ends. */
+/* For each of `all` entries of rows that are cut, of which piece i's row has those from first[i] on: how many
+ * pieces its row of B has entries in; or (WRITE) which, from count[entry] on: as numbers of pieces, and which
+ * entry of A's row it is. Of a long row of B, all that lie between its ends. */
 template <bool WRITE>
 __global__ void spx_meet_pieces(spx_factor A, spx_factor B, spx_pieces pieces, const int64_t *first,
                                 int64_t all, int64_t *count, uint32_t *piece, int *entry)

@@ -86,10 +86,11 @@ __global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of,
 
 /* Makes lists of the rows of C that have entries, one behind the other, the plan's rows; the first params
  * become their lengths. way_of(row, entries, &units), a function of the device, tells which list a row is in,
- * and in how many pieces. known: the lengths; or NULL: they are counted first. */
+ * and in how many pieces. known: the lengths; or NULL: they are counted first, and so many numbers of the
+ * device's memory become the plan's behind them. */
 template <class WAY>
 spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan *plan, int ways, WAY way_of,
-                           const spx_ways *known)
+                           const spx_ways *known, const int *numbers = nullptr, int count = 0)
 {
     const int nrows = static_cast<int>(plan->C.nrows);
     const spx_pointers ptr = spx_pointers_of(&plan->C);
@@ -103,7 +104,10 @@ spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan 
     } else {
         SPX_TRY(spx_launch_over(ctx, what, nrows, spx_tell_rows<false, WAY>, nrows, ptr, ways, way_of, first,
                                 at.as<int>(), nullptr));
+        if (numbers)
+            SPX_TRY(ctx->backend->copy(ctx, at.as<int>() + ways, numbers, spx_bytes(count, sizeof(int))));
         SPX_TRY(ctx->backend->download(ctx, &all, at.as<void>(), sizeof all));
+        for (int i = 0; i < count; i++) plan->number[ways + i] = all.of[ways + i];
     }
     for (int w = 0; w < ways; w++) {
         plan->number[w] = all.of[w];

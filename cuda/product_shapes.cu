@@ -1,7 +1,7 @@
-/* Shapes of rows of C are found (product_shapes.cuh): first those of B's rows, then, from these, those of C's.
- * Some lanes a row compare it with the row that stood for the last one's shape, and else with those that a
- * table has where its hash tells; a row that finds a free place stands for a new shape. Where many rows have
- * found none, everybody gives up. */
+/* Shapes of rows of C are found (product_shapes.cuh): first those of B's rows, then, from these, those of
+ * C's. Some lanes a row compare it with the row that stood for the last one's shape, and else with those
+ * that a table has where its hash tells; a row that finds a free place stands for a new shape. Where many
+ * rows have found none, everybody gives up. */
 #include "product_shapes.cuh"
 #include "ptx.cuh"
 #include "reduce.cuh"

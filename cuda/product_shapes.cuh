@@ -1,13 +1,14 @@
-/* Rows of C = A*B of one shape. The shape of a row of B is its columns less the first of them; the shape of a
- * row of C is, for each entry of A's row, the shape of B's row there and how far from the first entry's it
- * begins. Rows of C of one shape have the same columns but for a shift, and the terms of their entries stand
- * in the same places: so one of them stands for all, whose columns are found in the usual way, and copied to
- * the others. Matrices of grids that are numbered line by line have some hundred shapes, however large they
- * are; others have one for each row, which is seen early.
+/* Rows of C = A*B of one shape. The shape of a row of B is its columns less the first of them; the shape
+ * of a row of C is, for each entry of A's row, the shape of B's row there and how far from the first
+ * entry's it begins. Rows of C of one shape have the same columns but for a shift, and the terms of their
+ * entries stand in the same places: so one of them stands for all, whose columns are found in the usual
+ * way, and copied to the others. Matrices of grids that are numbered line by line have some hundred
+ * shapes, however large they are; others have one for each row, which is seen early.
  *
  * Nothing rests on a hash: it tells where in a table to look, and the row that stands there is compared.
  * Source: rows alike sharing their symbolic work is known from supernodes and block rows (Deveci, Trott &
- * Rajamanickam, Parallel Computing 78, 2018, compress such patterns); shapes up to a shift are this library's. */
+ * Rajamanickam, Parallel Computing 78, 2018, compress such patterns); shapes up to a shift are this
+ * library's. */
 #ifndef SPX_PRODUCT_SHAPES_CUH
 #define SPX_PRODUCT_SHAPES_CUH
 #include "product.cuh"

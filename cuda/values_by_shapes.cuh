@@ -1,11 +1,12 @@
-/* Values of rows of C of one shape (product_shapes.cuh), whose places nobody looks up: a shape has them in a
- * list, two bytes for each product, in the order of A's row and then of B's.
+/* Values of rows of C of one shape (product_shapes.cuh), whose places nobody looks up: a shape has them in
+ * a list, two bytes for each product, in the order of A's row and then of B's.
  *
- * Short rows of which many neighbours have the same shape are a lane's each, so that all lanes read the same
- * list, and B's rows of neighbouring lanes lie side by side. Other rows are a warp's, which takes one row of B
- * after the other and adds all its products at once, since they go to different places. Where rows of B with the
- * same columns follow each other, as those of a node's unknowns, their products go to the same places, and are
- * added before they are put down. Either way the terms of an entry are added in the order of A's row. */
+ * Short rows of which many neighbours have the same shape are a lane's each, so that all lanes read the
+ * same list, and B's rows of neighbouring lanes lie side by side. Other rows are a warp's, which takes one
+ * row of B after the other and adds all its products at once, since they go to different places. Where
+ * rows of B with the same columns follow each other, as those of a node's unknowns, their products go to
+ * the same places, and are added before they are put down. Either way the terms of an entry are added in
+ * the order of A's row. */
 #ifndef SPX_VALUES_BY_SHAPES_CUH
 #define SPX_VALUES_BY_SHAPES_CUH
 #include "product_rows.cuh"
@@ -28,7 +29,7 @@ struct spx_shape_list {
 constexpr int SPX_SHAPE_MARK = 1 << 15;
 static_assert(SPX_SHAPES < SPX_SHAPE_MARK);
 
-/* The largest of short rows' C, of all rows' C, and of rows alike. */
+/* The largest of short rows' C, of all rows' C, and of rows alike; the plan's numbers. */
 struct spx_shape_sizes {
     int short_columns, columns, alike;
 };
@@ -157,8 +158,8 @@ template <class V> constexpr size_t spx_short_bytes(const spx_shape_sizes &sizes
     return static_cast<size_t>(sizes.short_columns) * SPX_SHORT_APART * sizeof(V);
 }
 
-/* Of the lanes that are in, each a row of the shape, which begins at entry `first` of A: its sums, to sum. All
- * lanes call; leader: one that is in. */
+/* Of the lanes that are in, each a row of the shape, which begins at entry `first` of A: its sums, to sum.
+ * All lanes call; leader: one that is in. */
 template <bool ROUNDED, class V>
 __device__ __forceinline__ void spx_sum_short(const spx_factor &A, const spx_factor &B,
                                               const spx_product_values<V> &v, const spx_shape_list &shape,
@@ -297,7 +298,8 @@ template <int STEPS, int AHEAD, int ALIKE, class V> struct spx_shape_products {
     }
 };
 
-/* Adds the products of n entries of A to a row's sums, while the next ones' are on their way where few are. */
+/* Adds the products of n entries of A to a row's sums, while the next ones' are on their way where few
+ * are. */
 template <bool ROUNDED, int STEPS, int AHEAD, int ALIKE, class V>
 __device__ __forceinline__ void spx_sum_rows(const spx_shape_entry<V> *entry, int n,
                                              const unsigned short *place, const V *b, V *sum)

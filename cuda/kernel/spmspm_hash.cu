@@ -1,10 +1,11 @@
 /* C = A*B on a GPU: the pattern first (product_columns.cu), then the values, row by row at the places that
- * the columns tell. Rows with not so many products are sorted by a few lanes; one of up to 64 entries is a
- * thread's work, one of up to 512 a warp's; what is longer is cut into pieces of columns, each a block's.
- * Sums are held in shared memory, and the terms of an entry are added in the order of A's row, then of B's,
- * whatever shares the work (product_sums.cuh, product_pieces.cuh): there are no atomics on values.
- * Sources: Nagasaka, Nukada & Matsuoka, ICPP 2017; spECK, PPoPP 2020; OpSparse, IEEE Access 10, 2022. What
- * differs: tables of words in place of columns, and the fixed order of additions. */
+ * the columns tell. Rows of one shape go by its list (values_by_shapes.cuh); of others, those with not so
+ * many products are sorted by a few lanes; one of up to 64 entries is a thread's work, one of up to 512 a
+ * warp's; what is longer is cut into pieces of columns, each a block's. Sums are held in shared memory,
+ * and the terms of an entry are added in the order of A's row, then of B's, whatever shares the work
+ * (product_sums.cuh, product_pieces.cuh): there are no atomics on values. Sources: Nagasaka, Nukada &
+ * Matsuoka, ICPP 2017; spECK, PPoPP 2020; OpSparse, IEEE Access 10, 2022. What differs: tables of words in
+ * place of columns, and the fixed order of additions. */
 #include "product_pieces.cuh"
 #include "product_rows.cuh"
 #include "product_sums.cuh"
@@ -29,9 +30,9 @@ enum rows_by {
     BY_LONG_SHAPE,
     WAYS
 };
-/* A plan's numbers behind the lists' lengths: are the columns of B's rows distinct? And of shapes: places in
- * their lists, and sizes. */
-enum { DISTINCT = WAYS, PLACES, SHORT_COLUMNS, LONG_COLUMNS, ROWS_ALIKE, NUMBERS };
+/* A plan's numbers behind the lists' lengths: sizes of shapes, places in their lists, and whether the columns of
+ * B's rows are distinct. */
+enum { SHORT_COLUMNS = WAYS, LONG_COLUMNS, ROWS_ALIKE, PLACES, DISTINCT, NUMBERS };
 static_assert(static_cast<int>(NUMBERS) <= static_cast<int>(SPX_PLAN_NUMBERS));
 
 /* Entries at most; */
@@ -121,18 +122,6 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
                             spx_factor_of(B), spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
                             shapes->stand, products, most, const_cast<spx_shape_list *>(to.lists),
                             const_cast<unsigned short *>(to.place), taken, found));
-    return SPMVX_OK;
-}
-
-/* What kernels over lists have to know of them. */
-spmvx_status find_sizes(const spmvx_context *ctx, const spx_shapes *shapes, spx_plan *plan)
-{
-    spx_shape_sizes sizes;
-    if (!plan->shapes) return SPMVX_OK;
-    SPX_TRY(ctx->backend->download(ctx, &sizes, shapes->counters, sizeof sizes));
-    plan->number[SHORT_COLUMNS] = sizes.short_columns;
-    plan->number[LONG_COLUMNS] = sizes.columns;
-    plan->number[ROWS_ALIKE] = sizes.alike;
     return SPMVX_OK;
 }
 
@@ -245,8 +234,9 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
                           way_of{ spx_pointers_of(A), products.as<const int>(), words.as<const int>(), most,
                                   shapes_of(plan) },
-                          most && !look.more && !plan->shapes ? &known : nullptr));
-    SPX_TRY(find_sizes(ctx, &shapes, plan));
+                          most && !look.more && !plan->shapes ? &known : nullptr,
+                          plan->shapes ? static_cast<const int *>(shapes.counters) : nullptr,
+                          plan->shapes ? sizeof(spx_shape_sizes) / sizeof(int) : 0));
     SPX_TRY(find_met(ctx, A, B, plan));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
@@ -265,8 +255,8 @@ extern "C" const spx_product_kernel spx_cuda_spmspm_hash = {
     .place = SPMVX_CUDA,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary = "few products sorted in registers, others by tables of words; sums in shared memory, added in "
-               "a fixed order",
+    .summary = "rows of one shape by its places, few products sorted in registers, others by tables of words; "
+               "sums in shared memory, added in a fixed order",
     .source = "Dalton et al. 2015; Nagasaka et al. 2017; spECK 2020; OpSparse 2022",
     .analyse = analyse,
     .fill = fill,

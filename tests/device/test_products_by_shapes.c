@@ -1,6 +1,6 @@
-/* Products whose rows are of few shapes, as on grids that are numbered line by line: the same pattern and, for
- * whole numbers, the same bits as the host's; the same bits as without shapes, for which a small budget has no
- * room; and rows that have no shape, or one of too many, beside those that have. */
+/* Products whose rows are of few shapes, as on grids that are numbered line by line: the same pattern and,
+ * for whole numbers, the same bits as the host's; the same bits as without shapes, for which a small
+ * budget has no room; and rows that have no shape, or one of too many, beside those that have. */
 #include <stdlib.h>
 #include <string.h>
 
