@@ -249,6 +249,92 @@ __global__ void __launch_bounds__(BLOCK, K > 8 ? 4 : 7)
     }
 }
 
+/* ---- both at once ---- */
+
+template <class V, int N> struct spx_rows_of_team {
+    V val[N];
+    union {
+        spx_team_products<N> products;
+        struct {
+            int col[N]; /* of each entry of C */
+            unsigned short position[N], first[N + 1];
+        } sorted;
+    };
+};
+
+/* The rows of a block that are sorted this way: counted, and kept with their values where there is room. The
+ * first of a row's terms begins its sum, as in spx_values_by_sorting. */
+template <class V, int TEAM, int K>
+__global__ void __launch_bounds__(SPX_SORTING_THREADS, K > 8 ? 2 : 3)
+    spx_rows_by_sorting(spx_factor A, spx_factor B, spx_product_values<V> v, spx_found out, int way)
+{
+    constexpr int N = TEAM * K, BITS = spx_bits_of(N), T = SPX_SORTING_THREADS;
+    __shared__ int list[T];
+    __shared__ int64_t taken;
+    const int lane = spx_team_lane<TEAM>(), thread = static_cast<int>(threadIdx.x);
+    spx_rows_of_team<V, N> *const s = spx_dynamic_shared<spx_rows_of_team<V, N>>() + thread / TEAM;
+    V *const kept_values = static_cast<V *>(out.kept_values);
+    const int64_t mine = static_cast<int64_t>(blockIdx.x) * T + thread;
+    const int products = mine < A.nrows ? out.products[mine] : 0;
+    const bool in = products && spx_way_of(products, A.ptr[mine + 1] - A.ptr[mine]) == way;
+    const spx_scanned<int> rank = spx_scan_block<T>(static_cast<int>(in));
+    if (in) list[rank.before] = static_cast<int>(mine);
+    __syncthreads();
+    for (int at = 0; at < rank.total; at += T / TEAM) {
+        const int i = at + thread / TEAM;
+        const int64_t row = i < rank.total ? list[i] : -1, begin = row < 0 ? 0 : A.ptr[row];
+        const int n = spx_list_products<TEAM>(A, B, begin, row < 0 ? 0 : A.ptr[row + 1], &s->products);
+        unsigned key[K];
+        V term[K];
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            const int p = lane + k * TEAM, entry = p < n ? s->products.which[p] : 0;
+            const int64_t of_b = p < n ? s->products.from[entry] + p : 0;
+            key[k] =
+                p < n ? static_cast<unsigned>(__ldg(B.col + of_b)) << BITS | static_cast<unsigned>(p) : ~0u;
+            term[k] = p < n ? __ldg(v.a + begin + entry) * __ldg(v.b + of_b) : V(0);
+        }
+#pragma unroll
+        for (int k = 0; k < K; k++)
+            if (lane + k * TEAM < n) s->val[lane + k * TEAM] = term[k];
+        __syncwarp(); /* they have been found */
+        spx_sort_team<TEAM>(key);
+        const unsigned begins = spx_column_begins<TEAM, BITS>(key, n);
+        const int own = __popc(begins),
+                  with_own = spx_scan_team<TEAM>(own, [](int a, int b) { return a + b; }),
+                  columns = spx_last_of_team<TEAM>(with_own), of_first = lane ? 0 : columns;
+        int to = with_own - own;
+#pragma unroll
+        for (int k = 0; k < K; k++) {
+            if (lane * K + k < n)
+                s->sorted.position[lane * K + k] = static_cast<unsigned short>(key[k] & (N - 1));
+            if (!(begins >> k & 1u)) continue;
+            s->sorted.col[to] = static_cast<int>(key[k] >> BITS);
+            s->sorted.first[to++] = static_cast<unsigned short>(lane * K + k);
+        }
+        if (lane == 0) s->sorted.first[columns] = static_cast<unsigned short>(n);
+        if (row >= 0 && lane == 0) out.count[row] = columns;
+        const spx_scanned<int> of_block = spx_scan_block<T>(of_first);
+        if (thread == 0) taken = out.take(of_block.total);
+        __syncthreads();
+        const int64_t end = taken + of_block.total,
+                      place = taken + __shfl_sync(SPX_ALL_LANES, of_block.before, spx_lane() & ~(TEAM - 1));
+        const bool values = end <= out.room_for_values;
+        if (end > out.room) continue;
+        if (row >= 0 && lane == 0) out.place[row] = values ? -(place + 1) : place + 1;
+        for (int j = lane; j < columns; j += TEAM) {
+            out.kept[place + j] = s->sorted.col[j];
+            if (!values) continue;
+            const int last = s->sorted.first[j + 1];
+            int r = s->sorted.first[j];
+            V sum = s->val[s->sorted.position[r]];
+            while (++r < last) sum += s->val[s->sorted.position[r]];
+            kept_values[place + j] = sum;
+        }
+        __syncwarp(); /* before the next rows' products come */
+    }
+}
+
 /* ---- the host's side ---- */
 
 /* Calls f(way, lanes a row, products a lane) for each way to sort. */
