@@ -42,27 +42,16 @@ static __global__ void spx_move_kept(int nrows, spx_found out)
     const int64_t row = spx_element();
     if (threadIdx.x == 0) longer_rows = 0;
     __syncthreads();
-    const int64_t place = row < nrows ? out.kept_at(row) : -1, to = place >= 0 ? out.ptr[row] : 0,
+    const int64_t place = row < nrows ? out.place[row] - 1 : -1, to = place >= 0 ? out.ptr[row] : 0,
                   n = place >= 0 ? out.ptr[row + 1] - to : 0;
     if (n > SHORT) longer[atomicAdd(&longer_rows, 1)] = static_cast<int>(row);
     spx_move_rows(out.kept, place, out.col, to, n > SHORT ? 0 : static_cast<int>(n));
     __syncthreads();
     for (int i = 0; i < longer_rows; i++) {
-        const int64_t from = out.kept_at(longer[i]), first = out.ptr[longer[i]],
+        const int64_t from = out.place[longer[i]] - 1, first = out.ptr[longer[i]],
                       entries = out.ptr[longer[i] + int64_t(1)] - first;
 #pragma unroll 4
         for (int64_t k = threadIdx.x; k < entries; k += THREADS) out.col[first + k] = out.kept[from + k];
     }
-}
-
-/* Values that were kept, to theirs; the words of their rows become -1. */
-template <class V> __global__ void spx_move_kept_values(int nrows, spx_found out, V *values)
-{
-    const int64_t row = spx_element();
-    const bool kept = row < nrows && out.place[row] < 0;
-    const int64_t to = kept ? out.ptr[row] : 0;
-    if (kept) out.words[row] = -1;
-    spx_move_rows(static_cast<const V *>(out.kept_values), kept ? out.kept_at(row) : 0, values, to,
-                  kept ? static_cast<int>(out.ptr[row + 1] - to) : 0);
 }
 #endif

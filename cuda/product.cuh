@@ -95,7 +95,7 @@ constexpr int64_t spx_sorted_columns(int products)
 /* ---- what is found ---- */
 
 /* What of a row is written where. Columns that are found while they are counted are kept, in the order in
- * which rows come, as long as there is room; and values with them, where these are wanted at once. */
+ * which rows come, as long as there is room. */
 struct spx_found {
     int64_t *count;
     const int *products;
@@ -103,25 +103,18 @@ struct spx_found {
     spx_pointers ptr;
     int *col;
     int *kept;
-    void *kept_values;             /* or NULL */
-    int64_t room, room_for_values; /* 0: none is kept; the latter no more than the former */
-    unsigned long long *used;      /* more than there is room for, where there was too little */
-    int64_t
-        *place; /* of a row, among those that are kept, and 1; negative: its values, too; 0: it is not kept */
+    int64_t room;             /* 0: none is kept */
+    unsigned long long *used; /* more than there is room for, where there was too little */
+    int64_t *place;           /* of a row, among those that are kept, and 1; 0: it is not */
 
     template <class F> void each_pointer(F f) const
     {
         f(count), f(products), f(words), f(static_cast<const char *>(ptr.data)), f(col);
-        f(kept), f(static_cast<const char *>(kept_values)), f(used), f(place);
+        f(kept), f(used), f(place);
     }
     __device__ __forceinline__ bool is_kept(int64_t row) const
     {
         return room && place[row];
-    }
-    /* Where a row is kept, or -1. */
-    __device__ __forceinline__ int64_t kept_at(int64_t row) const
-    {
-        return (place[row] < 0 ? -place[row] : place[row]) - 1;
     }
     /* Where n columns are kept; called by one lane. */
     __device__ __forceinline__ int64_t take(int64_t n) const
@@ -222,7 +215,6 @@ struct spx_product_look {
     bool distinct;                    /* the columns of each row of B ascend */
     bool scattered;                   /* few neighbours in rows of B are in one word of 32 columns */
     bool alike;                       /* many rows of B are like one before them, but for a shift */
-    bool summed;                      /* C's values are all there, too */
 };
 
 /* products, NULL or an array of I32: those of each row of C, INT_MAX at most. */

@@ -40,10 +40,8 @@ struct analysis {
     spx_found out;
     spx_product_look all;
     const spx_shapes *shapes;
-    int64_t to_find;              /* products of rows whose columns are not copied by shapes */
-    const spx_sparse *at_once[2]; /* A and B, where values are found with columns; or NULL */
-    spx_temporary same_a, same_b, list[SPX_COLUMN_LISTS], filled, part_columns, bits, deferred, kept,
-        kept_values, place;
+    int64_t to_find; /* products of rows whose columns are not copied by shapes */
+    spx_temporary same_a, same_b, list[SPX_COLUMN_LISTS], filled, part_columns, bits, deferred, kept, place;
     int64_t rows_by_bits, at_a_time;
     unsigned long long
         kept_columns; /* more than there is room for: not all are kept, but for those by bits */
@@ -128,35 +126,6 @@ template <bool WRITE> spmvx_status by_sorting(const analysis *a)
         return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_sorting<TEAM, K, WRITE>,
                                spx_ceil_div(a->A.nrows, T), static_cast<unsigned>(T), SHARED, a->A, a->B,
                                a->out, way);
-    });
-}
-
-/* The same of columns and values. */
-spmvx_status all_by_sorting(const analysis *a)
-{
-    return spx_by_value(a->at_once[0], [&](auto value) {
-        using V = decltype(value);
-        const spx_product_values<V> v = { spx_slot_of<V>(a->at_once[0], SPX_VAL),
-                                          spx_slot_of<V>(a->at_once[1], SPX_VAL) };
-        return spx_each_team([&](int way, auto team, auto keys) {
-            constexpr int TEAM = decltype(team)::value, K = decltype(keys)::value, T = SPX_SORTING_THREADS;
-            constexpr size_t SHARED = T / TEAM * sizeof(spx_rows_of_team<V, TEAM * K>);
-            if (!a->all.rows[way]) return SPMVX_OK;
-            SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_rows_by_sorting<V, TEAM, K>, SHARED));
-            return spx_cuda_launch(a->ctx, WHAT, spx_rows_by_sorting<V, TEAM, K>, spx_ceil_div(a->A.nrows, T),
-                                   static_cast<unsigned>(T), SHARED, a->A, a->B, v, a->out, way);
-        });
-    });
-}
-
-/* C's values, as far as they were kept. */
-spmvx_status move_values(spmvx_context *ctx, const analysis *a, spx_plan *plan)
-{
-    return spx_by_value(a->at_once[0], [&](auto value) {
-        using V = decltype(value);
-        SPX_TRY(spx_plan_array(ctx, plan, plan->C.nnz, sizeof(V), "values of C", &plan->C.slot[SPX_VAL]));
-        return spx_launch_over(ctx, WHAT, a->A.nrows, spx_move_kept_values<V>, a->A.nrows, a->out,
-                               static_cast<V *>(plan->C.slot[SPX_VAL]->data));
     });
 }
 
@@ -258,41 +227,22 @@ size_t bytes_to_come(const analysis *a, bool beside, bool lists)
 }
 
 /* Room to keep columns, which is worth so many for an entry of A at most, and is nothing where a budget might
- * then not hold what has to be there. Where teams sort all rows, and columns and places among the products fit
- * into keys, values are kept, too: for as many as rows of meshes have, so that both take no more than a fifth of
- * what some 40 bytes a product would be. */
-spmvx_status prepare_to_keep(analysis *a, const spx_sparse *A, const spx_sparse *B, const spx_plan *plan)
+ * then not hold what has to be there. */
+spmvx_status prepare_to_keep(analysis *a, int64_t nnz, bool beside)
 {
-    constexpr int64_t EACH = 8, FEWER = 70, VALUES = 55; /* percent of the products */
+    constexpr int64_t EACH = 8;
     const spmvx_context *ctx = a->ctx;
-    const size_t each = spx_type_bytes(A->val_type);
-    const int64_t nrows = a->A.nrows, most = spx_min(a->to_find, EACH * A->nnz);
-    const bool with_values = plan->at_once && !a->shapes->of && !a->all.more &&
-                             B->ncols <= spx_sorted_columns(a->all.most) && most == a->to_find;
-    const int64_t fewer = most - most / 100 * (100 - FEWER), values = most - most / 100 * (100 - VALUES);
-    const auto fits = [&](int64_t room, int64_t for_values) {
-        return spx_plus(spx_plus(spx_bytes(room, sizeof(int)), spx_bytes(for_values, each)),
-                        spx_plus(spx_bytes(nrows, sizeof(int64_t)), bytes_to_come(a, plan->beside, false))) <=
-               spx_budget_left(ctx);
-    };
-    const bool both = with_values && fits(fewer, values);
-    const int64_t room = both ? fewer : most;
-    if (!room || !fits(room, 0)) return SPMVX_OK;
+    const int64_t nrows = a->A.nrows, room = spx_min(a->to_find, EACH * nnz);
+    const size_t bytes = spx_plus(spx_bytes(room, sizeof(int)), spx_bytes(nrows, sizeof(int64_t)));
+    if (!room || spx_plus(bytes, bytes_to_come(a, beside, false)) > spx_budget_left(ctx)) return SPMVX_OK;
     SPX_TRY(a->place.try_to_make(ctx, nrows, sizeof(int64_t), "where columns of C were put"));
     if (!a->place.as<void>()) return SPMVX_OK;
     SPX_TRY(a->kept.try_to_make(ctx, room, sizeof(int), "columns of C as they are found"));
     if (!a->kept.as<void>()) return SPMVX_OK;
-    if (both) SPX_TRY(a->kept_values.try_to_make(ctx, values, each, "values of C as they are found"));
     a->out.kept = a->kept.as<int>();
-    a->out.kept_values = a->kept_values.as<void>();
     a->out.place = a->place.as<int64_t>();
     a->out.used = &a->fills()->kept;
     a->out.room = room;
-    if (a->out.kept_values) {
-        a->out.room_for_values = values;
-        a->at_once[0] = A;
-        a->at_once[1] = B;
-    }
     return spx_cuda_clear(ctx, a->out.place, spx_bytes(nrows, sizeof(int64_t)), WHAT);
 }
 
@@ -372,8 +322,8 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     a.out.products = by_shapes ? shapes->products : products->as<int>();
     a.out.words = words->as<int>();
     SPX_TRY(list_all(&a));
-    SPX_TRY(prepare_to_keep(&a, A, B, plan));
-    SPX_TRY(a.at_once[0] ? all_by_sorting(&a) : by_tables<false>(&a));
+    SPX_TRY(prepare_to_keep(&a, A->nnz, plan->beside));
+    SPX_TRY(by_tables<false>(&a));
     SPX_TRY(prepare_bits(&a));
     SPX_TRY(by_bits<false>(&a));
     SPX_TRY(copy_to_followers<false>(&a));
@@ -388,8 +338,6 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     a.out.col = static_cast<int *>(plan->C.slot[SPX_COL]->data);
     if (!all_kept) SPX_TRY(by_tables<true>(&a));
     if (a.out.room) SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, spx_move_kept, a.A.nrows, a.out));
-    if (a.at_once[0]) SPX_TRY(move_values(ctx, &a, plan));
-    look->summed = a.at_once[0] && plan->C.nnz <= a.out.room_for_values;
     SPX_TRY(by_bits<true>(&a));
     SPX_TRY(copy_to_followers<true>(&a));
     return copy_by_shapes(&a, plan->C.nnz);

@@ -199,7 +199,6 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
     look->alike = 4 * int64_t(t.alike) > 3 * int64_t(t.tried);
     look->most = B->ncols > spx_sorted_columns(SPX_MOST_SORTED) ? SPX_FEW_PRODUCTS : SPX_MOST_SORTED;
     look->more = 0;
-    look->summed = false;
     for (int way = 0; way < SPX_PRODUCT_WAYS; way++) look->rows[way] = t.rows[way];
     for (int way = 0; way < SPX_SORTED_WAYS; way++) {
         if (SPX_LEAST_SORTED << way <= look->most) continue;

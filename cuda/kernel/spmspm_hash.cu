@@ -49,8 +49,7 @@ struct way_of {
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
         const int64_t left = a_ptr[row + 1] - a_ptr[row];
-        *units = words[row] >= 0;
-        if (!*units) return WAYS; /* its values are there */
+        *units = 1;
         if (shapes.of && shapes.is_listed(row)) return shapes.is_short(row) ? BY_SHORT_SHAPE : BY_LONG_SHAPE;
         if (spx_is_sorted(products[row], left, most)) return BY_SORTING + spx_way_of(products[row], left);
         if (entries <= SPX_MORE && products[row] <= BY_THREADS && left <= BY_THREADS)
@@ -227,7 +226,6 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     spx_product_look look;
     SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &products, &words, &shapes, &look));
     plan->number[DISTINCT] = look.distinct;
-    if (look.summed) return SPMVX_OK;
     /* where keys have no room for columns and positions, these rows have few products, and few entries */
     const int most = B->ncols <= spx_sorted_columns(look.most) ? look.most : 0;
     spx_ways known = {};
@@ -236,7 +234,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
                           way_of{ spx_pointers_of(A), products.as<const int>(), words.as<const int>(), most,
                                   shapes_of(plan) },
-                          most && !look.more && !plan->shapes && !plan->C.slot[SPX_VAL] ? &known : nullptr,
+                          most && !look.more && !plan->shapes ? &known : nullptr,
                           plan->shapes ? static_cast<const int *>(shapes.counters) : nullptr,
                           plan->shapes ? sizeof(spx_shape_sizes) / sizeof(int) : 0));
     SPX_TRY(find_met(ctx, A, B, plan));
@@ -246,7 +244,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
 spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
                   spx_sparse *C)
 {
-    return plan->rows ? over_lists<true>(ctx, plan, A, B, C) : SPMVX_OK;
+    return over_lists<true>(ctx, plan, A, B, C);
 }
 
 }
@@ -257,9 +255,8 @@ extern "C" const spx_product_kernel spx_cuda_spmspm_hash = {
     .place = SPMVX_CUDA,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary =
-        "rows of one shape by its places, few products sorted in registers, others by tables of words; "
-        "sums in shared memory, added in a fixed order",
+    .summary = "rows of one shape by its places, few products sorted in registers, others by tables of words; "
+               "sums in shared memory, added in a fixed order",
     .source = "Dalton et al. 2015; Nagasaka et al. 2017; spECK 2020; OpSparse 2022",
     .analyse = analyse,
     .fill = fill,

@@ -123,10 +123,10 @@ static bool has_other(const spmvx_context *ctx, const spmspm_options *o)
 }
 
 spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                              const spmspm_options *o, bool beside, bool at_once, spx_product *p)
+                              const spmspm_options *o, bool beside, spx_product *p)
 {
     spx_plan *plan = &p->plan;
-    *p = (spx_product){ .plan = { .beside = beside, .at_once = at_once } };
+    *p = (spx_product){ .plan = { .beside = beside } };
     if (ctx->backend->place == SPMVX_HOST) plan->products = count_products(A, B);
     if (o->max_bytes && !beside) SPX_TRY(bound_entries(ctx, A, o, plan));
     if (o->format == SPMVX_COO && !beside) /* on a device nobody knows yet how many entries there may be */
@@ -178,7 +178,7 @@ spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_
     spx_product p;
     spx_error_state before;
     spx_error_save(ctx, &before);
-    SPX_TRY(spx_product_find(ctx, A, B, o, beside, !room, &p));
+    SPX_TRY(spx_product_find(ctx, A, B, o, beside, &p));
     spmvx_status s = spx_product_fill(ctx, &p, A, B, room, C);
     if (s == SPMVX_ERR_LIMIT && has_other(ctx, o)) { /* C itself may have taken what the values need */
         s = analyse_by_other(ctx, A, B, &before, &p);
@@ -321,7 +321,7 @@ static spmvx_status plan(spmvx_context *ctx, const spx_sparse *A, const spx_spar
                          const spmspm_options *o, spmspm_plan *out)
 {
     const spx_plan *found = &out->product.plan;
-    SPX_TRY(spx_product_find(ctx, A, B, o, false, false, &out->product));
+    SPX_TRY(spx_product_find(ctx, A, B, o, false, &out->product));
     if (!found->C.slot[SPX_COL])
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
                         "%s finds the columns of C with its values, so that nothing can be planned; hash "

@@ -32,10 +32,10 @@ spmvx_status spx_product_open_budget(spmvx_context *, size_t max_workspace);
 spmvx_status spx_product_factor(const spmvx_context *, const spmvx_matrix *, spx_sparse *csr);
 
 /* The two steps of C = A*B, all of them CSR. beside: C is no result, is charged to the budget and not held
- * against options.max_bytes. at_once: the second step follows, with these factors and no room. room: where values go, and columns that are not found before; NULL: to arrays of
+ * against options.max_bytes. room: where values go, and columns that are not found before; NULL: to arrays of
  * C's own. And both at once. */
 spmvx_status spx_product_find(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
-                              const spmspm_options *, bool beside, bool at_once, spx_product *);
+                              const spmspm_options *, bool beside, spx_product *);
 spmvx_status spx_product_fill(spmvx_context *, const spx_product *, const spx_sparse *A, const spx_sparse *B,
                               const spx_sparse *room, spx_sparse *C);
 spmvx_status spx_product_csr(spmvx_context *, const spx_sparse *A, const spx_sparse *B,

@@ -133,7 +133,7 @@ static spmvx_status find_lengths(const assembly *a, int64_t first, const spx_spa
                                  const spx_sparse *right)
 {
     spx_product p;
-    SPX_TRY(spx_product_find(a->of->ctx, left, right, a->of->options, true, false, &p));
+    SPX_TRY(spx_product_find(a->of->ctx, left, right, a->of->options, true, &p));
     const spmvx_status s = take_lengths(a, first, &p.plan.C);
     spx_plan_drop(&p.plan);
     return s;

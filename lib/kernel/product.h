@@ -14,14 +14,13 @@ typedef struct spx_plan {
     /* Multiplications: for every entry of A the length of its row of B. On the host known beforehand, on a
      * device found by analyse(). */
     int64_t products;
-    int64_t most; /* entries that C may have: a kernel may stop above it, with LIMIT; 0: any number */
-    bool beside;  /* C is no result: it is charged to the budget, as all that stands beside one */
-    bool at_once; /* values are wanted next, and of these factors alone: analyse() may find some */
-    spx_sparse C; /* CSR without values, but where these are wanted at once. Its columns may be missing: then
-                       * fill() writes them, and nothing can be planned */
-    spx_array *state;                 /* the kernel's own; or NULL */
-    spx_array *rows;                  /* on a device: lists of C's rows; or NULL */
-    spx_array *shapes;                /* on a device: what rows of C of one shape share; or NULL */
+    int64_t most;      /* entries that C may have: a kernel may stop above it, with LIMIT; 0: any number */
+    bool beside;       /* C is no result: it is charged to the budget, as all that stands beside one */
+    spx_sparse C;      /* CSR without values. Its columns may be missing: then fill() writes them, and nothing
+                       * can be planned */
+    spx_array *state;  /* the kernel's own; or NULL */
+    spx_array *rows;   /* on a device: lists of C's rows; or NULL */
+    spx_array *shapes; /* on a device: what rows of C of one shape share; or NULL */
     int64_t param[SPX_PARAMS];        /* the kernel's parameters */
     int64_t number[SPX_PLAN_NUMBERS]; /* what else the kernel has to know */
     size_t work;                      /* bytes that fill() takes, if the budget has them */
