@@ -75,7 +75,7 @@ template <bool WRITE> spmvx_status copy_to_followers(const analysis *a)
                            a->out);
 }
 
-/* Of rows that follow another of their shape: lengths and words, */
+/* Of rows that follow another of their shape: lengths, */
 __global__ void count_by_shapes(int nrows, const unsigned short *of, const int *stand, spx_found out)
 {
     const int64_t row = spx_element();
@@ -83,7 +83,7 @@ __global__ void count_by_shapes(int nrows, const unsigned short *of, const int *
     const int64_t from = shape ? stand[shape] - 1 : row;
     if (from == row) return;
     out.count[row] = out.count[from];
-    out.words[row] = out.words[from];
+    out.words[row] = INT_MAX; /* which a shift changes */
 }
 /* and columns. */
 spmvx_status copy_by_shapes(const analysis *a, int64_t nnz)

@@ -71,13 +71,12 @@ __global__ void spx_meet_pieces(spx_factor A, spx_factor B, spx_pieces pieces, c
     constexpr int LONG = 256;
     const int64_t n = spx_element();
     if (n >= all) return;
-    int low = 0, high = pieces.number - 1; /* the last piece with no more before it that begins a row */
+    int low = 0, high = pieces.number - 1; /* the last with no more before it, which begins the row */
     while (low < high) {
         const int middle = (low + high + 1) / 2;
         if (first[middle] <= n) low = middle;
         else high = middle - 1;
     }
-    while (!pieces.begins_row(low)) low--;
     const int64_t row = pieces.list[low].row, e = n - first[low];
     const int of_row =
         static_cast<int>((pieces.ptr[row + 1] - pieces.ptr[row] + SPX_PRODUCT_PIECE - 1) / SPX_PRODUCT_PIECE);

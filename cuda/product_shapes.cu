@@ -13,7 +13,7 @@ constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 constexpr int TRIES = 8, AHEAD = 4; /* places of the table; entries on their way */
 
 /* Rows without a shape that are borne among so many. */
-__host__ __device__ constexpr int64_t most_without(int64_t rows)
+__device__ constexpr int64_t most_without(int64_t rows)
 {
     return 2048 + rows / 4;
 }
@@ -23,6 +23,7 @@ struct found_shapes {
     unsigned long long that_stand; /* and of those that they follow */
     int follow;                    /* how many follow */
     int without;                   /* how many have no shape */
+    int gave_up;                   /* not all rows were looked at: then nothing is known */
 };
 struct table {
     found_shapes found;
@@ -171,16 +172,15 @@ __device__ __forceinline__ unsigned hash_of(const ENTRIES &entries, const row_of
 }
 
 template <int TEAM, class ENTRIES, class TELL>
-__global__ void __launch_bounds__(THREADS, 5)
-    find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell, int longest, int most, const table *before,
-         int most_before, table *t)
+__global__ void __launch_bounds__(THREADS, 5) find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell,
+                                                   int longest, int most, const table *before, table *t)
 {
     constexpr int OFTEN = 2; /* turns */
     const int lane = spx_lane() % TEAM;
     row_of_team last = { -1, 0, 0, 0 };
     int last_shape = 0, follow = 0, turn = 0;
     unsigned long long products = 0;
-    if (before && before->found.without > most_before) return;
+    if (before && before->found.gave_up) return;
     const int64_t warp = (static_cast<int64_t>(blockIdx.x) * THREADS + threadIdx.x) / 32,
                   warps = static_cast<int64_t>(gridDim.x) * (THREADS / 32);
     for (int64_t at = warp * (32 / TEAM); at < nrows; at += warps * (32 / TEAM)) {
@@ -188,7 +188,10 @@ __global__ void __launch_bounds__(THREADS, 5)
             int without = 0;
             if (spx_lane() == 0) without = spx_load_relaxed(&t->found.without);
             const int64_t seen = turn * warps * (32 / TEAM); /* by all warps, about */
-            if (__shfl_sync(SPX_ALL_LANES, without, 0) > most_without(min(seen, int64_t(nrows)))) break;
+            if (__shfl_sync(SPX_ALL_LANES, without, 0) > most_without(min(seen, int64_t(nrows)))) {
+                if (spx_lane() == 0) atomicMax(&t->found.gave_up, 1);
+                return;
+            }
         }
         turn++;
         const int64_t row = at + spx_lane() / TEAM < nrows ? at + spx_lane() / TEAM : -1;
@@ -244,7 +247,7 @@ __global__ void __launch_bounds__(THREADS, 5)
 
 template <class ENTRIES, class TELL>
 spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entries, TELL tell, int longest,
-                     int most, const table *before, int64_t most_before, table *t)
+                     int most, const table *before, table *t)
 {
     constexpr int64_t FEW = 8, SOME = 48; /* entries of a row for one lane, and for four */
     const auto with = [&](auto team) {
@@ -252,8 +255,7 @@ spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entr
         const int64_t threads =
             spx_min(m->nrows * TEAM, spx_cuda_blocks_held(ctx, THREADS) * static_cast<int64_t>(THREADS));
         return spx_launch_over(ctx, WHAT, threads, find<TEAM, ENTRIES, TELL>, static_cast<int>(m->nrows),
-                               spx_pointers_of(m), entries, tell, longest, most, before,
-                               static_cast<int>(most_before), t);
+                               spx_pointers_of(m), entries, tell, longest, most, before, t);
     };
     if (m->nnz <= FEW * m->nrows) return with(std::integral_constant<int, 1>());
     return m->nnz <= SOME * m->nrows ? with(std::integral_constant<int, 4>())
@@ -287,12 +289,12 @@ spmvx_status spx_cuda_find_shapes(const spmvx_context *ctx, const spx_sparse *A,
     unsigned short *const shapes = static_cast<unsigned short *>(take(of));
     SPX_TRY(spx_cuda_clear(ctx, t, tables, WHAT));
     SPX_TRY(find_of(ctx, B, columns_of{ spx_slot_of<int>(B, SPX_COL) }, tell_of_b{ s->of_b },
-                    SPX_SHAPE_ENTRIES, 1, nullptr, 0, t));
+                    SPX_SHAPE_ENTRIES, 1, nullptr, t));
     SPX_TRY(find_of(ctx, A, rows_met{ spx_slot_of<int>(A, SPX_COL), s->of_b },
                     tell_of_c{ shapes, products, s->products }, SPX_SHAPE_ENTRIES, SPX_SHAPE_PRODUCTS, t,
-                    most_without(B->nrows), t + 1));
+                    t + 1));
     SPX_TRY(ctx->backend->download(ctx, &found, &t[1].found, sizeof found));
-    if (found.without > most_without(A->nrows) || found.follow <= A->nrows / 2) return SPMVX_OK;
+    if (found.gave_up || found.follow <= A->nrows / 2) return SPMVX_OK;
     s->all.swap(&memory);
     s->stand = t[1].stand;
     s->of = shapes;

@@ -28,7 +28,7 @@ constexpr size_t SPX_SHAPE_COUNTERS = 64;
  * or where the budget has no room. */
 struct spx_shapes {
     spx_temporary all; /* the memory of what follows */
-    void *counters;    /* bytes for whoever wants to count */
+    void *counters;    /* SPX_SHAPE_COUNTERS bytes, for the kernel's own counts */
     spx_placed_shape *of_b;
     int *stand;                  /* of each shape: the row that stands for it, and 1; [0] is of none */
     int *products;               /* those of rows that do not follow another, else 0 */

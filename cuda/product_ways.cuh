@@ -163,10 +163,11 @@ struct spx_some_entries {
     }
 };
 
-/* By a block: of n entries EACH a thread from `from` on, then those `stride` times as many behind; of the rows
- * of B the columns from `low` on and below `high`, and where these do not ascend, all of them. Rows of B with
- * some of these columns are collected until there is one for each thread. Several entries a thread where most
- * rows have none. A step may have bool defer(begin, end): it sees to that row of B elsewhere. */
+/* By a block: of n entries EACH a thread from `from` on, then those `stride` times as many behind; of the
+ * rows of B the columns from `low` on and below `high`, and where these do not ascend, all of them. Rows
+ * of B with some of these columns are collected until there is one for each thread. Several entries a
+ * thread where most rows have none. A step may have bool defer(begin, end): it sees to that row of B
+ * elsewhere. */
 template <int EACH, int THREADS, class STEP>
 __device__ __forceinline__ void spx_by_block(const spx_factor &A, const spx_factor &B,
                                              const spx_some_entries &entries, int64_t from, int64_t n,

@@ -30,9 +30,9 @@ enum rows_by {
     BY_LONG_SHAPE,
     WAYS
 };
-/* A plan's numbers behind the lists' lengths: sizes of shapes, places in their lists, and whether the columns of
- * B's rows are distinct. */
-enum { SHORT_COLUMNS = WAYS, LONG_COLUMNS, ROWS_ALIKE, PLACES, DISTINCT, NUMBERS };
+/* A plan's numbers behind the lists' lengths: sizes of shapes, places in their lists, and whether the
+ * columns of B's rows are distinct. */
+enum { SHORT_COLUMNS = WAYS, ALL_COLUMNS, ROWS_ALIKE, PLACES, DISTINCT, NUMBERS };
 static_assert(static_cast<int>(NUMBERS) <= static_cast<int>(SPX_PLAN_NUMBERS));
 
 /* Entries at most; */
@@ -90,7 +90,13 @@ spx_shape_plan shapes_of(const spx_plan *plan)
 spx_shape_sizes sizes_of(const spx_plan *plan)
 {
     const auto size = [&](int which) { return static_cast<int>(plan->number[which]); };
-    return { size(SHORT_COLUMNS), size(LONG_COLUMNS), size(ROWS_ALIKE) };
+    return { size(SHORT_COLUMNS), size(ALL_COLUMNS), size(ROWS_ALIKE) };
+}
+
+/* What the budget has to hold of C's values. */
+size_t bytes_of_values(const spx_plan *plan)
+{
+    return plan->beside ? spx_bytes(plan->C.nnz, spx_type_bytes(plan->C.val_type)) : 0;
 }
 
 /* Lists of shapes, where C's rows have some and the budget has room beside lists of these rows. */
@@ -103,7 +109,8 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
     if (!shapes->of) return SPMVX_OK;
     const size_t bytes = spx_plus(spx_bytes(ALL, sizeof(spx_shape_list)),
                                   spx_bytes(shapes->products_that_stand + nrows, sizeof(short))),
-                 others = spx_plus(LEAST, spx_bytes(tasks, sizeof(spx_task)));
+                 others =
+                     spx_plus(spx_plus(LEAST, bytes_of_values(plan)), spx_bytes(tasks, sizeof(spx_task)));
     if (spx_plus(bytes, others) > spx_budget_left(ctx)) return SPMVX_OK;
     SPX_TRY(spx_where_room(ctx, [&] {
         return ctx->backend->array_new(ctx, bytes, "places of rows by their shapes", &plan->shapes);
@@ -133,6 +140,7 @@ spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse 
     spx_pieces pieces = { spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
                           static_cast<const spx_task *>(plan->rows->data), static_cast<int>(number) };
     spx_temporary first, counts, sorted;
+    constexpr int64_t MOST = 16; /* pieces for an entry, in the mean */
     int64_t entries, all;
     int in;
     if (!number || !plan->number[DISTINCT]) return SPMVX_OK;
@@ -153,7 +161,10 @@ spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse 
     const size_t heads = spx_bytes(number + 1, sizeof(int64_t)),
                  bytes = spx_plus(heads, spx_bytes(all, sizeof(int)));
     /* sorting takes twice what is sorted, and as much again at most */
-    if (!all || spx_plus(bytes, spx_bytes(all, 6 * sizeof(int64_t))) > spx_budget_left(ctx)) return SPMVX_OK;
+    if (!all || all > MOST * entries ||
+        spx_plus(spx_plus(bytes, spx_bytes(all, 6 * sizeof(int64_t))), bytes_of_values(plan)) >
+            spx_budget_left(ctx))
+        return SPMVX_OK;
     spx_array *state = nullptr;
     SPX_TRY(spx_where_room(ctx, [&] {
         SPX_TRY(sorted.make(ctx, all, 2 * (sizeof(uint32_t) + sizeof(int)), "pieces that rows of B meet"));
@@ -255,8 +266,9 @@ extern "C" const spx_product_kernel spx_cuda_spmspm_hash = {
     .place = SPMVX_CUDA,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary = "rows of one shape by its places, few products sorted in registers, others by tables of words; "
-               "sums in shared memory, added in a fixed order",
+    .summary =
+        "rows of one shape by its places, few products sorted in registers, others by tables of words; "
+        "sums in shared memory, added in a fixed order",
     .source = "Dalton et al. 2015; Nagasaka et al. 2017; spECK 2020; OpSparse 2022",
     .analyse = analyse,
     .fill = fill,

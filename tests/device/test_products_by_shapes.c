@@ -118,7 +118,10 @@ static void grids(void **state)
     check_square(grid("a star", 30, 20, 1, 1, true), true);
     check_square(grid("a box", 30, 20, 1, 1, false), true);
     check_square(grid("three unknowns", 20, 10, 3, 1, false), true);
+    check_square(grid("rows of 105 by threes", 80, 1, 3, 17, false), true);
+    check_square(grid("rows of 70 by twos", 90, 1, 2, 17, false), true);
     if (takes_long()) return;
+    check_square(grid("rows of 75 by threes", 14, 9, 3, 2, false), true);
     check_square(grid("a line of more", 600, 1, 1, 9, false), true);
     check_square(grid("a wide star", 90, 8, 1, 6, true), true);
     check_square(grid("rows of 49", 40, 10, 1, 3, false), true);
@@ -166,6 +169,72 @@ static void rows_apart(void **state)
     check_square(falling, false);
 }
 
+/* Rows of B that have no shape beside others, which rows of A meet with them. */
+static void rows_without(void **state)
+{
+    (void)state;
+    enum { ROWS = 600, APART = 8, LONG = 140 };
+    uint64_t seed = 4;
+    triples l = even_rows("two neighbours", ROWS, 2, ROWS + 2, false),
+            r = even_rows("some long rows", ROWS + 2, LONG, ROWS + 900, false);
+    int64_t n = 0;
+    for (int64_t i = 0; i < l.nnz; i++) l.col[i] = l.row[i] + (int32_t)(i % 2);
+    for (int i = 0; i < ROWS + 2; i++) {
+        int32_t c = i;
+        for (int k = 0; k < (i % APART == 7 ? LONG : 3); k++) {
+            r.row[n] = i;
+            r.col[n] = c;
+            r.val[n++] = case_value(&seed);
+            c += i % APART == 7 ? 1 + (int32_t)(case_random(&seed) % 4) : 1;
+        }
+    }
+    r.nnz = n;
+    check(l, r, true);
+}
+
+/* Rows without a shape that come together, so many that who looks for shapes gives up before he has seen
+ * that there are few of them in all: of B, and of A. */
+static void given_up(void **state)
+{
+    (void)state;
+    enum { LONG_ROWS = 4000, LONG = 130, SHORT_ROWS = 14000, MANY = 11000, MORE = 4000, TOO_LONG = 129 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples r = even_rows("long rows, then short", LONG_ROWS, LONG, LONG_ROWS + SHORT_ROWS + 200, false);
+    const int64_t long_ones = r.nnz;
+    r.nrows += SHORT_ROWS;
+    r.nnz += 3 * SHORT_ROWS;
+    r.row = realloc(r.row, (size_t)r.nnz * sizeof *r.row);
+    r.col = realloc(r.col, (size_t)r.nnz * sizeof *r.col);
+    r.val = realloc(r.val, (size_t)r.nnz * sizeof *r.val);
+    for (int64_t i = 0; i < r.nnz; i++) {
+        const int64_t k = i < long_ones ? i % LONG : (i - long_ones) % 3,
+                      row = i < long_ones ? i / LONG : LONG_ROWS + (i - long_ones) / 3;
+        r.row[i] = (int32_t)row;
+        r.col[i] = (int32_t)(row + (i < long_ones ? k : k * (1 + row % 3)));
+    }
+    triples l = even_rows("short rows alone", SHORT_ROWS, 1, r.nrows, false);
+    for (int64_t i = 0; i < l.nnz; i++) l.col[i] = LONG_ROWS + l.row[i];
+    make_whole(&l);
+    make_whole(&r);
+    check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+    triples_free(&l);
+    triples_free(&r);
+    if (!takes_long()) {
+        static int length[2 * MANY + MORE];
+        for (int i = 0; i < 2 * MANY + MORE; i++) length[i] = i >= MANY && i < MANY + MORE ? TOO_LONG : 2;
+        l = rows_of("rows, then long ones, then rows", length, 2 * MANY + MORE, 600, false);
+        for (int64_t i = 0; i < l.nnz; i++)
+            l.col[i] = i && l.row[i - 1] == l.row[i] ? l.col[i - 1] + 1 : l.row[i] % 400;
+        r = apart("three", 600, 3);
+        make_whole(&l);
+        make_whole(&r);
+        check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+        triples_free(&l);
+        triples_free(&r);
+    }
+    spmvx_context_destroy(ctx);
+}
+
 /* More shapes than the table holds, each of eight rows: those that find none go by themselves. */
 static void many_shapes(void **state)
 {
@@ -211,7 +280,8 @@ int main(void)
     if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(grids),        cmocka_unit_test(long_rows),
                                         cmocka_unit_test(coarse_grids), cmocka_unit_test(rows_apart),
-                                        cmocka_unit_test(many_shapes),  cmocka_unit_test(refilled) };
+                                        cmocka_unit_test(many_shapes),  cmocka_unit_test(refilled),
+                                        cmocka_unit_test(rows_without), cmocka_unit_test(given_up) };
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
     o.place = SPMVX_HOST;
     if (spmvx_context_create(&o, &host) != SPMVX_OK) return 1;
