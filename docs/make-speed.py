@@ -27,7 +27,7 @@ def row(case):
     """Of a case: its name, AUTO by timing and by its model, the best peer, and the default; None where one of them is missing."""
     timed, model, peer = one(case, "auto-timed"), one(case, "auto-model"), results.fastest(case, ("peer",))
     default = next((r for r in results.done(case) if r["name"] == DEFAULT), None)
-    return (results.name(case), timed, model, peer, default) if timed and model and peer and default else None
+    return (results.name(case).removesuffix(".gz").removesuffix(".mtx"), timed, model, peer, default) if timed and model and peer and default else None
 
 
 def ratios(rows):
@@ -50,7 +50,8 @@ def table(rows):
 def draw(groups, path):
     results.settle()
     plt = results.plt
-    figure, axes = plt.subplots(1, len(groups), figsize=(2.7 * len(groups), 4.6), sharex=True)
+    height = max(4.6, 0.2 * max(len(rows) for _, rows in groups))
+    figure, axes = plt.subplots(1, len(groups), figsize=(2.7 * len(groups), height), sharex=True)
     for (title, rows), a in zip(groups, axes):
         rows = sorted(rows, key=lambda r: r[3]["time_s"] / r[1]["time_s"])
         over = [p["time_s"] / t["time_s"] for _, t, _, p, _ in rows]
@@ -68,11 +69,13 @@ def draw(groups, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--title", default="AUTO beside cuSPARSE on one GPU")
     parser.add_argument("--about", required=True, help="how it was measured, a paragraph for the page")
     parser.add_argument("-o", dest="page", required=True, type=pathlib.Path)
     parser.add_argument("runs", nargs="+", help="KIND=RESULT.json")
     args = parser.parse_args()
-    groups, means, sections, words = [], [], [], {"random": "random values", "as-is": "values as they are"}
+    groups, means, sections, words = [], [], [], {"random": "random values", "as-is": "values as they are",
+                                           "stream": "in a stream", "graph": "in a graph"}
     for run in args.runs:
         kind, file = run.split("=", 1)
         data = json.loads(pathlib.Path(file).read_text())
@@ -89,7 +92,7 @@ def main():
     draw(groups, picture)
     files = ", ".join(run.split("=", 1)[1].rsplit("/", 1)[-1] for run in args.runs)
     args.page.write_text("\n".join([
-        "# AUTO beside cuSPARSE on one GPU", "", f"<!-- made by docs/make-speed.py from {files} -->", "", args.about, "",
+        f"# {args.title}", "", f"<!-- made by docs/make-speed.py from {files} -->", "", args.about, "",
         "| values, type | matrices | AUTO by timing against the best of cuSPARSE's formats | least | against its CSR default | "
         "AUTO by its model against the best | model within 5% of timing |",
         "| --- | --: | --: | --: | --: | --: | --: |", *means, "", f"![AUTO beside cuSPARSE by matrix]({picture.name})", *sections, ""]))

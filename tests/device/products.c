@@ -152,6 +152,15 @@ void check_pair(spmvx_context *ctx, const char *const *kernels, const triples *l
     pair_free(&there);
 }
 
+void check_once(spmvx_context *ctx, const char *const *kernels, triples l, triples r)
+{
+    make_whole(&l);
+    make_whole(&r);
+    check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+    triples_free(&l);
+    triples_free(&r);
+}
+
 bool takes_long(void)
 {
     const char *emulated = getenv("TEST_EMULATED");
