@@ -49,11 +49,13 @@ double cost_of_sums(const spx_features *f, double segments)
 }
 
 /* A row has a segment in each tile that its columns reach, which is filled up to groups of eight; each
- * segment's sum is written and read. x comes from memory once a block and tile, and is gathered from shared
- * memory, which takes a multiprocessor so long a byte, since lanes meet in its banks. */
+ * segment's sum is written and read. x comes from memory once a block and tile, before which little
+ * begins, and is gathered from shared memory, which takes a multiprocessor GATHER ns a byte, since lanes
+ * meet in its banks. The longest piece is one lane's, STEP ns for each group, or some parts' where most
+ * pieces are long. */
 double cost_of_tiles(const spx_features *f, double width, double coded)
 {
-    constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1; /* GATHER: ns */
+    constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1, STEP = 300.0, LEAST = 4.0, MOST = 4.0;
     const double value = static_cast<double>(f->value_bytes), mean = std::fmax(f->mean, 1.0),
                  reach = 1.0 + f->span / width, segments = std::fmin(mean, reach), length = mean / segments,
                  filled = GROUP * std::ceil(length / GROUP), rows = static_cast<double>(f->nrows),
@@ -62,9 +64,12 @@ double cost_of_tiles(const spx_features *f, double width, double coded)
                          (rows + static_cast<double>(f->ncols)) * value;
     const spx_machine *m = f->machine;
     const double stream = bytes / (EFFICIENCY * (bytes < m->last_cache ? m->cache_rate : m->memory_rate)),
-                 gather = GATHER * value * places / static_cast<double>(m->multiprocessors);
-    return LAUNCHES * m->launch_ns + cost_of_sums(f, rows * segments) +
-           (stream > gather ? stream + OVERLAP * gather : gather + OVERLAP * stream);
+                 gather = GATHER * value * places / static_cast<double>(m->multiprocessors),
+                 tile = 0.5 * width * value * static_cast<double>(m->multiprocessors) / m->cache_rate,
+                 parts = std::fmax(std::fmin(filled / GROUP / LEAST, MOST), 1.0),
+                 alone = STEP * std::fmin(static_cast<double>(f->longest), SPX_TILED_PIECE) / GROUP / parts;
+    const double all = stream > gather ? stream + OVERLAP * gather : gather + OVERLAP * stream;
+    return LAUNCHES * m->launch_ns + tile + cost_of_sums(f, rows * segments) + std::fmax(all, alone);
 }
 
 /* Rows are filled up to groups; what is not held is gathered, a sector an entry. Each of the device's warps
