@@ -106,7 +106,7 @@ spmvx_status list_all(analysis *a)
     SPX_TRY(spx_cuda_clear(ctx, a->fills(), sizeof(spx_column_lists), WHAT));
     if (!a->all.more) return SPMVX_OK;
     const int64_t mean = a->all.products / spx_max(a->A.nrows, 1);
-    const int most_of_warp = a->all.scattered || a->to_find < a->all.products
+    const int most_of_warp = a->all.scattered || a->shapes->of
                                  ? SCATTERED_WARP
                                  : static_cast<int>(spx_min(spx_max(4 * mean, MANY), SPX_HUGE_ROW));
     for (spx_temporary &l : a->list) SPX_TRY(l.make(ctx, a->all.more, sizeof(int), rows));

@@ -10,6 +10,27 @@ enum { MOST_TERMS = 2500 }; /* of an entry */
 
 spmvx_context *host;
 
+int open_host(void **state)
+{
+    (void)state;
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    o.place = SPMVX_HOST;
+    return spmvx_context_create(&o, &host) == SPMVX_OK ? 0 : 1;
+}
+
+int close_host(void **state)
+{
+    (void)state;
+    spmvx_context_destroy(host);
+    return 0;
+}
+
+bool has_device(void)
+{
+    int devices = 0;
+    return cudaGetDeviceCount(&devices) == cudaSuccess && devices;
+}
+
 triples turned(triples t)
 {
     return (triples){ t.name, t.ncols, t.nrows, t.nnz, t.col, t.row, t.val };

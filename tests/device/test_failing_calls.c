@@ -381,73 +381,6 @@ static void test_sweep(void **state)
     assert_int_equal(after.streams, before.streams);
 }
 
-/* Rows of C that differ by a shift have other numbers of words of 32 columns. Where there is no memory to
- * list the places of their products, they go by tables of words, which have to be large enough. */
-static void test_shapes_without_memory(void **state)
-{
-    (void)state;
-    enum { ROWS = 40, EACH = 7, APART = 1536, PAIRS = 48, INNER = ROWS + APART * (EACH - 1) };
-    enum { OF_A = ROWS * EACH, OF_B = OF_A * 2 * PAIRS };
-    static int32_t a_row[OF_A], a_col[OF_A], b_row[OF_B], b_col[OF_B];
-    static double a_val[OF_A], b_val[OF_B];
-    const triples l = { "rows apart", ROWS, INNER, OF_A, a_row, a_col, a_val },
-                  r = { "pairs", INNER, INNER + 64 * PAIRS, OF_B, b_row, b_col, b_val };
-    for (int i = 0; i < OF_A; i++) {
-        a_row[i] = i / EACH;
-        a_col[i] = i / EACH + APART * (i % EACH);
-        a_val[i] = 1 + i % 3;
-    }
-    for (int i = 0; i < OF_B; i++) {
-        const int of_a = i / (2 * PAIRS), k = i % (2 * PAIRS);
-        b_row[i] = of_a % ROWS + APART * (of_a / ROWS);
-        b_col[i] = b_row[i] + 64 * (k / 2) + k % 2;
-        b_val[i] = 1 + i % 5;
-    }
-    spmvx_context *ctx = device_context(0, NULL, 0), *host = NULL;
-    spmvx_matrix *A = case_on_device(ctx, &l), *B = case_on_device(ctx, &r), *want = NULL, *C = NULL;
-    spmspm_options o = SPMSPM_OPTIONS_INIT;
-    spmvx_convert_options csr = SPMVX_CONVERT_OPTIONS_INIT;
-    csr.format = SPMVX_CSR;
-    o.kernel = "hash";
-    assert_ok(NULL, spmvx_context_create(NULL, &host));
-    assert_ok(ctx, spmspm_mul(ctx, A, B, &o, &C));
-    assert_ok(host, spmvx_matrix_convert(host, C, &csr, &want));
-    spmvx_matrix_destroy(C);
-    spmspm_plan *plan = NULL;
-    simt_fail_call(1000000, cudaErrorMemoryAllocation, 0);
-    assert_ok(ctx, spmspm_plan_create(ctx, A, B, &o, &plan));
-    spmspm_plan_destroy(plan);
-    int without = 0;
-    for (long n = simt_calls(); n > 0 && !without; n--) {
-        spmspm_info i = SPMSPM_INFO_INIT;
-        simt_fail_call(n, cudaErrorMemoryAllocation, 0);
-        const spmvx_status status = spmspm_plan_create(ctx, A, B, &o, &plan);
-        simt_fail_call(0, cudaSuccess, 0);
-        if (status != SPMVX_OK) continue;
-        assert_ok(ctx, spmspm_plan_get_info(plan, &i));
-        if (!strstr(i.reason, "one shape")) {
-            spmvx_matrix *made = NULL;
-            spmvx_arrays x = SPMVX_ARRAYS_INIT, y = SPMVX_ARRAYS_INIT;
-            without = 1;
-            assert_ok(ctx, spmspm_plan_mul(ctx, plan, A, B, &C));
-            assert_ok(host, spmvx_matrix_convert(host, C, &csr, &made));
-            assert_ok(NULL, spmvx_matrix_arrays(made, &x));
-            assert_ok(NULL, spmvx_matrix_arrays(want, &y));
-            assert_int_equal(x.nnz, y.nnz);
-            assert_memory_equal(x.val, y.val, (size_t)x.nnz * sizeof(double));
-            spmvx_matrix_destroy(C);
-            spmvx_matrix_destroy(made);
-        }
-        spmspm_plan_destroy(plan);
-    }
-    assert_true(without);
-    spmvx_matrix_destroy(A);
-    spmvx_matrix_destroy(B);
-    spmvx_matrix_destroy(want);
-    spmvx_context_destroy(ctx);
-    spmvx_context_destroy(host);
-}
-
 /* Every later call fails, too: a broken device. Calls answer, and what there is can be destroyed. */
 static void test_broken_device(void **state)
 {
@@ -527,10 +460,9 @@ static void test_many_blocks(void **state)
 int main(void)
 {
     (void)multiply_elsewhere;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sweep),         cmocka_unit_test(test_shapes_without_memory),
-        cmocka_unit_test(test_broken_device), cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_many_blocks)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sweep), cmocka_unit_test(test_broken_device),
+                                        cmocka_unit_test(test_no_device),
+                                        cmocka_unit_test(test_out_of_memory),
+                                        cmocka_unit_test(test_many_blocks) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

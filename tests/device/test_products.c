@@ -419,17 +419,11 @@ static void triple_products(void **state)
 
 int main(void)
 {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
+    if (!has_device()) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(cases),           cmocka_unit_test(lengths_of_rows),
                                         cmocka_unit_test(rows_alike),      cmocka_unit_test(long_rows),
                                         cmocka_unit_test(budgets),         cmocka_unit_test(plans),
                                         cmocka_unit_test(triple_products), cmocka_unit_test(empty_rows),
                                         cmocka_unit_test(order_of_terms),  cmocka_unit_test(rows_met_often) };
-    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
-    o.place = SPMVX_HOST;
-    if (spmvx_context_create(&o, &host) != SPMVX_OK) return 1;
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    spmvx_context_destroy(host);
-    return failed;
+    return cmocka_run_group_tests(tests, open_host, close_host);
 }

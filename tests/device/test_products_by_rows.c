@@ -147,14 +147,8 @@ static void names(void **state)
 
 int main(void)
 {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
+    if (!has_device()) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(cases), cmocka_unit_test(budgets),
                                         cmocka_unit_test(names) };
-    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
-    o.place = SPMVX_HOST;
-    if (spmvx_context_create(&o, &host) != SPMVX_OK) return 1;
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    spmvx_context_destroy(host);
-    return failed;
+    return cmocka_run_group_tests(tests, open_host, close_host);
 }

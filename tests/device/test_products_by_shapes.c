@@ -268,16 +268,10 @@ static void refilled(void **state)
 
 int main(void)
 {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
+    if (!has_device()) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(grids),        cmocka_unit_test(long_rows),
                                         cmocka_unit_test(coarse_grids), cmocka_unit_test(rows_apart),
                                         cmocka_unit_test(many_shapes),  cmocka_unit_test(refilled),
                                         cmocka_unit_test(rows_without), cmocka_unit_test(given_up) };
-    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
-    o.place = SPMVX_HOST;
-    if (spmvx_context_create(&o, &host) != SPMVX_OK) return 1;
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    spmvx_context_destroy(host);
-    return failed;
+    return cmocka_run_group_tests(tests, open_host, close_host);
 }

@@ -1,0 +1,79 @@
+/* On the emulator: rows of C that differ by a shift have other numbers of words of 32 columns. Where there is
+ * no memory to list the places of their products, they go by tables of words, which have to be large
+ * enough. */
+#include <string.h>
+
+#include "products.h"
+#include "simt.h"
+
+static bool by_shapes(const spmspm_plan *plan)
+{
+    spmspm_info i = SPMSPM_INFO_INIT;
+    assert_ok(NULL, spmspm_plan_get_info(plan, &i));
+    return strstr(i.reason, "one shape");
+}
+
+/* A plan by `hash` whose n-th call of the runtime finds no memory; or NULL. */
+static spmspm_plan *plan_without(spmvx_context *ctx, const pair *p, long n)
+{
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    spmspm_plan *plan = NULL;
+    o.kernel = "hash";
+    simt_fail_call(n, cudaErrorMemoryAllocation, 0);
+    const spmvx_status s = spmspm_plan_create(ctx, p->A, p->B, &o, &plan);
+    if (s != SPMVX_OK) assert_null(plan);
+    return plan;
+}
+
+static void lists_refused(void **state)
+{
+    (void)state;
+    enum {
+        ROWS = 40,
+        EACH = 7,
+        APART = 1536,
+        PAIRS = 48,
+        INNER = ROWS + APART * (EACH - 1),
+        NEVER = 1000000
+    };
+    triples l = even_rows("rows apart", ROWS, EACH, INNER, false),
+            r = even_rows("pairs", ROWS * EACH, 2 * PAIRS, INNER + 64 * PAIRS, false);
+    for (int64_t i = 0; i < l.nnz; i++) l.col[i] = l.row[i] + APART * (int32_t)(i % EACH);
+    r.nrows = INNER;
+    for (int64_t i = 0; i < r.nnz; i++) {
+        const int32_t of_l = r.row[i], k = (int32_t)(i % (2 * PAIRS));
+        r.row[i] = of_l % ROWS + APART * (of_l / ROWS);
+        r.col[i] = r.row[i] + 64 * (k / 2) + k % 2;
+    }
+    make_whole(&l);
+    make_whole(&r);
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    pair p = pair_new(ctx, &l, &r, SPMVX_F64), here = pair_new(host, &l, &r, SPMVX_F64);
+    spmvx_matrix *want = product(host, here.A, here.B, NULL, SPMVX_AUTO), *C = NULL;
+    spmspm_plan *plan = plan_without(ctx, &p, NEVER);
+    assert_true(plan && by_shapes(plan));
+    bool seen = false;
+    for (long n = simt_calls(); n > 0 && !seen; n--) {
+        spmspm_plan_destroy(plan);
+        plan = plan_without(ctx, &p, n);
+        simt_fail_call(0, cudaSuccess, 0);
+        seen = plan && !by_shapes(plan);
+    }
+    assert_true(seen);
+    assert_ok(ctx, spmspm_plan_mul(ctx, plan, p.A, p.B, &C));
+    check_same("without lists", C, want, NULL);
+    spmvx_matrix_destroy(C);
+    spmvx_matrix_destroy(want);
+    spmspm_plan_destroy(plan);
+    pair_free(&p);
+    pair_free(&here);
+    spmvx_context_destroy(ctx);
+    triples_free(&l);
+    triples_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(lists_refused) };
+    return cmocka_run_group_tests(tests, open_host, close_host);
+}
