@@ -127,20 +127,37 @@ inline spmvx_status spx_cuda_check_blocks(const spmvx_context *ctx, const char *
                     static_cast<long long>(blocks), INT32_MAX);
 }
 
-/* Launches a kernel of the context on its stream. */
+/* Launches a kernel of the context on its stream. Of a kind that the device, or the code that runs on it, has
+ * not: early is left out, and clusters are the caller's mistake. */
 template <class... P>
-spmvx_status spx_cuda_launch(const spmvx_context *ctx, const char *name, void (*kernel)(P...), int64_t blocks,
-                             unsigned threads, size_t shared, typename spx_same<P>::type... args)
+spmvx_status spx_cuda_launch_as(spx_launch_kind kind, const spmvx_context *ctx, const char *name,
+                                void (*kernel)(P...), int64_t blocks, unsigned threads, size_t shared,
+                                typename spx_same<P>::type... args)
 {
     const spmvx_status s = spx_cuda_check_blocks(ctx, name, blocks);
     if (s != SPMVX_OK) return s;
     const spx_on_device on_device(ctx->device);
+    const cudaLaunchConfig_t config =
+        spx_launch_config(static_cast<unsigned>(blocks), threads, shared, spx_cuda_of(ctx)->stream);
+    kind.early = kind.early && spx_cuda_of(ctx)->since_90;
     cudaError_t e = on_device.error();
-    if (e == cudaSuccess)
-        e = spx_launch(spx_launch_config(static_cast<unsigned>(blocks), threads, shared,
-                                         spx_cuda_of(ctx)->stream),
-                       kernel, args...);
+    if (e == cudaSuccess) e = spx_launch_as(kind, config, kernel, args...);
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
+}
+
+template <class... P>
+spmvx_status spx_cuda_launch(const spmvx_context *ctx, const char *name, void (*kernel)(P...), int64_t blocks,
+                             unsigned threads, size_t shared, typename spx_same<P>::type... args)
+{
+    return spx_cuda_launch_as({}, ctx, name, kernel, blocks, threads, shared, args...);
+}
+
+template <class... P>
+spmvx_status spx_cuda_launch_early(const spmvx_context *ctx, const char *name, void (*kernel)(P...),
+                                   int64_t blocks, unsigned threads, size_t shared,
+                                   typename spx_same<P>::type... args)
+{
+    return spx_cuda_launch_as({ .early = true }, ctx, name, kernel, blocks, threads, shared, args...);
 }
 
 /* The least architecture of this build from 9.0 on, as __CUDA_ARCH__ counts. */
@@ -156,22 +173,12 @@ constexpr int spx_least_since_90()
 #endif
 }
 
-/* The same by spx_launch_early where the device and the code that runs on it can do that. */
+/* Launches a kernel that multiplies, whose threads call begin() and wait() of spx_vectors. */
 template <class... P>
-spmvx_status spx_cuda_launch_early(const spmvx_context *ctx, const char *name, void (*kernel)(P...),
-                                   int64_t blocks, unsigned threads, size_t shared,
-                                   typename spx_same<P>::type... args)
+spmvx_status spx_cuda_launch_mul(const spx_mul *m, const char *name, void (*kernel)(P...), int64_t blocks,
+                                 unsigned threads, size_t shared, typename spx_same<P>::type... args)
 {
-    const spmvx_status s = spx_cuda_check_blocks(ctx, name, blocks);
-    if (s != SPMVX_OK) return s;
-    const spx_on_device on_device(ctx->device);
-    const cudaLaunchConfig_t config =
-        spx_launch_config(static_cast<unsigned>(blocks), threads, shared, spx_cuda_of(ctx)->stream);
-    cudaError_t e = on_device.error();
-    if (e == cudaSuccess)
-        e = spx_cuda_of(ctx)->since_90 ? spx_launch_early(config, kernel, args...)
-                                       : spx_launch(config, kernel, args...);
-    return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
+    return spx_cuda_launch_as({ .early = true }, m->ctx, name, kernel, blocks, threads, shared, args...);
 }
 
 /* Blocks of so many threads that the device holds at a time, where nothing but threads bounds them. */

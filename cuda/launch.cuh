@@ -35,18 +35,35 @@ cudaError_t spx_launch(const cudaLaunchConfig_t &config, void (*kernel)(P...),
     return cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), pointers);
 }
 
-/* The same for a kernel that begins while the launch before it in the stream still runs, and waits for that
- * by spx_wait_for_previous(): so that its start takes no time of its own. For devices of compute capability
- * 9.0 and later. A capture keeps the two as they are. */
+/* How else a kernel may be launched, on devices of compute capability 9.0 and later. */
+struct spx_launch_kind {
+    /* It begins while the launch before it in the stream still runs, and waits for that by
+     * spx_wait_for_previous(): so that its start takes no time of its own. A capture keeps the two as they
+     * are. */
+    bool early = false;
+    /* So many blocks, at most 8, run at the same time and see each other's shared memory. The grid is whole
+     * clusters. */
+    unsigned cluster = 1;
+};
+
 template <class... P>
-cudaError_t spx_launch_early(cudaLaunchConfig_t config, void (*kernel)(P...),
-                             typename spx_same<P>::type... args)
+cudaError_t spx_launch_as(spx_launch_kind kind, cudaLaunchConfig_t config, void (*kernel)(P...),
+                          typename spx_same<P>::type... args)
 {
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    config.attrs = &early;
-    config.numAttrs = 1;
+    cudaLaunchAttribute asked[2] = {};
+    unsigned count = 0;
+    if (kind.early) {
+        asked[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        asked[count++].val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (kind.cluster > 1) {
+        asked[count].id = cudaLaunchAttributeClusterDimension;
+        asked[count].val.clusterDim.x = kind.cluster;
+        asked[count].val.clusterDim.y = asked[count].val.clusterDim.z = 1;
+        count++;
+    }
+    config.attrs = asked;
+    config.numAttrs = count;
     return spx_launch(config, kernel, args...);
 }
 

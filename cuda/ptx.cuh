@@ -237,7 +237,7 @@ template <class T> __device__ __forceinline__ void spx_store_relaxed(T *p, T val
 #endif
 }
 
-/* ---- launches that overlap: spx_launch_early in launch.cuh ---- */
+/* ---- launches that overlap: spx_launch_kind in launch.cuh ---- */
 
 /* The next launch in the stream may begin as soon as every block of this one has called this or has ended.
  * Nothing is promised of what this launch has written by then. */
@@ -254,6 +254,68 @@ __device__ __forceinline__ void spx_wait_for_previous()
 {
 #if !defined(SPX_SIMT) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* ---- clusters of blocks: spx_launch_kind in launch.cuh; devices of compute capability 9.0 and later ---- */
+
+/* The cluster's barrier in two halves: a thread comes to it, and later waits until all threads of its blocks
+ * that have not ended have come. What they wrote before is visible then. Shared memory of another block is
+ * written only behind a barrier, which tells that the block has begun, and while it is known to run. */
+__device__ __forceinline__ void spx_come_to_cluster()
+{
+#ifdef SPX_SIMT
+    simt::cluster_arrive();
+#elif __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+#endif
+}
+#ifdef SPX_SIMT
+inline void spx_wait_for_cluster(simt::Site site = simt::Site::here())
+{
+    simt::cluster_wait(site);
+}
+#else
+__device__ __forceinline__ void spx_wait_for_cluster()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+#endif
+}
+#endif
+
+/* This block's number in its cluster. */
+__device__ __forceinline__ unsigned spx_cluster_rank()
+{
+#ifdef SPX_SIMT
+    return simt::cluster_rank();
+#elif __CUDA_ARCH__ >= 900
+    unsigned rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+#else
+    return 0;
+#endif
+}
+
+/* *p = value in the dynamic shared memory of the cluster's block `rank`, for 4 or 8 bytes. */
+template <class T> __device__ __forceinline__ void spx_put_in_cluster(T *p, unsigned rank, T value)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
+#ifdef SPX_SIMT
+    *static_cast<T *>(simt::in_cluster(p, rank)) = value;
+#elif __CUDA_ARCH__ >= 900
+    typename spx_registers<sizeof(T)>::type bits;
+    memcpy(&bits, &value, sizeof value);
+    unsigned at;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(at)
+        : "r"(static_cast<unsigned>(__cvta_generic_to_shared(p))), "r"(rank));
+    if constexpr (sizeof(T) == 8) asm volatile("st.shared::cluster.u64 [%0], %1;" ::"r"(at), "l"(bits) : "memory");
+    else asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(at), "r"(bits) : "memory");
+#else
+    static_cast<void>(rank);
+    *p = value;
 #endif
 }
 

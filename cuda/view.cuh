@@ -11,6 +11,8 @@
 
 #include <cuda_runtime.h>
 
+#include "ptx.cuh"
+
 extern "C" {
 #include "core/bsr.h"
 #include "kernel/kernel.h"
@@ -213,11 +215,25 @@ template <class V> V spx_scalar_as(const spx_scalar &s)
     else return s.f32;
 }
 
-/* The vectors and factors of y = alpha*A*x + beta*y. */
+/* The vectors and factors of y = alpha*A*x + beta*y.
+ *
+ * A kernel that spx_cuda_launch_mul launches begins while the launch before it still runs: it calls begin()
+ * before it reads the matrix, and wait() before it reads x, reads or writes y, or ends; every thread does. */
 template <class V> struct spx_vectors {
     const V *x;
     V *y;
     V alpha, beta;
+    bool steady; /* the matrix is what it was before the launch before */
+
+    __device__ __forceinline__ void begin() const
+    {
+        spx_let_next_begin();
+        if (!steady) spx_wait_for_previous();
+    }
+    __device__ __forceinline__ void wait() const
+    {
+        spx_wait_for_previous();
+    }
 
     /* Ends a row: its sum of products is known. */
     template <class I> __device__ __forceinline__ void put(I row, V sum) const
@@ -256,6 +272,7 @@ template <class V> spx_vectors<V> spx_vectors_of(const spx_mul *m)
     view.y = static_cast<V *>(m->y);
     view.alpha = spx_scalar_as<V>(m->alpha);
     view.beta = spx_scalar_as<V>(m->beta);
+    view.steady = m->steady;
     return view;
 }
 

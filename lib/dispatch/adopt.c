@@ -59,6 +59,7 @@ static spmvx_status adopt(spmvx_context *ctx, const spx_sparse *host, bool look,
     SPX_TRY(spx_matrix_settle_ownership(ctx, m, private_values));
     if (!choice.kernel) return SPMVX_OK;
     SPX_TRY(spx_operator_prepare(ctx, &m->op[SPMVX_N], &choice));
+    SPX_TRY(spx_operator_settle(ctx, &m->op[SPMVX_N], private_values));
     spx_kernel_spec(&m->op[SPMVX_N].choice, m->kernel);
     return spx_mul_reserve(ctx, m, SPMVX_N, 1);
 }

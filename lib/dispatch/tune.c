@@ -181,7 +181,8 @@ static spmvx_status enter(spmvx_context *ctx, const spx_operator *op, const spx_
                           .y = t->y->data,
                           .nvec = 1,
                           .work = c->work->data,
-                          .threads = spx_threads_for(ctx->threads, op->A.nnz + op->A.nrows) };
+                          .threads = spx_threads_for(ctx->threads, op->A.nnz + op->A.nrows),
+                          .steady = op->steady };
     c->b.all = c->b.one;
     c->b.all.kernel = op->multi.kernel;
     c->b.all.part = &op->multi_part;

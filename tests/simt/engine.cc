@@ -1,4 +1,5 @@
-/* The scheduler. Blocks of a launch are admitted as others end, as many as fit on the device. Of the
+/* The scheduler. Blocks of a launch are admitted as others end, a cluster at a time, as many as fit on the
+ * device. Of the
  * resident blocks one goes on for a while, one of its ready threads at a time, to its next barrier, warp
  * operation, atomic or fence. All choices follow from the seed: which block, for how long, which thread;
  * and for each launch how the choices are weighted, since some mistakes show when everybody goes at the
@@ -62,7 +63,8 @@ private:
     {
         return abandoned_ || (admitted_ == blocks_ && resident_.empty());
     }
-    void admit();
+    void admit_cluster();
+    void admit(unsigned rank, const std::shared_ptr<Cluster> &);
     void enter(Block &);
     void leave();
     void go_on_with(Block &);
@@ -118,9 +120,11 @@ Launch::Launch(Grid &&grid, std::uint64_t seed, std::function<void()> failed)
     same_pace_ = paces[random_.below(4)];
     stay_ = stays[random_.below(4)];
     if (random_.one_in(2)) {
-        stride_ = random_.below(std::min<std::uint64_t>(blocks_, 1 << 20)) + 1;
-        while (std::gcd(stride_, blocks_) != 1) stride_++;
-        offset_ = random_.below(std::min<std::uint64_t>(blocks_, 1 << 20));
+        const std::uint64_t clusters = blocks_ / grid_.cluster,
+                            some = std::min<std::uint64_t>(clusters, 1 << 20);
+        stride_ = random_.below(some) + 1;
+        while (std::gcd(stride_, clusters) != 1) stride_++;
+        offset_ = random_.below(some);
     }
 }
 
@@ -130,7 +134,15 @@ Launch::~Launch()
     for (const auto &b : spare_) free(b->dynamic_shared);
 }
 
-void Launch::admit()
+void Launch::admit_cluster()
+{
+    const auto cluster = std::make_shared<Cluster>();
+    cluster->complete = 0;
+    cluster->alive = cluster->missing = volume(grid_.threads) * grid_.cluster;
+    for (unsigned rank = 0; rank < grid_.cluster; rank++) admit(rank, cluster);
+}
+
+void Launch::admit(unsigned rank, const std::shared_ptr<Cluster> &cluster)
 {
     if (spare_.empty()) {
         spare_.push_back(std::make_unique<Block>());
@@ -142,7 +154,11 @@ void Launch::admit()
         made.dynamic_shared = static_cast<char *>(p);
     }
     Block &b = *spare_.back();
-    b.index = position((admitted_++ * stride_ + offset_) % blocks_, grid_.blocks);
+    const std::uint64_t which = admitted_++ / grid_.cluster * stride_ + offset_;
+    b.index = position(which % (blocks_ / grid_.cluster) * grid_.cluster + rank, grid_.blocks);
+    b.cluster = cluster;
+    b.rank = rank;
+    cluster->blocks.push_back(&b);
     b.alive = static_cast<int>(b.threads.size());
     b.waiting = b.predicates = 0;
     for (WarpState &w : b.warps) {
@@ -178,6 +194,29 @@ void Launch::leave()
     in_place_ = nullptr;
 }
 
+/* When all who are alive have come, those who wait go on. */
+void complete_cluster_barrier(Cluster &c)
+{
+    if (c.missing > 0) return;
+    c.complete++;
+    c.missing = c.alive;
+    for (Block *const b : c.blocks) {
+        if (!b) continue;
+        for (Thread &t : b->threads)
+            if (t.state == Thread::State::at_cluster_barrier) make_ready(t);
+    }
+}
+
+/* The thread has exited. */
+void leave_cluster(const Thread &t)
+{
+    Cluster &c = *t.block->cluster;
+    c.alive--;
+    if (t.arrivals > c.complete) return;
+    c.missing--;
+    complete_cluster_barrier(c);
+}
+
 void Launch::step(Block &b, std::size_t chosen)
 {
     Thread &t = *b.ready[chosen];
@@ -195,7 +234,23 @@ void Launch::step(Block &b, std::size_t chosen)
     give_fibre(t.fibre);
     t.fibre = nullptr;
     b.alive--;
+    if (!abandoned_) leave_cluster(t);
     idle = 0;
+}
+
+/* Can one of its threads go on, or its barrier be completed? */
+bool can_go_on(const Block &b)
+{
+    return !b.ready.empty() || (b.waiting > 0 && b.waiting == b.alive);
+}
+
+/* Does a thread of it wait for other blocks, of which one can go on? */
+bool waits_for_cluster(const Block &b)
+{
+    const auto waits = [](const Thread &t) { return t.state == Thread::State::at_cluster_barrier; };
+    const auto goes_on = [](const Block *other) { return other && can_go_on(*other); };
+    return std::any_of(b.threads.begin(), b.threads.end(), waits) &&
+           std::any_of(b.cluster->blocks.begin(), b.cluster->blocks.end(), goes_on);
 }
 
 bool same_place(Site a, Site b)
@@ -219,10 +274,13 @@ std::string stuck(const Block &b)
     }
     for (const Thread *k : kinds) {
         const bool barrier = k->state == Thread::State::at_barrier;
+        const bool of_cluster = k->state == Thread::State::at_cluster_barrier;
         text += "; thread " + to_string(k->index) +
-                (barrier ? " waits at the barrier at " : " waits in a warp operation at ") +
+                (barrier      ? " waits at the barrier at "
+                 : of_cluster ? " waits at the cluster's barrier at "
+                              : " waits in a warp operation at ") +
                 to_string(k->site);
-        if (!barrier) text += to_string(" with mask 0x%08x", k->mask);
+        if (!barrier && !of_cluster) text += to_string(" with mask 0x%08x", k->mask);
     }
     return text;
 }
@@ -234,7 +292,7 @@ void Launch::go_on_with(Block &b)
     enter(b);
     do {
         if (b.ready.empty() && !complete_barrier(b)) {
-            if (b.alive > 0) fault(&b.threads[0], stuck(b));
+            if (b.alive > 0 && !waits_for_cluster(b)) fault(&b.threads[0], stuck(b));
             return;
         }
         if (idle > longest_wait) {
@@ -249,7 +307,9 @@ void Launch::go_on_with(Block &b)
 
 void Launch::retire(std::size_t chosen)
 {
-    if (in_place_ == resident_[chosen].get()) in_place_ = nullptr; /* nobody needs its values again */
+    Block &b = *resident_[chosen];
+    if (in_place_ == &b) in_place_ = nullptr; /* nobody needs its values again */
+    b.cluster->blocks[b.rank] = nullptr;
     std::swap(resident_[chosen], resident_.back());
     spare_.push_back(std::move(resident_.back()));
     resident_.pop_back();
@@ -287,7 +347,7 @@ bool Launch::go_on(unsigned long turns_at_most)
     blockDim = grid_.threads;
     gridDim = grid_.blocks;
     for (; !done() && turns_at_most > 0; turns_at_most--) {
-        while (admitted_ < blocks_ && resident_.size() < grid_.resident) admit();
+        while (admitted_ < blocks_ && resident_.size() + grid_.cluster <= grid_.resident) admit_cluster();
         const std::size_t chosen = random_.below(resident_.size());
         go_on_with(*resident_[chosen]);
         if (resident_[chosen]->alive == 0) retire(chosen);
@@ -357,6 +417,45 @@ int block_barrier(Barrier kind, int predicate, Site site)
     b.predicates += predicate != 0;
     wait_for_turn();
     return t.barrier_result;
+}
+
+void cluster_arrive()
+{
+    Thread &t = *current;
+    Cluster &c = *t.block->cluster;
+    if (t.arrivals > c.complete) fault("comes to the cluster's barrier again, and has not waited for it");
+    t.arrivals = c.complete + 1;
+    c.missing--;
+    complete_cluster_barrier(c);
+    interleave(true);
+}
+
+void cluster_wait(Site site)
+{
+    Thread &t = *current;
+    if (t.arrivals == 0) fault("waits for the cluster's barrier, and has not come to it");
+    if (t.arrivals <= t.block->cluster->complete) return;
+    t.state = Thread::State::at_cluster_barrier;
+    t.site = site;
+    wait_for_turn();
+}
+
+unsigned cluster_rank()
+{
+    return current->block->rank;
+}
+
+void *in_cluster(void *p, unsigned rank)
+{
+    const Block &b = *current->block;
+    const Cluster &c = *b.cluster;
+    const auto offset = static_cast<std::size_t>(static_cast<char *>(p) - b.dynamic_shared);
+    if (rank >= c.blocks.size()) fault(to_string("block %u of a cluster of %zu", rank, c.blocks.size()));
+    if (offset >= launch->grid().dynamic_shared) fault("not in the block's dynamic shared memory");
+    if (c.complete == 0) fault(to_string("shared memory of block %u of the cluster, before a barrier has "
+                                         "told that it has begun", rank));
+    if (!c.blocks[rank]) fault(to_string("shared memory of block %u of the cluster, which has ended", rank));
+    return c.blocks[rank]->dynamic_shared + offset;
 }
 
 void require(bool holds, const char *what)

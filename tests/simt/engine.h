@@ -47,7 +47,7 @@ private:
 struct Block;
 
 struct Thread {
-    enum class State { ready, at_barrier, in_warp_operation, exited };
+    enum class State { ready, at_barrier, at_cluster_barrier, in_warp_operation, exited };
     Block *block;
     Fibre *fibre; /* from its first step to its last */
     uint3 index;
@@ -59,6 +59,7 @@ struct Thread {
     unsigned mask;
     std::uint64_t operand, result;
     int source;
+    unsigned arrivals; /* at the cluster's barrier */
 };
 
 /* The lanes of a warp that wait in one operation, of one mask. */
@@ -72,8 +73,18 @@ struct WarpState {
     std::vector<Gathering> gatherings;
 };
 
+/* Blocks that are on the device together. Its barrier is complete when all threads that have not exited have
+ * come to it. */
+struct Cluster {
+    std::vector<Block *> blocks; /* NULL: has ended */
+    unsigned complete;           /* barriers so far */
+    std::size_t alive, missing;  /* threads that have not exited; those that the barrier waits for */
+};
+
 struct Block {
     uint3 index;
+    std::shared_ptr<Cluster> cluster;
+    unsigned rank; /* in the cluster */
     std::vector<Thread> threads;
     std::vector<WarpState> warps;
     std::vector<Thread *> ready;
@@ -90,6 +101,7 @@ struct Grid {
     std::size_t dynamic_shared;
     Body body;
     unsigned resident; /* blocks that are on the device at once */
+    unsigned cluster;  /* blocks that are there together; divides both */
 };
 
 /* The running thread; NULL outside of device code. */

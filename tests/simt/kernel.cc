@@ -36,6 +36,18 @@ unsigned blocks_per_sm(const Kernel &k, unsigned threads, std::size_t dynamic_sh
                    max_sm_shared / shared }));
 }
 
+/* Blocks of a cluster; 0: what no cluster has. */
+unsigned cluster_of(const cudaLaunchConfig_t &c)
+{
+    unsigned blocks = 1;
+    for (unsigned i = 0; i < c.numAttrs; i++) {
+        if (c.attrs[i].id != cudaLaunchAttributeClusterDimension) continue;
+        const auto &d = c.attrs[i].val.clusterDim;
+        blocks = d.y == 1 && d.z == 1 && d.x <= max_cluster_blocks ? d.x : 0;
+    }
+    return blocks;
+}
+
 /* What is wrong with the launch, and the error that CUDA has for it. */
 cudaError_t check_launch(const Kernel &k, const cudaLaunchConfig_t &c, std::string *wrong)
 {
@@ -51,6 +63,11 @@ cudaError_t check_launch(const Kernel &k, const cudaLaunchConfig_t &c, std::stri
         *wrong = "a grid of " + to_string(uint3(grid)) + " blocks, of (1,1,1) to (2147483647,65535,65535)";
         return cudaErrorInvalidConfiguration;
     }
+    if (const unsigned cluster = cluster_of(c); cluster == 0 || grid.x % cluster != 0) {
+        *wrong = to_string("a grid of %u blocks in clusters of %u (0: not 1 to %u in one row)", grid.x, cluster,
+                           max_cluster_blocks);
+        return cudaErrorInvalidClusterSize;
+    }
     if (c.dynamicSmemBytes > k.most_dynamic_shared) {
         *wrong = to_string("%zu bytes of dynamic shared memory with %zu of static, of %zu dynamic at most",
                            c.dynamicSmemBytes, k.static_shared, k.most_dynamic_shared);
@@ -62,7 +79,7 @@ cudaError_t check_launch(const Kernel &k, const cudaLaunchConfig_t &c, std::stri
 bool known_attributes(const cudaLaunchConfig_t &c)
 {
     return std::all_of(c.attrs, c.attrs + c.numAttrs, [](const cudaLaunchAttribute &a) {
-        return a.id == cudaLaunchAttributeIgnore ||
+        return a.id == cudaLaunchAttributeIgnore || a.id == cudaLaunchAttributeClusterDimension ||
                a.id == cudaLaunchAttributeProgrammaticStreamSerialization;
     });
 }
@@ -112,7 +129,8 @@ cudaError_t launch(const cudaLaunchConfig_t &c, const void *function, void **arg
     const unsigned threads = c.blockDim.x * c.blockDim.y * c.blockDim.z;
     const unsigned resident =
         blocks_per_sm(*k, threads, c.dynamicSmemBytes) * static_cast<unsigned>(machine().multiprocessors);
-    const Grid grid = { function, c.gridDim, c.blockDim, c.dynamicSmemBytes, std::move(body), resident };
+    const Grid grid = { function, c.gridDim,    c.blockDim, c.dynamicSmemBytes, std::move(body),
+                        resident, cluster_of(c) };
     return enqueue(stream,
                    [grid, device = stream->device] { return std::make_unique<OnDevice>(grid, device); });
 }

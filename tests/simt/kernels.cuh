@@ -55,6 +55,22 @@ __global__ void sum_columns(const int *x, int *y, unsigned *ticket, int *total)
     total[threadIdx.x ^ 1] = sum;
 }
 
+/* y[c] = the sum of x over the blocks of cluster c, which send theirs to its first one. */
+template <int BLOCKS> __global__ void sum_clusters(const int *x, int *y)
+{
+    int *const come = spx_dynamic_shared<int>();
+    spx_come_to_cluster();
+    const int sum = spx_sum_block<64>(x[blockIdx.x * 64 + threadIdx.x]);
+    if (threadIdx.x > 0) return; /* who has ended counts as come */
+    spx_wait_for_cluster();
+    spx_put_in_cluster(come + spx_cluster_rank(), 0, sum);
+    spx_come_to_cluster();
+    if (spx_cluster_rank() > 0) return;
+    spx_wait_for_cluster();
+    y[blockIdx.x / BLOCKS] = 0;
+    for (int i = 0; i < BLOCKS; i++) y[blockIdx.x / BLOCKS] += come[i];
+}
+
 /* y = the inclusive prefix sums of x within each warp. */
 __global__ void warp_scan(const int *x, int *y)
 {

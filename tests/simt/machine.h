@@ -10,7 +10,8 @@
 namespace simt {
 
 /* The limits of sm_90: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". */
-constexpr unsigned max_block_threads = 1024, max_sm_threads = 2048, max_sm_blocks = 32;
+constexpr unsigned max_block_threads = 1024, max_sm_threads = 2048, max_sm_blocks = 32,
+                   max_cluster_blocks = 8;
 constexpr std::size_t default_shared = 48 << 10, max_block_shared = 227 << 10, max_sm_shared = 228 << 10,
                       reserved_shared = 1 << 10;
 

@@ -18,6 +18,7 @@ cudaError_t use_all(void *p)
         use(sum_all<double, 96>, 1, d, d, u, d),
         use(sums_in_a_row<64>, i),
         use(sum_columns, i, i, u, i),
+        use(sum_clusters<4>, i, i),
         use(shuffles<double, 8>, d, d),
         use(shuffles<float, 32>, f, f),
         use(axpy<double>, 1, 2, d, d),

@@ -31,7 +31,7 @@ cudaError_t use_all(void *p)
         use(through_shared, 1, i),
         spx_load_code(through_shared, 100 << 10),
         use(write_early, i),
-        spx_launch_early(spx_launch_config(1, 32, 0, nullptr), read_late, 1, i, i),
+        spx_launch_as({ .early = true }, spx_launch_config(1, 32, 0, nullptr), read_late, 1, i, i),
     };
     for (const cudaError_t e : results) {
         if (e != cudaSuccess) return e;

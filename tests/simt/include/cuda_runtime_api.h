@@ -134,11 +134,15 @@ typedef struct cudaFuncAttributes {
 typedef enum cudaLaunchAttributeID {
     cudaLaunchAttributeIgnore = 0,
     cudaLaunchAttributeCooperative = 2,
+    cudaLaunchAttributeClusterDimension = 4,
     cudaLaunchAttributeProgrammaticStreamSerialization = 6
 } cudaLaunchAttributeID;
 typedef union cudaLaunchAttributeValue {
     char pad[64];
     int cooperative, programmaticStreamSerializationAllowed;
+    struct {
+        unsigned x, y, z;
+    } clusterDim;
 } cudaLaunchAttributeValue;
 typedef struct cudaLaunchAttribute {
     cudaLaunchAttributeID id;

@@ -21,6 +21,15 @@ enum class Barrier { plain, any, all, count };
 /* Waits until all threads of the block that have not exited are here. Returns what the barrier makes of
  * the predicates. */
 int block_barrier(Barrier, int predicate, Site);
+/* The cluster's barrier in its two halves: a thread comes, and later waits for all threads of the cluster's
+ * blocks that have not exited to have come. */
+void cluster_arrive();
+void cluster_wait(Site);
+/* The block's number in its cluster. */
+unsigned cluster_rank();
+/* The place in the dynamic shared memory of the cluster's block `rank` that p is in this block's. A fault
+ * where that block may not have begun, or has ended. */
+void *in_cluster(void *p, unsigned rank);
 /* A place where other threads and blocks may go first. Without `progress` it counts as waiting: when all
  * that happens is waiting, the launch has no end. */
 void interleave(bool progress);

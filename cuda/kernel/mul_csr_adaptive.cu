@@ -1,0 +1,287 @@
+/* y = alpha*A*x + beta*y for CSR on a GPU, a warp a group of neighbouring short rows or a piece of a longer
+ * one (row_groups.cuh). A warp loads all entries of its group at once, whatever their rows, and adds up the
+ * products row by row from shared memory; of pieces each lane adds up its own. A row's pieces are one block's
+ * warps, which add up theirs in shared memory, or those of a cluster of blocks, which send theirs to the first
+ * one's. So there is one launch, no workspace, and a chain of three loads: what a group is, its entries, x.
+ * Differs from the sources: warps and not blocks take groups, and the pieces of very long rows are added up in
+ * fixed order, by clusters, not by atomics.
+ * Source: Greathouse & Daga, SC 2014; Daga & Greathouse, HiPC 2015. */
+#include "ptx.cuh"
+#include "reduce.cuh"
+#include "row_groups.cuh"
+
+namespace {
+
+constexpr const char *NAME = "csr-adaptive";
+constexpr int THREADS = 32 * SPX_GROUP_WARPS;
+constexpr double SHORT = 8.0; /* mean length of rows of which a group's 32 have less than four entries a lane */
+enum { ITEMS_PARAM, CLUSTER_PARAM }; /* by their places in params */
+
+/* Entries of a group, or of a step of a piece: ITEMS a lane. */
+template <class V, int ITEMS> struct entries {
+    int col[ITEMS];
+    V val[ITEMS];
+
+    /* Those of `count` at k and behind. */
+    __device__ __forceinline__ void load(const int *cols, const V *vals, int k, int count)
+    {
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) {
+            const bool in = k + 32 * i < count;
+            col[i] = spx_load_if<SPX_KEPT>(in, cols + k + 32 * i, -1);
+            val[i] = spx_load_if<SPX_KEPT>(in, vals + k + 32 * i, V(0));
+        }
+    }
+};
+
+/* What a block has in shared memory. */
+template <class V, int ITEMS> struct shared {
+    V product[SPX_GROUP_WARPS][32 * ITEMS];
+    V piece[SPX_GROUP_WARPS];      /* a warp's sum of its piece */
+    V of_block[SPX_GROUP_CLUSTER]; /* in a cluster's first block: the blocks' sums */
+};
+
+/* The sums of a group's rows, each by as many lanes as the warp has for it; one that is long by all. */
+template <class V, int ITEMS>
+__device__ __forceinline__ void add_rows(const spx_vectors<V> &vectors, const spx_row_group &g, int rows,
+                                         const V *product, int shift, int from, int to)
+{
+    constexpr int AT_ONCE = 4, LONG = 16; /* entries of a lane */
+    const int lanes = 1 << shift, lane = spx_lane() & (lanes - 1), row = spx_lane() >> shift;
+    const bool is_long = to - from > LONG * lanes;
+    V sum = 0;
+    for (int k = from + lane; !is_long && k < to; k += AT_ONCE * lanes) {
+        V v[AT_ONCE];
+#pragma unroll
+        for (int e = 0; e < AT_ONCE; e++) v[e] = k + e * lanes < to ? product[k + e * lanes] : V(0);
+        sum += (v[0] + v[1]) + (v[2] + v[3]);
+    }
+    sum = spx_sum_lanes_of(lanes, sum);
+    for (unsigned left = __ballot_sync(SPX_ALL_LANES, is_long && lane == 0); left; left &= left - 1) {
+        const int whose = __ffs(static_cast<int>(left)) - 1, its_to = __shfl_sync(SPX_ALL_LANES, to, whose);
+        V its = 0;
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) {
+            const int k = __shfl_sync(SPX_ALL_LANES, from, whose) + spx_lane() + 32 * i;
+            its += k < its_to ? product[k] : V(0);
+        }
+        its = spx_sum_lanes_to_all<32>(its);
+        if (spx_lane() == whose) sum = its;
+    }
+    if (lane == 0 && row < rows) vectors.put(g.row + row, sum);
+}
+
+/* The sum of a piece, in all lanes. */
+template <class V, int ITEMS>
+__device__ __forceinline__ V add_piece(const V *x, const int *col, const V *val, int count,
+                                       entries<V, ITEMS> &e)
+{
+    constexpr int STEP = 32 * ITEMS;
+    V sum = 0;
+    for (int k = spx_lane();;) {
+        V from_x[ITEMS], val_now[ITEMS];
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) {
+            from_x[i] = spx_load_at(x, e.col[i], V(0));
+            val_now[i] = e.val[i];
+        }
+        const bool more = k - spx_lane() + STEP < count;
+        k += STEP;
+        if (more) e.load(col, val, k, count);
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) sum += val_now[i] * from_x[i];
+        if (!more) break;
+    }
+    return spx_sum_lanes_to_all<32>(sum);
+}
+
+/* Adds up what the warps of a row have: of a block's, or of a cluster's. All warps of a block come, and none
+ * has a group, or a row alone. */
+template <class V, int ITEMS>
+__device__ __forceinline__ void add_pieces(const spx_vectors<V> &vectors, int row, int pieces, V sum,
+                                           shared<V, ITEMS> *s)
+{
+    const int warp = static_cast<int>(threadIdx.x) / 32;
+    if (spx_lane() == 0) s->piece[warp] = sum;
+    __syncthreads();
+    if (pieces <= SPX_GROUP_WARPS) {
+        if (spx_lane() > 0 || warp % pieces > 0 || row < 0) return;
+        for (int i = 1; i < pieces; i++) sum += s->piece[warp + i];
+        vectors.put(row, sum);
+        return;
+    }
+    if (warp > 0) return;
+    for (int i = 1; i < SPX_GROUP_WARPS; i++) sum += s->piece[i];
+    spx_wait_for_cluster(); /* all of its blocks have begun */
+    if (spx_lane() == 0) spx_put_in_cluster(s->of_block + spx_cluster_rank(), 0, sum);
+    spx_come_to_cluster();
+    if (spx_cluster_rank() > 0) return;
+    spx_wait_for_cluster();
+    if (spx_lane() > 0) return;
+    sum = s->of_block[0];
+    for (int i = 1; i < pieces / SPX_GROUP_WARPS; i++) sum += s->of_block[i];
+    vectors.put(row, sum);
+}
+
+template <class V, class P, int ITEMS>
+__global__ void __launch_bounds__(THREADS)
+    csr_adaptive(spx_csr<V, P> A, const spx_row_group *groups, spx_vectors<V> vectors)
+{
+    shared<V, ITEMS> *const s = spx_dynamic_shared<shared<V, ITEMS>>();
+    const unsigned warp = threadIdx.x / 32;
+    vectors.begin();
+    const spx_row_group g = groups[blockIdx.x * SPX_GROUP_WARPS + warp];
+    const int *const col = A.col + g.entry();
+    const V *const val = A.val + g.entry();
+    const int rows = g.rows();
+    entries<V, ITEMS> e;
+    e.load(col, val, spx_lane(), g.entries);
+    if (rows >= 0) {
+        V *const product = s->product[warp];
+        const int spare = __clz(rows - 1) - __clz(SPX_GROUP_ROWS - 1), shift = spare > 0 ? min(spare, 5) : 0,
+                  row = spx_lane() >> shift;
+        const P *const ptr = A.ptr + g.row + row;
+        const P from = spx_load_if<SPX_KEPT>(row < rows, ptr, P(0)),
+                to = spx_load_if<SPX_KEPT>(row < rows, ptr + 1, P(0));
+        const int64_t first = row < rows ? g.entry() : 0;
+        V from_x[ITEMS];
+        vectors.wait();
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) from_x[i] = spx_load_at(vectors.x, e.col[i], V(0));
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) product[spx_lane() + 32 * i] = e.val[i] * from_x[i];
+        __syncwarp();
+        add_rows<V, ITEMS>(vectors, g, rows, product, shift, static_cast<int>(from - first),
+                           static_cast<int>(to - first));
+        return;
+    }
+    if (-rows > SPX_GROUP_WARPS) spx_come_to_cluster();
+    vectors.wait();
+    const V sum = add_piece(vectors.x, col, val, g.entries, e);
+    if (rows == -1) {
+        if (spx_lane() == 0) vectors.put(g.row, sum);
+    } else {
+        add_pieces(vectors, g.row, -rows, sum, s);
+    }
+}
+
+/* ---- the host's side ---- */
+
+/* Calls f with the instance for this matrix. */
+template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
+{
+    return spx_by_type(a, [&](auto value, auto pointer) {
+        return spx_pick<2, 4, 8>(p->param[ITEMS_PARAM], [&](auto items) {
+            using V = decltype(value);
+            constexpr int ITEMS = items.value;
+            return f(csr_adaptive<V, decltype(pointer), ITEMS>, sizeof(shared<V, ITEMS>));
+        });
+    });
+}
+
+template <class V, class P>
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, const spx_row_group *, spx_vectors<V>),
+                    size_t shared_bytes)
+{
+    const spx_launch_kind kind = { .early = true,
+                                   .cluster = static_cast<unsigned>(m->part->param[CLUSTER_PARAM]) };
+    return spx_cuda_launch_as(kind, m->ctx, NAME, kernel, m->part->chunks, THREADS, shared_bytes,
+                              spx_csr_of<V, P>(m->A),
+                              static_cast<const spx_row_group *>(m->part->bounds->data),
+                              spx_vectors_of<V>(m));
+}
+
+/* Finds the groups, as partition. */
+template <class P>
+spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, spx_grouping how, spx_partition *p)
+{
+    static const char what[] = "the groups of csr-adaptive";
+    constexpr int THREADS_OF_FINDERS = 32 * SPX_GROUP_FINDERS;
+    const P *ptr = static_cast<const P *>(spx_data(a, SPX_PTR));
+    const int nrows = static_cast<int>(a->nrows);
+    const int64_t parts = spx_ceil_div(a->nrows, SPX_GROUP_PART), counts = SPX_GROUP_CLASSES * parts,
+                  blocks = spx_ceil_div(parts, SPX_GROUP_FINDERS);
+    spx_temporary memory;
+    SPX_TRY(memory.make(ctx, counts + 1 + SPX_GROUP_CLASSES + 1, sizeof(int64_t), what));
+    int64_t *const count = memory.as<int64_t>();
+    spx_class_starts *const found = reinterpret_cast<spx_class_starts *>(count + counts + 1);
+    SPX_TRY(spx_cuda_load(ctx, what, spx_count_groups<P>, 0));
+    SPX_TRY(spx_cuda_load(ctx, what, spx_start_classes, 0));
+    SPX_TRY(spx_cuda_load(ctx, what, spx_write_groups<P>, 0));
+    SPX_TRY(spx_cuda_clear(ctx, count + counts, sizeof *count, what));
+    SPX_TRY(spx_cuda_launch(ctx, what, spx_count_groups<P>, blocks, THREADS_OF_FINDERS, 0, ptr, nrows, parts,
+                            how, count));
+    SPX_TRY(spx_with_cub(ctx, what, [=](void *temp, size_t &bytes, cudaStream_t stream) {
+        return spx_cub_sums_before(temp, bytes, counts + 1, static_cast<const int64_t *>(count), count, stream);
+    }));
+    SPX_TRY(spx_cuda_launch(ctx, what, spx_start_classes, 1, 1, 0, count, parts, found));
+    spx_class_starts starts;
+    SPX_TRY(ctx->backend->download(ctx, &starts, found, sizeof starts));
+    const int64_t in_clusters = starts.at[SPX_OF_CLUSTER + 1];
+    if (!p->param[CLUSTER_PARAM]) p->param[CLUSTER_PARAM] = in_clusters ? how.cluster : 1;
+    const int64_t unit = SPX_GROUP_WARPS * p->param[CLUSTER_PARAM],
+                  all = spx_ceil_div(starts.at[SPX_GROUP_CLASSES], unit) * unit;
+    const size_t bytes = static_cast<size_t>(all) * sizeof(spx_row_group);
+    SPX_TRY(ctx->backend->array_new(ctx, bytes, "a partition", &p->bounds));
+    spx_row_group *const groups = static_cast<spx_row_group *>(p->bounds->data);
+    p->chunks = all / SPX_GROUP_WARPS;
+    SPX_TRY(spx_cuda_clear(ctx, groups, bytes, what));
+    return spx_cuda_launch(ctx, what, spx_write_groups<P>, blocks, THREADS_OF_FINDERS, 0, ptr, nrows, parts,
+                           how, count, found, groups);
+}
+
+spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    const double mean = static_cast<double>(a->nnz) / static_cast<double>(spx_max(a->nrows, 1));
+    const bool has_clusters = spx_cuda_of(ctx)->since_90;
+    int64_t *const items = &p->param[ITEMS_PARAM], cluster = p->param[CLUSTER_PARAM];
+    if (!*items) *items = mean < SHORT ? 2 : 4;
+    if (cluster > 1 && !has_clusters)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                        "options.kernel has cluster=%lld; this device has no clusters of blocks",
+                        static_cast<long long>(cluster));
+    if (!cluster) cluster = has_clusters ? SPX_GROUP_CLUSTER : 1;
+    const spx_grouping how = { .most = static_cast<int>(32 * *items), .cluster = static_cast<int>(cluster) };
+    SPX_TRY(spx_by_pointer(a->ptr_type,
+                           [&](auto pointer) { return find<decltype(pointer)>(ctx, a, how, p); }));
+    return with_instance(a, p, [ctx](auto kernel, size_t) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+}
+
+spmvx_status run(const spx_mul *m)
+{
+    return with_instance(m->A, m->part, [m](auto kernel, size_t shared_bytes) {
+        return launch(m, kernel, shared_bytes);
+    });
+}
+
+/* A row that is one block's, or one cluster's, alone takes ALONE ns a step of its warps. */
+double cost(const spx_features *f, const spx_look *)
+{
+    constexpr double ALONE = 500.0, ENTRIES = 128.0, BLOCK = ENTRIES * SPX_GROUP_WARPS;
+    const double longest = static_cast<double>(f->longest),
+                 steps = longest / (longest > BLOCK * SPX_GROUP_STEPS ? BLOCK * SPX_GROUP_CLUSTER : BLOCK);
+    return spx_cuda_cost(f, spx_csr_bytes(f), 0.8, ALONE * steps);
+}
+
+const spx_param params[] = {
+    { .key = "items", .low = 2, .high = 8, .preset = 0, .kind = SPX_POWER_OF_TWO },
+    { .key = "cluster", .low = 1, .high = SPX_GROUP_CLUSTER, .preset = 0, .kind = SPX_POWER_OF_TWO },
+    {},
+};
+
+}
+
+extern "C" const spx_kernel spx_cuda_mul_csr_adaptive = {
+    .name = NAME,
+    .operation = SPMVX_MUL,
+    .format = SPMVX_CSR,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "a warp a group of rows or a piece of one, pieces added up in a block or a cluster",
+    .source = "Greathouse & Daga 2014; Daga & Greathouse 2015",
+    .params = params,
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
+};

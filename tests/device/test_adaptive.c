@@ -1,0 +1,173 @@
+/* csr-adaptive, each of its ways: groups of rows, rows of one warp, of two to eight, and of a cluster of blocks,
+ * with the lengths at which one ends and the next begins. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+static void kernel_text(char *text, size_t room, int items, int cluster)
+{
+    snprintf(text, room, "csr-adaptive:items=%d,cluster=%d", items, cluster);
+}
+
+/* y = 2.5*A*x - 3*y, twice: right, and the same bits. */
+static void check_scaled(spmvx_context *ctx, const problem *p, const spmvx_matrix *A, const char *kernel)
+{
+    const size_t ny = (size_t)p->t.nrows * sizeof(double);
+    double *y = malloc(ny), *again = malloc(ny);
+    void *dx = test_up(ctx, p->x, (size_t)p->t.ncols * sizeof(double));
+    for (int64_t r = 0; r < p->t.nrows; r++) y[r] = (double)r;
+    void *dy = test_up(ctx, y, ny), *dz = test_up(ctx, y, ny);
+    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 2.5, A, dx, -3.0, dy));
+    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 2.5, A, dx, -3.0, dz));
+    assert_ok(ctx, spmvx_buffer_download(ctx, y, dy, ny));
+    assert_ok(ctx, spmvx_buffer_download(ctx, again, dz, ny));
+    for (int64_t r = 0; r < p->t.nrows; r++)
+        if (!(fabs(y[r] - (2.5 * p->want[r] - 3.0 * (double)r)) < 1e-8))
+            fail_msg("%s: row %d is %g", kernel, (int)r, y[r]);
+    assert_memory_equal(y, again, ny);
+    spmvx_buffer_free(ctx, dx);
+    spmvx_buffer_free(ctx, dy);
+    spmvx_buffer_free(ctx, dz);
+    free(y);
+    free(again);
+}
+
+static void check_kernel(spmvx_context *ctx, const problem *p, const spmvx_matrix *m, const char *kernel)
+{
+    spmvx_matrix *A = convert_by(ctx, m, kernel, 0, 0, 0);
+    check_scaled(ctx, p, A, kernel);
+    spmvx_matrix_destroy(A);
+}
+
+static void check_all(spmvx_context *ctx, problem p)
+{
+    spmvx_matrix *m = NULL;
+    char kernel[64];
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    check_kernel(ctx, &p, m, "csr-adaptive");
+    for (int items = 2; items <= 8; items *= 2)
+        for (int cluster = 1; cluster <= 8; cluster *= 2) {
+            kernel_text(kernel, sizeof kernel, items, cluster);
+            check_kernel(ctx, &p, m, kernel);
+        }
+    spmvx_matrix_destroy(m);
+    problem_free(&p);
+}
+
+/* Rows as long as `most` entries of a step allow for each number of warps, and one more; between short ones. */
+static void test_limits(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int most = 64; most <= 256; most *= 2) {
+        static const int warps[] = { 1, 2, 4, 8, 32 };
+        int lengths[64], n = 0;
+        for (size_t w = 0; w < sizeof warps / sizeof *warps; w++)
+            for (int more = -1; more <= 1; more++) {
+                lengths[n++] = warps[w] * most + more;
+                lengths[n] = n * 7 % 11;
+                n++;
+            }
+        check_all(ctx, problem_of_rows(n, lengths));
+    }
+    spmvx_context_destroy(ctx);
+}
+
+/* Groups end where they are full of rows, of entries, and at a part of 128 rows. */
+static void test_groups(void **state)
+{
+    (void)state;
+    enum { ROWS = 900 };
+    static int lengths[ROWS];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    static const int most[] = { 1, 3, 9, 40, 130 };
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        for (int r = 0; r < ROWS; r++) lengths[r] = r * 31 % (most[i] + 1);
+        check_all(ctx, problem_of_rows(ROWS, lengths));
+    }
+    for (int r = 0; r < ROWS; r++) lengths[r] = r > 100 && r < 700 ? 0 : 2;
+    lengths[ROWS - 1] = 0;
+    check_all(ctx, problem_of_rows(ROWS, lengths));
+    for (int rows = 127; rows < 130; rows++) check_all(ctx, problem_of_rows(rows, lengths));
+    check_all(ctx, problem_of_rows(1, (const int[]){ 20000 }));
+    check_all(ctx, problem_of_rows(1, (const int[]){ 1 }));
+    spmvx_context_destroy(ctx);
+}
+
+/* Clusters beside each other, which begin and end as they like; and in a capture, behind each other. */
+static void test_many_clusters(void **state)
+{
+    (void)state;
+    enum { ROWS = 40 };
+    int lengths[ROWS];
+    cudaStream_t stream;
+    assert_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    for (int r = 0; r < ROWS; r++) lengths[r] = 3000 + 37 * r;
+    spmvx_context *ctx = device_context(0, stream, 0);
+    problem p = problem_of_rows(ROWS, lengths);
+    spmvx_matrix *m = NULL;
+    spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    spmvx_matrix *A = convert_by(ctx, m, "csr-adaptive:items=2", 0, 0, 0);
+    assert_ok(ctx, spmvx_matrix_get_info(A, &info));
+    assert_string_equal(info.kernel, "csr-adaptive:items=2,cluster=8");
+    void *dx = test_up(ctx, p.x, (size_t)p.t.ncols * 8), *dy = test_up(ctx, p.y, (size_t)p.t.nrows * 8);
+    problem_run(ctx, &p, A);
+    assert_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < 3; i++) assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, A, dx, 0.0, dy));
+    problem_replay(ctx, &p, stream, dx, dy);
+    spmvx_buffer_free(ctx, dx);
+    spmvx_buffer_free(ctx, dy);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+    assert_cuda(cudaStreamDestroy(stream));
+}
+
+/* What NaN and infinity in a long row, or in x, reach. */
+static void test_special_values(void **state)
+{
+    (void)state;
+    enum { ROWS = 300, NAN_ROW = 37 };
+    int lengths[ROWS];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int r = 0; r < ROWS; r++) lengths[r] = r % 50 == 37 ? 5000 : 9;
+    problem p = problem_of_rows(ROWS, lengths);
+    double *val = (double *)(uintptr_t)p.csr.arrays.val;
+    for (int64_t k = p.csr.ptr[NAN_ROW]; k < p.csr.ptr[NAN_ROW + 1]; k++) val[k] = k % 2 ? NAN : INFINITY;
+    spmvx_matrix *m = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    for (int cluster = 1; cluster <= 8; cluster *= 8) {
+        char kernel[64];
+        kernel_text(kernel, sizeof kernel, 4, cluster);
+        spmvx_matrix *A = convert_by(ctx, m, kernel, 0, 0, 0);
+        void *dx = test_up(ctx, p.x, (size_t)p.t.ncols * 8), *dy = test_up(ctx, p.y, ROWS * 8);
+        assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, A, dx, 0.0, dy));
+        assert_ok(ctx, spmvx_buffer_download(ctx, p.y, dy, ROWS * 8));
+        for (int r = 0; r < ROWS; r++)
+            if (r == NAN_ROW ? !isnan(p.y[r]) : !(fabs(p.y[r] - p.want[r]) < 1e-9))
+                fail_msg("%s: row %d is %g", kernel, r, p.y[r]);
+        spmvx_buffer_free(ctx, dx);
+        spmvx_buffer_free(ctx, dy);
+        spmvx_matrix_destroy(A);
+    }
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
+int main(void)
+{
+    if (!device_count()) return 77;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_many_clusters),
+        cmocka_unit_test(test_special_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
