@@ -174,7 +174,8 @@ template <class T> __device__ __forceinline__ const T *spx_plain(const T *p)
 }
 
 /* base[at] if at is not negative, without a branch; else `other`. Kept in L1. Only for memory that nothing
- * writes during the kernel. */
+ * writes from then on; of x, which the launch before may still write when a kernel begins, behind
+ * spx_after_previous. */
 template <class T> __device__ __forceinline__ T spx_load_at(const T *base, int at, T other)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
@@ -185,12 +186,12 @@ template <class T> __device__ __forceinline__ T spx_load_at(const T *base, int a
     memcpy(&bits, &other, sizeof other);
     if constexpr (sizeof(T) == 8) {
         asm("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
-            "@q ld.global.nc.u64 %0, [g];}"
+            "@q ld.global.u64 %0, [g];}"
             : "+l"(bits)
             : "l"(base + at), "r"(at));
     } else {
         asm("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
-            "@q ld.global.nc.u32 %0, [g];}"
+            "@q ld.global.u32 %0, [g];}"
             : "+r"(bits)
             : "l"(base + at), "r"(at));
     }
@@ -257,6 +258,15 @@ __device__ __forceinline__ void spx_wait_for_previous()
 #endif
 }
 
+/* The same, and gives p: what is loaded from there is not moved before it. */
+template <class T> __device__ __forceinline__ const T *spx_after_previous(const T *p)
+{
+#if !defined(SPX_SIMT) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" : "+l"(p)::"memory");
+#endif
+    return p;
+}
+
 /* ---- clusters of blocks: spx_launch_kind in launch.cuh; devices of compute capability 9.0 and later ---- */
 
 /* The cluster's barrier in two halves: a thread comes to it, and later waits until all threads of its blocks
@@ -268,6 +278,15 @@ __device__ __forceinline__ void spx_come_to_cluster()
     simt::cluster_arrive();
 #elif __CUDA_ARCH__ >= 900
     asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+#endif
+}
+/* The same of a thread that has nothing to show, which takes no fence. */
+__device__ __forceinline__ void spx_begin_in_cluster()
+{
+#ifdef SPX_SIMT
+    simt::cluster_arrive();
+#elif __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
 #endif
 }
 #ifdef SPX_SIMT
@@ -311,7 +330,8 @@ template <class T> __device__ __forceinline__ void spx_put_in_cluster(T *p, unsi
     asm("mapa.shared::cluster.u32 %0, %1, %2;"
         : "=r"(at)
         : "r"(static_cast<unsigned>(__cvta_generic_to_shared(p))), "r"(rank));
-    if constexpr (sizeof(T) == 8) asm volatile("st.shared::cluster.u64 [%0], %1;" ::"r"(at), "l"(bits) : "memory");
+    if constexpr (sizeof(T) == 8)
+        asm volatile("st.shared::cluster.u64 [%0], %1;" ::"r"(at), "l"(bits) : "memory");
     else asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(at), "r"(bits) : "memory");
 #else
     static_cast<void>(rank);

@@ -2,18 +2,19 @@
  * of longer rows, which as many warps as they have pieces take: of one block, or of a cluster of blocks. Found
  * once, from the row pointers alone.
  * Source: Greathouse & Daga, Efficient sparse matrix-vector multiplication on GPUs using the CSR storage
- * format, SC 2014 (row blocks, for a work-group each); Daga & Greathouse, HiPC 2015 (rows longer than one). */
+ * format, SC 2014 (row blocks, for a work-group each); Daga & Greathouse, HiPC 2015 (rows longer than one).
+ */
 #ifndef SPX_ROW_GROUPS_CUH
 #define SPX_ROW_GROUPS_CUH
 #include "build/build.cuh"
 #include "scan.cuh"
 
-constexpr int SPX_GROUP_WARPS = 8;    /* of a block */
-constexpr int SPX_GROUP_CLUSTER = 8;  /* blocks of a cluster, at most */
-constexpr int SPX_GROUP_ROWS = 32;    /* at most, a lane each */
-constexpr int SPX_GROUP_STEPS = 4;    /* that a block's warps take for a row before it is a cluster's */
-constexpr int SPX_GROUP_PART = 128;   /* rows of which one warp finds the groups; none goes beyond it */
-constexpr int SPX_GROUP_FINDERS = 4;  /* warps of a block that find */
+constexpr int SPX_GROUP_WARPS = 8;   /* of a block */
+constexpr int SPX_GROUP_CLUSTER = 8; /* blocks of a cluster, at most */
+constexpr int SPX_GROUP_ROWS = 32;   /* at most, a lane each */
+constexpr int SPX_GROUP_STEPS = 4;   /* that a block's warps take for a row before it is a cluster's */
+constexpr int SPX_GROUP_PART = 128;  /* rows of which one warp finds the groups; none goes beyond it */
+constexpr int SPX_GROUP_FINDERS = 4; /* warps of a block that find */
 
 /* What a warp takes: `rows` rows from `row` on, or, negative, one of -rows pieces of that row. All bits 0:
  * nothing. */
@@ -131,8 +132,7 @@ static __global__ void spx_start_classes(const int64_t *before, int64_t parts, s
  * block goes one way, and no entries. */
 template <class P>
 __global__ void spx_write_groups(const P *ptr, int nrows, int64_t parts, spx_grouping g,
-                                 const int64_t *before, const spx_class_starts *starts,
-                                 spx_row_group *groups)
+                                 const int64_t *before, const spx_class_starts *starts, spx_row_group *groups)
 {
     __shared__ int64_t own[SPX_GROUP_FINDERS][SPX_GROUP_PART + 1];
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = spx_lane();

@@ -217,8 +217,10 @@ template <class V> V spx_scalar_as(const spx_scalar &s)
 
 /* The vectors and factors of y = alpha*A*x + beta*y.
  *
- * A kernel that spx_cuda_launch_mul launches begins while the launch before it still runs: it calls begin()
- * before it reads the matrix, and wait() before it reads x, reads or writes y, or ends; every thread does. */
+ * A kernel that spx_cuda_launch_mul launches begins while the launch before it still runs. Its threads call
+ * begin() before they read the matrix, and wait() before they read x, which it gives, or touch y; what has
+ * nothing to do may end. They read x by plain loads: what comes by ld.global.nc must not change while a
+ * kernel runs. */
 template <class V> struct spx_vectors {
     const V *x;
     V *y;
@@ -230,9 +232,10 @@ template <class V> struct spx_vectors {
         spx_let_next_begin();
         if (!steady) spx_wait_for_previous();
     }
-    __device__ __forceinline__ void wait() const
+    /* Under a condition, since the assembler puts what stands in one block with it behind it. */
+    __device__ __forceinline__ const V *wait() const
     {
-        spx_wait_for_previous();
+        return steady ? spx_after_previous(x) : x;
     }
 
     /* Ends a row: its sum of products is known. */

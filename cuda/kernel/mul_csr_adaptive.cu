@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *NAME = "csr-adaptive";
 constexpr int THREADS = 32 * SPX_GROUP_WARPS;
-constexpr double SHORT = 8.0; /* mean length of rows of which a group's 32 have less than four entries a lane */
+constexpr double SHORT = 8.0;        /* mean length of rows of which 32 have few entries a lane */
 enum { ITEMS_PARAM, CLUSTER_PARAM }; /* by their places in params */
 
 /* Entries of a group, or of a step of a piece: ITEMS a lane. */
@@ -145,9 +145,9 @@ __global__ void __launch_bounds__(THREADS)
                 to = spx_load_if<SPX_KEPT>(row < rows, ptr + 1, P(0));
         const int64_t first = row < rows ? g.entry() : 0;
         V from_x[ITEMS];
-        vectors.wait();
+        const V *const x = vectors.wait();
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) from_x[i] = spx_load_at(vectors.x, e.col[i], V(0));
+        for (int i = 0; i < ITEMS; i++) from_x[i] = spx_load_at(x, e.col[i], V(0));
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) product[spx_lane() + 32 * i] = e.val[i] * from_x[i];
         __syncwarp();
@@ -155,9 +155,8 @@ __global__ void __launch_bounds__(THREADS)
                            static_cast<int>(to - first));
         return;
     }
-    if (-rows > SPX_GROUP_WARPS) spx_come_to_cluster();
-    vectors.wait();
-    const V sum = add_piece(vectors.x, col, val, g.entries, e);
+    if (-rows > SPX_GROUP_WARPS) spx_begin_in_cluster();
+    const V sum = add_piece(vectors.wait(), col, val, g.entries, e);
     if (rows == -1) {
         if (spx_lane() == 0) vectors.put(g.row, sum);
     } else {
@@ -212,7 +211,8 @@ spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, spx_grouping ho
     SPX_TRY(spx_cuda_launch(ctx, what, spx_count_groups<P>, blocks, THREADS_OF_FINDERS, 0, ptr, nrows, parts,
                             how, count));
     SPX_TRY(spx_with_cub(ctx, what, [=](void *temp, size_t &bytes, cudaStream_t stream) {
-        return spx_cub_sums_before(temp, bytes, counts + 1, static_cast<const int64_t *>(count), count, stream);
+        return spx_cub_sums_before(temp, bytes, counts + 1, static_cast<const int64_t *>(count), count,
+                                   stream);
     }));
     SPX_TRY(spx_cuda_launch(ctx, what, spx_start_classes, 1, 1, 0, count, parts, found));
     spx_class_starts starts;
@@ -242,16 +242,15 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
                         static_cast<long long>(cluster));
     if (!cluster) cluster = has_clusters ? SPX_GROUP_CLUSTER : 1;
     const spx_grouping how = { .most = static_cast<int>(32 * *items), .cluster = static_cast<int>(cluster) };
-    SPX_TRY(spx_by_pointer(a->ptr_type,
-                           [&](auto pointer) { return find<decltype(pointer)>(ctx, a, how, p); }));
+    SPX_TRY(
+        spx_by_pointer(a->ptr_type, [&](auto pointer) { return find<decltype(pointer)>(ctx, a, how, p); }));
     return with_instance(a, p, [ctx](auto kernel, size_t) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->A, m->part, [m](auto kernel, size_t shared_bytes) {
-        return launch(m, kernel, shared_bytes);
-    });
+    return with_instance(m->A, m->part,
+                         [m](auto kernel, size_t shared_bytes) { return launch(m, kernel, shared_bytes); });
 }
 
 /* A row that is one block's, or one cluster's, alone takes ALONE ns a step of its warps. */

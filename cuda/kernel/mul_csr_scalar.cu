@@ -16,10 +16,11 @@ template <class V, class P> __global__ void csr_scalar(spx_csr<V, P> A, spx_vect
 {
     const unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= static_cast<unsigned>(A.nrows)) return;
-    const P end = A.ptr[row + 1];
+    vectors.begin();
+    const P begin = A.ptr[row], end = A.ptr[row + 1];
     V sum = 0;
-    for (P k = A.ptr[row]; k < end; k++)
-        sum += spx_load_cached(A.val + k) * spx_load_cached(vectors.x + spx_load_cached(A.col + k));
+    const V *const x = vectors.wait();
+    for (P k = begin; k < end; k++) sum += spx_load_cached(A.val + k) * x[spx_load_cached(A.col + k)];
     vectors.put(row, sum);
 }
 
@@ -38,9 +39,9 @@ spmvx_status run(const spx_mul *m)
     return spx_by_type(m->A, [=](auto v, auto p) {
         using V = decltype(v);
         using P = decltype(p);
-        return spx_cuda_launch(m->ctx, NAME, csr_scalar<V, P>, spx_ceil_div(m->A->nrows, threads),
-                               static_cast<unsigned>(threads), 0, spx_csr_of<V, P>(m->A),
-                               spx_vectors_of<V>(m));
+        return spx_cuda_launch_mul(m, NAME, csr_scalar<V, P>, spx_ceil_div(m->A->nrows, threads),
+                                   static_cast<unsigned>(threads), 0, spx_csr_of<V, P>(m->A),
+                                   spx_vectors_of<V>(m));
     });
 }
 

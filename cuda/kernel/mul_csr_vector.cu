@@ -30,11 +30,14 @@ template <class V, class P, int LANES, spx_policy POLICY>
 __global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A, spx_vectors<V> vectors)
 {
     constexpr int ROWS = rows_at_once<V, LANES>, STEPS = steps_at_once<LANES>;
+    /* Have all entries room in registers, without their x, while the launch before is waited for? */
+    constexpr bool ROOM = ROWS == 1 || sizeof(V) == 4;
     const unsigned rows = static_cast<unsigned>(A.nrows), groups = blockDim.x / LANES,
                    lane = threadIdx.x % LANES, first = blockIdx.x * groups * ROWS + threadIdx.x / LANES;
     spx_position<P> at[ROWS]; /* this lane's next entry */
     P left[ROWS];             /* entries of the row from that one on */
     V sum[ROWS];
+    vectors.begin();
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
         const unsigned row = first + i * groups;
@@ -48,6 +51,8 @@ __global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A
         int col[ROWS][STEPS];
         V val[ROWS][STEPS], from_x[ROWS][STEPS];
         more = false;
+        const V *x = vectors.x;
+        if constexpr (!ROOM) x = vectors.wait();
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
@@ -56,10 +61,11 @@ __global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A
                 col[i][s] = spx_load_if<POLICY>(in, A.col + at[i] + s * LANES, -1);
                 val[i][s] = spx_load_if<POLICY>(in, A.val + at[i] + s * LANES, V(0));
             }
+        if constexpr (ROOM) x = vectors.wait();
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
-            for (int s = 0; s < STEPS; s++) from_x[i][s] = spx_load_at(vectors.x, col[i][s], V(0));
+            for (int s = 0; s < STEPS; s++) from_x[i][s] = spx_load_at(x, col[i][s], V(0));
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
 #pragma unroll
@@ -103,8 +109,9 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, spx_vectors<
 {
     const int64_t threads = m->part->param[THREADS_PARAM],
                   rows = threads / m->part->param[LANES_PARAM] * rows_a_group;
-    return spx_cuda_launch(m->ctx, "csr-vector", kernel, spx_ceil_div(m->A->nrows, rows),
-                           static_cast<unsigned>(threads), 0, spx_csr_of<V, P>(m->A), spx_vectors_of<V>(m));
+    return spx_cuda_launch_mul(m, "csr-vector", kernel, spx_ceil_div(m->A->nrows, rows),
+                               static_cast<unsigned>(threads), 0, spx_csr_of<V, P>(m->A),
+                               spx_vectors_of<V>(m));
 }
 
 int64_t lanes_for(double mean)

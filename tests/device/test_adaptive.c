@@ -1,5 +1,5 @@
-/* csr-adaptive, each of its ways: groups of rows, rows of one warp, of two to eight, and of a cluster of blocks,
- * with the lengths at which one ends and the next begins. */
+/* csr-adaptive, each of its ways: groups of rows, rows of one warp, of two to eight, and of a cluster of
+ * blocks, with the lengths at which one ends and the next begins. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,8 @@ static void check_all(spmvx_context *ctx, problem p)
     problem_free(&p);
 }
 
-/* Rows as long as `most` entries of a step allow for each number of warps, and one more; between short ones. */
+/* Rows as long as `most` entries of a step allow for each number of warps, and one more; between short
+ * ones. */
 static void test_limits(void **state)
 {
     (void)state;

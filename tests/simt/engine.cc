@@ -452,8 +452,10 @@ void *in_cluster(void *p, unsigned rank)
     const auto offset = static_cast<std::size_t>(static_cast<char *>(p) - b.dynamic_shared);
     if (rank >= c.blocks.size()) fault(to_string("block %u of a cluster of %zu", rank, c.blocks.size()));
     if (offset >= launch->grid().dynamic_shared) fault("not in the block's dynamic shared memory");
-    if (c.complete == 0) fault(to_string("shared memory of block %u of the cluster, before a barrier has "
-                                         "told that it has begun", rank));
+    if (c.complete == 0)
+        fault(to_string("shared memory of block %u of the cluster, before a barrier has "
+                        "told that it has begun",
+                        rank));
     if (!c.blocks[rank]) fault(to_string("shared memory of block %u of the cluster, which has ended", rank));
     return c.blocks[rank]->dynamic_shared + offset;
 }

@@ -64,8 +64,8 @@ cudaError_t check_launch(const Kernel &k, const cudaLaunchConfig_t &c, std::stri
         return cudaErrorInvalidConfiguration;
     }
     if (const unsigned cluster = cluster_of(c); cluster == 0 || grid.x % cluster != 0) {
-        *wrong = to_string("a grid of %u blocks in clusters of %u (0: not 1 to %u in one row)", grid.x, cluster,
-                           max_cluster_blocks);
+        *wrong = to_string("a grid of %u blocks in clusters of %u (0: not 1 to %u in one row)", grid.x,
+                           cluster, max_cluster_blocks);
         return cudaErrorInvalidClusterSize;
     }
     if (c.dynamicSmemBytes > k.most_dynamic_shared) {
@@ -129,8 +129,8 @@ cudaError_t launch(const cudaLaunchConfig_t &c, const void *function, void **arg
     const unsigned threads = c.blockDim.x * c.blockDim.y * c.blockDim.z;
     const unsigned resident =
         blocks_per_sm(*k, threads, c.dynamicSmemBytes) * static_cast<unsigned>(machine().multiprocessors);
-    const Grid grid = { function, c.gridDim,    c.blockDim, c.dynamicSmemBytes, std::move(body),
-                        resident, cluster_of(c) };
+    const Grid grid = { function,        c.gridDim, c.blockDim,   c.dynamicSmemBytes,
+                        std::move(body), resident,  cluster_of(c) };
     return enqueue(stream,
                    [grid, device = stream->device] { return std::make_unique<OnDevice>(grid, device); });
 }

@@ -231,12 +231,11 @@ static void test_barrier_faults(void **)
 static void fails_in_cluster(Misuse how, const std::vector<const char *> &words)
 {
     simt_seed(3);
-    assert_error(cudaErrorLaunchFailure,
-                 [=] {
-                     const cudaError_t e = spx_launch_as(
-                         { false, 2 }, spx_launch_config(2, 32, sizeof(int), nullptr), misuse_cluster, how);
-                     return e ? e : cudaDeviceSynchronize();
-                 }());
+    assert_error(cudaErrorLaunchFailure, [=] {
+        const cudaError_t e =
+            spx_launch_as({ false, 2 }, spx_launch_config(2, 32, sizeof(int), nullptr), misuse_cluster, how);
+        return e ? e : cudaDeviceSynchronize();
+    }());
     const char *const fault = simt_fault();
     assert_non_null(fault);
     for (const char *word : words) {

@@ -298,18 +298,12 @@ static void test_host_threads(void **)
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test_sum),
-        cmocka_unit_test(test_last_block),
-        cmocka_unit_test(test_clusters),
-        cmocka_unit_test(test_warp_scan),
-        cmocka_unit_test(test_shuffles),
-        cmocka_unit_test(test_votes),
-        cmocka_unit_test(test_shared_memory),
-        cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_barriers),
-        cmocka_unit_test(test_blocks_run_side_by_side),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_functions_of_one_thread),
+        cmocka_unit_test(test_sum),           cmocka_unit_test(test_last_block),
+        cmocka_unit_test(test_clusters),      cmocka_unit_test(test_warp_scan),
+        cmocka_unit_test(test_shuffles),      cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_shared_memory), cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_barriers),      cmocka_unit_test(test_blocks_run_side_by_side),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_functions_of_one_thread),
         cmocka_unit_test(test_host_threads),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

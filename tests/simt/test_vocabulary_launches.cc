@@ -69,14 +69,16 @@ static void test_early_launch(void **)
     assert_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     const Array<int> x(128, 0), sum(1, 0);
     assert_cuda(spx_launch(spx_launch_config(4, 32, 0, stream), write_early, x));
-    assert_cuda(spx_launch_as({ .early = true }, spx_launch_config(2, 64, 0, stream), read_late, 128, x, sum));
+    assert_cuda(
+        spx_launch_as({ .early = true }, spx_launch_config(2, 64, 0, stream), read_late, 128, x, sum));
     assert_cuda(cudaStreamSynchronize(stream));
     assert_int_equal(sum.host()[0], 4 * 31 * 16);
     cudaGraph_t graph;
     cudaGraphExec_t ready;
     assert_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     assert_cuda(spx_launch(spx_launch_config(4, 32, 0, stream), write_early, x));
-    assert_cuda(spx_launch_as({ .early = true }, spx_launch_config(2, 64, 0, stream), read_late, 128, x, sum));
+    assert_cuda(
+        spx_launch_as({ .early = true }, spx_launch_config(2, 64, 0, stream), read_late, 128, x, sum));
     assert_cuda(cudaStreamEndCapture(stream, &graph));
     assert_cuda(cudaGraphInstantiate(&ready, graph, 0));
     for (int i = 0; i < 2; i++) assert_cuda(cudaGraphLaunch(ready, stream));
