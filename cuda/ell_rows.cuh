@@ -21,11 +21,13 @@ template <class V> __global__ void spx_multiply_ell(spx_ell<V> A, spx_vectors<V>
         for (int i = 0; i < SPX_ELL_AT_ONCE; i++) {
             const int64_t at = (k + i) * A.nrows + row;
             col[i] = spx_load_if<SPX_PAST>(k + i < A.width, A.col + at, -1);
-            val[i] = spx_load_if<SPX_PAST>(k + i < A.width, A.val + at, V(0));
         }
-        const V *const x = vectors.wait();
+        vectors.wait();
 #pragma unroll
-        for (int i = 0; i < SPX_ELL_AT_ONCE; i++) from_x[i] = spx_load_at(x, col[i], V(0));
+        for (int i = 0; i < SPX_ELL_AT_ONCE; i++)
+            val[i] = spx_load_late<SPX_PAST>(k + i < A.width, A.val + (k + i) * A.nrows + row, V(0));
+#pragma unroll
+        for (int i = 0; i < SPX_ELL_AT_ONCE; i++) from_x[i] = spx_load_at(vectors.x, col[i], V(0));
 #pragma unroll
         for (int i = 0; i < SPX_ELL_AT_ONCE; i++) sum += val[i] * from_x[i];
     }

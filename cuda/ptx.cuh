@@ -159,7 +159,6 @@ __device__ __forceinline__ spx_held<T> spx_load_held(bool in, const T *p)
     return value;
 #endif
 }
-#undef SPX_LOAD_BY_POLICY
 #undef SPX_LOAD_FOUR
 #undef SPX_LOAD
 
@@ -173,9 +172,36 @@ template <class T> __device__ __forceinline__ const T *spx_plain(const T *p)
     return p;
 }
 
+/* As spx_load_if, of 4 or 8 bytes that the launch before may have written: stays behind
+ * spx_wait_for_previous, and nothing writes them from then on. */
+template <spx_policy POLICY, class T> __device__ __forceinline__ T spx_load_late(bool in, const T *p, T other)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
+#ifdef SPX_SIMT
+    return in ? *p : other;
+#else
+    typename spx_registers<sizeof(T)>::type bits;
+    memcpy(&bits, &other, sizeof other);
+    const int wanted = in;
+#define SPX_LOAD(policy, type, constraint)                                                      \
+    asm volatile("{.reg .pred q; .reg .u64 g; setp.ne.b32 q, %2, 0; cvta.to.global.u64 g, %1; " \
+                 "@q ld.global" policy "." type " %0, [g];}"                                    \
+                 : constraint(bits)                                                             \
+                 : "l"(p), "r"(wanted))
+    if constexpr (sizeof(T) == 8) {
+        SPX_LOAD_BY_POLICY(SPX_LOAD, "u64", "+l");
+    } else {
+        SPX_LOAD_BY_POLICY(SPX_LOAD, "u32", "+r");
+    }
+#undef SPX_LOAD
+    memcpy(&other, &bits, sizeof other);
+    return other;
+#endif
+}
+#undef SPX_LOAD_BY_POLICY
+
 /* base[at] if at is not negative, without a branch; else `other`. Kept in L1. Only for memory that nothing
- * writes from then on; of x, which the launch before may still write when a kernel begins, behind
- * spx_after_previous. */
+ * writes from then on; stays behind spx_wait_for_previous, as spx_load_late does. */
 template <class T> __device__ __forceinline__ T spx_load_at(const T *base, int at, T other)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
@@ -185,15 +211,15 @@ template <class T> __device__ __forceinline__ T spx_load_at(const T *base, int a
     typename spx_registers<sizeof(T)>::type bits;
     memcpy(&bits, &other, sizeof other);
     if constexpr (sizeof(T) == 8) {
-        asm("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
-            "@q ld.global.u64 %0, [g];}"
-            : "+l"(bits)
-            : "l"(base + at), "r"(at));
+        asm volatile("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
+                     "@q ld.global.u64 %0, [g];}"
+                     : "+l"(bits)
+                     : "l"(base + at), "r"(at));
     } else {
-        asm("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
-            "@q ld.global.u32 %0, [g];}"
-            : "+r"(bits)
-            : "l"(base + at), "r"(at));
+        asm volatile("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
+                     "@q ld.global.u32 %0, [g];}"
+                     : "+r"(bits)
+                     : "l"(base + at), "r"(at));
     }
     memcpy(&other, &bits, sizeof other);
     return other;
@@ -256,15 +282,6 @@ __device__ __forceinline__ void spx_wait_for_previous()
 #if !defined(SPX_SIMT) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-}
-
-/* The same, and gives p: what is loaded from there is not moved before it. */
-template <class T> __device__ __forceinline__ const T *spx_after_previous(const T *p)
-{
-#if !defined(SPX_SIMT) && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" : "+l"(p)::"memory");
-#endif
-    return p;
 }
 
 /* ---- clusters of blocks: spx_launch_kind in launch.cuh; devices of compute capability 9.0 and later ---- */

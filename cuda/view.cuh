@@ -217,27 +217,24 @@ template <class V> V spx_scalar_as(const spx_scalar &s)
 
 /* The vectors and factors of y = alpha*A*x + beta*y.
  *
- * A kernel that spx_cuda_launch_mul launches begins while the launch before it still runs. Its threads call
- * begin() before they read the matrix, and wait() before they read x, which it gives, or touch y; what has
- * nothing to do may end. They read x by plain loads: what comes by ld.global.nc must not change while a
- * kernel runs. */
+ * A kernel that spx_cuda_launch_mul launches begins while the launch before it still runs, which may write
+ * the matrix's values, x and y, and never its pattern. Its threads call begin(), read of the pattern what they
+ * can, and call wait() before they read values or x, by plain loads or spx_load_late, or touch y. */
 template <class V> struct spx_vectors {
     const V *x;
     V *y;
     V alpha, beta;
-    bool steady; /* the matrix is what it was before the launch before */
+    bool early; /* always true; the compiler does not know */
 
     __device__ __forceinline__ void begin() const
     {
         spx_let_next_begin();
-        if (!steady) spx_wait_for_previous();
     }
     /* Under a condition, since the assembler puts what stands in one block with it behind it. */
-    __device__ __forceinline__ const V *wait() const
+    __device__ __forceinline__ void wait() const
     {
-        return steady ? spx_after_previous(x) : x;
+        if (early) spx_wait_for_previous();
     }
-
     /* Ends a row: its sum of products is known. */
     template <class I> __device__ __forceinline__ void put(I row, V sum) const
     {
@@ -275,7 +272,7 @@ template <class V> spx_vectors<V> spx_vectors_of(const spx_mul *m)
     view.y = static_cast<V *>(m->y);
     view.alpha = spx_scalar_as<V>(m->alpha);
     view.beta = spx_scalar_as<V>(m->beta);
-    view.steady = m->steady;
+    view.early = true;
     return view;
 }
 

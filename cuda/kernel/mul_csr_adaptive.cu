@@ -23,14 +23,17 @@ template <class V, int ITEMS> struct entries {
     V val[ITEMS];
 
     /* Those of `count` at k and behind. */
-    __device__ __forceinline__ void load(const int *cols, const V *vals, int k, int count)
+    __device__ __forceinline__ void load_columns(const int *cols, int k, int count)
     {
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) {
-            const bool in = k + 32 * i < count;
-            col[i] = spx_load_if<SPX_KEPT>(in, cols + k + 32 * i, -1);
-            val[i] = spx_load_if<SPX_KEPT>(in, vals + k + 32 * i, V(0));
-        }
+        for (int i = 0; i < ITEMS; i++)
+            col[i] = spx_load_if<SPX_KEPT>(k + 32 * i < count, cols + k + 32 * i, -1);
+    }
+    __device__ __forceinline__ void load_values(const V *vals, int k, int count)
+    {
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++)
+            val[i] = spx_load_late<SPX_KEPT>(k + 32 * i < count, vals + k + 32 * i, V(0));
     }
 };
 
@@ -71,13 +74,14 @@ __device__ __forceinline__ void add_rows(const spx_vectors<V> &vectors, const sp
     if (lane == 0 && row < rows) vectors.put(g.row + row, sum);
 }
 
-/* The sum of a piece, in all lanes. */
+/* The sum of a piece whose first columns are loaded, in all lanes. */
 template <class V, int ITEMS>
 __device__ __forceinline__ V add_piece(const V *x, const int *col, const V *val, int count,
                                        entries<V, ITEMS> &e)
 {
     constexpr int STEP = 32 * ITEMS;
     V sum = 0;
+    e.load_values(val, spx_lane(), count);
     for (int k = spx_lane();;) {
         V from_x[ITEMS], val_now[ITEMS];
 #pragma unroll
@@ -87,7 +91,10 @@ __device__ __forceinline__ V add_piece(const V *x, const int *col, const V *val,
         }
         const bool more = k - spx_lane() + STEP < count;
         k += STEP;
-        if (more) e.load(col, val, k, count);
+        if (more) {
+            e.load_columns(col, k, count);
+            e.load_values(val, k, count);
+        }
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) sum += val_now[i] * from_x[i];
         if (!more) break;
@@ -135,7 +142,7 @@ __global__ void __launch_bounds__(THREADS)
     const V *const val = A.val + g.entry();
     const int rows = g.rows();
     entries<V, ITEMS> e;
-    e.load(col, val, spx_lane(), g.entries);
+    e.load_columns(col, spx_lane(), g.entries);
     if (rows >= 0) {
         V *const product = s->product[warp];
         const int spare = __clz(rows - 1) - __clz(SPX_GROUP_ROWS - 1), shift = spare > 0 ? min(spare, 5) : 0,
@@ -145,9 +152,10 @@ __global__ void __launch_bounds__(THREADS)
                 to = spx_load_if<SPX_KEPT>(row < rows, ptr + 1, P(0));
         const int64_t first = row < rows ? g.entry() : 0;
         V from_x[ITEMS];
-        const V *const x = vectors.wait();
+        vectors.wait();
+        e.load_values(val, spx_lane(), g.entries);
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) from_x[i] = spx_load_at(x, e.col[i], V(0));
+        for (int i = 0; i < ITEMS; i++) from_x[i] = spx_load_at(vectors.x, e.col[i], V(0));
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) product[spx_lane() + 32 * i] = e.val[i] * from_x[i];
         __syncwarp();
@@ -156,7 +164,8 @@ __global__ void __launch_bounds__(THREADS)
         return;
     }
     if (-rows > SPX_GROUP_WARPS) spx_begin_in_cluster();
-    const V sum = add_piece(vectors.wait(), col, val, g.entries, e);
+    vectors.wait();
+    const V sum = add_piece(vectors.x, col, val, g.entries, e);
     if (rows == -1) {
         if (spx_lane() == 0) vectors.put(g.row, sum);
     } else {

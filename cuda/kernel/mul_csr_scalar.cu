@@ -19,8 +19,8 @@ template <class V, class P> __global__ void csr_scalar(spx_csr<V, P> A, spx_vect
     vectors.begin();
     const P begin = A.ptr[row], end = A.ptr[row + 1];
     V sum = 0;
-    const V *const x = vectors.wait();
-    for (P k = begin; k < end; k++) sum += spx_load_cached(A.val + k) * x[spx_load_cached(A.col + k)];
+    vectors.wait();
+    for (P k = begin; k < end; k++) sum += A.val[k] * vectors.x[spx_load_cached(A.col + k)];
     vectors.put(row, sum);
 }
 

@@ -30,8 +30,6 @@ template <class V, class P, int LANES, spx_policy POLICY>
 __global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A, spx_vectors<V> vectors)
 {
     constexpr int ROWS = rows_at_once<V, LANES>, STEPS = steps_at_once<LANES>;
-    /* Have all entries room in registers, without their x, while the launch before is waited for? */
-    constexpr bool ROOM = ROWS == 1 || sizeof(V) == 4;
     const unsigned rows = static_cast<unsigned>(A.nrows), groups = blockDim.x / LANES,
                    lane = threadIdx.x % LANES, first = blockIdx.x * groups * ROWS + threadIdx.x / LANES;
     spx_position<P> at[ROWS]; /* this lane's next entry */
@@ -51,21 +49,21 @@ __global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A
         int col[ROWS][STEPS];
         V val[ROWS][STEPS], from_x[ROWS][STEPS];
         more = false;
-        const V *x = vectors.x;
-        if constexpr (!ROOM) x = vectors.wait();
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
-            for (int s = 0; s < STEPS; s++) {
-                const bool in = s * LANES < left[i];
-                col[i][s] = spx_load_if<POLICY>(in, A.col + at[i] + s * LANES, -1);
-                val[i][s] = spx_load_if<POLICY>(in, A.val + at[i] + s * LANES, V(0));
-            }
-        if constexpr (ROOM) x = vectors.wait();
+            for (int s = 0; s < STEPS; s++)
+                col[i][s] = spx_load_if<POLICY>(s * LANES < left[i], A.col + at[i] + s * LANES, -1);
+        vectors.wait();
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
-            for (int s = 0; s < STEPS; s++) from_x[i][s] = spx_load_at(x, col[i][s], V(0));
+            for (int s = 0; s < STEPS; s++)
+                val[i][s] = spx_load_late<POLICY>(s * LANES < left[i], A.val + at[i] + s * LANES, V(0));
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+#pragma unroll
+            for (int s = 0; s < STEPS; s++) from_x[i][s] = spx_load_at(vectors.x, col[i][s], V(0));
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
 #pragma unroll

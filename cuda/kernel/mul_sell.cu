@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(most_threads<SHAPE>(), resident<SHAPE>())
             static_cast<spx_position<P>>(begin) + static_cast<unsigned>(unit % parts * 32 + lane);
         const int *cols = A.col + from;
         const V *vals = A.val + from;
-        const V *const x = vectors.wait(); /* registers do not hold a step while that waits */
+        vectors.wait(); /* within a step columns would have no registers meanwhile */
         for (int k = part; k < width; k += UNROLL << split) {
             int col[UNROLL];
             V val[UNROLL];
@@ -79,14 +79,14 @@ __global__ void __launch_bounds__(most_threads<SHAPE>(), resident<SHAPE>())
                 const int step = k + (u << split);
                 const int64_t ahead = static_cast<int64_t>(SHAPE::SPLIT ? step : u) * slice;
                 col[u] = spx_load_if<POLICY>(step < width, cols + ahead, -1);
-                val[u] = spx_load_if<POLICY>(step < width, vals + ahead, V(0));
+                val[u] = spx_load_late<POLICY>(step < width, vals + ahead, V(0));
             }
 #pragma unroll
             for (int u = 0; u < UNROLL; u += GATHERS) {
                 V from_x[GATHERS];
 #pragma unroll
                 for (int i = 0; i < GATHERS; i++) {
-                    from_x[i] = spx_load_at(x, col[u + i], V(0));
+                    from_x[i] = spx_load_at(vectors.x, col[u + i], V(0));
                     /* padding may hold anything */
                     if (GATHERS > 1 && col[u + i] < 0) val[u + i] = 0;
                 }

@@ -59,9 +59,9 @@ static spmvx_status adopt(spmvx_context *ctx, const spx_sparse *host, bool look,
     SPX_TRY(spx_matrix_settle_ownership(ctx, m, private_values));
     if (!choice.kernel) return SPMVX_OK;
     SPX_TRY(spx_operator_prepare(ctx, &m->op[SPMVX_N], &choice));
-    SPX_TRY(spx_operator_settle(ctx, &m->op[SPMVX_N], private_values));
     spx_kernel_spec(&m->op[SPMVX_N].choice, m->kernel);
-    return spx_mul_reserve(ctx, m, SPMVX_N, 1);
+    SPX_TRY(spx_mul_reserve(ctx, m, SPMVX_N, 1));
+    return ctx->backend->synchronize(ctx); /* a kernel that begins early may read the pattern */
 }
 
 spmvx_status spx_matrix_adopt(spmvx_context *ctx, spx_sparse *arrays, spx_sparse *host, bool look,

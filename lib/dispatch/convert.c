@@ -158,9 +158,9 @@ static spmvx_status convert(spx_conversion *c, const spmvx_matrix *src, const sp
         m->stored_is_input |= !n->map;
     }
     SPX_TRY(check_result(c, m));
-    for (int op = 0; op < 2; op++) SPX_TRY(spx_operator_settle(c->ctx, &m->op[op], m->updatable));
     spx_kernel_spec(&n->choice, m->kernel);
-    return spx_mul_reserve(c->ctx, m, SPMVX_N, c->request.nvec);
+    SPX_TRY(spx_mul_reserve(c->ctx, m, SPMVX_N, c->request.nvec));
+    return c->ctx->backend->synchronize(c->ctx); /* a kernel that begins early may read the pattern */
 }
 
 static void forget_learned(spx_conversion *c)

@@ -86,17 +86,6 @@ spmvx_status spx_operator_prepare_multi(const spmvx_context *ctx, spx_operator *
     return prepare(ctx, &op->A, choice, &op->multi_part, &op->multi);
 }
 
-spmvx_status spx_operator_settle(const spmvx_context *ctx, spx_operator *op, bool written_later)
-{
-    bool own = !written_later;
-    for (int i = 0; i < SPX_SLOTS; i++) own = own && !(op->A.slot[i] && op->A.slot[i]->borrowed);
-    op->steady = false;
-    if (!own || !op->choice.kernel) return SPMVX_OK;
-    SPX_TRY(ctx->backend->synchronize(ctx));
-    op->steady = true;
-    return SPMVX_OK;
-}
-
 static bool at_once(const spx_operator *op, int64_t nvec)
 {
     return nvec > 1 && op->multi.kernel;
@@ -130,8 +119,7 @@ spmvx_status spx_mul_run(spmvx_context *ctx, spmvx_op op, double alpha, const sp
                     .nvec = nvec,
                     .ldx = ldx,
                     .ldy = ldy,
-                    .threads = spx_threads_for(ctx->threads, o->A.nnz + o->A.nrows),
-                    .steady = o->steady };
+                    .threads = spx_threads_for(ctx->threads, o->A.nnz + o->A.nrows) };
     if (spx_scalar_is(type, mul.alpha, 0.0) || o->A.nnz == 0)
         return ctx->backend->scale(ctx, type, o->A.nrows, nvec, mul.beta, Y, ldy);
     if (at_once(o, nvec)) {

@@ -19,7 +19,6 @@ typedef struct spx_operator {
     spmvx_type map_type;
     spx_array
         *map_ptr; /* where repeats are added up: map[map_ptr[i]] ... belong to stored value i; else NULL */
-    bool steady;  /* all of it is there, and nobody writes it from now on: spx_operator_settle */
 } spx_operator;
 
 struct spmvx_matrix {
@@ -43,9 +42,6 @@ void spx_matrix_free(spmvx_matrix *);
 /* Prepares an operator that has its arrays for a kernel; and for a kernel of several columns. */
 spmvx_status spx_operator_prepare(const spmvx_context *, spx_operator *, const spx_choice *);
 spmvx_status spx_operator_prepare_multi(const spmvx_context *, spx_operator *, const spx_choice *);
-/* What is ready but for work on the context's stream is waited for, so that a multiplication may read the
- * matrix before the work that is queued then has ended; not where values may be written later. */
-spmvx_status spx_operator_settle(const spmvx_context *, spx_operator *, bool written_later);
 void spx_operator_drop(spx_operator *);
 size_t spx_operator_bytes(const spx_operator *);
 /* Of both operators; arrays that they share are counted once, borrowed ones not. */

@@ -85,10 +85,11 @@ static spmvx_status turn_on_device(contender *c)
     return SPMVX_OK;
 }
 
-/* A first multiplication, which may find cold caches, and code that is not loaded. */
+/* A first multiplication, which may find cold caches, and code that is not loaded. The matrix is there. */
 static spmvx_status begin(contender *c)
 {
     const spx_backend *backend = c->b.one.ctx->backend;
+    SPX_TRY(backend->synchronize(c->b.one.ctx));
     const double start = spx_now();
     SPX_TRY(queue_batch(&c->b));
     SPX_TRY(backend->synchronize(c->b.one.ctx));
@@ -181,8 +182,7 @@ static spmvx_status enter(spmvx_context *ctx, const spx_operator *op, const spx_
                           .y = t->y->data,
                           .nvec = 1,
                           .work = c->work->data,
-                          .threads = spx_threads_for(ctx->threads, op->A.nnz + op->A.nrows),
-                          .steady = op->steady };
+                          .threads = spx_threads_for(ctx->threads, op->A.nnz + op->A.nrows) };
     c->b.all = c->b.one;
     c->b.all.kernel = op->multi.kernel;
     c->b.all.part = &op->multi_part;

@@ -108,7 +108,6 @@ typedef struct spx_mul {
     int64_t nvec, ldx, ldy;
     void *work;
     int threads;
-    bool steady; /* nobody writes A's values while A lives */
 } spx_mul;
 
 struct spx_kernel {
