@@ -91,23 +91,27 @@ template <class P> __device__ int spx_load_part(const P *from, int nrows, int64_
     return rows;
 }
 
-/* count[c * parts + part] = the groups of class c that a part of the rows has, in warps. */
+/* count[c * parts + part] = the groups of class c that a part of the rows has, in warps; *longest becomes the
+ * length of the longest row beyond a group, if it is more. */
 template <class P>
-__global__ void spx_count_groups(const P *ptr, int nrows, int64_t parts, spx_grouping g, int64_t *count)
+__global__ void spx_count_groups(const P *ptr, int nrows, int64_t parts, spx_grouping g, int64_t *count,
+                                 unsigned long long *longest)
 {
     __shared__ int64_t own[SPX_GROUP_FINDERS][SPX_GROUP_PART + 1];
     const int warp = static_cast<int>(threadIdx.x) / 32;
     const int64_t part = static_cast<int64_t>(blockIdx.x) * SPX_GROUP_FINDERS + warp;
     if (part >= parts) return;
     const int rows = spx_load_part(ptr, nrows, part, own[warp]);
-    int64_t found[SPX_GROUP_CLASSES] = {};
+    int64_t found[SPX_GROUP_CLASSES] = {}, most = 0;
     spx_each_group(
         g, own[warp], 0, rows, [&](int, int, int64_t, int) { found[SPX_OF_1]++; },
-        [&](int c, int, int64_t, int64_t) {
+        [&](int c, int, int64_t, int64_t entries) {
+            most = entries > most ? entries : most;
 #pragma unroll
             for (int i = 0; i < SPX_GROUP_CLASSES; i++) found[i] += i == c ? spx_pieces_of(g, i) : 0;
         });
     if (spx_lane() > 0) return;
+    if (most > g.most) atomicMax(longest, static_cast<unsigned long long>(most));
 #pragma unroll
     for (int c = 0; c < SPX_GROUP_CLASSES; c++) count[c * parts + part] = found[c];
 }
@@ -115,6 +119,7 @@ __global__ void spx_count_groups(const P *ptr, int nrows, int64_t parts, spx_gro
 /* Where the groups of each class begin, once they are filled up to whole blocks; and the end of the last. */
 struct spx_class_starts {
     int64_t at[SPX_GROUP_CLASSES + 1];
+    unsigned long long longest; /* row; 0: none is longer than a group */
 };
 
 /* By one thread: before[] are the sums of the counts before each. */

@@ -14,7 +14,6 @@ namespace {
 
 constexpr const char *NAME = "csr-adaptive";
 constexpr int THREADS = 32 * SPX_GROUP_WARPS;
-constexpr double SHORT = 8.0;        /* mean length of rows of which 32 have few entries a lane */
 enum { ITEMS_PARAM, CLUSTER_PARAM }; /* by their places in params */
 
 /* Entries of a group, or of a step of a piece: ITEMS a lane. */
@@ -199,60 +198,108 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, const spx_ro
                               spx_vectors_of<V>(m));
 }
 
-/* Finds the groups, as partition. */
-template <class P>
-spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, spx_grouping how, spx_partition *p)
-{
-    static const char what[] = "the groups of csr-adaptive";
-    constexpr int THREADS_OF_FINDERS = 32 * SPX_GROUP_FINDERS;
-    const P *ptr = static_cast<const P *>(spx_data(a, SPX_PTR));
-    const int nrows = static_cast<int>(a->nrows);
-    const int64_t parts = spx_ceil_div(a->nrows, SPX_GROUP_PART), counts = SPX_GROUP_CLASSES * parts,
-                  blocks = spx_ceil_div(parts, SPX_GROUP_FINDERS);
+/* What finds groups works with: a count for each class and part of the rows, and what it tells the host. */
+struct finding {
     spx_temporary memory;
-    SPX_TRY(memory.make(ctx, counts + 1 + SPX_GROUP_CLASSES + 1, sizeof(int64_t), what));
-    int64_t *const count = memory.as<int64_t>();
-    spx_class_starts *const found = reinterpret_cast<spx_class_starts *>(count + counts + 1);
+    int64_t parts, counts, *count;
+    spx_class_starts *starts;
+
+    spmvx_status make(const spmvx_context *ctx, int64_t nrows)
+    {
+        parts = spx_ceil_div(nrows, SPX_GROUP_PART);
+        counts = SPX_GROUP_CLASSES * parts;
+        const int64_t words = counts + 1 + static_cast<int64_t>(sizeof *starts / sizeof *count);
+        SPX_TRY(memory.make(ctx, words, sizeof *count, FINDING));
+        count = memory.as<int64_t>();
+        starts = reinterpret_cast<spx_class_starts *>(count + counts + 1);
+        return SPMVX_OK;
+    }
+    static constexpr const char *FINDING = "the groups of csr-adaptive";
+    static constexpr int THREADS_OF_BLOCK = 32 * SPX_GROUP_FINDERS;
+    int64_t blocks() const
+    {
+        return spx_ceil_div(parts, SPX_GROUP_FINDERS);
+    }
+};
+
+/* Counts the groups, and tells where each class of them begins. */
+template <class P>
+spmvx_status count_groups(const spmvx_context *ctx, const spx_sparse *a, spx_grouping how, const finding &f,
+                          spx_class_starts *starts)
+{
+    static const char *const what = finding::FINDING;
     SPX_TRY(spx_cuda_load(ctx, what, spx_count_groups<P>, 0));
     SPX_TRY(spx_cuda_load(ctx, what, spx_start_classes, 0));
-    SPX_TRY(spx_cuda_load(ctx, what, spx_write_groups<P>, 0));
-    SPX_TRY(spx_cuda_clear(ctx, count + counts, sizeof *count, what));
-    SPX_TRY(spx_cuda_launch(ctx, what, spx_count_groups<P>, blocks, THREADS_OF_FINDERS, 0, ptr, nrows, parts,
-                            how, count));
-    SPX_TRY(spx_with_cub(ctx, what, [=](void *temp, size_t &bytes, cudaStream_t stream) {
-        return spx_cub_sums_before(temp, bytes, counts + 1, static_cast<const int64_t *>(count), count,
+    SPX_TRY(spx_cuda_clear(ctx, f.count + f.counts, sizeof *f.count + sizeof *f.starts, what));
+    SPX_TRY(spx_cuda_launch(ctx, what, spx_count_groups<P>, f.blocks(), finding::THREADS_OF_BLOCK, 0,
+                            static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<int>(a->nrows), f.parts,
+                            how, f.count, &f.starts->longest));
+    SPX_TRY(spx_with_cub(ctx, what, [&f](void *temp, size_t &bytes, cudaStream_t stream) {
+        return spx_cub_sums_before(temp, bytes, f.counts + 1, static_cast<const int64_t *>(f.count), f.count,
                                    stream);
     }));
-    SPX_TRY(spx_cuda_launch(ctx, what, spx_start_classes, 1, 1, 0, count, parts, found));
+    SPX_TRY(spx_cuda_launch(ctx, what, spx_start_classes, 1, 1, 0, f.count, f.parts, f.starts));
+    return ctx->backend->download(ctx, starts, f.starts, sizeof *starts);
+}
+
+/* Entries a lane: few, so that all warps are on the device at once, while rows leave little of a group empty;
+ * many, where they take turns in any case, or where the longest row takes many steps. */
+int64_t items_for(const spmvx_context *ctx, const spx_sparse *a, int64_t longest)
+{
+    constexpr int64_t WARPS = 64, MOST_STEPS = 4;            /* WARPS: of a multiprocessor */
+    constexpr double FILLED = 0.8, SHORT = 24.0, ROOM = 4.0; /* ROOM: of rows of which 32 fill half a group */
+    const double mean = static_cast<double>(a->nnz) / static_cast<double>(a->nrows),
+                 places = 32.0 * FILLED * static_cast<double>(WARPS * spx_cuda_of(ctx)->multiprocessors);
+    const double entries = static_cast<double>(a->nnz);
+    if (longest > MOST_STEPS * 4 * 32 * SPX_GROUP_WARPS * SPX_GROUP_CLUSTER) return 8;
+    if (entries > 2.0 * 8.0 * places && mean > ROOM) return 8;
+    return entries > 2.0 * places || mean > SHORT ? 4 : 2;
+}
+
+/* Finds the groups, as partition. */
+template <class P> spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    int64_t *const items = &p->param[ITEMS_PARAM], *const cluster = &p->param[CLUSTER_PARAM];
+    const bool chosen = !*items;
+    if (chosen) *items = items_for(ctx, a, 0);
+    spx_grouping how;
+    how.most = static_cast<int>(32 * *items);
+    how.cluster = static_cast<int>(*cluster ? *cluster : spx_cuda_of(ctx)->since_90 ? SPX_GROUP_CLUSTER : 1);
+    finding f;
     spx_class_starts starts;
-    SPX_TRY(ctx->backend->download(ctx, &starts, found, sizeof starts));
-    const int64_t in_clusters = starts.at[SPX_OF_CLUSTER + 1];
-    if (!p->param[CLUSTER_PARAM]) p->param[CLUSTER_PARAM] = in_clusters ? how.cluster : 1;
-    const int64_t unit = SPX_GROUP_WARPS * p->param[CLUSTER_PARAM],
+    SPX_TRY(f.make(ctx, a->nrows));
+    SPX_TRY(count_groups<P>(ctx, a, how, f, &starts));
+    const int64_t better = items_for(ctx, a, static_cast<int64_t>(starts.longest));
+    if (chosen && better != *items) {
+        *items = better;
+        how.most = static_cast<int>(32 * better);
+        SPX_TRY(count_groups<P>(ctx, a, how, f, &starts));
+    }
+    if (!*cluster) *cluster = starts.at[SPX_OF_CLUSTER + 1] ? how.cluster : 1;
+    const int64_t unit = SPX_GROUP_WARPS * *cluster,
                   all = spx_ceil_div(starts.at[SPX_GROUP_CLASSES], unit) * unit;
     const size_t bytes = static_cast<size_t>(all) * sizeof(spx_row_group);
     SPX_TRY(ctx->backend->array_new(ctx, bytes, "a partition", &p->bounds));
     spx_row_group *const groups = static_cast<spx_row_group *>(p->bounds->data);
     p->chunks = all / SPX_GROUP_WARPS;
-    SPX_TRY(spx_cuda_clear(ctx, groups, bytes, what));
-    return spx_cuda_launch(ctx, what, spx_write_groups<P>, blocks, THREADS_OF_FINDERS, 0, ptr, nrows, parts,
-                           how, count, found, groups);
+    SPX_TRY(spx_cuda_clear(ctx, groups, bytes, finding::FINDING));
+    SPX_TRY(spx_cuda_load(ctx, finding::FINDING, spx_write_groups<P>, 0));
+    return spx_cuda_launch(ctx, finding::FINDING, spx_write_groups<P>, f.blocks(), finding::THREADS_OF_BLOCK,
+                           0, static_cast<const P *>(spx_data(a, SPX_PTR)), static_cast<int>(a->nrows),
+                           f.parts, how, f.count, f.starts, groups);
 }
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    const double mean = static_cast<double>(a->nnz) / static_cast<double>(spx_max(a->nrows, 1));
-    const bool has_clusters = spx_cuda_of(ctx)->since_90;
-    int64_t *const items = &p->param[ITEMS_PARAM], cluster = p->param[CLUSTER_PARAM];
-    if (!*items) *items = mean < SHORT ? 2 : 4;
-    if (cluster > 1 && !has_clusters)
+    if (p->param[CLUSTER_PARAM] > 1 && !spx_cuda_of(ctx)->since_90)
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
                         "options.kernel has cluster=%lld; this device has no clusters of blocks",
-                        static_cast<long long>(cluster));
-    if (!cluster) cluster = has_clusters ? SPX_GROUP_CLUSTER : 1;
-    const spx_grouping how = { .most = static_cast<int>(32 * *items), .cluster = static_cast<int>(cluster) };
-    SPX_TRY(
-        spx_by_pointer(a->ptr_type, [&](auto pointer) { return find<decltype(pointer)>(ctx, a, how, p); }));
+                        static_cast<long long>(p->param[CLUSTER_PARAM]));
+    if (a->nrows > 0)
+        SPX_TRY(
+            spx_by_pointer(a->ptr_type, [&](auto pointer) { return find<decltype(pointer)>(ctx, a, p); }));
+    p->param[ITEMS_PARAM] = spx_max(p->param[ITEMS_PARAM], 2);
+    p->param[CLUSTER_PARAM] = spx_max(p->param[CLUSTER_PARAM], 1);
     return with_instance(a, p, [ctx](auto kernel, size_t) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
@@ -262,13 +309,13 @@ spmvx_status run(const spx_mul *m)
                          [m](auto kernel, size_t shared_bytes) { return launch(m, kernel, shared_bytes); });
 }
 
-/* A row that is one block's, or one cluster's, alone takes ALONE ns a step of its warps. */
+/* A row that is one block's, or one cluster's, alone takes STEP ns a step of its warps; a group takes LEAST. */
 double cost(const spx_features *f, const spx_look *)
 {
-    constexpr double ALONE = 500.0, ENTRIES = 128.0, BLOCK = ENTRIES * SPX_GROUP_WARPS;
+    constexpr double LEAST = 700.0, STEP = 500.0, ENTRIES = 128.0, BLOCK = ENTRIES * SPX_GROUP_WARPS;
     const double longest = static_cast<double>(f->longest),
                  steps = longest / (longest > BLOCK * SPX_GROUP_STEPS ? BLOCK * SPX_GROUP_CLUSTER : BLOCK);
-    return spx_cuda_cost(f, spx_csr_bytes(f), 0.8, ALONE * steps);
+    return spx_cuda_cost(f, spx_csr_bytes(f), 0.8, LEAST + STEP * steps);
 }
 
 const spx_param params[] = {

@@ -91,7 +91,7 @@ static void check_chain(chain c, const chosen_kernel *k, cudaStream_t stream)
 static void test_chains(void **state)
 {
     (void)state;
-    enum { MOST = 4000 };
+    enum { MOST = 1500 };
     static int lengths[MOST];
     const int n = getenv("TEST_EMULATED") ? 300 : MOST; /* problem_of_rows has 800 columns */
     cudaStream_t stream;
