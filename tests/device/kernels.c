@@ -79,7 +79,8 @@ static void check_choice(spmvx_context *ctx, int rows, const int *lengths, const
     problem_free(&p);
 }
 
-/* Without timing: where no row is long, what has the least latency; where one is, what cuts it. */
+/* Without timing: where no row is long, what has the least latency; where one is, what cuts it, or, where it is
+ * very long, cuts it finely. */
 static void test_choice_by_the_model(void **state)
 {
     (void)state;
@@ -89,6 +90,8 @@ static void test_choice_by_the_model(void **state)
     for (int r = 0; r < ROWS; r++) lengths[r] = 5;
     check_choice(ctx, ROWS, lengths, "csr-vector");
     lengths[ROWS / 2] = 20000;
+    check_choice(ctx, ROWS, lengths, "csr-adaptive");
+    lengths[ROWS / 2] = 3000000;
     check_choice(ctx, ROWS, lengths, "csr-merge-path");
     for (int r = 0; r < ROWS; r++) lengths[r] = 6 + r % 32;
     check_choice(ctx, ROWS / 3, lengths, "csr-vector");
@@ -236,6 +239,8 @@ static void test_parameters(void **state)
         { "csr-warp-buffer:threads=64,buffer=global,grid=proportional", NULL },
         { "csr-warp-buffer:threads=32,buffer=shared,grid=proportional", NULL },
         { "coo-balanced:run=64,threads=1024", NULL },
+        { "csr-adaptive:items=2,cluster=4", NULL },
+        { "csr-adaptive:items=8,cluster=1", NULL },
         { "csr-merge-path3:threads=32,items=1", NULL },
         { "csr-merge-path3:threads=64,items=1000", NULL },
         { "packed:values=raw,split=1,slices=1,unit=8,threads=32", NULL },
@@ -253,6 +258,8 @@ static void test_parameters(void **state)
         { "tiled:hot=100,values=f32,lanes=32,parts=5", NULL },
     };
     static const char *const bad[] = {
+        "csr-adaptive:items=3",
+        "csr-adaptive:cluster=16",
         "csr-vector:lanes=3",
         "csr-vector:lanes=128",
         "csr-vector:threads=100",
