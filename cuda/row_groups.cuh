@@ -1,6 +1,6 @@
 /* The rows of CSR, dealt to warps: groups of neighbouring short rows that fill a warp's registers, and pieces
- * of longer rows, which as many warps as they have pieces take: of one block, or of a cluster of blocks. Found
- * once, from the row pointers alone.
+ * of longer rows, which as many warps as they have pieces take: of one block, or of a cluster of blocks.
+ * Found once, from the row pointers alone.
  * Source: Greathouse & Daga, Efficient sparse matrix-vector multiplication on GPUs using the CSR storage
  * format, SC 2014 (row blocks, for a work-group each); Daga & Greathouse, HiPC 2015 (rows longer than one).
  */

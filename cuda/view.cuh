@@ -218,8 +218,8 @@ template <class V> V spx_scalar_as(const spx_scalar &s)
 /* The vectors and factors of y = alpha*A*x + beta*y.
  *
  * A kernel that spx_cuda_launch_mul launches begins while the launch before it still runs, which may write
- * the matrix's values, x and y, and never its pattern. Its threads call begin(), read of the pattern what they
- * can, and call wait() before they read values or x, by plain loads or spx_load_late, or touch y. */
+ * the matrix's values, x and y, and never its pattern. Its threads call begin(), read of the pattern what
+ * they can, and call wait() before they read values or x, by plain loads or spx_load_late, or touch y. */
 template <class V> struct spx_vectors {
     const V *x;
     V *y;

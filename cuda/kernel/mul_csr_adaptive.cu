@@ -1,10 +1,10 @@
-/* y = alpha*A*x + beta*y for CSR on a GPU, a warp a group of neighbouring short rows or a piece of a longer
- * one (row_groups.cuh). A warp loads all entries of its group at once, whatever their rows, and adds up the
+/* y = alpha*A*x + beta*y for CSR on a GPU, a warp a group of neighbouring short rows or a piece of a longer one
+ * (row_groups.cuh). A warp loads all entries of its group at once, whatever their rows, and adds up the
  * products row by row from shared memory; of pieces each lane adds up its own. A row's pieces are one block's
- * warps, which add up theirs in shared memory, or those of a cluster of blocks, which send theirs to the first
- * one's. So there is one launch, no workspace, and a chain of three loads: what a group is, its entries, x.
- * Differs from the sources: warps and not blocks take groups, and the pieces of very long rows are added up in
- * fixed order, by clusters, not by atomics.
+ * warps, which add up theirs in shared memory, or those of a cluster of blocks, which send theirs to the
+ * first one's. So there is one launch, no workspace, and a chain of three loads: what a group is, its
+ * entries, x. Differs from the sources: warps and not blocks take groups, and the pieces of very long rows
+ * are added up in fixed order, by clusters, not by atomics.
  * Source: Greathouse & Daga, SC 2014; Daga & Greathouse, HiPC 2015. */
 #include "ptx.cuh"
 #include "reduce.cuh"
@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char *NAME = "csr-adaptive";
 constexpr int THREADS = 32 * SPX_GROUP_WARPS;
+constexpr int64_t LONGEST = 1 << 15; /* entries of a row, from which on a lane has more a step */
 enum { ITEMS_PARAM, CLUSTER_PARAM }; /* by their places in params */
 
 /* Entries of a group, or of a step of a piece: ITEMS a lane. */
@@ -243,17 +244,16 @@ spmvx_status count_groups(const spmvx_context *ctx, const spx_sparse *a, spx_gro
 }
 
 /* Entries a lane: few, so that all warps are on the device at once, while rows leave little of a group empty;
- * many, where they take turns in any case, or where the longest row takes many steps. */
+ * many, where they take turns in any case, where a row just does not fit in a group of fewer, and where the
+ * longest takes many steps. */
 int64_t items_for(const spmvx_context *ctx, const spx_sparse *a, int64_t longest)
 {
-    constexpr int64_t WARPS = 64, MOST_STEPS = 4;            /* WARPS: of a multiprocessor */
-    constexpr double FILLED = 0.8, SHORT = 24.0, ROOM = 4.0; /* ROOM: of rows of which 32 fill half a group */
-    const double mean = static_cast<double>(a->nnz) / static_cast<double>(a->nrows),
-                 places = 32.0 * FILLED * static_cast<double>(WARPS * spx_cuda_of(ctx)->multiprocessors);
-    const double entries = static_cast<double>(a->nnz);
-    if (longest > MOST_STEPS * 4 * 32 * SPX_GROUP_WARPS * SPX_GROUP_CLUSTER) return 8;
-    if (entries > 2.0 * 8.0 * places && mean > ROOM) return 8;
-    return entries > 2.0 * places || mean > SHORT ? 4 : 2;
+    constexpr double WARPS = 64.0, FILLED = 0.8; /* of a multiprocessor; of a group */
+    constexpr double FEW = 4.0, SHORT = 24.0, FIT = 128.0, LONG = 1024.0; /* entries of a row */
+    const double entries = static_cast<double>(a->nnz), mean = entries / static_cast<double>(a->nrows),
+                 lanes = 32.0 * WARPS * FILLED * static_cast<double>(spx_cuda_of(ctx)->multiprocessors);
+    if (longest > LONGEST || (mean > FIT && mean <= LONG) || (mean > FEW && entries > 16.0 * lanes)) return 8;
+    return mean > SHORT || entries > 2.0 * lanes ? 4 : 2;
 }
 
 /* Finds the groups, as partition. */
@@ -309,13 +309,16 @@ spmvx_status run(const spx_mul *m)
                          [m](auto kernel, size_t shared_bytes) { return launch(m, kernel, shared_bytes); });
 }
 
-/* A row that is one block's, or one cluster's, alone takes STEP ns a step of its warps; a group takes LEAST. */
+/* A group takes LEAST ns, whatever is in it, and a row that is one block's, or one cluster's, alone STEP for
+ * each step of its warps. What streams from memory is worth less than to csr-merge-path, whose blocks go on. */
 double cost(const spx_features *f, const spx_look *)
 {
-    constexpr double LEAST = 700.0, STEP = 500.0, ENTRIES = 128.0, BLOCK = ENTRIES * SPX_GROUP_WARPS;
-    const double longest = static_cast<double>(f->longest),
-                 steps = longest / (longest > BLOCK * SPX_GROUP_STEPS ? BLOCK * SPX_GROUP_CLUSTER : BLOCK);
-    return spx_cuda_cost(f, spx_csr_bytes(f), 0.8, LEAST + STEP * steps);
+    constexpr double LEAST = 700.0, STEP = 500.0, IN_L2 = 0.85, IN_MEMORY = 0.78;
+    constexpr double LANES = 32.0 * SPX_GROUP_WARPS;
+    const double longest = static_cast<double>(f->longest), bytes = spx_csr_bytes(f);
+    const bool of_cluster = longest > 4.0 * LANES * SPX_GROUP_STEPS, far = f->longest > LONGEST;
+    const double steps = longest / (of_cluster ? (far ? 8.0 : 4.0) * LANES * SPX_GROUP_CLUSTER : 4.0 * LANES);
+    return spx_cuda_cost(f, bytes, bytes < f->machine->last_cache ? IN_L2 : IN_MEMORY, LEAST + STEP * steps);
 }
 
 const spx_param params[] = {

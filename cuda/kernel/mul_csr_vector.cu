@@ -147,7 +147,7 @@ double cost(const spx_features *f, const spx_look *)
     const double wanted = static_cast<double>(f->nrows) * lanes / (lanes >= 16 ? 2 : 1);
     const double filled = wanted / spx_cuda_resident(f->machine);
     const double busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0;
-    const double uneven = f->deviation / (f->mean + 1.0) - 0.7;
+    const double uneven = f->deviation / (f->mean + 1.0) - 0.45;
     const double efficiency = 0.9 * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
     return spx_cuda_cost(f, spx_csr_bytes(f), efficiency, ALONE * static_cast<double>(f->longest) / lanes);
 }
