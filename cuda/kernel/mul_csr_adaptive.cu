@@ -1,5 +1,5 @@
-/* y = alpha*A*x + beta*y for CSR on a GPU, a warp a group of neighbouring short rows or a piece of a longer one
- * (row_groups.cuh). A warp loads all entries of its group at once, whatever their rows, and adds up the
+/* y = alpha*A*x + beta*y for CSR on a GPU, a warp a group of neighbouring short rows or a piece of a longer
+ * one (row_groups.cuh). A warp loads all entries of its group at once, whatever their rows, and adds up the
  * products row by row from shared memory; of pieces each lane adds up its own. A row's pieces are one block's
  * warps, which add up theirs in shared memory, or those of a cluster of blocks, which send theirs to the
  * first one's. So there is one launch, no workspace, and a chain of three loads: what a group is, its
@@ -310,7 +310,7 @@ spmvx_status run(const spx_mul *m)
 }
 
 /* A group takes LEAST ns, whatever is in it, and a row that is one block's, or one cluster's, alone STEP for
- * each step of its warps. What streams from memory is worth less than to csr-merge-path, whose blocks go on. */
+ * each step of its warps. From memory it streams less than csr-merge-path, whose blocks go on. */
 double cost(const spx_features *f, const spx_look *)
 {
     constexpr double LEAST = 700.0, STEP = 500.0, IN_L2 = 0.85, IN_MEMORY = 0.78;
