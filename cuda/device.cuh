@@ -173,14 +173,6 @@ constexpr int spx_least_since_90()
 #endif
 }
 
-/* Launches a kernel that multiplies, whose threads call begin() and wait() of spx_vectors. */
-template <class... P>
-spmvx_status spx_cuda_launch_mul(const spx_mul *m, const char *name, void (*kernel)(P...), int64_t blocks,
-                                 unsigned threads, size_t shared, typename spx_same<P>::type... args)
-{
-    return spx_cuda_launch_as({ .early = true }, m->ctx, name, kernel, blocks, threads, shared, args...);
-}
-
 /* Blocks of so many threads that the device holds at a time, where nothing but threads bounds them. */
 inline int64_t spx_cuda_blocks_held(const spmvx_context *ctx, int64_t threads)
 {

@@ -12,7 +12,6 @@ template <class V> __global__ void spx_multiply_ell(spx_ell<V> A, spx_vectors<V>
 {
     const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (row >= A.nrows) return;
-    vectors.begin();
     V sum = 0;
     for (int64_t k = 0; k < A.width; k += SPX_ELL_AT_ONCE) {
         int col[SPX_ELL_AT_ONCE];
@@ -21,17 +20,13 @@ template <class V> __global__ void spx_multiply_ell(spx_ell<V> A, spx_vectors<V>
         for (int i = 0; i < SPX_ELL_AT_ONCE; i++) {
             const int64_t at = (k + i) * A.nrows + row;
             col[i] = spx_load_if<SPX_PAST>(k + i < A.width, A.col + at, -1);
+            val[i] = spx_load_if<SPX_PAST>(k + i < A.width, A.val + at, V(0));
         }
-        vectors.wait();
-#pragma unroll
-        for (int i = 0; i < SPX_ELL_AT_ONCE; i++)
-            val[i] = spx_load_late<SPX_PAST>(k + i < A.width, A.val + (k + i) * A.nrows + row, V(0));
 #pragma unroll
         for (int i = 0; i < SPX_ELL_AT_ONCE; i++) from_x[i] = spx_load_at(vectors.x, col[i], V(0));
 #pragma unroll
         for (int i = 0; i < SPX_ELL_AT_ONCE; i++) sum += val[i] * from_x[i];
     }
-    vectors.wait();
     vectors.put(row, sum);
 }
 
@@ -39,8 +34,8 @@ template <class V> __global__ void spx_multiply_ell(spx_ell<V> A, spx_vectors<V>
 template <class V>
 spmvx_status spx_launch_ell(const spx_mul *m, const char *name, const spx_ell<V> &A, int64_t threads)
 {
-    return spx_cuda_launch_mul(m, name, spx_multiply_ell<V>, spx_ceil_div(A.nrows, threads),
-                               static_cast<unsigned>(threads), 0, A, spx_vectors_of<V>(m));
+    return spx_cuda_launch(m->ctx, name, spx_multiply_ell<V>, spx_ceil_div(A.nrows, threads),
+                           static_cast<unsigned>(threads), 0, A, spx_vectors_of<V>(m));
 }
 
 /* Nanoseconds of an entry of the longest row, where one thread is left alone. */

@@ -201,7 +201,7 @@ template <spx_policy POLICY, class T> __device__ __forceinline__ T spx_load_late
 #undef SPX_LOAD_BY_POLICY
 
 /* base[at] if at is not negative, without a branch; else `other`. Kept in L1. Only for memory that nothing
- * writes from then on; stays behind spx_wait_for_previous, as spx_load_late does. */
+ * writes during the kernel. */
 template <class T> __device__ __forceinline__ T spx_load_at(const T *base, int at, T other)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
@@ -211,15 +211,15 @@ template <class T> __device__ __forceinline__ T spx_load_at(const T *base, int a
     typename spx_registers<sizeof(T)>::type bits;
     memcpy(&bits, &other, sizeof other);
     if constexpr (sizeof(T) == 8) {
-        asm volatile("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
-                     "@q ld.global.u64 %0, [g];}"
-                     : "+l"(bits)
-                     : "l"(base + at), "r"(at));
+        asm("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
+            "@q ld.global.nc.u64 %0, [g];}"
+            : "+l"(bits)
+            : "l"(base + at), "r"(at));
     } else {
-        asm volatile("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
-                     "@q ld.global.u32 %0, [g];}"
-                     : "+r"(bits)
-                     : "l"(base + at), "r"(at));
+        asm("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
+            "@q ld.global.nc.u32 %0, [g];}"
+            : "+r"(bits)
+            : "l"(base + at), "r"(at));
     }
     memcpy(&other, &bits, sizeof other);
     return other;

@@ -11,8 +11,6 @@
 
 #include <cuda_runtime.h>
 
-#include "ptx.cuh"
-
 extern "C" {
 #include "core/bsr.h"
 #include "kernel/kernel.h"
@@ -215,26 +213,12 @@ template <class V> V spx_scalar_as(const spx_scalar &s)
     else return s.f32;
 }
 
-/* The vectors and factors of y = alpha*A*x + beta*y.
- *
- * A kernel that spx_cuda_launch_mul launches begins while the launch before it still runs, which may write
- * the matrix's values, x and y, and never its pattern. Its threads call begin(), read of the pattern what
- * they can, and call wait() before they read values or x, by plain loads or spx_load_late, or touch y. */
+/* The vectors and factors of y = alpha*A*x + beta*y. */
 template <class V> struct spx_vectors {
     const V *x;
     V *y;
     V alpha, beta;
-    bool early; /* always true; the compiler does not know */
 
-    __device__ __forceinline__ void begin() const
-    {
-        spx_let_next_begin();
-    }
-    /* Under a condition, since the assembler puts what stands in one block with it behind it. */
-    __device__ __forceinline__ void wait() const
-    {
-        if (early) spx_wait_for_previous();
-    }
     /* Ends a row: its sum of products is known. */
     template <class I> __device__ __forceinline__ void put(I row, V sum) const
     {
@@ -272,7 +256,6 @@ template <class V> spx_vectors<V> spx_vectors_of(const spx_mul *m)
     view.y = static_cast<V *>(m->y);
     view.alpha = spx_scalar_as<V>(m->alpha);
     view.beta = spx_scalar_as<V>(m->beta);
-    view.early = true;
     return view;
 }
 

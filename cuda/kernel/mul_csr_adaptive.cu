@@ -6,7 +6,7 @@
  * entries, x. Differs from the sources: warps and not blocks take groups, and the pieces of very long rows
  * are added up in fixed order, by clusters, not by atomics.
  * Source: Greathouse & Daga, SC 2014; Daga & Greathouse, HiPC 2015. */
-#include "ptx.cuh"
+#include "early.cuh"
 #include "reduce.cuh"
 #include "row_groups.cuh"
 
@@ -29,11 +29,12 @@ template <class V, int ITEMS> struct entries {
         for (int i = 0; i < ITEMS; i++)
             col[i] = spx_load_if<SPX_KEPT>(k + 32 * i < count, cols + k + 32 * i, -1);
     }
-    __device__ __forceinline__ void load_values(const V *vals, int k, int count)
+    template <class VECTORS>
+    __device__ __forceinline__ void load_values(const VECTORS &vectors, const V *vals, int k, int count)
     {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++)
-            val[i] = spx_load_late<SPX_KEPT>(k + 32 * i < count, vals + k + 32 * i, V(0));
+            val[i] = vectors.template value<SPX_KEPT>(k + 32 * i < count, vals + k + 32 * i);
     }
 };
 
@@ -75,25 +76,25 @@ __device__ __forceinline__ void add_rows(const spx_vectors<V> &vectors, const sp
 }
 
 /* The sum of a piece whose first columns are loaded, in all lanes. */
-template <class V, int ITEMS>
-__device__ __forceinline__ V add_piece(const V *x, const int *col, const V *val, int count,
+template <class V, int ITEMS, class VECTORS>
+__device__ __forceinline__ V add_piece(const VECTORS &vectors, const int *col, const V *val, int count,
                                        entries<V, ITEMS> &e)
 {
     constexpr int STEP = 32 * ITEMS;
     V sum = 0;
-    e.load_values(val, spx_lane(), count);
+    e.load_values(vectors, val, spx_lane(), count);
     for (int k = spx_lane();;) {
         V from_x[ITEMS], val_now[ITEMS];
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) {
-            from_x[i] = spx_load_at(x, e.col[i], V(0));
+            from_x[i] = vectors.element(e.col[i]);
             val_now[i] = e.val[i];
         }
         const bool more = k - spx_lane() + STEP < count;
         k += STEP;
         if (more) {
             e.load_columns(col, k, count);
-            e.load_values(val, k, count);
+            e.load_values(vectors, val, k, count);
         }
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) sum += val_now[i] * from_x[i];
@@ -130,9 +131,9 @@ __device__ __forceinline__ void add_pieces(const spx_vectors<V> &vectors, int ro
     vectors.put(row, sum);
 }
 
-template <class V, class P, int ITEMS>
+template <class V, class P, int ITEMS, bool EARLY>
 __global__ void __launch_bounds__(THREADS)
-    csr_adaptive(spx_csr<V, P> A, const spx_row_group *groups, spx_vectors<V> vectors)
+    csr_adaptive(spx_csr<V, P> A, const spx_row_group *groups, spx_early_vectors<V, EARLY> vectors)
 {
     shared<V, ITEMS> *const s = spx_dynamic_shared<shared<V, ITEMS>>();
     const unsigned warp = threadIdx.x / 32;
@@ -153,9 +154,9 @@ __global__ void __launch_bounds__(THREADS)
         const int64_t first = row < rows ? g.entry() : 0;
         V from_x[ITEMS];
         vectors.wait();
-        e.load_values(val, spx_lane(), g.entries);
+        e.load_values(vectors, val, spx_lane(), g.entries);
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) from_x[i] = spx_load_at(vectors.x, e.col[i], V(0));
+        for (int i = 0; i < ITEMS; i++) from_x[i] = vectors.element(e.col[i]);
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) product[spx_lane() + 32 * i] = e.val[i] * from_x[i];
         __syncwarp();
@@ -165,7 +166,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     if (-rows > SPX_GROUP_WARPS) spx_begin_in_cluster();
     vectors.wait();
-    const V sum = add_piece(vectors.x, col, val, g.entries, e);
+    const V sum = add_piece(vectors, col, val, g.entries, e);
     if (rows == -1) {
         if (spx_lane() == 0) vectors.put(g.row, sum);
     } else {
@@ -175,28 +176,32 @@ __global__ void __launch_bounds__(THREADS)
 
 /* ---- the host's side ---- */
 
-/* Calls f with the instance for this matrix. */
-template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
+/* Calls f with the instance for this matrix, and the shared memory of a block. */
+template <class F>
+spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
         return spx_pick<2, 4, 8>(p->param[ITEMS_PARAM], [&](auto items) {
-            using V = decltype(value);
-            constexpr int ITEMS = items.value;
-            return f(csr_adaptive<V, decltype(pointer), ITEMS>, sizeof(shared<V, ITEMS>));
+            return spx_by_early(ctx, a, [&](auto early) {
+                using V = decltype(value);
+                constexpr int ITEMS = items.value;
+                return f(csr_adaptive<V, decltype(pointer), ITEMS, early.value>, sizeof(shared<V, ITEMS>));
+            });
         });
     });
 }
 
-template <class V, class P>
-spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, const spx_row_group *, spx_vectors<V>),
+template <class V, class P, bool EARLY>
+spmvx_status launch(const spx_mul *m,
+                    void (*kernel)(spx_csr<V, P>, const spx_row_group *, spx_early_vectors<V, EARLY>),
                     size_t shared_bytes)
 {
-    const spx_launch_kind kind = { .early = true,
+    const spx_launch_kind kind = { .early = EARLY,
                                    .cluster = static_cast<unsigned>(m->part->param[CLUSTER_PARAM]) };
     return spx_cuda_launch_as(kind, m->ctx, NAME, kernel, m->part->chunks, THREADS, shared_bytes,
                               spx_csr_of<V, P>(m->A),
                               static_cast<const spx_row_group *>(m->part->bounds->data),
-                              spx_vectors_of<V>(m));
+                              spx_early_vectors_of<V, EARLY>(m));
 }
 
 /* What finds groups works with: a count for each class and part of the rows, and what it tells the host. */
@@ -300,25 +305,29 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
             spx_by_pointer(a->ptr_type, [&](auto pointer) { return find<decltype(pointer)>(ctx, a, p); }));
     p->param[ITEMS_PARAM] = spx_max(p->param[ITEMS_PARAM], 2);
     p->param[CLUSTER_PARAM] = spx_max(p->param[CLUSTER_PARAM], 1);
-    return with_instance(a, p, [ctx](auto kernel, size_t) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+    return with_instance(ctx, a, p,
+                         [ctx](auto kernel, size_t) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->A, m->part,
+    return with_instance(m->ctx, m->A, m->part,
                          [m](auto kernel, size_t shared_bytes) { return launch(m, kernel, shared_bytes); });
 }
 
 /* A group takes LEAST ns, whatever is in it, and a row that is one block's, or one cluster's, alone STEP for
- * each step of its warps. From memory it streams less than csr-merge-path, whose blocks go on. */
+ * each step of its warps, or FAR_STEP, which these few multiprocessors wait for memory. From there all of it
+ * streams less well than by csr-merge-path, whose blocks go on. */
 double cost(const spx_features *f, const spx_look *)
 {
-    constexpr double LEAST = 700.0, STEP = 500.0, IN_L2 = 0.85, IN_MEMORY = 0.78;
+    constexpr double LEAST = 700.0, STEP = 500.0, FAR_STEP = 1500.0, EFFICIENCY = 0.85, FAR = 1.1;
     constexpr double LANES = 32.0 * SPX_GROUP_WARPS;
     const double longest = static_cast<double>(f->longest), bytes = spx_csr_bytes(f);
-    const bool of_cluster = longest > 4.0 * LANES * SPX_GROUP_STEPS, far = f->longest > LONGEST;
-    const double steps = longest / (of_cluster ? (far ? 8.0 : 4.0) * LANES * SPX_GROUP_CLUSTER : 4.0 * LANES);
-    return spx_cuda_cost(f, bytes, bytes < f->machine->last_cache ? IN_L2 : IN_MEMORY, LEAST + STEP * steps);
+    const bool of_cluster = longest > 4.0 * LANES * SPX_GROUP_STEPS, near = bytes < f->machine->last_cache;
+    const double in_step = of_cluster ? (f->longest > LONGEST ? 8.0 : 4.0) * SPX_GROUP_CLUSTER : 4.0,
+                 steps = longest / (in_step * LANES);
+    const double all = spx_cuda_cost(f, bytes, EFFICIENCY, LEAST + (near ? STEP : FAR_STEP) * steps);
+    return near ? all : FAR * all;
 }
 
 const spx_param params[] = {

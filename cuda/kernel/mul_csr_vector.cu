@@ -7,8 +7,7 @@
  * Differs from them: entries of two rows or of several steps are loaded at a time, and groups do not go on to
  * other rows.
  * Source: Bell & Garland, SC 2009 (CSR-vector); Tsai, Cojean & Anzt, ISC 2020. */
-#include "device.cuh"
-#include "ptx.cuh"
+#include "early.cuh"
 #include "reduce.cuh"
 
 namespace {
@@ -19,15 +18,18 @@ enum { LANES_PARAM, THREADS_PARAM }; /* by their places in params */
 template <class V, int LANES>
 constexpr int rows_at_once = LANES == 16 || LANES == 32 || (LANES <= 8 && sizeof(V) == 4) ? 2 : 1;
 template <int LANES> constexpr int steps_at_once = LANES <= 8 ? 4 : 3;
-template <class V, class P, int LANES> constexpr int registers_a_thread()
+template <class V, class P, int LANES, bool EARLY> constexpr int registers_a_thread()
 {
-    if (rows_at_once<V, LANES> == 2) return sizeof(P) == 8 ? 48 : 40;
+    constexpr int AHEAD = EARLY ? 8 : 0; /* the next step's columns */
+    if (rows_at_once<V, LANES> == 2) return (sizeof(P) == 8 ? 48 : 40) + AHEAD;
     return sizeof(P) == 8 ? 44 : 32;
 }
-template <class V, class P, int LANES> constexpr int registers = registers_a_thread<V, P, LANES>();
+template <class V, class P, int LANES, bool EARLY>
+constexpr int registers = registers_a_thread<V, P, LANES, EARLY>();
 
-template <class V, class P, int LANES, spx_policy POLICY>
-__global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A, spx_vectors<V> vectors)
+template <class V, class P, int LANES, spx_policy POLICY, bool EARLY>
+__global__ void __maxnreg__((registers<V, P, LANES, EARLY>))
+    csr_vector(spx_csr<V, P> A, spx_early_vectors<V, EARLY> vectors)
 {
     constexpr int ROWS = rows_at_once<V, LANES>, STEPS = steps_at_once<LANES>;
     const unsigned rows = static_cast<unsigned>(A.nrows), groups = blockDim.x / LANES,
@@ -45,25 +47,29 @@ __global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A
         left[i] = end - begin - static_cast<P>(lane);
         sum[i] = 0;
     }
-    for (bool more = true; more;) {
-        int col[ROWS][STEPS];
-        V val[ROWS][STEPS], from_x[ROWS][STEPS];
-        more = false;
+    int col[ROWS][STEPS];
+    const auto load_columns = [&] {
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
             for (int s = 0; s < STEPS; s++)
                 col[i][s] = spx_load_if<POLICY>(s * LANES < left[i], A.col + at[i] + s * LANES, -1);
-        vectors.wait();
+    };
+    if constexpr (EARLY) load_columns();
+    vectors.wait();
+    for (bool more = true; more;) {
+        V val[ROWS][STEPS], from_x[ROWS][STEPS];
+        more = false;
+        if constexpr (!EARLY) load_columns();
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
             for (int s = 0; s < STEPS; s++)
-                val[i][s] = spx_load_late<POLICY>(s * LANES < left[i], A.val + at[i] + s * LANES, V(0));
+                val[i][s] = vectors.template value<POLICY>(s * LANES < left[i], A.val + at[i] + s * LANES);
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
-            for (int s = 0; s < STEPS; s++) from_x[i][s] = spx_load_at(vectors.x, col[i][s], V(0));
+            for (int s = 0; s < STEPS; s++) from_x[i][s] = vectors.element(col[i][s]);
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
 #pragma unroll
@@ -74,6 +80,8 @@ __global__ void __maxnreg__((registers<V, P, LANES>)) csr_vector(spx_csr<V, P> A
             at[i] += left[i] > 0 ? STEPS * LANES : 0;
             more = more || left[i] > 0;
         }
+        if constexpr (EARLY)
+            if (more) load_columns();
     }
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
@@ -95,21 +103,26 @@ spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const 
         return spx_pick<2, 4, 8, 16, 32, 64>(p->param[LANES_PARAM], [&](auto lanes) {
             using V = decltype(value);
             using P = decltype(pointer);
-            constexpr int LANES = lanes.value;
-            return f(keep ? csr_vector<V, P, LANES, SPX_KEPT> : csr_vector<V, P, LANES, SPX_PASSING>,
-                     rows_at_once<V, LANES>);
+            constexpr int LANES = lanes.value, EACH = rows_at_once<V, LANES>;
+            return spx_by_early(ctx, a, [&](auto early) {
+                if constexpr (early.value) return f(csr_vector<V, P, LANES, SPX_KEPT, true>, EACH);
+                else
+                    return keep ? f(csr_vector<V, P, LANES, SPX_KEPT, false>, EACH)
+                                : f(csr_vector<V, P, LANES, SPX_PASSING, false>, EACH);
+            });
         });
     });
 }
 
-template <class V, class P>
-spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, spx_vectors<V>), int rows_a_group)
+template <class V, class P, bool EARLY>
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, spx_early_vectors<V, EARLY>),
+                    int rows_a_group)
 {
     const int64_t threads = m->part->param[THREADS_PARAM],
                   rows = threads / m->part->param[LANES_PARAM] * rows_a_group;
-    return spx_cuda_launch_mul(m, "csr-vector", kernel, spx_ceil_div(m->A->nrows, rows),
-                               static_cast<unsigned>(threads), 0, spx_csr_of<V, P>(m->A),
-                               spx_vectors_of<V>(m));
+    return spx_cuda_launch_as({ .early = EARLY }, m->ctx, "csr-vector", kernel,
+                              spx_ceil_div(m->A->nrows, rows), static_cast<unsigned>(threads), 0,
+                              spx_csr_of<V, P>(m->A), spx_early_vectors_of<V, EARLY>(m));
 }
 
 int64_t lanes_for(double mean)

@@ -61,7 +61,6 @@ __global__ void __launch_bounds__(most_threads<SHAPE>(), resident<SHAPE>())
         static_cast<int>(blockIdx.x) * (static_cast<int>(blockDim.x) >> 5 >> split) + (warp >> split);
     const bool in_matrix = static_cast<int64_t>(unit) * 32 < A.nrows;
     V sum = 0;
-    vectors.begin();
     if (in_matrix) {
         const P begin = spx_load_cached(A.ptr + unit / parts),
                 end = spx_load_cached(A.ptr + unit / parts + 1);
@@ -70,7 +69,6 @@ __global__ void __launch_bounds__(most_threads<SHAPE>(), resident<SHAPE>())
             static_cast<spx_position<P>>(begin) + static_cast<unsigned>(unit % parts * 32 + lane);
         const int *cols = A.col + from;
         const V *vals = A.val + from;
-        vectors.wait(); /* within a step columns would have no registers meanwhile */
         for (int k = part; k < width; k += UNROLL << split) {
             int col[UNROLL];
             V val[UNROLL];
@@ -79,7 +77,7 @@ __global__ void __launch_bounds__(most_threads<SHAPE>(), resident<SHAPE>())
                 const int step = k + (u << split);
                 const int64_t ahead = static_cast<int64_t>(SHAPE::SPLIT ? step : u) * slice;
                 col[u] = spx_load_if<POLICY>(step < width, cols + ahead, -1);
-                val[u] = spx_load_late<POLICY>(step < width, vals + ahead, V(0));
+                val[u] = spx_load_if<POLICY>(step < width, vals + ahead, V(0));
             }
 #pragma unroll
             for (int u = 0; u < UNROLL; u += GATHERS) {
@@ -150,9 +148,9 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_sell<V, P>, spx_vectors
     const int64_t split = m->part->param[SPLIT_PARAM], threads = m->part->param[THREADS_PARAM],
                   units = spx_ceil_div(m->A->nrows, 32);
     const size_t shared = split > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0;
-    return spx_cuda_launch_mul(m, "sell", kernel, spx_ceil_div(units, threads / 32 / split),
-                               static_cast<unsigned>(threads), shared, spx_sell_of<V, P>(m->A),
-                               spx_vectors_of<V>(m), log_of(split));
+    return spx_cuda_launch(m->ctx, "sell", kernel, spx_ceil_div(units, threads / 32 / split),
+                           static_cast<unsigned>(threads), shared, spx_sell_of<V, P>(m->A),
+                           spx_vectors_of<V>(m), log_of(split));
 }
 
 /* So that a multiprocessor has 24 warps and more, while each still has entries to load; and three blocks

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "device.cuh"
+#include "early.cuh"
 #include "ptx.cuh"
 #include "reduce.cuh"
 #include "view.cuh"
@@ -41,7 +42,10 @@ template <class VIEW> __device__ VIEW shifted(VIEW A, int64_t shift)
 template <int LANES>
 __global__ void csr_vector_at(spx_csr<double, int> A, spx_vectors<double> v, int64_t shift)
 {
-    csr_vector_file::csr_vector<double, int, LANES, SPX_KEPT>(shifted(A, shift), v);
+    spx_early_vectors<double, true> early = {};
+    static_cast<spx_vectors<double> &>(early) = v;
+    early.early = true;
+    csr_vector_file::csr_vector<double, int, LANES, SPX_KEPT, true>(shifted(A, shift), early);
 }
 template <int LANES>
 __global__ void multi_csr_vector_at(spx_csr<double, int> A, spx_columns<double> v, int64_t shift)
