@@ -3,6 +3,7 @@
 #ifndef SPX_CODED_CUH
 #define SPX_CODED_CUH
 #include "device.cuh"
+#include "ptx.cuh"
 
 extern "C" {
 #include "core/values.h"
@@ -22,6 +23,10 @@ template <class V> struct spx_code_of<V, SPX_VALUES_U8> {
 };
 /* What a place has for its value: V, float, uint16_t or uint8_t; nothing where all are one. */
 template <class V, int VALUES> using spx_code = typename spx_code_of<V, VALUES>::type;
+
+/* Values that are stored as they are may be updated; others stay what they were. */
+template <int VALUES>
+constexpr spx_written spx_code_written = VALUES == SPX_VALUES_RAW ? SPX_LATE : SPX_EARLIER;
 
 template <int VALUES> constexpr bool spx_is_numbered = VALUES == SPX_VALUES_U16 || VALUES == SPX_VALUES_U8;
 

@@ -61,8 +61,9 @@ public:
                     for (int i = 0; i < GATHERS; i += 2) {
                         const int4 two = *reinterpret_cast<const int4 *>(told_ + known + some + i);
                         mask[i] = static_cast<unsigned>(two.y), mask[i + 1] = static_cast<unsigned>(two.w);
-                        from_x[i] = spx_load_if<SPX_KEPT>(mask[i] & own, lanes_x + two.x, V(0));
-                        from_x[i + 1] = spx_load_if<SPX_KEPT>(mask[i + 1] & own, lanes_x + two.z, V(0));
+                        from_x[i] = spx_load_if<SPX_KEPT, SPX_LATE>(mask[i] & own, lanes_x + two.x, V(0));
+                        from_x[i + 1] =
+                            spx_load_if<SPX_KEPT, SPX_LATE>(mask[i + 1] & own, lanes_x + two.z, V(0));
                     }
 #pragma unroll
                     for (int i = 0; i < GATHERS; i++) {
@@ -114,10 +115,12 @@ private:
         const C *const from = reinterpret_cast<const C *>(A_.val) + (place + threadIdx.x % LANES);
         if (left >= UNIT) {
 #pragma unroll
-            for (int u = 0; u < UNIT; u++) code[u] = spx_load_held<SPX_PASSING>(true, from + u * LANES);
+            for (int u = 0; u < UNIT; u++)
+                code[u] = spx_load_held<SPX_PASSING, spx_code_written<VALUES>>(true, from + u * LANES);
         } else {
 #pragma unroll
-            for (int u = 0; u < UNIT; u++) code[u] = spx_load_held<SPX_PASSING>(u < left, from + u * LANES);
+            for (int u = 0; u < UNIT; u++)
+                code[u] = spx_load_held<SPX_PASSING, spx_code_written<VALUES>>(u < left, from + u * LANES);
         }
     }
     /* Of what begins at this place, `step` is the lane's step. Answers whether one of the steps' values is

@@ -122,7 +122,8 @@ __device__ __forceinline__ V spx_packed_sum(const spx_packed<V, P> &A, const V *
 #pragma unroll
         for (int u = 0; u < UNIT; u++) {
             if constexpr (VALUES != SPX_VALUES_ONE)
-                code[u] = spx_load_if<SPX_PASSING>(u < left, codes + u * LANES, C(0));
+                code[u] =
+                    spx_load_if<SPX_PASSING, spx_code_written<VALUES>>(u < left, codes + u * LANES, C(0));
             told[u] = columns.load(u, u < left);
         }
 #pragma unroll

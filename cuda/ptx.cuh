@@ -82,9 +82,14 @@ template <class T> __device__ __forceinline__ T spx_load_cached(const T *p)
  * that load parts of one sector one step after the other need it kept that long. */
 enum spx_policy { SPX_PAST, SPX_PASSING, SPX_KEPT };
 
+/* When what is loaded was written: before the kernel began; or by the launch before, which the kernel has
+ * waited for by spx_wait_for_previous(), behind which such loads stay. Nothing writes it from then on. */
+enum spx_written { SPX_EARLIER, SPX_LATE };
+
 /* Reads 1, 2, 4, 8 or 16 aligned bytes if `in`, without a branch; else gives `other`, and p may be any
- * address. Only for memory that nothing writes during the kernel. */
-template <spx_policy POLICY, class T> __device__ __forceinline__ T spx_load_if(bool in, const T *p, T other)
+ * address. */
+template <spx_policy POLICY, spx_written WRITTEN = SPX_EARLIER, class T>
+__device__ __forceinline__ T spx_load_if(bool in, const T *p, T other)
 {
 #ifdef SPX_SIMT
     return in ? *p : other;
@@ -93,30 +98,34 @@ template <spx_policy POLICY, class T> __device__ __forceinline__ T spx_load_if(b
     memcpy(&bits, &other, sizeof other);
     const int wanted = in;
 /* The registers keep `other` where the load does not take place. */
-#define SPX_LOAD(policy, type, constraint)                                             \
-    asm("{.reg .pred q; .reg .u64 g; setp.ne.b32 q, %2, 0; cvta.to.global.u64 g, %1; " \
-        "@q ld.global.nc" policy "." type " %0, [g];}"                                 \
-        : constraint(bits)                                                             \
-        : "l"(p), "r"(wanted))
-#define SPX_LOAD_FOUR(policy, type, constraint)                                          \
-    asm("{.reg .pred q; .reg .u64 g; setp.ne.b32 q, %5, 0; cvta.to.global.u64 g, %4; "   \
-        "@q ld.global.nc" policy ".v4." type " {%0, %1, %2, %3}, [g];}"                  \
-        : constraint(bits.x), constraint(bits.y), constraint(bits.z), constraint(bits.w) \
-        : "l"(p), "r"(wanted))
-#define SPX_LOAD_BY_POLICY(load, type, constraint)                                        \
-    if constexpr (POLICY == SPX_PAST) load(".L1::no_allocate", type, constraint);         \
-    else if constexpr (POLICY == SPX_PASSING) load(".L1::evict_first", type, constraint); \
-    else load("", type, constraint)
+#define SPX_LOAD(kind, path, type, constraint)                                              \
+    asm kind("{.reg .pred q; .reg .u64 g; setp.ne.b32 q, %2, 0; cvta.to.global.u64 g, %1; " \
+             "@q ld.global" path "." type " %0, [g];}"                                      \
+             : constraint(bits)                                                             \
+             : "l"(p), "r"(wanted))
+#define SPX_LOAD_FOUR(kind, path, type, constraint)                                           \
+    asm kind("{.reg .pred q; .reg .u64 g; setp.ne.b32 q, %5, 0; cvta.to.global.u64 g, %4; "   \
+             "@q ld.global" path ".v4." type " {%0, %1, %2, %3}, [g];}"                       \
+             : constraint(bits.x), constraint(bits.y), constraint(bits.z), constraint(bits.w) \
+             : "l"(p), "r"(wanted))
+#define SPX_LOAD_BY_POLICY(load, kind, path, type, constraint)                                       \
+    if constexpr (POLICY == SPX_PAST) load(kind, path ".L1::no_allocate", type, constraint);         \
+    else if constexpr (POLICY == SPX_PASSING) load(kind, path ".L1::evict_first", type, constraint); \
+    else load(kind, path, type, constraint)
+/* Volatile: in order with the wait. What comes by .nc must not change while the kernel runs. */
+#define SPX_LOAD_WRITTEN(load, type, constraint)                                                 \
+    if constexpr (WRITTEN == SPX_LATE) SPX_LOAD_BY_POLICY(load, volatile, "", type, constraint); \
+    else SPX_LOAD_BY_POLICY(load, , ".nc", type, constraint)
     if constexpr (sizeof(T) == 16) {
-        SPX_LOAD_BY_POLICY(SPX_LOAD_FOUR, "u32", "+r");
+        SPX_LOAD_WRITTEN(SPX_LOAD_FOUR, "u32", "+r");
     } else if constexpr (sizeof(T) == 8) {
-        SPX_LOAD_BY_POLICY(SPX_LOAD, "u64", "+l");
+        SPX_LOAD_WRITTEN(SPX_LOAD, "u64", "+l");
     } else if constexpr (sizeof(T) == 4) {
-        SPX_LOAD_BY_POLICY(SPX_LOAD, "u32", "+r");
+        SPX_LOAD_WRITTEN(SPX_LOAD, "u32", "+r");
     } else if constexpr (sizeof(T) == 2) {
-        SPX_LOAD_BY_POLICY(SPX_LOAD, "u16", "+r");
+        SPX_LOAD_WRITTEN(SPX_LOAD, "u16", "+r");
     } else {
-        SPX_LOAD_BY_POLICY(SPX_LOAD, "u8", "+r");
+        SPX_LOAD_WRITTEN(SPX_LOAD, "u8", "+r");
     }
     memcpy(&other, &bits, sizeof other);
     return other;
@@ -136,7 +145,7 @@ template <> struct spx_held_as<uint16_t> {
 template <class T> using spx_held = typename spx_held_as<T>::type;
 
 /* As spx_load_if, of 1, 2, 4 or 8 bytes, and 0 where not `in`. */
-template <spx_policy POLICY, class T>
+template <spx_policy POLICY, spx_written WRITTEN = SPX_EARLIER, class T>
 __device__ __forceinline__ spx_held<T> spx_load_held(bool in, const T *p)
 {
 #ifdef SPX_SIMT
@@ -145,13 +154,13 @@ __device__ __forceinline__ spx_held<T> spx_load_held(bool in, const T *p)
     typename spx_registers<sizeof(T)>::type bits = {};
     const int wanted = in;
     if constexpr (sizeof(T) == 8) {
-        SPX_LOAD_BY_POLICY(SPX_LOAD, "u64", "+l");
+        SPX_LOAD_WRITTEN(SPX_LOAD, "u64", "+l");
     } else if constexpr (sizeof(T) == 4) {
-        SPX_LOAD_BY_POLICY(SPX_LOAD, "u32", "+r");
+        SPX_LOAD_WRITTEN(SPX_LOAD, "u32", "+r");
     } else if constexpr (sizeof(T) == 2) {
-        SPX_LOAD_BY_POLICY(SPX_LOAD, "u16", "+r");
+        SPX_LOAD_WRITTEN(SPX_LOAD, "u16", "+r");
     } else {
-        SPX_LOAD_BY_POLICY(SPX_LOAD, "u8", "+r");
+        SPX_LOAD_WRITTEN(SPX_LOAD, "u8", "+r");
     }
     spx_held<T> value;
     static_assert(sizeof value == sizeof bits, "all of the register");
@@ -159,6 +168,8 @@ __device__ __forceinline__ spx_held<T> spx_load_held(bool in, const T *p)
     return value;
 #endif
 }
+#undef SPX_LOAD_WRITTEN
+#undef SPX_LOAD_BY_POLICY
 #undef SPX_LOAD_FOUR
 #undef SPX_LOAD
 
@@ -172,36 +183,8 @@ template <class T> __device__ __forceinline__ const T *spx_plain(const T *p)
     return p;
 }
 
-/* As spx_load_if, of 4 or 8 bytes that the launch before may have written: stays behind
- * spx_wait_for_previous, and nothing writes them from then on. */
-template <spx_policy POLICY, class T> __device__ __forceinline__ T spx_load_late(bool in, const T *p, T other)
-{
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
-#ifdef SPX_SIMT
-    return in ? *p : other;
-#else
-    typename spx_registers<sizeof(T)>::type bits;
-    memcpy(&bits, &other, sizeof other);
-    const int wanted = in;
-#define SPX_LOAD(policy, type, constraint)                                                      \
-    asm volatile("{.reg .pred q; .reg .u64 g; setp.ne.b32 q, %2, 0; cvta.to.global.u64 g, %1; " \
-                 "@q ld.global" policy "." type " %0, [g];}"                                    \
-                 : constraint(bits)                                                             \
-                 : "l"(p), "r"(wanted))
-    if constexpr (sizeof(T) == 8) {
-        SPX_LOAD_BY_POLICY(SPX_LOAD, "u64", "+l");
-    } else {
-        SPX_LOAD_BY_POLICY(SPX_LOAD, "u32", "+r");
-    }
-#undef SPX_LOAD
-    memcpy(&other, &bits, sizeof other);
-    return other;
-#endif
-}
-#undef SPX_LOAD_BY_POLICY
-
-/* base[at] if at is not negative, without a branch; else `other`. Kept in L1. Only for memory that nothing
- * writes during the kernel. */
+/* base[at] if at is not negative, without a branch; else `other`. Kept in L1. The launch before may have
+ * written it (SPX_LATE). */
 template <class T> __device__ __forceinline__ T spx_load_at(const T *base, int at, T other)
 {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
@@ -211,15 +194,15 @@ template <class T> __device__ __forceinline__ T spx_load_at(const T *base, int a
     typename spx_registers<sizeof(T)>::type bits;
     memcpy(&bits, &other, sizeof other);
     if constexpr (sizeof(T) == 8) {
-        asm("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
-            "@q ld.global.nc.u64 %0, [g];}"
-            : "+l"(bits)
-            : "l"(base + at), "r"(at));
+        asm volatile("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
+                     "@q ld.global.u64 %0, [g];}"
+                     : "+l"(bits)
+                     : "l"(base + at), "r"(at));
     } else {
-        asm("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
-            "@q ld.global.nc.u32 %0, [g];}"
-            : "+r"(bits)
-            : "l"(base + at), "r"(at));
+        asm volatile("{.reg .pred q; .reg .u64 g; setp.ge.s32 q, %2, 0; cvta.to.global.u64 g, %1; "
+                     "@q ld.global.u32 %0, [g];}"
+                     : "+r"(bits)
+                     : "l"(base + at), "r"(at));
     }
     memcpy(&other, &bits, sizeof other);
     return other;

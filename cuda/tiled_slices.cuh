@@ -47,7 +47,7 @@ template <class V, class P, class C> spx_tiling<V, P, C> spx_tiling_of(const spx
 }
 
 /* What a lane has side by side of its entries, in loads of 16 bytes, or of all where that is less. */
-template <class T, spx_policy POLICY> struct spx_tiled_group {
+template <class T, spx_policy POLICY, spx_written WRITTEN = SPX_EARLIER> struct spx_tiled_group {
     static constexpr int BYTES = SPX_TILED_GROUP * static_cast<int>(sizeof(T)) < 16
                                      ? SPX_TILED_GROUP * static_cast<int>(sizeof(T))
                                      : 16,
@@ -61,7 +61,8 @@ template <class T, spx_policy POLICY> struct spx_tiled_group {
     {
 #pragma unroll
         for (int i = 0; i < SPX_TILED_GROUP / AT_ONCE; i++)
-            pieces[i] = spx_load_if<POLICY>(true, reinterpret_cast<const piece *>(from) + i, piece());
+            pieces[i] =
+                spx_load_if<POLICY, WRITTEN>(true, reinterpret_cast<const piece *>(from) + i, piece());
     }
     __device__ __forceinline__ T operator[](int i) const
     {
@@ -86,7 +87,7 @@ __device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slic
     V sum = 0;
     for (int64_t k = begin + threadIdx.x % 32 * GROUP; k < end; k += GROUPS) {
         spx_tiled_group<C, SPX_PAST> c;
-        spx_tiled_group<K, SPX_PASSING> code;
+        spx_tiled_group<K, SPX_PASSING, spx_code_written<VALUES>> code;
         c.load(A.col + k);
         if constexpr (VALUES != SPX_VALUES_ONE) code.load(reinterpret_cast<const K *>(A.val) + k);
         const auto value = [&](int i) {

@@ -29,12 +29,11 @@ template <class V, int ITEMS> struct entries {
         for (int i = 0; i < ITEMS; i++)
             col[i] = spx_load_if<SPX_KEPT>(k + 32 * i < count, cols + k + 32 * i, -1);
     }
-    template <class VECTORS>
-    __device__ __forceinline__ void load_values(const VECTORS &vectors, const V *vals, int k, int count)
+    __device__ __forceinline__ void load_values(const V *vals, int k, int count)
     {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++)
-            val[i] = vectors.template value<SPX_KEPT>(k + 32 * i < count, vals + k + 32 * i);
+            val[i] = spx_load_if<SPX_KEPT, SPX_LATE>(k + 32 * i < count, vals + k + 32 * i, V(0));
     }
 };
 
@@ -76,25 +75,25 @@ __device__ __forceinline__ void add_rows(const spx_vectors<V> &vectors, const sp
 }
 
 /* The sum of a piece whose first columns are loaded, in all lanes. */
-template <class V, int ITEMS, class VECTORS>
-__device__ __forceinline__ V add_piece(const VECTORS &vectors, const int *col, const V *val, int count,
-                                       entries<V, ITEMS> &e)
+template <class V, int ITEMS>
+__device__ __forceinline__ V add_piece(const spx_early_vectors<V> &vectors, const int *col, const V *val,
+                                       int count, entries<V, ITEMS> &e)
 {
     constexpr int STEP = 32 * ITEMS;
     V sum = 0;
-    e.load_values(vectors, val, spx_lane(), count);
+    e.load_values(val, spx_lane(), count);
     for (int k = spx_lane();;) {
         V from_x[ITEMS], val_now[ITEMS];
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) {
-            from_x[i] = vectors.element(e.col[i]);
+            from_x[i] = spx_load_at(vectors.x, e.col[i], V(0));
             val_now[i] = e.val[i];
         }
         const bool more = k - spx_lane() + STEP < count;
         k += STEP;
         if (more) {
             e.load_columns(col, k, count);
-            e.load_values(vectors, val, k, count);
+            e.load_values(val, k, count);
         }
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) sum += val_now[i] * from_x[i];
@@ -131,9 +130,9 @@ __device__ __forceinline__ void add_pieces(const spx_vectors<V> &vectors, int ro
     vectors.put(row, sum);
 }
 
-template <class V, class P, int ITEMS, bool EARLY>
+template <class V, class P, int ITEMS>
 __global__ void __launch_bounds__(THREADS)
-    csr_adaptive(spx_csr<V, P> A, const spx_row_group *groups, spx_early_vectors<V, EARLY> vectors)
+    csr_adaptive(spx_csr<V, P> A, const spx_row_group *groups, spx_early_vectors<V> vectors)
 {
     shared<V, ITEMS> *const s = spx_dynamic_shared<shared<V, ITEMS>>();
     const unsigned warp = threadIdx.x / 32;
@@ -154,9 +153,9 @@ __global__ void __launch_bounds__(THREADS)
         const int64_t first = row < rows ? g.entry() : 0;
         V from_x[ITEMS];
         vectors.wait();
-        e.load_values(vectors, val, spx_lane(), g.entries);
+        e.load_values(val, spx_lane(), g.entries);
 #pragma unroll
-        for (int i = 0; i < ITEMS; i++) from_x[i] = vectors.element(e.col[i]);
+        for (int i = 0; i < ITEMS; i++) from_x[i] = spx_load_at(vectors.x, e.col[i], V(0));
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) product[spx_lane() + 32 * i] = e.val[i] * from_x[i];
         __syncwarp();
@@ -177,31 +176,28 @@ __global__ void __launch_bounds__(THREADS)
 /* ---- the host's side ---- */
 
 /* Calls f with the instance for this matrix, and the shared memory of a block. */
-template <class F>
-spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
+template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
         return spx_pick<2, 4, 8>(p->param[ITEMS_PARAM], [&](auto items) {
-            return spx_by_early(ctx, a, [&](auto early) {
-                using V = decltype(value);
-                constexpr int ITEMS = items.value;
-                return f(csr_adaptive<V, decltype(pointer), ITEMS, early.value>, sizeof(shared<V, ITEMS>));
-            });
+            using V = decltype(value);
+            constexpr int ITEMS = items.value;
+            return f(csr_adaptive<V, decltype(pointer), ITEMS>, sizeof(shared<V, ITEMS>));
         });
     });
 }
 
-template <class V, class P, bool EARLY>
+template <class V, class P>
 spmvx_status launch(const spx_mul *m,
-                    void (*kernel)(spx_csr<V, P>, const spx_row_group *, spx_early_vectors<V, EARLY>),
+                    void (*kernel)(spx_csr<V, P>, const spx_row_group *, spx_early_vectors<V>),
                     size_t shared_bytes)
 {
-    const spx_launch_kind kind = { .early = EARLY,
+    const spx_launch_kind kind = { .early = true,
                                    .cluster = static_cast<unsigned>(m->part->param[CLUSTER_PARAM]) };
     return spx_cuda_launch_as(kind, m->ctx, NAME, kernel, m->part->chunks, THREADS, shared_bytes,
                               spx_csr_of<V, P>(m->A),
                               static_cast<const spx_row_group *>(m->part->bounds->data),
-                              spx_early_vectors_of<V, EARLY>(m));
+                              spx_early_vectors_of<V>(m));
 }
 
 /* What finds groups works with: a count for each class and part of the rows, and what it tells the host. */
@@ -305,13 +301,12 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
             spx_by_pointer(a->ptr_type, [&](auto pointer) { return find<decltype(pointer)>(ctx, a, p); }));
     p->param[ITEMS_PARAM] = spx_max(p->param[ITEMS_PARAM], 2);
     p->param[CLUSTER_PARAM] = spx_max(p->param[CLUSTER_PARAM], 1);
-    return with_instance(ctx, a, p,
-                         [ctx](auto kernel, size_t) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+    return with_instance(a, p, [ctx](auto kernel, size_t) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->ctx, m->A, m->part,
+    return with_instance(m->A, m->part,
                          [m](auto kernel, size_t shared_bytes) { return launch(m, kernel, shared_bytes); });
 }
 

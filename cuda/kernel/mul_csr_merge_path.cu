@@ -8,7 +8,7 @@
  * Source: Merrill & Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016; the sums
  * from shared memory: Greathouse & Daga, Efficient sparse matrix-vector multiplication on GPUs using the
  * CSR storage format, SC 2014. */
-#include "ptx.cuh"
+#include "early.cuh"
 #include "tile_parts.cuh"
 
 namespace {
@@ -49,7 +49,7 @@ __device__ __forceinline__ void load_tile(const spx_csr<V, P> &A, int64_t base, 
         const int k = thread + i * THREADS;
         const bool in = (i || k >= t.begin) && k < t.end;
         e.col[i] = spx_load_if<SPX_PAST>(in, col + i * THREADS, -1);
-        e.val[i] = spx_load_if<SPX_PAST>(in, val + i * THREADS, V(0));
+        e.val[i] = spx_load_if<SPX_PAST, SPX_LATE>(in, val + i * THREADS, V(0));
     }
 }
 
@@ -61,7 +61,7 @@ template <class V> constexpr size_t shared_bytes()
 
 template <class V, class P>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
-    merge_path(spx_csr<V, P> A, spx_tiling g, spx_vectors<V> vectors, spx_carries<V> carries)
+    merge_path(spx_csr<V, P> A, spx_tiling g, spx_early_vectors<V> vectors, spx_carries<V> carries)
 {
     __shared__ spx_between_tiles<V> b;
     V *staged = spx_dynamic_shared<V>();
@@ -70,12 +70,14 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     /* tiles is at most INT_MAX - MOST_RUN */
     const int first = static_cast<int>(blockIdx.x) * g.each,
               last = first + g.each < g.tiles ? first + g.each : g.tiles;
+    vectors.begin();
     spx_tile_start now = g.starts[first], next = g.starts[first + 1];
     spx_tile_run<V> r;
     r.begin = now;
     r.vectors = vectors;
     r.carries = carries;
     if (thread < 2) b.open[thread] = 0;
+    vectors.wait(); /* not within a tile, where it would take registers */
     for (int i = first; i < last; i++) {
         const spx_tile_start after = g.starts[i + 2 < last ? i + 2 : last];
         const int64_t from = spx_entry_of(A, g, i, now), to = spx_entry_of(A, g, i + 1, next);
@@ -135,7 +137,6 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
         now = next;
         next = after;
     }
-    if (carries.begun) spx_let_next_begin();
 }
 
 /* ---- the host's side ---- */
@@ -239,7 +240,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 
 template <class V, class P>
 spmvx_status launch(const spx_mul *m,
-                    void (*kernel)(spx_csr<V, P>, spx_tiling, spx_vectors<V>, spx_carries<V>),
+                    void (*kernel)(spx_csr<V, P>, spx_tiling, spx_early_vectors<V>, spx_carries<V>),
                     void (*settle)(int, spx_cut_tiles, spx_carries<V>, spx_vectors<V>))
 {
     const int64_t runs = m->part->chunks;
@@ -249,8 +250,9 @@ spmvx_status launch(const spx_mul *m,
         carries.begun = static_cast<V *>(m->work);
         carries.came = carries.begun + runs;
     }
-    const spmvx_status s = spx_cuda_launch(m->ctx, NAME, kernel, runs, THREADS, shared_bytes<V>(),
-                                           spx_csr_of<V, P>(m->A), g, spx_vectors_of<V>(m), carries);
+    const spmvx_status s =
+        spx_cuda_launch_mul(m, NAME, kernel, runs, THREADS, shared_bytes<V>(), spx_csr_of<V, P>(m->A), g,
+                            spx_early_vectors_of<V>(m), carries);
     if (s != SPMVX_OK || !m->part->work_bytes) return s;
     const spx_cut_tiles cuts = { g.each, g.starts };
     return spx_cuda_launch_early(m->ctx, NAME, settle, spx_ceil_div(runs - 1, SPX_SETTLE_THREADS),

@@ -11,8 +11,7 @@ namespace {
 constexpr const char *NAME = "csr-scalar";
 enum { THREADS_PARAM };
 
-template <class V, class P, bool EARLY>
-__global__ void csr_scalar(spx_csr<V, P> A, spx_early_vectors<V, EARLY> vectors)
+template <class V, class P> __global__ void csr_scalar(spx_csr<V, P> A, spx_early_vectors<V> vectors)
 {
     const unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= static_cast<unsigned>(A.nrows)) return;
@@ -20,41 +19,29 @@ __global__ void csr_scalar(spx_csr<V, P> A, spx_early_vectors<V, EARLY> vectors)
     const P begin = A.ptr[row], end = A.ptr[row + 1];
     V sum = 0;
     vectors.wait();
-    for (P k = begin; k < end; k++)
-        sum +=
-            vectors.template value<SPX_KEPT>(true, A.val + k) * vectors.element(spx_load_cached(A.col + k));
+    for (P k = begin; k < end; k++) sum += A.val[k] * vectors.x[spx_load_cached(A.col + k)];
     vectors.put(row, sum);
 }
 
 /* ---- the host's side ---- */
 
-/* Calls f with the instance for this matrix. */
-template <class F> spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, F f)
-{
-    return spx_by_type(a, [&](auto v, auto p) {
-        using V = decltype(v);
-        using P = decltype(p);
-        return spx_by_early(ctx, a, [&](auto early) { return f(csr_scalar<V, P, early.value>); });
-    });
-}
-
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *)
 {
-    return with_instance(ctx, a, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
-}
-
-template <class V, class P, bool EARLY>
-spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, spx_early_vectors<V, EARLY>))
-{
-    const int64_t threads = m->part->param[THREADS_PARAM];
-    return spx_cuda_launch_as({ .early = EARLY }, m->ctx, NAME, kernel, spx_ceil_div(m->A->nrows, threads),
-                              static_cast<unsigned>(threads), 0, spx_csr_of<V, P>(m->A),
-                              spx_early_vectors_of<V, EARLY>(m));
+    return spx_by_type(a, [=](auto v, auto p) {
+        return spx_cuda_load(ctx, NAME, csr_scalar<decltype(v), decltype(p)>, 0);
+    });
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->ctx, m->A, [m](auto kernel) { return launch(m, kernel); });
+    const int64_t threads = m->part->param[THREADS_PARAM];
+    return spx_by_type(m->A, [=](auto v, auto p) {
+        using V = decltype(v);
+        using P = decltype(p);
+        return spx_cuda_launch_mul(m, NAME, csr_scalar<V, P>, spx_ceil_div(m->A->nrows, threads),
+                                   static_cast<unsigned>(threads), 0, spx_csr_of<V, P>(m->A),
+                                   spx_early_vectors_of<V>(m));
+    });
 }
 
 /* Entries that lie a row apart: of a sector less and less is used before it is gone. */

@@ -15,12 +15,15 @@ namespace {
 constexpr int64_t THREADS = 256;
 enum { LANES_PARAM, THREADS_PARAM }; /* by their places in params */
 
+/* Beyond L2 it pays where rows are short: else columns that are loaded ahead take registers (measured). */
+template <int LANES> constexpr bool begins_early = LANES <= 8;
+
 template <class V, int LANES>
 constexpr int rows_at_once = LANES == 16 || LANES == 32 || (LANES <= 8 && sizeof(V) == 4) ? 2 : 1;
 template <int LANES> constexpr int steps_at_once = LANES <= 8 ? 4 : 3;
 template <class V, class P, int LANES, bool EARLY> constexpr int registers_a_thread()
 {
-    constexpr int AHEAD = EARLY ? 8 : 0; /* the next step's columns */
+    constexpr int AHEAD = EARLY && sizeof(V) == 8 ? 8 : 0; /* the next step's columns */
     if (rows_at_once<V, LANES> == 2) return (sizeof(P) == 8 ? 48 : 40) + AHEAD;
     return sizeof(P) == 8 ? 44 : 32;
 }
@@ -69,7 +72,7 @@ __global__ void __maxnreg__((registers<V, P, LANES, EARLY>))
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
-            for (int s = 0; s < STEPS; s++) from_x[i][s] = vectors.element(col[i][s]);
+            for (int s = 0; s < STEPS; s++) from_x[i][s] = spx_load_at(vectors.x, col[i][s], V(0));
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
 #pragma unroll
@@ -104,12 +107,10 @@ spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const 
             using V = decltype(value);
             using P = decltype(pointer);
             constexpr int LANES = lanes.value, EACH = rows_at_once<V, LANES>;
-            return spx_by_early(ctx, a, [&](auto early) {
-                if constexpr (early.value) return f(csr_vector<V, P, LANES, SPX_KEPT, true>, EACH);
-                else
-                    return keep ? f(csr_vector<V, P, LANES, SPX_KEPT, false>, EACH)
-                                : f(csr_vector<V, P, LANES, SPX_PASSING, false>, EACH);
-            });
+            if (of_l2 < 1.0) return f(csr_vector<V, P, LANES, SPX_KEPT, true>, EACH);
+            constexpr bool EARLY = begins_early<LANES>;
+            return keep ? f(csr_vector<V, P, LANES, SPX_KEPT, EARLY>, EACH)
+                        : f(csr_vector<V, P, LANES, SPX_PASSING, EARLY>, EACH);
         });
     });
 }
@@ -120,9 +121,9 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, spx_early_ve
 {
     const int64_t threads = m->part->param[THREADS_PARAM],
                   rows = threads / m->part->param[LANES_PARAM] * rows_a_group;
-    return spx_cuda_launch_as({ .early = EARLY }, m->ctx, "csr-vector", kernel,
-                              spx_ceil_div(m->A->nrows, rows), static_cast<unsigned>(threads), 0,
-                              spx_csr_of<V, P>(m->A), spx_early_vectors_of<V, EARLY>(m));
+    return spx_cuda_launch_mul<EARLY>(m, "csr-vector", kernel, spx_ceil_div(m->A->nrows, rows),
+                                      static_cast<unsigned>(threads), 0, spx_csr_of<V, P>(m->A),
+                                      spx_early_vectors_of<V, EARLY>(m));
 }
 
 int64_t lanes_for(double mean)

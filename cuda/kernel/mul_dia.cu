@@ -3,22 +3,27 @@
  * loaded before the first is used. A warp's 32 rows share one half word of presence bits a diagonal.
  * Source: Bell & Garland, SC 2009 (DIA). Differs in the presence bits, which keep what is not stored away
  * from x. */
-#include "device.cuh"
-#include "ptx.cuh"
+#include "early.cuh"
 
 namespace {
 
 constexpr const char *NAME = "dia";
 enum { THREADS_PARAM };
 
-template <class V, bool GAPS> __global__ void dia(spx_dia<V> A, spx_vectors<V> vectors)
+/* Values of 8 bytes alone: those of 4 are a tenth and more slower so (measured). */
+template <class V> constexpr bool begins_early = sizeof(V) == 8;
+
+template <class V, bool GAPS> __global__ void dia(spx_dia<V> A, spx_early_vectors<V, begins_early<V>> vectors)
 {
+    constexpr spx_written WRITTEN = decltype(vectors)::WRITTEN;
     constexpr int AT_ONCE = 8;
     const unsigned row = blockIdx.x * blockDim.x + threadIdx.x, rows = static_cast<unsigned>(A.nrows),
                    cols = static_cast<unsigned>(A.ncols);
+    vectors.begin();
     if (row >= rows) return;
     const int64_t half_words = (static_cast<int64_t>(rows) + 63) / 64 * 2;
     V sum = 0;
+    vectors.wait();
     const unsigned width = static_cast<unsigned>(A.width);
     for (unsigned d = 0; d < width; d += AT_ONCE) {
         bool in[AT_ONCE];
@@ -36,8 +41,9 @@ template <class V, bool GAPS> __global__ void dia(spx_dia<V> A, spx_vectors<V> v
         }
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
-            val[i] = spx_load_if<SPX_PAST>(in[i], A.val + static_cast<int64_t>(d + i) * rows + row, V(0));
-            from_x[i] = spx_load_if<SPX_KEPT>(in[i], vectors.x + col[i], V(0));
+            val[i] =
+                spx_load_if<SPX_PAST, WRITTEN>(in[i], A.val + static_cast<int64_t>(d + i) * rows + row, V(0));
+            from_x[i] = spx_load_if<SPX_KEPT, WRITTEN>(in[i], vectors.x + col[i], V(0));
         }
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) sum += val[i] * from_x[i];
@@ -61,11 +67,13 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     return with_instance(a, [=](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
-template <class V> spmvx_status launch(const spx_mul *m, void (*kernel)(spx_dia<V>, spx_vectors<V>))
+template <class V, bool EARLY>
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_dia<V>, spx_early_vectors<V, EARLY>))
 {
     const int64_t threads = m->part->param[THREADS_PARAM];
-    return spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(m->A->nrows, threads),
-                           static_cast<unsigned>(threads), 0, spx_dia_of<V>(m->A), spx_vectors_of<V>(m));
+    return spx_cuda_launch_mul<EARLY>(m, NAME, kernel, spx_ceil_div(m->A->nrows, threads),
+                                      static_cast<unsigned>(threads), 0, spx_dia_of<V>(m->A),
+                                      spx_early_vectors_of<V, EARLY>(m));
 }
 
 spmvx_status run(const spx_mul *m)

@@ -6,10 +6,9 @@
  * the sums of their pieces behind, which a second launch adds in an order that their number tells.
  * Source: docs/design.md, section 6; lib/format/packed.c; Kourtis, Goumas & Koziris, CF 2008. */
 #include "coded.cuh"
-#include "device.cuh"
+#include "early.cuh"
 #include "packed_diagonals.cuh"
 #include "packed_walk.cuh"
-#include "ptx.cuh"
 #include "rows.cuh"
 #include "scan.cuh"
 
@@ -69,8 +68,10 @@ __device__ __forceinline__ void put(const spx_packed<V, P> &A, const spx_vectors
 /* 1 << log_split warps take a slice; or a warp takes `each` slices, one after the other. */
 template <class V, class P, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UNIT>())
-    multiply_slices(spx_packed<V, P> A, spx_vectors<V> vectors, int log_split, int each)
+    multiply_slices(spx_packed<V, P> A, spx_early_vectors<V> vectors, int log_split, int each)
 {
+    vectors.begin();
+    vectors.wait();
     const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
               split = 1 << log_split, part = warp & (split - 1),
               together = static_cast<int>(blockDim.x / LANES) >> log_split;
@@ -116,8 +117,10 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
  * together as if they were one, so that the next is on its way while one is summed. */
 template <class V, class P, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UNIT>())
-    multiply_diagonals(spx_packed<V, P> A, spx_vectors<V> vectors, int, int each)
+    multiply_diagonals(spx_packed<V, P> A, spx_early_vectors<V> vectors, int, int each)
 {
+    vectors.begin();
+    vectors.wait();
     const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
               first_slice = static_cast<int>(blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES) * each,
               count = min(each, A.slices - first_slice);
@@ -236,7 +239,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 }
 
 template <class V, class P>
-spmvx_status launch(const spx_mul *m, void (*kernel)(spx_packed<V, P>, spx_vectors<V>, int, int))
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_packed<V, P>, spx_early_vectors<V>, int, int))
 {
     const spx_sparse *const a = m->A;
     const int64_t split = m->part->param[SPLIT_PARAM], each = m->part->param[SLICES_PARAM],
@@ -252,15 +255,16 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_packed<V, P>, spx_vecto
     view.table = static_cast<const V *>(spx_data(a, SPX_TABLE));
     view.row = static_cast<const int *>(spx_data(a, SPX_ROW));
     view.part = static_cast<V *>(m->work);
-    const spx_vectors<V> vectors = spx_vectors_of<V>(m);
+    const spx_early_vectors<V> vectors = spx_early_vectors_of<V>(m);
     /* values: no more than are needed, since L1 has the rest of shared memory */
     const int64_t of_lane =
         (joins_slices(a, m->part) ? each : split > 1) + (a->layout.values == SPX_VALUES_STEP);
     const size_t shared =
         static_cast<size_t>(threads) * (sizeof(int2) + static_cast<size_t>(of_lane) * sizeof(V));
-    SPX_TRY(spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(view.slices, threads / LANES / split * each),
-                            static_cast<unsigned>(threads), shared, view, vectors,
-                            __builtin_ctzll(static_cast<unsigned long long>(split)), static_cast<int>(each)));
+    SPX_TRY(spx_cuda_launch_mul(m, NAME, kernel, spx_ceil_div(view.slices, threads / LANES / split * each),
+                                static_cast<unsigned>(threads), shared, view, vectors,
+                                __builtin_ctzll(static_cast<unsigned long long>(split)),
+                                static_cast<int>(each)));
     if (!cut) return SPMVX_OK;
     constexpr int64_t FEW = 8; /* sums of a row, which a lane adds */
     const int64_t mean = a->nnz / (a->layout.piece * cut),

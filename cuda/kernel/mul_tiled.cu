@@ -13,8 +13,7 @@
  * tiles end, sorts a tile's pieces by length, and stores columns in 16 bits. The report passes over the hot
  * columns (III-C), since they take long to find; here they are counted once, when the format is made.
  * Source: docs/design.md, section 6; Oniarti report, III-C and VI-A ('future work'). */
-#include "device.cuh"
-#include "ptx.cuh"
+#include "early.cuh"
 #include "rows.cuh"
 #include "tiled_slices.cuh"
 
@@ -48,21 +47,25 @@ __global__ void find_starts(spx_tiling<V, P, uint16_t> A, int blocks, start *sta
 
 template <class V, class P, int VALUES>
 __global__ void __launch_bounds__(THREADS, 1)
-    tiled(spx_tiling<V, P, uint16_t> A, const V *x, const start *starts, V *partial, int parts)
+    tiled(spx_tiling<V, P, uint16_t> A, spx_early_vectors<V> vectors, const start *starts, V *partial,
+          int parts)
 {
+    vectors.begin();
     __shared__ int next;
     V *const held = spx_dynamic_shared<V>(); /* a tile's part of x */
     const int thread = static_cast<int>(threadIdx.x);
     const start begin = starts[blockIdx.x];
     const int last = starts[blockIdx.x + 1].slice;
     int slice = begin.slice;
+    vectors.wait();
     for (int tile = begin.tile; slice < last; tile++) {
         const int tile_end = A.tile[tile + 1], end = tile_end < last ? tile_end : last;
         if (slice >= end) continue;
         const int64_t first = static_cast<int64_t>(tile) * A.width;
         const int columns = static_cast<int>(A.ncols - first < A.width ? A.ncols - first : A.width);
         __syncthreads(); /* the tile before is done with */
-        for (int i = thread; i < columns; i += THREADS) held[i] = spx_load_stream(x + first + i);
+        for (int i = thread; i < columns; i += THREADS)
+            held[i] = spx_load_if<SPX_PAST, SPX_LATE>(true, vectors.x + first + i, V(0));
         if (thread == 0) next = slice * parts;
         __syncthreads();
         spx_draw(&next, end * parts, [&](int mine) {
@@ -75,13 +78,15 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 template <class V, class P, int VALUES>
 __global__ void __launch_bounds__(THREADS, 1)
-    tiled_hot(spx_tiling<V, P, int32_t> A, const V *x, V *partial, int parts)
+    tiled_hot(spx_tiling<V, P, int32_t> A, spx_early_vectors<V> vectors, V *partial, int parts)
 {
+    vectors.begin();
+    vectors.wait();
     __shared__ int next;
     V *const held = spx_dynamic_shared<V>(); /* x at the hot columns */
     const int thread = static_cast<int>(threadIdx.x), blocks = static_cast<int>(gridDim.x),
               block = static_cast<int>(blockIdx.x), items = A.slices * parts;
-    for (int i = thread; i < A.hot; i += THREADS) held[i] = spx_load_cached(x + A.held[i]);
+    for (int i = thread; i < A.hot; i += THREADS) held[i] = vectors.x[A.held[i]];
     if (thread == 0) next = 0;
     __syncthreads();
     /* longer slices come first, so that in turns all blocks get the same mixture */
@@ -89,7 +94,8 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int mine = drawn * blocks + block;
         partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] =
             spx_sum_lane<VALUES>(A, mine / parts, mine % parts, parts, [&](int32_t c) {
-                return c < 0 ? held[SPX_TILED_HOT(c)] : spx_load_cached(x + c);
+                return c < 0 ? held[SPX_TILED_HOT(c)]
+                             : spx_load_if<SPX_KEPT, SPX_LATE>(true, vectors.x + c, V(0));
             });
     });
 }
@@ -165,16 +171,16 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     });
 }
 
-template <int VALUES, class V, class P>
-spmvx_status multiply(const spx_mul *m, const V *x, V *partial, int parts)
+template <int VALUES, class V, class P> spmvx_status multiply(const spx_mul *m, V *partial, int parts)
 {
     const spx_sparse *const a = m->A;
+    const spx_early_vectors<V> vectors = spx_early_vectors_of<V>(m);
     if (a->layout.hot)
-        return spx_cuda_launch(m->ctx, NAME, tiled_hot<V, P, VALUES>, m->part->chunks, THREADS,
-                               shared_bytes(a), spx_tiling_of<V, P, int32_t>(a), x, partial, parts);
-    return spx_cuda_launch(m->ctx, NAME, tiled<V, P, VALUES>, m->part->chunks, THREADS, shared_bytes(a),
-                           spx_tiling_of<V, P, uint16_t>(a), x,
-                           static_cast<const start *>(m->part->bounds->data), partial, parts);
+        return spx_cuda_launch_mul(m, NAME, tiled_hot<V, P, VALUES>, m->part->chunks, THREADS,
+                                   shared_bytes(a), spx_tiling_of<V, P, int32_t>(a), vectors, partial, parts);
+    return spx_cuda_launch_mul(m, NAME, tiled<V, P, VALUES>, m->part->chunks, THREADS, shared_bytes(a),
+                               spx_tiling_of<V, P, uint16_t>(a), vectors,
+                               static_cast<const start *>(m->part->bounds->data), partial, parts);
 }
 
 spmvx_status run(const spx_mul *m)
@@ -183,8 +189,7 @@ spmvx_status run(const spx_mul *m)
     const int parts = static_cast<int>(m->part->param[PARTS_PARAM]);
     SPX_TRY(with_types(a, [=](auto value, auto pointer, auto code) {
         using V = decltype(value);
-        return multiply<code.value, V, decltype(pointer)>(m, spx_vectors_of<V>(m).x,
-                                                          static_cast<V *>(m->work), parts);
+        return multiply<code.value, V, decltype(pointer)>(m, static_cast<V *>(m->work), parts);
     }));
     return with_lanes(a, m->part, [=](auto value, auto lanes) {
         using V = decltype(value);
