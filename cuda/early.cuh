@@ -8,23 +8,22 @@
 #include "device.cuh"
 #include "ptx.cuh"
 
-/* The vectors of a kernel that begins early, or not. Its threads call begin(), read of the pattern what they
- * can, and call wait() before they read values or x, by loads that are SPX_LATE, or touch y; who has nothing
- * to do may end. */
+/* The vectors of a kernel that begins early, or not. Its threads read of the pattern what they can, and call
+ * wait() before they read values or x, by loads that are SPX_LATE, or touch y; who has nothing to do may end. */
 template <class V, bool EARLY = true> struct spx_early_vectors : spx_vectors<V> {
     static constexpr spx_written WRITTEN = EARLY ? SPX_LATE : SPX_EARLIER;
     bool early; /* always EARLY; the compiler does not know */
 
-    __device__ __forceinline__ void begin() const
-    {
-        if constexpr (EARLY) spx_let_next_begin();
-    }
     /* Under a condition, since the assembler puts what stands in one block with it behind it. It takes some
-     * hundred cycles even where there is nothing to wait for. */
+     * hundred cycles even where there is nothing to wait for. The next launch may begin behind it and not
+     * before: else several would fill the places of all multiprocessors, and blocks of the one that follows
+     * go where places become free, many to some and few to others. */
     __device__ __forceinline__ void wait() const
     {
-        if constexpr (EARLY)
+        if constexpr (EARLY) {
             if (early) spx_wait_for_previous();
+            spx_let_next_begin();
+        }
     }
     /* The value at p if `in`, else 0. */
     template <spx_policy POLICY> __device__ __forceinline__ V value(bool in, const V *p) const

@@ -101,6 +101,7 @@ __global__ void __launch_bounds__(SPX_SETTLE_THREADS)
         return of.first + i > of.last ? V(0) : sums[of.first + i];
     };
     spx_wait_for_previous();
+    spx_let_next_begin();
 
     if (pieces > 0 && pieces <= FEW) {
         V total = piece(cut, 0);

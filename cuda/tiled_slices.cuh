@@ -151,6 +151,7 @@ __global__ void __launch_bounds__(SPX_TILED_ADDING)
         return sum;
     };
     spx_wait_for_previous();
+    spx_let_next_begin();
     if constexpr (LANES > 1) {
         const V sum = spx_sum_lanes<LANES>(sum_of(k, end, LANES));
         if (lane == 0 && row < nrows) vectors.put(row, sum);

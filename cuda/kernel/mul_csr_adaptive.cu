@@ -136,7 +136,6 @@ __global__ void __launch_bounds__(THREADS)
 {
     shared<V, ITEMS> *const s = spx_dynamic_shared<shared<V, ITEMS>>();
     const unsigned warp = threadIdx.x / 32;
-    vectors.begin();
     const spx_row_group g = groups[blockIdx.x * SPX_GROUP_WARPS + warp];
     const int *const col = A.col + g.entry();
     const V *const val = A.val + g.entry();

@@ -70,7 +70,6 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     /* tiles is at most INT_MAX - MOST_RUN */
     const int first = static_cast<int>(blockIdx.x) * g.each,
               last = first + g.each < g.tiles ? first + g.each : g.tiles;
-    vectors.begin();
     spx_tile_start now = g.starts[first], next = g.starts[first + 1];
     spx_tile_run<V> r;
     r.begin = now;

@@ -15,7 +15,6 @@ template <class V, class P> __global__ void csr_scalar(spx_csr<V, P> A, spx_earl
 {
     const unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= static_cast<unsigned>(A.nrows)) return;
-    vectors.begin();
     const P begin = A.ptr[row], end = A.ptr[row + 1];
     V sum = 0;
     vectors.wait();

@@ -40,7 +40,6 @@ __global__ void __maxnreg__((registers<V, P, LANES, EARLY>))
     spx_position<P> at[ROWS]; /* this lane's next entry */
     P left[ROWS];             /* entries of the row from that one on */
     V sum[ROWS];
-    vectors.begin();
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
         const unsigned row = first + i * groups;

@@ -19,7 +19,6 @@ template <class V, bool GAPS> __global__ void dia(spx_dia<V> A, spx_early_vector
     constexpr int AT_ONCE = 8;
     const unsigned row = blockIdx.x * blockDim.x + threadIdx.x, rows = static_cast<unsigned>(A.nrows),
                    cols = static_cast<unsigned>(A.ncols);
-    vectors.begin();
     if (row >= rows) return;
     const int64_t half_words = (static_cast<int64_t>(rows) + 63) / 64 * 2;
     V sum = 0;

@@ -70,7 +70,6 @@ template <class V, class P, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UNIT>())
     multiply_slices(spx_packed<V, P> A, spx_early_vectors<V> vectors, int log_split, int each)
 {
-    vectors.begin();
     vectors.wait();
     const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
               split = 1 << log_split, part = warp & (split - 1),
@@ -119,7 +118,6 @@ template <class V, class P, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UNIT>())
     multiply_diagonals(spx_packed<V, P> A, spx_early_vectors<V> vectors, int, int each)
 {
-    vectors.begin();
     vectors.wait();
     const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
               first_slice = static_cast<int>(blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES) * each,

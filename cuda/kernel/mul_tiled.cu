@@ -50,7 +50,6 @@ __global__ void __launch_bounds__(THREADS, 1)
     tiled(spx_tiling<V, P, uint16_t> A, spx_early_vectors<V> vectors, const start *starts, V *partial,
           int parts)
 {
-    vectors.begin();
     __shared__ int next;
     V *const held = spx_dynamic_shared<V>(); /* a tile's part of x */
     const int thread = static_cast<int>(threadIdx.x);
@@ -80,7 +79,6 @@ template <class V, class P, int VALUES>
 __global__ void __launch_bounds__(THREADS, 1)
     tiled_hot(spx_tiling<V, P, int32_t> A, spx_early_vectors<V> vectors, V *partial, int parts)
 {
-    vectors.begin();
     vectors.wait();
     __shared__ int next;
     V *const held = spx_dynamic_shared<V>(); /* x at the hot columns */
