@@ -8,8 +8,9 @@
 #include "device.cuh"
 #include "ptx.cuh"
 
-/* The vectors of a kernel that begins early, or not. Its threads read of the pattern what they can, and call
- * wait() before they read values or x, by loads that are SPX_LATE, or touch y; who has nothing to do may end. */
+/* The vectors of a kernel that begins early, or not. Its threads read of the pattern what they can, and
+ * call wait() before they read values or x, by loads that are SPX_LATE, or touch y; who has nothing to do may
+ * end. */
 template <class V, bool EARLY = true> struct spx_early_vectors : spx_vectors<V> {
     static constexpr spx_written WRITTEN = EARLY ? SPX_LATE : SPX_EARLIER;
     bool early; /* always EARLY; the compiler does not know */

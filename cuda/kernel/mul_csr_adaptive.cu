@@ -243,9 +243,9 @@ spmvx_status count_groups(const spmvx_context *ctx, const spx_sparse *a, spx_gro
     return ctx->backend->download(ctx, starts, f.starts, sizeof *starts);
 }
 
-/* Entries a lane: few, so that all warps are on the device at once, while rows leave little of a group empty;
- * many, where they take turns in any case, where a row just does not fit in a group of fewer, and where the
- * longest takes many steps. */
+/* Entries a lane: few, so that all warps are on the device at once, while rows leave little of a group empty
+ * (in f64: in f32 four take no more registers than two); many, where they take turns in any case, where a row
+ * just does not fit in a group of fewer, and where the longest takes many steps. */
 int64_t items_for(const spmvx_context *ctx, const spx_sparse *a, int64_t longest)
 {
     constexpr double WARPS = 64.0, FILLED = 0.8; /* of a multiprocessor; of a group */
@@ -253,7 +253,7 @@ int64_t items_for(const spmvx_context *ctx, const spx_sparse *a, int64_t longest
     const double entries = static_cast<double>(a->nnz), mean = entries / static_cast<double>(a->nrows),
                  lanes = 32.0 * WARPS * FILLED * static_cast<double>(spx_cuda_of(ctx)->multiprocessors);
     if (longest > LONGEST || (mean > FIT && mean <= LONG) || (mean > FEW && entries > 16.0 * lanes)) return 8;
-    return mean > SHORT || entries > 2.0 * lanes ? 4 : 2;
+    return a->val_type == SPMVX_F32 || mean > SHORT || entries > 2.0 * lanes ? 4 : 2;
 }
 
 /* Finds the groups, as partition. */
