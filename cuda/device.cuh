@@ -32,7 +32,8 @@ struct spx_cuda {
     spx_cuda_memory *memory;
     int multiprocessors;
     size_t l2_bytes, shared_bytes, block_bytes; /* shared memory of a multiprocessor; of a block at most */
-    bool since_90; /* device and code are of compute capability 9.0 or later: early launches, bulk copies */
+    bool since_90; /* device and code are of compute capability 9.0 or later: early launches, clusters, bulk
+                    * copies */
 };
 
 inline const spx_cuda *spx_cuda_of(const spmvx_context *ctx)

@@ -259,7 +259,8 @@ __device__ __forceinline__ void spx_let_next_begin()
 }
 
 /* Waits for the end of the launch before; all that it wrote is visible then. Every thread of a kernel that
- * is launched early calls this before it reads what others wrote, before it writes, and before it ends. */
+ * is launched early calls this before it reads what others wrote, and before it writes; and one thread at
+ * least does, since the launch behind waits for this one alone. */
 __device__ __forceinline__ void spx_wait_for_previous()
 {
 #if !defined(SPX_SIMT) && __CUDA_ARCH__ >= 900

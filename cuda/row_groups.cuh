@@ -16,8 +16,8 @@ constexpr int SPX_GROUP_STEPS = 4;   /* that a block's warps take for a row befo
 constexpr int SPX_GROUP_PART = 128;  /* rows of which one warp finds the groups; none goes beyond it */
 constexpr int SPX_GROUP_FINDERS = 4; /* warps of a block that find */
 
-/* What a warp takes: `rows` rows from `row` on, or, negative, one of -rows pieces of that row. All bits 0:
- * nothing. */
+/* What a warp takes: `rows` rows from `row` on, or, negative, one of the -rows pieces of that row, 2 and
+ * more. All bits 0: nothing. */
 struct alignas(16) spx_row_group {
     int64_t place; /* the first entry, and in the lowest 8 bits rows */
     int row;
@@ -37,7 +37,7 @@ struct alignas(16) spx_row_group {
     }
 };
 
-/* The warps of a row, by classes; groups and whole rows come last. A class begins with a block. */
+/* The warps of a row, by classes; groups come last. A class begins with a block. */
 enum { SPX_OF_CLUSTER, SPX_OF_8, SPX_OF_4, SPX_OF_2, SPX_OF_1, SPX_GROUP_CLASSES };
 
 /* How a matrix is dealt. */
@@ -55,7 +55,6 @@ __device__ __forceinline__ int spx_pieces_of(const spx_grouping &g, int group_cl
 __device__ __forceinline__ int spx_class_of(const spx_grouping &g, int64_t entries)
 {
     const int64_t warps = (entries + g.most - 1) / g.most;
-    if (warps <= 1) return SPX_OF_1;
     if (warps <= 2) return SPX_OF_2;
     if (warps <= 4) return SPX_OF_4;
     return g.cluster == 1 || warps <= SPX_GROUP_WARPS * SPX_GROUP_STEPS ? SPX_OF_8 : SPX_OF_CLUSTER;
@@ -92,7 +91,7 @@ template <class P> __device__ int spx_load_part(const P *from, int nrows, int64_
 }
 
 /* count[c * parts + part] = the groups of class c that a part of the rows has, in warps; *longest becomes the
- * length of the longest row beyond a group, if it is more. */
+ * length of the longest row that is no group's, if it is more. */
 template <class P>
 __global__ void spx_count_groups(const P *ptr, int nrows, int64_t parts, spx_grouping g, int64_t *count,
                                  unsigned long long *longest)
@@ -111,7 +110,7 @@ __global__ void spx_count_groups(const P *ptr, int nrows, int64_t parts, spx_gro
             for (int i = 0; i < SPX_GROUP_CLASSES; i++) found[i] += i == c ? spx_pieces_of(g, i) : 0;
         });
     if (spx_lane() > 0) return;
-    if (most > g.most) atomicMax(longest, static_cast<unsigned long long>(most));
+    if (most) atomicMax(longest, static_cast<unsigned long long>(most));
 #pragma unroll
     for (int c = 0; c < SPX_GROUP_CLASSES; c++) count[c * parts + part] = found[c];
 }

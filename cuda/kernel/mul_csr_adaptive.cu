@@ -103,7 +103,7 @@ __device__ __forceinline__ V add_piece(const spx_early_vectors<V> &vectors, cons
 }
 
 /* Adds up what the warps of a row have: of a block's, or of a cluster's. All warps of a block come, and none
- * has a group, or a row alone. */
+ * has a group. */
 template <class V, int ITEMS>
 __device__ __forceinline__ void add_pieces(const spx_vectors<V> &vectors, int row, int pieces, V sum,
                                            shared<V, ITEMS> *s)
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(THREADS)
 {
     shared<V, ITEMS> *const s = spx_dynamic_shared<shared<V, ITEMS>>();
     const unsigned warp = threadIdx.x / 32;
-    const spx_row_group g = groups[blockIdx.x * SPX_GROUP_WARPS + warp];
+    const spx_row_group g = groups[static_cast<int64_t>(blockIdx.x) * SPX_GROUP_WARPS + warp];
     const int *const col = A.col + g.entry();
     const V *const val = A.val + g.entry();
     const int rows = g.rows();
@@ -164,12 +164,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     if (-rows > SPX_GROUP_WARPS) spx_begin_in_cluster();
     vectors.wait();
-    const V sum = add_piece(vectors, col, val, g.entries, e);
-    if (rows == -1) {
-        if (spx_lane() == 0) vectors.put(g.row, sum);
-    } else {
-        add_pieces(vectors, g.row, -rows, sum, s);
-    }
+    add_pieces<V, ITEMS>(vectors, g.row, -rows, add_piece<V, ITEMS>(vectors, col, val, g.entries, e), s);
 }
 
 /* ---- the host's side ---- */
@@ -275,6 +270,12 @@ template <class P> spmvx_status find(const spmvx_context *ctx, const spx_sparse 
         how.most = static_cast<int>(32 * better);
         SPX_TRY(count_groups<P>(ctx, a, how, f, &starts));
     }
+    const int64_t pieces = static_cast<int64_t>(how.cluster) * SPX_GROUP_WARPS,
+                  longest = static_cast<int64_t>(starts.longest);
+    if (longest / pieces > INT32_MAX / 2)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                        "a row of %lld entries in %lld pieces; csr-adaptive takes 2^30 entries a piece",
+                        static_cast<long long>(longest), static_cast<long long>(pieces));
     if (!*cluster) *cluster = starts.at[SPX_OF_CLUSTER + 1] ? how.cluster : 1;
     const int64_t unit = SPX_GROUP_WARPS * *cluster,
                   all = spx_ceil_div(starts.at[SPX_GROUP_CLASSES], unit) * unit;

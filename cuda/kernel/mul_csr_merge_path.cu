@@ -2,7 +2,7 @@
  * nrows + nnz items, cut into tiles of equal length, so that no row length can unbalance it (tiles.cuh). A
  * block multiplies a tile's entries, adds up the parts of rows in it (tile_parts.cuh), and goes on with the
  * next tile of its run. What runs have of rows that are cut between them is stored, and a second launch,
- * which begins while the first one ends, adds it up in the runs' order: no atomics on values, and nothing
+ * which begins while the first one runs, adds it up in the runs' order: no atomics on values, and nothing
  * kept from one multiplication to the next. In the moved cuts, the parts added up by lanes and not by runs
  * of items, and the second launch it differs from the source.
  * Source: Merrill & Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016; the sums

@@ -92,7 +92,9 @@ static void test_groups(void **state)
     for (int r = 0; r < ROWS; r++) lengths[r] = r > 100 && r < 700 ? 0 : 2;
     lengths[ROWS - 1] = 0;
     check_all(ctx, problem_of_rows(ROWS, lengths));
-    for (int rows = 127; rows < 130; rows++) check_all(ctx, problem_of_rows(rows, lengths));
+    for (int parts = 1; parts < 3; parts++)
+        for (int rows = 128 * parts - 1; rows < 128 * parts + 2; rows++)
+            check_all(ctx, problem_of_rows(rows, lengths));
     check_all(ctx, problem_of_rows(1, (const int[]){ 20000 }));
     check_all(ctx, problem_of_rows(1, (const int[]){ 1 }));
     spmvx_context_destroy(ctx);
@@ -129,7 +131,58 @@ static void test_many_clusters(void **state)
     assert_cuda(cudaStreamDestroy(stream));
 }
 
-/* What NaN and infinity in a long row, or in x, reach. */
+static void check_name(spmvx_context *ctx, problem p, const char *name)
+{
+    spmvx_matrix *m = NULL;
+    spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    spmvx_matrix *A = convert_by(ctx, m, "csr-adaptive", 0, 0, 0);
+    assert_ok(ctx, spmvx_matrix_get_info(A, &info));
+    assert_string_equal(info.kernel, name);
+    check_scaled(ctx, &p, A, name);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(m);
+    problem_free(&p);
+}
+
+/* What is chosen where nothing is asked for. */
+static void test_presets(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    check_name(ctx, problem_of_rows(3, (const int[]){ 7, 20, 5 }), "csr-adaptive:items=2,cluster=1");
+    check_name(ctx, problem_of_rows(4, (const int[]){ 64, 40, 65, 30 }), "csr-adaptive:items=4,cluster=1");
+    check_name(ctx, problem_of_rows(2, (const int[]){ 300, 400 }), "csr-adaptive:items=8,cluster=1");
+    static int lengths[60];
+    for (int r = 0; r < 60; r++) lengths[r] = r == 30 ? 4200 : 20;
+    check_name(ctx, problem_of_rows(60, lengths), "csr-adaptive:items=4,cluster=8");
+    lengths[30] = 40000;
+    check_name(ctx, problem_of_rows(60, lengths), "csr-adaptive:items=8,cluster=8");
+    spmvx_context_destroy(ctx);
+}
+
+/* Places without an entry read nothing of x: neither its first element nor any that no entry has. */
+static void test_absent_entries(void **state)
+{
+    (void)state;
+    enum { ROWS = 120, UNUSED = 413 };
+    int lengths[ROWS];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int r = 0; r < ROWS; r++) lengths[r] = r % 40 == 17 ? 2900 + r : r % 30 == 3 ? 190 : r % 7;
+    problem p = problem_of_rows(ROWS, lengths);
+    int32_t *col = (int32_t *)(uintptr_t)p.csr.arrays.col;
+    memset(p.want, 0, ROWS * sizeof *p.want);
+    p.x[0] = NAN;
+    p.x[UNUSED] = INFINITY;
+    for (int64_t k = 0; k < p.t.nnz; k++) {
+        if (col[k] == 0 || col[k] == UNUSED) col[k] = 1;
+        p.want[p.t.row[k]] += p.t.val[k] * p.x[col[k]];
+    }
+    check_all(ctx, p);
+    spmvx_context_destroy(ctx);
+}
+
+/* What NaN and infinity in a long row reach. */
 static void test_special_values(void **state)
 {
     (void)state;
@@ -165,10 +218,9 @@ int main(void)
 {
     if (!device_count()) return 77;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_many_clusters),
-        cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_limits),         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_many_clusters),  cmocka_unit_test(test_presets),
+        cmocka_unit_test(test_absent_entries), cmocka_unit_test(test_special_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -423,7 +423,7 @@ void cluster_arrive()
 {
     Thread &t = *current;
     Cluster &c = *t.block->cluster;
-    if (t.arrivals > c.complete) fault("comes to the cluster's barrier again, and has not waited for it");
+    if (t.arrivals > t.waits) fault("comes to the cluster's barrier again, and has not waited for it");
     t.arrivals = c.complete + 1;
     c.missing--;
     complete_cluster_barrier(c);
@@ -433,7 +433,8 @@ void cluster_arrive()
 void cluster_wait(Site site)
 {
     Thread &t = *current;
-    if (t.arrivals == 0) fault("waits for the cluster's barrier, and has not come to it");
+    if (t.arrivals == t.waits) fault("waits for the cluster's barrier, and has not come to it");
+    t.waits = t.arrivals;
     if (t.arrivals <= t.block->cluster->complete) return;
     t.state = Thread::State::at_cluster_barrier;
     t.site = site;

@@ -59,7 +59,8 @@ struct Thread {
     unsigned mask;
     std::uint64_t operand, result;
     int source;
-    unsigned arrivals; /* at the cluster's barrier */
+    /* Of the cluster's barriers, the number behind the one that it came to last, and that it waited for. */
+    unsigned arrivals, waits;
 };
 
 /* The lanes of a warp that wait in one operation, of one mask. */
@@ -101,7 +102,7 @@ struct Grid {
     std::size_t dynamic_shared;
     Body body;
     unsigned resident; /* blocks that are on the device at once */
-    unsigned cluster;  /* blocks that are there together; divides both */
+    unsigned cluster;  /* blocks that are there together: whole clusters are a grid, and one fits */
 };
 
 /* The running thread; NULL outside of device code. */

@@ -129,8 +129,14 @@ cudaError_t launch(const cudaLaunchConfig_t &c, const void *function, void **arg
     const unsigned threads = c.blockDim.x * c.blockDim.y * c.blockDim.z;
     const unsigned resident =
         blocks_per_sm(*k, threads, c.dynamicSmemBytes) * static_cast<unsigned>(machine().multiprocessors);
-    const Grid grid = { function,        c.gridDim, c.blockDim,   c.dynamicSmemBytes,
-                        std::move(body), resident,  cluster_of(c) };
+    const unsigned cluster = cluster_of(c);
+    if (cluster > resident) {
+        fault("launch of " + readable_name(function) +
+              to_string(" in clusters of %u blocks, of which the device holds %u", cluster, resident));
+        return cudaErrorLaunchOutOfResources;
+    }
+    const Grid grid = { function,        c.gridDim, c.blockDim, c.dynamicSmemBytes,
+                        std::move(body), resident,  cluster };
     return enqueue(stream,
                    [grid, device = stream->device] { return std::make_unique<OnDevice>(grid, device); });
 }

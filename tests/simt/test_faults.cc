@@ -157,7 +157,17 @@ __global__ static void barrier_without_some(int *y)
     y[0] = 1;
 }
 /* In clusters of two, each wrong in one way. */
-enum Misuse { no_barrier_before, never_comes, comes_twice, has_not_come, has_ended, no_such_block };
+enum Misuse {
+    no_barrier_before,
+    never_comes,
+    comes_twice,
+    comes_twice_later,
+    has_not_come,
+    has_not_come_again,
+    has_ended,
+    no_such_block,
+    not_shared
+};
 __global__ static void misuse_cluster(Misuse how)
 {
     int *const word = spx_dynamic_shared<int>();
@@ -170,9 +180,15 @@ __global__ static void misuse_cluster(Misuse how)
     }
     spx_come_to_cluster();
     if (how == comes_twice) spx_come_to_cluster();
+    if (how == comes_twice_later) {
+        for (int i = 0; i < 1000; i++) __nanosleep(1);
+        spx_come_to_cluster();
+    }
     if (how == has_ended && rank == 0) return;
     spx_wait_for_cluster();
+    if (how == has_not_come_again) spx_wait_for_cluster();
     if (how == no_such_block) spx_put_in_cluster(word, 2, 1);
+    if (how == not_shared) spx_put_in_cluster(word + 1, 0, 1);
     if (how == has_ended) {
         for (int i = 0; i < 1000; i++) __nanosleep(1);
         spx_put_in_cluster(word, 0, 1);
@@ -248,8 +264,11 @@ static void test_cluster_faults(void **)
 {
     fails_in_cluster(no_barrier_before, { "before a barrier has told that it has begun" });
     fails_in_cluster(never_comes, { "deadlock" });
-    fails_in_cluster(comes_twice, { "comes to the cluster's barrier again" });
-    fails_in_cluster(has_not_come, { "has not come to it" });
+    for (const Misuse how : { comes_twice, comes_twice_later })
+        fails_in_cluster(how, { "comes to the cluster's barrier again" });
+    for (const Misuse how : { has_not_come, has_not_come_again })
+        fails_in_cluster(how, { "has not come to it" });
+    fails_in_cluster(not_shared, { "not in the block's dynamic shared memory" });
     fails_in_cluster(has_ended, { "which has ended" });
     fails_in_cluster(no_such_block, { "block 2 of a cluster of 2" });
     for (const unsigned cluster : { 2u, 16u }) {
@@ -258,6 +277,11 @@ static void test_cluster_faults(void **)
                                    misuse_cluster, no_such_block));
         assert_fault("a grid of 3 blocks in clusters of");
     }
+    assert_cuda(cudaFuncSetAttribute(misuse_cluster, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10));
+    assert_error(cudaErrorLaunchOutOfResources,
+                 spx_launch_as({ false, 8 }, spx_launch_config(8, 32, 200 << 10, nullptr), misuse_cluster,
+                               no_such_block));
+    assert_fault("in clusters of 8 blocks, of which the device holds 2");
 }
 
 static void test_endless_wait(void **)

@@ -8,15 +8,20 @@
 #include "early.cuh"
 #include "ptx.cuh"
 #include "reduce.cuh"
+#include "row_groups.cuh"
 #include "view.cuh"
 
 /* The library's kernels once more, to be called from kernels of this file: near_the_end below. */
 #define spx_cuda_mul_csr_vector spx_cuda_mul_csr_vector_again
+#define spx_cuda_mul_csr_adaptive spx_cuda_mul_csr_adaptive_again
 #define spx_cuda_mul_sell spx_cuda_mul_sell_again
 #define spx_cuda_mul_multi_csr_vector spx_cuda_mul_multi_csr_vector_again
 #define spx_cuda_mul_multi_sell spx_cuda_mul_multi_sell_again
 namespace csr_vector_file {
 #include "kernel/mul_csr_vector.cu"
+}
+namespace csr_adaptive_file {
+#include "kernel/mul_csr_adaptive.cu"
 }
 namespace sell_file {
 #include "kernel/mul_sell.cu"
@@ -46,6 +51,14 @@ __global__ void csr_vector_at(spx_csr<double, int> A, spx_vectors<double> v, int
     static_cast<spx_vectors<double> &>(early) = v;
     early.early = true;
     csr_vector_file::csr_vector<double, int, LANES, SPX_KEPT, true>(shifted(A, shift), early);
+}
+__global__ static void csr_adaptive_at(spx_csr<double, int> A, const spx_row_group *groups,
+                                       spx_vectors<double> v, int64_t shift)
+{
+    spx_early_vectors<double> early = {};
+    static_cast<spx_vectors<double> &>(early) = v;
+    early.early = true;
+    csr_adaptive_file::csr_adaptive<double, int, 2>(shifted(A, shift), groups, early);
 }
 template <int LANES>
 __global__ void multi_csr_vector_at(spx_csr<double, int> A, spx_columns<double> v, int64_t shift)
@@ -103,6 +116,28 @@ struct near_the_end {
     Array<double> val, x, y;
 };
 
+/* A block for each row: a group, or eight pieces. */
+static void test_groups_near_2_to_the_31(void **)
+{
+    const std::vector<int> lengths = { 3, 0, 64, 500, 65, 2 };
+    const near_the_end p(lengths);
+    std::vector<spx_row_group> groups(8 * lengths.size());
+    int64_t entry = p.shift;
+    for (std::size_t r = 0; r < lengths.size(); r++) {
+        const int row = static_cast<int>(r), n = lengths[r];
+        if (n <= 64) groups[8 * r] = spx_row_group::of(entry, row, 1, n);
+        for (int i = 0; i < 8 && n > 64; i++) {
+            const int from = std::min(i * 96, n), to = std::min(from + 96, n);
+            groups[8 * r + static_cast<std::size_t>(i)] = spx_row_group::of(entry + from, row, -8, to - from);
+        }
+        entry += n;
+    }
+    const Array<spx_row_group> on_device(groups);
+    launch(static_cast<unsigned>(lengths.size()), 256, 1 << 13, csr_adaptive_at, p.A(), on_device,
+           p.vectors(), p.shift);
+    p.check();
+}
+
 static void test_csr_near_2_to_the_31(void **)
 {
     for (const std::vector<int> &lengths : { std::vector<int>{ 3, 0, 65, 1, 130, 2 },
@@ -153,6 +188,7 @@ static void test_sell_near_2_to_the_31(void **)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_groups_near_2_to_the_31),
         cmocka_unit_test(test_csr_near_2_to_the_31),
         cmocka_unit_test(test_sell_near_2_to_the_31),
     };
