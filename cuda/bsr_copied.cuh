@@ -26,7 +26,7 @@ template <class V, int BS> struct spx_bsr_ring {
 };
 
 /* Sums over a block row's blocks b, b + step, ... below end. */
-template <class V, int BS, bool ROW_MAJOR>
+template <class V, int BS, bool ROW_MAJOR, spx_written WRITTEN>
 __device__ __forceinline__ void spx_add_blocks(const V *val, const int *col, const V *x, int b, int end,
                                                int step, V (&sum)[BS])
 {
@@ -38,7 +38,7 @@ __device__ __forceinline__ void spx_add_blocks(const V *val, const int *col, con
             const bool in = b + u * step < end;
             const V *const from = x + static_cast<int64_t>(in ? col[b + u * step] : 0) * BS;
 #pragma unroll
-            for (int j = 0; j < BS; j++) part[u][j] = spx_load_if<SPX_KEPT>(in, from + j, V(0));
+            for (int j = 0; j < BS; j++) part[u][j] = spx_load_if<SPX_KEPT, WRITTEN>(in, from + j, V(0));
         }
 #pragma unroll
         for (int u = 0; u < AT_ONCE; u++) {
@@ -65,14 +65,15 @@ template <class P> struct spx_bsr_group {
  * of a warp at a time, a power of two up to 32, in so many groups. Blocks are of teams, of which a
  * multiprocessor mostly has one, and each team takes neighbouring groups, so that they find each other's x
  * in L1. */
-template <class V, class P, int BS>
-__global__ void spx_multiply_bsr_copied(spx_bsr<V, P> A, spx_vectors<V> vectors, int rows, int64_t groups,
-                                        int teams)
+template <class V, class P, int BS, bool EARLY>
+__global__ void spx_multiply_bsr_copied(spx_bsr<V, P> A, spx_early_vectors<V, EARLY> vectors, int rows,
+                                        int64_t groups, int teams)
 {
     constexpr unsigned ALL = 0xffffffffu;
     constexpr int SLOTS = BS * BS, MOST = spx_bsr_stage<V, BS>::BLOCKS;
     using position = spx_position<P>;
     using ring_of_warp = spx_bsr_ring<V, BS>;
+    constexpr spx_written WRITTEN = decltype(vectors)::WRITTEN;
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32,
               warps = static_cast<int>(blockDim.x) / 32, lanes = 32 / rows, own = lane & (lanes - 1),
               block_rows = A.nrows / BS;
@@ -123,12 +124,13 @@ __global__ void spx_multiply_bsr_copied(spx_bsr<V, P> A, spx_vectors<V> vectors,
         return g;
     };
     const auto add = [&](const V *val, const int *col, int begin, int end, V(&sum)[BS]) {
-        if (A.row_major) spx_add_blocks<V, BS, true>(val, col, vectors.x, begin, end, lanes, sum);
-        else spx_add_blocks<V, BS, false>(val, col, vectors.x, begin, end, lanes, sum);
+        if (A.row_major) spx_add_blocks<V, BS, true, WRITTEN>(val, col, vectors.x, begin, end, lanes, sum);
+        else spx_add_blocks<V, BS, false, WRITTEN>(val, col, vectors.x, begin, end, lanes, sum);
     };
 
     position begin, end;
     bounds_of(first, begin, end);
+    vectors.wait();
     unsigned phases = 0; /* a bit a stage */
     int stage = 0;
     spx_bsr_group<P> g = fetch(begin, end, stage);

@@ -8,8 +8,7 @@
 #define SPX_BSR_ROWS_CUH
 #include <cmath>
 
-#include "device.cuh"
-#include "ptx.cuh"
+#include "early.cuh"
 
 /* Slots of a lane, of square blocks with sides of BS; of any others where BS is 0. */
 template <int BS> __host__ __device__ constexpr int spx_bsr_slots()
@@ -110,9 +109,10 @@ __global__ void spx_multiply_bsr(spx_bsr<V, P> A, spx_columns<V> columns, int at
  * as many before the first is used. The columns of a block row's blocks are loaded together, those of the
  * next one while this one is multiplied, and handed to the lanes by shuffles. Lanes that are left over do
  * what others do, and nobody reads their sums. */
-template <class V, class P, int BS, spx_policy MATRIX>
-__global__ void spx_multiply_bsr_rows(spx_bsr<V, P> A, spx_vectors<V> vectors, int rows_a_warp)
+template <class V, class P, int BS, spx_policy MATRIX, bool EARLY>
+__global__ void spx_multiply_bsr_rows(spx_bsr<V, P> A, spx_early_vectors<V, EARLY> vectors, int rows_a_warp)
 {
+    constexpr spx_written WRITTEN = decltype(vectors)::WRITTEN;
     constexpr int SLOTS = BS * BS, BLOCKS = 32 / SLOTS, AT_ONCE = 5;
     constexpr unsigned ALL = 0xffffffffu;
     using position = spx_position<P>;
@@ -131,6 +131,7 @@ __global__ void spx_multiply_bsr_rows(spx_bsr<V, P> A, spx_vectors<V> vectors, i
     };
     position from = bound(0), end = bound(1);
     int cols = load_cols(from, end);
+    vectors.wait();
     for (int r = 0; r < rows; r++) {
         const position next_end = bound(r + 2);
         const int next_cols = load_cols(end, next_end);
@@ -146,8 +147,8 @@ __global__ void spx_multiply_bsr_rows(spx_bsr<V, P> A, spx_vectors<V> vectors, i
                 for (int u = 0; u < AT_ONCE; u++) {
                     const int64_t col = __shfl_sync(ALL, cols, (block + u * BLOCKS) % 32);
                     const bool in = whole || block + u * BLOCKS < count;
-                    v[u] = spx_load_if<MATRIX>(in, val + u * BLOCKS * SLOTS, V(0));
-                    from_x[u] = spx_load_if<SPX_KEPT>(in, x + col * BS, V(0));
+                    v[u] = spx_load_if<MATRIX, WRITTEN>(in, val + u * BLOCKS * SLOTS, V(0));
+                    from_x[u] = spx_load_if<SPX_KEPT, WRITTEN>(in, x + col * BS, V(0));
                 }
 #pragma unroll
                 for (int u = 0; u < AT_ONCE; u++) sum += v[u] * from_x[u];
@@ -207,7 +208,7 @@ inline bool spx_bsr_in_rows(const spx_sparse *a)
 }
 
 /* Calls f with the instance for such a matrix. What fits in L2 comes by plain loads, which keep in L1 what
- * two steps share. */
+ * two steps share, and begins early. */
 template <class F> spmvx_status spx_with_bsr_rows(const spmvx_context *ctx, const spx_sparse *a, F f)
 {
     const bool in_l2 = spx_cuda_l2_ratio(ctx, a) < 1.0;
@@ -215,8 +216,8 @@ template <class F> spmvx_status spx_with_bsr_rows(const spmvx_context *ctx, cons
         return spx_pick<2, 3, 4, 5>(a->layout.block_rows, [&](auto side) {
             using V = decltype(value);
             using P = decltype(pointer);
-            return in_l2 ? f(spx_multiply_bsr_rows<V, P, side.value, SPX_KEPT>)
-                         : f(spx_multiply_bsr_rows<V, P, side.value, SPX_PASSING>);
+            return in_l2 ? f(spx_multiply_bsr_rows<V, P, side.value, SPX_KEPT, true>)
+                         : f(spx_multiply_bsr_rows<V, P, side.value, SPX_PASSING, false>);
         });
     });
 }

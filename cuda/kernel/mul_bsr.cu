@@ -26,20 +26,22 @@ int64_t rows_a_warp(const spmvx_context *ctx, const spx_sparse *a)
     return spx_max(1, spx_min(MOST, spx_ceil_div(block_rows, WARPS * spx_cuda_of(ctx)->multiprocessors)));
 }
 
-template <class V, class P>
-spmvx_status launch_rows(const spx_mul *m, void (*kernel)(spx_bsr<V, P>, spx_vectors<V>, int))
+template <class V, class P, bool EARLY>
+spmvx_status launch_rows(const spx_mul *m, void (*kernel)(spx_bsr<V, P>, spx_early_vectors<V, EARLY>, int))
 {
     const int64_t each = rows_a_warp(m->ctx, m->A), threads = m->part->param[THREADS_PARAM],
                   warps = spx_ceil_div(m->A->nrows / m->A->layout.block_rows, each);
-    return spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(warps, threads / 32),
-                           static_cast<unsigned>(threads), static_cast<size_t>(threads) * sizeof(V),
-                           spx_bsr_of<V, P>(m->A), spx_vectors_of<V>(m), static_cast<int>(each));
+    return spx_cuda_launch_mul<EARLY>(m, NAME, kernel, spx_ceil_div(warps, threads / 32),
+                                      static_cast<unsigned>(threads),
+                                      static_cast<size_t>(threads) * sizeof(V), spx_bsr_of<V, P>(m->A),
+                                      spx_early_vectors_of<V, EARLY>(m), static_cast<int>(each));
 }
 
 /* As many blocks as the device holds, of so much shared memory each, but of so many warps a multiprocessor
- * that L1 keeps enough of x. What fits in L2 is dealt out block by block. */
-template <class V, class P>
-spmvx_status launch(const spx_mul *m, void (*kernel)(spx_bsr<V, P>, spx_vectors<V>, int, int64_t, int),
+ * that L1 keeps enough of x. What fits in L2 is dealt out block by block, and begins early. */
+template <class V, class P, bool EARLY>
+spmvx_status launch(const spx_mul *m,
+                    void (*kernel)(spx_bsr<V, P>, spx_early_vectors<V, EARLY>, int, int64_t, int),
                     size_t shared, int rows)
 {
     constexpr size_t OF_BLOCK = 1024; /* which the device takes for itself */
@@ -51,23 +53,25 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_bsr<V, P>, spx_vectors<
                   all = spx_ceil_div(groups, warps * c->multiprocessors),
                   each = spx_max(1, spx_min(spx_min(fit, WARPS / warps), all)),
                   blocks = each * c->multiprocessors;
-    const bool in_l2 = spx_cuda_l2_ratio(m->ctx, m->A) < 1.0;
-    return spx_cuda_launch(m->ctx, NAME, kernel, blocks, static_cast<unsigned>(threads), shared,
-                           spx_bsr_of<V, P>(m->A), spx_vectors_of<V>(m), rows, groups,
-                           static_cast<int>(in_l2 ? blocks : c->multiprocessors));
+    return spx_cuda_launch_mul<EARLY>(m, NAME, kernel, blocks, static_cast<unsigned>(threads), shared,
+                                      spx_bsr_of<V, P>(m->A), spx_early_vectors_of<V, EARLY>(m), rows, groups,
+                                      static_cast<int>(EARLY ? blocks : c->multiprocessors));
 }
 
 /* Calls f with the instance for such a matrix, the shared memory of a block, and the block rows of a warp at
  * a time. */
-template <class F> spmvx_status with_copied(const spx_sparse *a, int64_t threads, F f)
+template <class F>
+spmvx_status with_copied(const spmvx_context *ctx, const spx_sparse *a, int64_t threads, F f)
 {
+    const bool in_l2 = spx_cuda_l2_ratio(ctx, a) < 1.0;
     return spx_by_type(a, [&](auto value, auto pointer) {
         return spx_pick<3, 5>(a->layout.block_rows, [&](auto side) {
             using V = decltype(value);
             constexpr int BS = side.value;
             const size_t shared = static_cast<size_t>(threads) / 32 * sizeof(spx_bsr_ring<V, BS>);
-            return f(spx_multiply_bsr_copied<V, decltype(pointer), BS>, shared,
-                     spx_bsr_rows_at_a_time<V, BS>(a));
+            const int rows = spx_bsr_rows_at_a_time<V, BS>(a);
+            return in_l2 ? f(spx_multiply_bsr_copied<V, decltype(pointer), BS, true>, shared, rows)
+                         : f(spx_multiply_bsr_copied<V, decltype(pointer), BS, false>, shared, rows);
         });
     });
 }
@@ -79,7 +83,7 @@ bool copied(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *
         !spx_bsr_in_rows(a))
         return false;
     size_t need = 0;
-    with_copied(a, p->param[THREADS_PARAM], [&](auto, size_t shared, int) {
+    with_copied(ctx, a, p->param[THREADS_PARAM], [&](auto, size_t shared, int) {
         need = shared;
         return SPMVX_OK;
     });
@@ -89,7 +93,7 @@ bool copied(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     if (copied(ctx, a, p))
-        return with_copied(a, p->param[THREADS_PARAM], [=](auto kernel, size_t shared, int) {
+        return with_copied(ctx, a, p->param[THREADS_PARAM], [=](auto kernel, size_t shared, int) {
             return spx_cuda_load(ctx, NAME, kernel, shared);
         });
     if (!p->param[BLOCKS_PARAM] && spx_bsr_in_rows(a))
@@ -105,7 +109,7 @@ spmvx_status run(const spx_mul *m)
 {
     const int64_t threads = m->part->param[THREADS_PARAM];
     if (copied(m->ctx, m->A, m->part))
-        return with_copied(m->A, threads, [=](auto kernel, size_t shared, int rows) {
+        return with_copied(m->ctx, m->A, threads, [=](auto kernel, size_t shared, int rows) {
             return launch(m, kernel, shared, rows);
         });
     if (!m->part->param[BLOCKS_PARAM])

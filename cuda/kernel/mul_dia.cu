@@ -10,10 +10,8 @@ namespace {
 constexpr const char *NAME = "dia";
 enum { THREADS_PARAM };
 
-/* Values of 8 bytes alone: those of 4 are a tenth and more slower so (measured). */
-template <class V> constexpr bool begins_early = sizeof(V) == 8;
-
-template <class V, bool GAPS> __global__ void dia(spx_dia<V> A, spx_early_vectors<V, begins_early<V>> vectors)
+template <class V, bool GAPS, bool EARLY>
+__global__ void dia(spx_dia<V> A, spx_early_vectors<V, EARLY> vectors)
 {
     constexpr spx_written WRITTEN = decltype(vectors)::WRITTEN;
     constexpr int AT_ONCE = 8;
@@ -52,18 +50,22 @@ template <class V, bool GAPS> __global__ void dia(spx_dia<V> A, spx_early_vector
 
 /* ---- the host's side ---- */
 
-/* Calls f with the instance for this matrix. */
-template <class F> spmvx_status with_instance(const spx_sparse *a, F f)
+/* Calls f with the instance for this matrix. In f32 it begins early where all stays in L2: beyond, some take
+ * a tenth and more longer so (measured). */
+template <class F> spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, F f)
 {
+    const bool in_l2 = spx_cuda_l2_ratio(ctx, a) < 1.0;
     return spx_by_value(a, [&](auto v) {
         using V = decltype(v);
-        return a->slot[SPX_BITS] ? f(dia<V, true>) : f(dia<V, false>);
+        if (sizeof(V) == 8 || in_l2)
+            return a->slot[SPX_BITS] ? f(dia<V, true, true>) : f(dia<V, false, true>);
+        return a->slot[SPX_BITS] ? f(dia<V, true, false>) : f(dia<V, false, false>);
     });
 }
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *)
 {
-    return with_instance(a, [=](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+    return with_instance(ctx, a, [=](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
 template <class V, bool EARLY>
@@ -77,7 +79,7 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_dia<V>, spx_early_vecto
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->A, [m](auto kernel) { return launch(m, kernel); });
+    return with_instance(m->ctx, m->A, [m](auto kernel) { return launch(m, kernel); });
 }
 
 double cost(const spx_features *f, const spx_look *look)

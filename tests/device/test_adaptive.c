@@ -153,11 +153,12 @@ static void test_presets(void **state)
     check_name(ctx, problem_of_rows(3, (const int[]){ 7, 20, 5 }), "csr-adaptive:items=2,cluster=1");
     check_name(ctx, problem_of_rows(4, (const int[]){ 64, 40, 65, 30 }), "csr-adaptive:items=4,cluster=1");
     check_name(ctx, problem_of_rows(2, (const int[]){ 300, 400 }), "csr-adaptive:items=8,cluster=1");
-    static int lengths[60];
-    for (int r = 0; r < 60; r++) lengths[r] = r == 30 ? 4200 : 20;
+    enum { ROWS = 420 };
+    static int lengths[ROWS];
+    for (int r = 0; r < ROWS; r++) lengths[r] = r == 30 ? 4200 : 20;
     check_name(ctx, problem_of_rows(60, lengths), "csr-adaptive:items=4,cluster=8");
     lengths[30] = 40000;
-    check_name(ctx, problem_of_rows(60, lengths), "csr-adaptive:items=8,cluster=8");
+    check_name(ctx, problem_of_rows(ROWS, lengths), "csr-adaptive:items=8,cluster=8");
     spmvx_context_destroy(ctx);
 }
 
