@@ -80,6 +80,7 @@ struct Cluster {
     std::vector<Block *> blocks; /* NULL: has ended */
     unsigned complete;           /* barriers so far */
     std::size_t alive, missing;  /* threads that have not exited; those that the barrier waits for */
+    std::size_t dynamic_shared;  /* bytes of each block */
 };
 
 struct Block {
@@ -126,6 +127,10 @@ void make_ready(Thread &);
 Thread *warp_of(Thread &, unsigned *lanes);
 /* To be called when a thread exits: are there lanes that wait for it? */
 void note_exit(Thread &);
+/* To be called then, too: the cluster's barrier waits for it no more. */
+void leave_cluster(const Thread &);
+/* Does a thread of the block wait for other blocks, of which one can go on? */
+bool waits_for_cluster(const Block &);
 
 /* Reports a fault of this thread (NULL: of no thread, or of the host's code), which ends the launch.
  * Returns only outside of device code, and only when faults are kept. */

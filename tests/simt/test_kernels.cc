@@ -57,33 +57,6 @@ static void test_last_block(void **)
     }
 }
 
-template <int BLOCKS> static void check_clusters()
-{
-    constexpr unsigned clusters = 12;
-    std::vector<int> x(std::size_t{ clusters } * BLOCKS * 64);
-    std::iota(x.begin(), x.end(), -20);
-    const Array<int> dx(x), dy(clusters);
-    for (std::uint64_t seed = 0; seed < seeds; seed++) {
-        simt_seed(seed);
-        assert_cuda(spx_launch_as({ false, BLOCKS },
-                                  spx_launch_config(clusters * BLOCKS, 64, BLOCKS * sizeof(int), nullptr),
-                                  sum_clusters<BLOCKS>, dx, dy));
-        assert_cuda(cudaDeviceSynchronize());
-        const std::vector<int> y = dy.host();
-        for (std::size_t c = 0; c < clusters; c++) {
-            const auto begin = x.begin() + static_cast<std::ptrdiff_t>(c * BLOCKS * 64);
-            assert_int_equal(y[c], std::accumulate(begin, begin + BLOCKS * 64, 0));
-        }
-    }
-}
-
-static void test_clusters(void **)
-{
-    check_clusters<1>();
-    check_clusters<2>();
-    check_clusters<8>();
-}
-
 static void test_warp_scan(void **)
 {
     std::vector<int> x(256);
@@ -298,12 +271,17 @@ static void test_host_threads(void **)
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(test_sum),           cmocka_unit_test(test_last_block),
-        cmocka_unit_test(test_clusters),      cmocka_unit_test(test_warp_scan),
-        cmocka_unit_test(test_shuffles),      cmocka_unit_test(test_votes),
-        cmocka_unit_test(test_shared_memory), cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_barriers),      cmocka_unit_test(test_blocks_run_side_by_side),
-        cmocka_unit_test(test_places),        cmocka_unit_test(test_functions_of_one_thread),
+        cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_last_block),
+        cmocka_unit_test(test_warp_scan),
+        cmocka_unit_test(test_shuffles),
+        cmocka_unit_test(test_votes),
+        cmocka_unit_test(test_shared_memory),
+        cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_blocks_run_side_by_side),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_functions_of_one_thread),
         cmocka_unit_test(test_host_threads),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
