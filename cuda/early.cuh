@@ -26,11 +26,6 @@ template <class V, bool EARLY = true> struct spx_early_vectors : spx_vectors<V> 
             spx_let_next_begin();
         }
     }
-    /* The value at p if `in`, else 0. */
-    template <spx_policy POLICY> __device__ __forceinline__ V value(bool in, const V *p) const
-    {
-        return spx_load_if<POLICY, WRITTEN>(in, p, V(0));
-    }
 };
 
 template <class V, bool EARLY = true> spx_early_vectors<V, EARLY> spx_early_vectors_of(const spx_mul *m)

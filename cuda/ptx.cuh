@@ -1,9 +1,10 @@
 /* What kernels need beyond plain CUDA C++: loads with a cache policy or under a condition, relaxed loads and
- * stores, launches that overlap, copies to shared memory, and dynamic shared memory. On the GPU this is PTX;
- * in the emulator of tests/simt it is plain C++. PTX's ld.global takes addresses of global memory, so every
- * pointer is converted first, which takes no instruction on the GPU: within the asm where the compiler, once
- * it knows, would keep an address a register more for each load.
- * Source: NVIDIA, Parallel Thread Execution ISA: ld.global.nc, ld.relaxed, griddepcontrol, cp.async.bulk. */
+ * stores, launches that overlap, clusters of blocks, copies to shared memory, and dynamic shared memory. On
+ * the GPU this is PTX; in the emulator of tests/simt it is plain C++. PTX's ld.global takes addresses of
+ * global memory, so every pointer is converted first, which takes no instruction on the GPU: within the asm
+ * where the compiler, once it knows, would keep an address a register more for each load.
+ * Source: NVIDIA, Parallel Thread Execution ISA: ld.global.nc, ld.relaxed, griddepcontrol, barrier.cluster,
+ * mapa, cp.async.bulk. */
 #ifndef SPX_PTX_CUH
 #define SPX_PTX_CUH
 #include <cuda_runtime.h>

@@ -35,6 +35,7 @@ __global__ void __maxnreg__((registers<V, P, LANES, EARLY>))
     csr_vector(spx_csr<V, P> A, spx_early_vectors<V, EARLY> vectors)
 {
     constexpr int ROWS = rows_at_once<V, LANES>, STEPS = steps_at_once<LANES>;
+    constexpr spx_written WRITTEN = decltype(vectors)::WRITTEN;
     const unsigned rows = static_cast<unsigned>(A.nrows), groups = blockDim.x / LANES,
                    lane = threadIdx.x % LANES, first = blockIdx.x * groups * ROWS + threadIdx.x / LANES;
     spx_position<P> at[ROWS]; /* this lane's next entry */
@@ -67,7 +68,8 @@ __global__ void __maxnreg__((registers<V, P, LANES, EARLY>))
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
             for (int s = 0; s < STEPS; s++)
-                val[i][s] = vectors.template value<POLICY>(s * LANES < left[i], A.val + at[i] + s * LANES);
+                val[i][s] =
+                    spx_load_if<POLICY, WRITTEN>(s * LANES < left[i], A.val + at[i] + s * LANES, V(0));
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll

@@ -91,6 +91,30 @@ void problem_run(spmvx_context *ctx, const problem *p, const spmvx_matrix *A)
     free(y);
 }
 
+void problem_run_special(spmvx_context *ctx, problem p, int64_t special, int count,
+                         const char *const *kernels)
+{
+    const size_t ny = (size_t)p.t.nrows * sizeof *p.y;
+    double *val = (double *)(uintptr_t)p.csr.arrays.val;
+    for (int64_t k = p.csr.ptr[special]; k < p.csr.ptr[special + 1]; k++) val[k] = k % 2 ? NAN : INFINITY;
+    spmvx_matrix *m = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    for (int i = 0; i < count; i++) {
+        spmvx_matrix *A = convert_by(ctx, m, kernels[i], 0, 0, 0);
+        void *dx = test_up(ctx, p.x, (size_t)p.t.ncols * sizeof *p.x), *dy = test_up(ctx, p.y, ny);
+        assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, A, dx, 0.0, dy));
+        assert_ok(ctx, spmvx_buffer_download(ctx, p.y, dy, ny));
+        for (int64_t r = 0; r < p.t.nrows; r++)
+            if (r == special ? !isnan(p.y[r]) : !(fabs(p.y[r] - p.want[r]) < 1e-9))
+                fail_msg("%s: row %d is %g", kernels[i], (int)r, p.y[r]);
+        spmvx_buffer_free(ctx, dx);
+        spmvx_buffer_free(ctx, dy);
+        spmvx_matrix_destroy(A);
+    }
+    spmvx_matrix_destroy(m);
+    problem_free(&p);
+}
+
 void problem_replay(spmvx_context *ctx, const problem *p, void *stream, void *dx, void *dy)
 {
     const size_t ny = (size_t)p->t.nrows * 8;

@@ -32,6 +32,9 @@ void problem_free(problem *);
 void problem_check(const problem *, const double *y);
 /* Multiplies on the device from and to buffers, and checks. */
 void problem_run(spmvx_context *, const problem *, const spmvx_matrix *);
+/* By each of the kernels, with NaN and infinity for the values of one row: they reach that row, and no other.
+ * Frees the problem. */
+void problem_run_special(spmvx_context *, problem, int64_t special, int count, const char *const *kernels);
 /* Ends a capture on the stream of y = A*x from and to buffers; launches it three times, with x and y as at
  * first, and checks. */
 void problem_replay(spmvx_context *, const problem *, void *stream, void *dx, void *dy);

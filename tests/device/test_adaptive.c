@@ -191,28 +191,10 @@ static void test_special_values(void **state)
     int lengths[ROWS];
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (int r = 0; r < ROWS; r++) lengths[r] = r % 50 == 37 ? 5000 : 9;
-    problem p = problem_of_rows(ROWS, lengths);
-    double *val = (double *)(uintptr_t)p.csr.arrays.val;
-    for (int64_t k = p.csr.ptr[NAN_ROW]; k < p.csr.ptr[NAN_ROW + 1]; k++) val[k] = k % 2 ? NAN : INFINITY;
-    spmvx_matrix *m = NULL;
-    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
-    for (int cluster = 1; cluster <= 8; cluster *= 8) {
-        char kernel[64];
-        kernel_text(kernel, sizeof kernel, 4, cluster);
-        spmvx_matrix *A = convert_by(ctx, m, kernel, 0, 0, 0);
-        void *dx = test_up(ctx, p.x, (size_t)p.t.ncols * 8), *dy = test_up(ctx, p.y, ROWS * 8);
-        assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, A, dx, 0.0, dy));
-        assert_ok(ctx, spmvx_buffer_download(ctx, p.y, dy, ROWS * 8));
-        for (int r = 0; r < ROWS; r++)
-            if (r == NAN_ROW ? !isnan(p.y[r]) : !(fabs(p.y[r] - p.want[r]) < 1e-9))
-                fail_msg("%s: row %d is %g", kernel, r, p.y[r]);
-        spmvx_buffer_free(ctx, dx);
-        spmvx_buffer_free(ctx, dy);
-        spmvx_matrix_destroy(A);
-    }
-    spmvx_matrix_destroy(m);
+    static const char *const kernels[] = { "csr-adaptive:items=4,cluster=1",
+                                           "csr-adaptive:items=4,cluster=8" };
+    problem_run_special(ctx, problem_of_rows(ROWS, lengths), NAN_ROW, 2, kernels);
     spmvx_context_destroy(ctx);
-    problem_free(&p);
 }
 
 int main(void)
