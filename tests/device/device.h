@@ -14,7 +14,7 @@
 
 /* A context on a device with a stream (NULL: the default one) and flags. */
 spmvx_context *device_context(int32_t device, void *stream, uint32_t flags);
-/* How many there are. */
+/* How many there are; 0 where there is no driver. */
 int device_count(void);
 
 /* A matrix that tests multiply: 700 x 800, short rows and empty ones, one long row, repeats. */

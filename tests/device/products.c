@@ -25,12 +25,6 @@ int close_host(void **state)
     return 0;
 }
 
-bool has_device(void)
-{
-    int devices = 0;
-    return cudaGetDeviceCount(&devices) == cudaSuccess && devices;
-}
-
 triples turned(triples t)
 {
     return (triples){ t.name, t.ncols, t.nrows, t.nnz, t.col, t.row, t.val };

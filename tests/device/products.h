@@ -10,7 +10,6 @@ typedef struct pair {
 extern spmvx_context *host; /* where the reference is made; made and ended by a group's fixtures: */
 int open_host(void **state);
 int close_host(void **state);
-bool has_device(void);
 
 triples turned(triples); /* the transpose */
 /* Whole numbers for values, so that sums are exact in any order, by any rounding. */

@@ -645,8 +645,7 @@ static void test_limit(void **state)
 
 int main(void)
 {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
+    if (!device_count()) return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),         cmocka_unit_test(test_few_values),
         cmocka_unit_test(test_single_values), cmocka_unit_test(test_looks),

@@ -94,8 +94,7 @@ static void test_memory_comes_back(void **state)
 
 int main(void)
 {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
+    if (!device_count()) return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends_in_any_order),
         cmocka_unit_test(test_buffer_outlives_its_context),

@@ -374,8 +374,7 @@ static void test_mixed(void **state)
 
 int main(void)
 {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
+    if (!device_count()) return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_taken), cmocka_unit_test(test_counts),   cmocka_unit_test(test_coo),
         cmocka_unit_test(test_ends),  cmocka_unit_test(test_products), cmocka_unit_test(test_mixed),

@@ -141,8 +141,7 @@ static int teardown(void **state)
 
 int main(void)
 {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || !devices) return 77;
+    if (!device_count()) return 77;
     const struct CMUnitTest tests[] = { TEST(test_auto), TEST(test_merge_path), TEST(test_vector),
                                         TEST(test_short_rows) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -268,7 +268,7 @@ static void refilled(void **state)
 
 int main(void)
 {
-    if (!has_device()) return 77;
+    if (!device_count()) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(grids),        cmocka_unit_test(long_rows),
                                         cmocka_unit_test(coarse_grids), cmocka_unit_test(rows_apart),
                                         cmocka_unit_test(many_shapes),  cmocka_unit_test(refilled),
