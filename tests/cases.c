@@ -114,6 +114,25 @@ static triples staircase(void)
     return t;
 }
 
+/* Rows that share their columns with those before: three unknowns a node, coupled by nodes; in the second
+ * half two at some. Columns of a node are `apart` times as many as its rows. */
+static triples nodes(const char *name, int64_t count, int64_t apart)
+{
+    enum { UNKNOWNS = 3, MOST = 20 };
+    triples t = make(name, count * UNKNOWNS, count * UNKNOWNS * apart, count * MOST * UNKNOWNS * UNKNOWNS);
+    uint64_t seed = 17;
+    for (int64_t n = 0, row = 0; n < count; n++) {
+        const int64_t first = case_random(&seed) % 2 ? n % 7 : 0, neighbours = 2 + n * 5 % (MOST - 2);
+        const int64_t unknowns = n > count / 2 && n % 4 == 0 ? 2 : UNKNOWNS;
+        for (int64_t u = 0; u < unknowns; u++, row++)
+            for (int64_t k = 0; k < neighbours; k++) {
+                const int64_t other = (first + k * (n % 5 + 2)) % count * apart;
+                for (int64_t v = 0; v < unknowns; v++) put(&t, row, other * UNKNOWNS + v, case_value(&seed));
+            }
+    }
+    return t;
+}
+
 triples case_make(int i)
 {
     switch (i) {
@@ -133,6 +152,8 @@ triples case_make(int i)
     case 13: return scattered("scattered, tall", many(20000), 150, 30000, 9);
     case 14: return scattered("scattered, square", 2000, 2000, 70000, 10);
     case 15: return scattered("63 x 65", 63, 65, 500, 12);
+    case 16: return nodes("unknowns of nodes", 150, 1);
+    case 17: return nodes("unknowns of nodes, far apart", 60, 600);
     default: return (triples){ .nnz = -1 };
     }
 }

@@ -61,24 +61,24 @@ __global__ void list_cut_rows(int64_t nrows, const int64_t *parts, const int64_t
 
 template <class P>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    measure_slices(spx_pieces<P> p, int64_t slices, int64_t *steps, int64_t *bytes)
+    measure_slices(spx_pieces<P> p, int64_t slices, bool cached, int64_t *steps, int64_t *bytes,
+                   unsigned char *kind, spx_packed_shared *shared)
 {
     const int64_t s = spx_element() / LANES;
     if (s >= slices) return;
-    const spx_measured m = spx_measure(spx_piece_at(p, spx_element()), p.col);
+    const spx_measured m = spx_measure(spx_piece_at(p, spx_element()), p.col, cached);
     if (threadIdx.x % LANES) return;
     steps[s] = m.steps;
     bytes[s] = m.bytes;
+    kind[s] = static_cast<unsigned char>(m.kind);
+    shared[s] = m.shared;
 }
 
-/* Sums become tiles. Only a slice of diagonals has 4 bytes a step. */
-__global__ void write_tiles(int64_t slices, const int64_t *steps, const int64_t *bytes, int64_t *tile)
+/* Sums become tiles. */
+__global__ void write_tiles(int64_t slices, const int64_t *bytes, const unsigned char *kind, int64_t *tile)
 {
     const int64_t s = spx_element();
-    if (s > slices) return;
-    const int64_t own = s < slices ? steps[s + 1] - steps[s] : 0;
-    tile[s] =
-        spx_packed_tile(bytes[s], own && bytes[s + 1] - bytes[s] == spx_packed_step_bytes(true, 0) * own);
+    if (s <= slices) tile[s] = spx_packed_tile(bytes[s], s < slices ? kind[s] : 0);
 }
 
 template <class P> __global__ void write_rows(spx_pieces<P> p, int64_t lanes, int *row)
@@ -174,10 +174,13 @@ private:
     {
         SPX_TRY(steps_.make(ctx_, slices_ + 1, sizeof(int64_t), "sizes of the slices"));
         SPX_TRY(bytes_.make(ctx_, slices_ + 1, sizeof(int64_t), "sizes of the slices"));
+        SPX_TRY(kind_.make(ctx_, slices_, 1, "kinds of the slices"));
+        SPX_TRY(shared_.make(ctx_, slices_, sizeof(spx_packed_shared), "kinds of the slices"));
         SPX_TRY(by_pointer([&](auto ptr) {
             using P = decltype(ptr);
             return spx_launch_over(ctx_, WHAT, slices_ * LANES, measure_slices<P>, pieces_as<P>(), slices_,
-                                   steps_.as<int64_t>(), bytes_.as<int64_t>());
+                                   spx_packed_cached(csr_->nnz), steps_.as<int64_t>(), bytes_.as<int64_t>(),
+                                   kind_.as<unsigned char>(), shared_.as<spx_packed_shared>());
         }));
         SPX_TRY(spx_sum_up(ctx_, WHAT, slices_, steps_.as<int64_t>(), stored));
         SPX_TRY(spx_sum_up(ctx_, WHAT, slices_, bytes_.as<int64_t>(), stream));
@@ -210,7 +213,7 @@ private:
                 using E = decltype(value);
                 return spx_launch_over(ctx_, WHAT, slices_ * LANES, spx_find_many_values<P, E>,
                                        pieces_as<P>(), slices_, steps_.as<const int64_t>(),
-                                       bytes_.as<const int64_t>(), spx_slot_of<E>(csr_, SPX_VAL),
+                                       kind_.as<const unsigned char>(), spx_slot_of<E>(csr_, SPX_VAL),
                                        found.as<int>());
             });
         }));
@@ -243,8 +246,8 @@ private:
             return spx_launch_over(ctx_, WHAT, slices_ + 1, spx_narrow<Q>, slices_ + 1,
                                    steps_.as<const int64_t>(), a_.as<Q>(SPX_PTR));
         }));
-        SPX_TRY(spx_launch_over(ctx_, WHAT, slices_ + 1, write_tiles, slices_, steps_.as<const int64_t>(),
-                                bytes_.as<const int64_t>(), a_.as<int64_t>(SPX_TILE)));
+        SPX_TRY(spx_launch_over(ctx_, WHAT, slices_ + 1, write_tiles, slices_, bytes_.as<const int64_t>(),
+                                kind_.as<const unsigned char>(), a_.as<int64_t>(SPX_TILE)));
         return by_pointer([&](auto ptr) {
             using P = decltype(ptr);
             const spx_pieces<P> p = pieces_as<P>();
@@ -257,7 +260,8 @@ private:
     template <class P, class E> spmvx_status fill(const spx_pieces<P> &p)
     {
         const spx_packed_target t = { steps_.as<const int64_t>(), a_.as<const int64_t>(SPX_TILE),
-                                      a_.as<int>(SPX_DESC), a_.as<unsigned char>(SPX_COL) };
+                                      shared_.as<const spx_packed_shared>(), a_.as<int>(SPX_DESC),
+                                      a_.as<unsigned char>(SPX_COL) };
         const spx_coded_values<E> v = { spx_slot_of<E>(csr_, SPX_VAL), a_.as<void>(SPX_VAL),
                                         numbers_.as<const spx_value_hash>() };
         return spx_by_packed_code<sizeof(E)>(code_.values, [&](auto code) {
@@ -280,7 +284,7 @@ private:
     spx_sparse rows_ = {}; /* pointers alone */
     spx_draft a_;
     spx_array *begin_ = nullptr;
-    spx_temporary lane_, order_, steps_, bytes_, numbers_;
+    spx_temporary lane_, order_, steps_, bytes_, kind_, shared_, numbers_;
     spx_value_code code_ = {};
     int64_t slices_ = 0;
     bool has_rows_ = false;

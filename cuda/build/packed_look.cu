@@ -8,25 +8,28 @@ constexpr int LANES = SPX_PACKED_LANES;
 
 /* What slices in a sample have, of rows as they come. */
 struct sampled {
-    unsigned long long steps, diagonal, longest, bytes, entries;
+    unsigned long long steps, diagonal, shared, longest, bytes, entries;
     unsigned long long many; /* slices of which a step has several values, or that have no diagonals */
 };
 
 /* So many slices of all. */
 template <class P, class E>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
-    sample_slices(spx_pieces<P> p, int64_t slices, int64_t all, int64_t most, const E *val, sampled *sum)
+    sample_slices(spx_pieces<P> p, int64_t slices, int64_t all, int64_t most, bool cached, const E *val,
+                  sampled *sum)
 {
     const int64_t s = spx_element() / LANES;
     const int lane = static_cast<int>(threadIdx.x % LANES);
     if (s >= slices) return;
     const spx_piece own = spx_piece_at(p, s * all / slices * LANES + lane, most);
-    const spx_measured m = spx_measure(own, p.col);
-    const bool many = m.steps && !(m.diagonal && spx_single_values(own, p.col, val));
+    const spx_measured m = spx_measure(own, p.col, cached);
+    const bool diagonal = m.kind == SPX_PACKED_DIAGONALS,
+               many = m.steps && !(diagonal && spx_single_values(own, p.col, val));
     const unsigned entries = __reduce_add_sync(SPX_ALL_LANES, static_cast<unsigned>(own.length));
     if (lane) return;
     atomicAdd(&sum->steps, static_cast<unsigned long long>(m.steps));
-    atomicAdd(&sum->diagonal, static_cast<unsigned long long>(m.diagonal ? m.steps : 0));
+    atomicAdd(&sum->diagonal, static_cast<unsigned long long>(diagonal ? m.steps : 0));
+    atomicAdd(&sum->shared, static_cast<unsigned long long>(m.kind == SPX_PACKED_SHARED ? m.steps : 0));
     atomicAdd(&sum->longest, static_cast<unsigned long long>(m.longest));
     atomicAdd(&sum->bytes, static_cast<unsigned long long>(m.bytes));
     if (many) atomicAdd(&sum->many, 1ull);
@@ -56,7 +59,8 @@ spmvx_status spx_cuda_look_at_packed(const spmvx_context *ctx, const spx_sparse 
         return spx_by_width(csr->val_type, [&](auto value) {
             using E = decltype(value);
             return spx_launch_over(ctx, WHAT, slices * LANES, sample_slices<P, E>, rows, slices, all,
-                                   out->layout.piece, spx_slot_of<E>(csr, SPX_VAL), memory.as<sampled>());
+                                   out->layout.piece, spx_packed_cached(csr->nnz),
+                                   spx_slot_of<E>(csr, SPX_VAL), memory.as<sampled>());
         });
     }));
     SPX_TRY(ctx->backend->download(ctx, &sum, memory.as<sampled>(), sizeof sum));
@@ -73,6 +77,7 @@ spmvx_status spx_cuda_look_at_packed(const spmvx_context *ctx, const spx_sparse 
         out->stored = static_cast<int64_t>(scale * steps * LANES + rest);
         out->index_bytes = scale * (static_cast<double>(sum.bytes) + 4.0 * steps) + rest * (OFFSET + BASE);
         out->diagonal_part = steps > 0 ? static_cast<double>(sum.diagonal) / steps : 0.0;
+        out->shared_part = steps > 0 ? static_cast<double>(sum.shared) / steps : 0.0;
         out->single = !sum.many && spx_look_by_steps(f, asked->values);
     } else {
         out->stored = static_cast<int64_t>(SORTED * nnz);

@@ -92,11 +92,21 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
             const int64_t tile = spx_load_cached(A.tile + slice), next = spx_load_cached(A.tile + slice + 1);
             const int steps = static_cast<int>(spx_load_cached(A.ptr + slice + 1) - first);
             const unsigned char *const stream = A.stream + spx_packed_stream(tile);
-            if (spx_packed_diagonal(tile)) sum = diagonals.sum(first, steps, stream, part, split, 0, nullptr);
+            const int kind = spx_packed_kind(tile);
+            if (kind == SPX_PACKED_DIAGONALS)
+                sum = diagonals.sum(first, steps, stream, part, split, 0, nullptr);
             else if constexpr (VALUES != SPX_VALUES_STEP) {
-                if (spx_packed_stream(next - tile) == spx_packed_step_bytes(false, 0) * steps)
-                    sum = spx_packed_sum<SPX_PACKED_OFFSETS, VALUES, UNIT>(A, vectors.x, first, steps, stream,
-                                                                           part, split);
+                if (kind == SPX_PACKED_SHARED) {
+                    if (spx_packed_is_wide(stream))
+                        sum = spx_packed_sum<SPX_PACKED_SHARED_WIDE, VALUES, 2>(A, vectors.x, first, steps,
+                                                                                stream, part, split);
+                    else
+                        sum = spx_packed_sum<SPX_PACKED_SHARED_NARROW, VALUES, UNIT>(
+                            A, vectors.x, first, steps, stream, part, split);
+                } else if (spx_packed_stream(next) - spx_packed_stream(tile) ==
+                           spx_packed_step_bytes(0) * steps)
+                    sum = spx_packed_sum<SPX_PACKED_NARROW, VALUES, UNIT>(A, vectors.x, first, steps, stream,
+                                                                          part, split);
                 else
                     sum = spx_packed_sum<SPX_PACKED_EITHER, VALUES, 2>(A, vectors.x, first, steps, stream,
                                                                        part, split);
@@ -324,7 +334,8 @@ extern "C" const spx_kernel spx_cuda_mul_packed = {
     .place = SPMVX_CUDA,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary = "a warp a slice of 32 pieces of rows, 16-bit columns or none, values in fewest bits",
+    .summary =
+        "a warp a slice of 32 pieces of rows, 16-bit columns, shared ones or none, values in fewest bits",
     .source = "docs/design.md, section 6",
     .params = params,
     .cost = cost,

@@ -19,27 +19,68 @@ enum {
         { "piece", offsetof(spx_layout, piece), 8, SPX_PACKED_PIECE, 0, false, NULL },            \
         SPX_VALUES_KEY(SPX_VALUES_STEP, spx_values_names)
 
-/* Is the slice one of diagonals; and where its stream begins, in bytes. */
-SPX_BOTH static inline bool spx_packed_diagonal(int64_t tile)
+/* How the columns of a slice are told. */
+enum spx_packed_kind { SPX_PACKED_OFFSETS, SPX_PACKED_DIAGONALS, SPX_PACKED_SHARED };
+
+/* A slice's place in TILE: what kind it is, and where its stream begins, in bytes. */
+SPX_BOTH static inline int spx_packed_kind(int64_t tile)
 {
-    return tile & 1;
+    return (int)(tile & 3);
 }
 
 SPX_BOTH static inline int64_t spx_packed_stream(int64_t tile)
 {
-    return tile >> 1;
+    return tile >> 2;
 }
 
-SPX_BOTH static inline int64_t spx_packed_tile(int64_t stream, bool diagonal)
+SPX_BOTH static inline int64_t spx_packed_tile(int64_t stream, int kind)
 {
-    return 2 * stream + diagonal;
+    return 4 * stream + kind;
 }
 
-/* What a step takes in the stream, given its base: a mask in a slice of diagonals, else a column or offset
- * a lane. */
-SPX_BOTH static inline int64_t spx_packed_step_bytes(bool diagonal, int32_t base)
+/* What a step takes in the stream of a slice of offsets, given its base: a column or offset a lane. */
+SPX_BOTH static inline int64_t spx_packed_step_bytes(int32_t base)
 {
-    return diagonal ? (int64_t)sizeof(uint32_t) : SPX_PACKED_LANES * (base < 0 ? 4 : 2);
+    return SPX_PACKED_LANES * (base < 0 ? 4 : 2);
+}
+
+/* What the stream of a shared slice begins with. */
+typedef struct spx_packed_shared {
+    uint32_t begins; /* lanes that have other columns than the lane before; lane 0 among them */
+    uint16_t run;    /* steps whose columns follow one another in every lane */
+    uint16_t wide;   /* 1: a run has columns, else 16-bit offsets, one for all lanes that share them */
+} spx_packed_shared;
+
+/* What a run takes in the stream, for so many patterns: a multiple of 4. */
+SPX_BOTH static inline int spx_packed_run_bytes(int patterns, int wide)
+{
+    return wide ? patterns * 4 : (patterns + (patterns & 1)) * 2;
+}
+
+/* Are so many bytes of a shared stream few enough beside those of offsets, that dealing them is worth it? */
+SPX_BOTH static inline bool spx_packed_shares(int64_t shared, int64_t offsets)
+{
+    return 8 * shared <= 5 * offsets;
+}
+
+/* Diagonals that a slice may have at most, so many steps long otherwise. */
+SPX_BOTH static inline int64_t spx_packed_most_diagonals(int64_t steps)
+{
+    return steps + steps / 4;
+}
+
+/* May so many entries stay in a cache? There diagonals, which take no gathers, are worth their padding.
+ * Neither this nor the next depends on the type of the values, since an update map is made by positions. */
+SPX_BOTH static inline bool spx_packed_cached(int64_t nnz)
+{
+    return nnz <= (int64_t)4 << 20;
+}
+
+/* Does a shared slice take fewer bytes, with values of 8, than its diagonals would? */
+SPX_BOTH static inline bool spx_packed_fewer(int64_t steps, int64_t shared, int64_t diagonals)
+{
+    const int64_t values = SPX_PACKED_LANES * 8, base = 4, mask = 4;
+    return steps * (values + base) + shared < diagonals * (values + base + mask);
 }
 
 /* How many values VAL has for so many places. */

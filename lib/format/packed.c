@@ -1,11 +1,18 @@
 /* PACKED: SELL with fewer bytes, nothing lost. Rows longer than `piece` entries are cut there into pieces;
  * pieces are sorted by falling length within windows of `sigma` and dealt to slices of 32 lanes. A slice is
- * a run of steps, each a value a lane and one base; what else tells the columns lies in a stream of its own:
- *   diagonal slice   base + lane is the column; the stream has a 32-bit mask of the lanes with an entry. The
- *                    lanes are 32 rows in a row; steps are the diagonals that the slice meets, at most a
- *                    quarter more than its longest row
- *   other slices     base >= 0: a 16-bit offset a lane, 0xffff: padding; base -1: a 32-bit column a lane,
- *                    -1: padding
+ * a run of steps, each a value a lane and one base; what else tells the columns lies in a stream of its own
+ * (packed_slices.c):
+ *   slice of diagonals  base + lane is the column; the stream has a 32-bit mask of the lanes with an entry.
+ *                       The lanes are 32 rows in a row; steps are the diagonals that the slice meets, at most
+ *                       a quarter more than its longest row, and, of matrices with more than 4 Mi entries, no
+ *                       more bytes than a shared slice
+ *   shared slice        lanes next to each other have the same columns, as the unknowns of a node have, and
+ *                       in all of them columns come in runs of a length that divides every row's. The stream
+ *                       has the lanes at which new columns begin, and for each of these and each run one
+ *                       16-bit offset, 0xffff: padding, or if wide a 32-bit one, -1: padding; a step's base
+ *                       and its run's offset are the column. Taken where that is at most 5/8 of what follows
+ *   other slices        base >= 0: a 16-bit offset a lane, 0xffff: padding; base -1: a 32-bit column a lane,
+ *                       -1: padding
  * All values are stored alike, in the fewest bytes that lose nothing (format/values.c); padding is 0. Where
  * they would be numbers in a table, all slices are diagonal and no step has two values, each step has one:
  * stencils of constant coefficients.
@@ -14,7 +21,7 @@
  *             empty where all are TABLE's one; or one value a step
  *   TABLE     the distinct values, ascending by their bits, where VAL has their numbers
  *   DESC      (i32) the base of a step
- *   TILE      (i64) where a slice's stream begins, in bytes, times 2; plus 1 for a diagonal slice
+ *   TILE      (i64) where a slice's stream begins, in bytes, times 4; plus its kind
  *   COL       the stream
  *   ROW       (i32) a lane's row; -1: none; -2 - p: piece p of a row that was cut. NULL: lane i of slice s
  *             is row 32 s + i
@@ -25,26 +32,17 @@
  * compression, CF 2008. */
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "core/packed.h"
 #include "format/build.h"
+#include "format/packed_slices.h"
 #include "format/packed_to_csr.h"
 #include "format/values.h"
 
-enum { LANES = SPX_PACKED_LANES, LONGEST = SPX_PACKED_PIECE, PADDING = SPX_PACKED_PADDING };
+enum { LANES = SPX_PACKED_LANES, LONGEST = SPX_PACKED_PIECE };
 enum { STEP = 32 }; /* slices of a chunk of work */
 
-typedef struct piece {
-    int64_t first; /* of its entries in CSR */
-    int32_t row, length;
-    int32_t lane; /* what stands in ROW */
-} piece;
-
-typedef struct measured {
-    int64_t steps, bytes; /* of the stream */
-    bool diagonal;
-} measured;
+typedef spx_packed_piece piece;
 
 typedef struct builder {
     const spmvx_context *ctx;
@@ -52,7 +50,7 @@ typedef struct builder {
     spx_sparse a;
     int64_t count, slices;
     piece *pieces;
-    measured *slice;
+    spx_packed_slice *slice;
     spx_value_code code;
     atomic_bool single; /* steps have single values */
 } builder;
@@ -158,117 +156,25 @@ static spmvx_status sort_pieces(builder *b, int64_t sigma)
 
 /* ---- slices ---- */
 
-static int64_t lanes_of(const builder *b, int64_t s)
+static spx_packed_lanes lanes_of(const builder *b, int64_t s)
 {
-    return spx_min(LANES, b->count - s * LANES);
-}
-
-/* Rows in a row, none cut. */
-static bool consecutive(const piece *p, int64_t lanes)
-{
-    for (int64_t i = 0; i < lanes; i++)
-        if (p[i].lane != p[0].row + i) return false;
-    return true;
-}
-
-/* Walks the diagonals of a slice in rising order, as lanes that stand at the lowest one. */
-typedef struct diagonals {
-    const int32_t *col;
-    const piece *p;
-    int64_t lanes;
-    int32_t at[LANES]; /* entries of each lane that are behind */
-    int64_t offset;    /* column minus lane */
-    uint32_t mask;
-} diagonals;
-
-/* The next diagonal; false at the end, or, with mask 0, when a row's columns do not ascend. */
-static bool next_diagonal(diagonals *d)
-{
-    const int64_t before = d->offset;
-    d->offset = INT64_MAX;
-    for (int64_t i = 0; i < d->lanes; i++)
-        if (d->at[i] < d->p[i].length)
-            d->offset = spx_min(d->offset, (int64_t)d->col[d->p[i].first + d->at[i]] - i);
-    d->mask = 0;
-    if (d->offset == INT64_MAX || d->offset <= before) return false;
-    for (int64_t i = 0; i < d->lanes; i++)
-        if (d->at[i] < d->p[i].length && (int64_t)d->col[d->p[i].first + d->at[i]] - i == d->offset) {
-            d->mask |= 1u << i;
-            d->at[i]++;
-        }
-    return true;
-}
-
-static diagonals diagonals_of(const builder *b, int64_t s)
-{
-    return (diagonals){ .col = spx_data(b->csr, SPX_COL),
-                        .p = b->pieces + s * LANES,
-                        .lanes = lanes_of(b, s),
-                        .offset = INT64_MIN };
-}
-
-/* Diagonals of the slice, 0 when they are above most or rows do not ascend. Every repeat would need a
- * diagonal twice. */
-static int64_t count_diagonals(const builder *b, int64_t s, int64_t most)
-{
-    diagonals d = diagonals_of(b, s);
-    int64_t n = 0;
-    while (n <= most && next_diagonal(&d)) n++;
-    return n > most || d.offset != INT64_MAX ? 0 : n;
-}
-
-/* Lowest column of step k and how far the highest is from it. */
-static int64_t step_base(const builder *b, int64_t s, int64_t k, int64_t *span)
-{
-    const int32_t *col = spx_data(b->csr, SPX_COL);
-    const piece *p = b->pieces + s * LANES;
-    int64_t low = INT32_MAX, high = 0;
-    for (int64_t i = 0; i < lanes_of(b, s); i++) {
-        if (k >= p[i].length) continue;
-        low = spx_min(low, col[p[i].first + k]);
-        high = spx_max(high, col[p[i].first + k]);
-    }
-    *span = high - low;
-    return low;
-}
-
-static measured measure(const builder *b, int64_t s)
-{
-    const piece *p = b->pieces + s * LANES;
-    measured m = { 0 };
-    for (int64_t i = 0; i < lanes_of(b, s); i++) m.steps = spx_max(m.steps, p[i].length);
-    const int64_t most = m.steps + m.steps / 4,
-                  n = consecutive(p, lanes_of(b, s)) ? count_diagonals(b, s, most) : 0;
-    if (n) return (measured){ n, n * (int64_t)sizeof(uint32_t), true };
-    for (int64_t k = 0, span; k < m.steps; k++) {
-        step_base(b, s, k, &span);
-        m.bytes += LANES * (span < PADDING ? 2 : 4);
-    }
-    return m;
+    return (spx_packed_lanes){ b->csr, b->pieces + s * LANES, (int)spx_min(LANES, b->count - s * LANES) };
 }
 
 static void measure_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     builder *b = arg;
-    for (int64_t s = begin * STEP; s < spx_min(end * STEP, b->slices); s++) b->slice[s] = measure(b, s);
+    for (int64_t s = begin * STEP; s < spx_min(end * STEP, b->slices); s++) {
+        const spx_packed_lanes lanes = lanes_of(b, s);
+        b->slice[s] = spx_packed_measure(&lanes);
+    }
 }
 
-/* Has each step of the slice, one of diagonals, a single value? */
-static bool single_values(const builder *b, int64_t s)
+/* Has each step of the slice, which has to be of diagonals, a single value? */
+static bool single_values(const spx_packed_lanes *lanes, const spx_packed_slice *slice)
 {
-    const unsigned char *val = spx_data(b->csr, SPX_VAL);
-    const size_t each = spx_type_bytes(b->csr->val_type);
-    for (diagonals d = diagonals_of(b, s); next_diagonal(&d);) {
-        const unsigned char *first = NULL;
-        for (int64_t i = 0; i < d.lanes; i++) {
-            if (!(d.mask >> i & 1)) continue;
-            const unsigned char *own = val + (size_t)(d.p[i].first + d.at[i] - 1) * each;
-            if (first && memcmp(first, own, each)) return false;
-            first = own;
-        }
-    }
-    return true;
+    return !slice->steps || (slice->kind == SPX_PACKED_DIAGONALS && spx_packed_single_values(lanes));
 }
 
 static void single_body(void *arg, int thread, int64_t begin, int64_t end)
@@ -277,7 +183,8 @@ static void single_body(void *arg, int thread, int64_t begin, int64_t end)
     builder *b = arg;
     for (int64_t s = begin * STEP; s < spx_min(end * STEP, b->slices); s++) {
         if (!atomic_load_explicit(&b->single, memory_order_relaxed)) return;
-        if (b->slice[s].steps && !(b->slice[s].diagonal && single_values(b, s)))
+        const spx_packed_lanes lanes = lanes_of(b, s);
+        if (!single_values(&lanes, &b->slice[s]))
             atomic_store_explicit(&b->single, false, memory_order_relaxed);
     }
 }
@@ -301,63 +208,16 @@ static spmvx_status find_code(builder *b, int64_t asked)
     return SPMVX_OK;
 }
 
-static void put_value(const builder *b, int64_t to, int64_t from) /* from -1: padding */
-{
-    if (b->code.values == SPX_VALUES_STEP) {
-        if (from >= 0)
-            spx_value_copy(b->a.slot[SPX_VAL]->data, to / LANES, spx_data(b->csr, SPX_VAL), from,
-                           spx_type_bytes(b->a.val_type));
-        return;
-    }
-    spx_value_code_put(&b->code, b->a.val_type, b->a.slot[SPX_VAL]->data, to, spx_data(b->csr, SPX_VAL),
-                       from);
-}
-
-static void fill_diagonals(const builder *b, int64_t s, int64_t step, unsigned char *stream)
-{
-    diagonals d = diagonals_of(b, s);
-    for (; next_diagonal(&d); step++, stream += sizeof d.mask) {
-        ((int32_t *)b->a.slot[SPX_DESC]->data)[step] = (int32_t)d.offset;
-        memcpy(stream, &d.mask, sizeof d.mask);
-        for (int64_t i = 0; i < LANES; i++)
-            put_value(b, step * LANES + i, d.mask >> i & 1 ? d.p[i].first + d.at[i] - 1 : -1);
-    }
-}
-
-static void fill_steps(const builder *b, int64_t s, int64_t step, unsigned char *stream)
-{
-    const int32_t *col = spx_data(b->csr, SPX_COL);
-    const piece *p = b->pieces + s * LANES;
-    for (int64_t k = 0, span; k < b->slice[s].steps; k++, step++) {
-        const int64_t base = step_base(b, s, k, &span);
-        const bool narrow = span < PADDING;
-        int32_t wide_col[LANES];
-        uint16_t narrow_col[LANES];
-        for (int64_t i = 0; i < LANES; i++) {
-            const int64_t from = i < lanes_of(b, s) && k < p[i].length ? p[i].first + k : -1;
-            wide_col[i] = from < 0 ? -1 : col[from];
-            narrow_col[i] = from < 0 ? PADDING : (uint16_t)(col[from] - base);
-            put_value(b, step * LANES + i, from);
-        }
-        ((int32_t *)b->a.slot[SPX_DESC]->data)[step] = narrow ? (int32_t)base : -1;
-        memcpy(stream, narrow ? (const void *)narrow_col : wide_col,
-               narrow ? sizeof narrow_col : sizeof wide_col);
-        stream += narrow ? sizeof narrow_col : sizeof wide_col;
-    }
-}
-
 static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
-    const builder *b = arg;
+    builder *b = arg;
     for (int64_t s = begin * STEP; s < spx_min(end * STEP, b->slices); s++) {
-        unsigned char *stream = (unsigned char *)b->a.slot[SPX_COL]->data +
-                                spx_packed_stream(((const int64_t *)b->a.slot[SPX_TILE]->data)[s]);
-        if (b->slice[s].diagonal) fill_diagonals(b, s, spx_ptr_at(&b->a, s), stream);
-        else fill_steps(b, s, spx_ptr_at(&b->a, s), stream);
+        const int64_t tile = ((const int64_t *)b->a.slot[SPX_TILE]->data)[s];
+        const spx_packed_lanes lanes = lanes_of(b, s);
+        spx_packed_fill(&lanes, &b->slice[s], &b->code, &b->a, spx_ptr_at(&b->a, s), spx_packed_stream(tile));
         for (int64_t i = 0; b->a.slot[SPX_ROW] && i < LANES; i++)
-            ((int32_t *)b->a.slot[SPX_ROW]->data)[s * LANES + i] =
-                i < lanes_of(b, s) ? b->pieces[s * LANES + i].lane : -1;
+            ((int32_t *)b->a.slot[SPX_ROW]->data)[s * LANES + i] = i < lanes.count ? lanes.p[i].lane : -1;
     }
 }
 
@@ -409,7 +269,7 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     steps = stream = 0;
     for (int64_t s = 0; s <= b->slices; s++) {
         spx_index_put(a->slot[SPX_PTR]->data, a->ptr_type, s, steps);
-        tile[s] = spx_packed_tile(stream, s < b->slices && b->slice[s].diagonal);
+        tile[s] = spx_packed_tile(stream, s < b->slices ? (int)b->slice[s].kind : 0);
         if (s == b->slices) break;
         steps += b->slice[s].steps;
         stream += b->slice[s].bytes;
@@ -443,20 +303,23 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
 typedef struct sample {
     double steps, bytes; /* of all slices, and of their streams */
     double longest;      /* steps, as if rows were padded */
-    double diagonal;     /* steps of slices of diagonals */
+    double diagonal;     /* steps of slices of diagonals, */
+    double shared;       /* and of shared ones */
     bool many;           /* some step has several values */
 } sample;
 
 static void add_slice(const builder *b, int64_t s, sample *sum)
 {
-    const measured m = measure(b, s);
+    const spx_packed_lanes lanes = lanes_of(b, s);
+    const spx_packed_slice m = spx_packed_measure(&lanes);
     int64_t longest = 0;
-    for (int64_t i = 0; i < lanes_of(b, s); i++) longest = spx_max(longest, b->pieces[s * LANES + i].length);
+    for (int64_t i = 0; i < lanes.count; i++) longest = spx_max(longest, lanes.p[i].length);
     sum->steps += (double)m.steps;
     sum->longest += (double)longest;
     sum->bytes += (double)m.bytes;
-    sum->diagonal += m.diagonal ? (double)m.steps : 0.0;
-    sum->many = sum->many || (m.steps && !(m.diagonal && single_values(b, s)));
+    sum->diagonal += m.kind == SPX_PACKED_DIAGONALS ? (double)m.steps : 0.0;
+    sum->shared += m.kind == SPX_PACKED_SHARED ? (double)m.steps : 0.0;
+    sum->many = sum->many || !single_values(&lanes, &m);
 }
 
 enum { SAMPLE = 512, MOST_ROWS = 8192 }; /* slices; rows that are sorted together */
@@ -506,6 +369,7 @@ static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const 
     out->stored = (int64_t)(scale * sum.steps * LANES);
     out->index_bytes = scale * (sum.bytes + 4.0 * sum.steps);
     out->diagonal_part = sum.steps > 0 ? sum.diagonal / sum.steps : 0.0;
+    out->shared_part = sum.steps > 0 ? sum.shared / sum.steps : 0.0;
     out->single = s == SPMVX_OK && !sum.many && spx_look_by_steps(f, asked->values);
     return s;
 }

@@ -35,43 +35,79 @@ static place place_of(const spx_sparse *a, int64_t lane)
     return (place){ cut[low], (part - first[low]) * a->layout.piece, part + 1 == first[low + 1] };
 }
 
-/* The column of a lane at a step, or -1. */
-static int64_t column(const spx_sparse *a, bool diagonal, int64_t step, int64_t lane,
-                      const unsigned char *stream)
+/* The columns of the steps of a slice, one after the other. */
+typedef struct told {
+    const unsigned char *stream; /* of the next step, or of its run */
+    int kind;
+    spx_packed_shared shared;
+    int patterns, in_run;
+    int lane_of[SPX_PACKED_LANES]; /* shared: the number of a lane's pattern; else the lane's own */
+} told;
+
+static told told_of(const spx_sparse *a, int64_t s)
 {
-    const int64_t base = ((const int32_t *)spx_data(a, SPX_DESC))[step];
+    const int64_t tile = ((const int64_t *)spx_data(a, SPX_TILE))[s];
+    told t = { (const unsigned char *)spx_data(a, SPX_COL) + spx_packed_stream(tile),
+               spx_packed_kind(tile),
+               { UINT32_MAX, 1, 0 },
+               0,
+               0,
+               { 0 } };
+    if (t.kind == SPX_PACKED_SHARED) {
+        memcpy(&t.shared, t.stream, sizeof t.shared);
+        t.stream += sizeof t.shared;
+    }
+    for (int i = 0; i < SPX_PACKED_LANES; i++) {
+        t.patterns += (int)(t.shared.begins >> i & 1);
+        t.lane_of[i] = t.patterns - 1;
+    }
+    return t;
+}
+
+/* The column of a lane, or -1. */
+static int64_t column(const told *t, int64_t base, int64_t lane)
+{
     uint32_t mask;
     int32_t wide;
     uint16_t narrow;
-    if (diagonal) {
-        memcpy(&mask, stream, sizeof mask);
+    if (t->kind == SPX_PACKED_DIAGONALS) {
+        memcpy(&mask, t->stream, sizeof mask);
         return mask >> lane & 1 ? base + lane : -1;
     }
-    if (base < 0) {
-        memcpy(&wide, stream + lane * (int64_t)sizeof wide, sizeof wide);
-        return wide;
+    const size_t of = (size_t)t->lane_of[lane];
+    if (base < 0 || t->shared.wide) {
+        memcpy(&wide, t->stream + of * sizeof wide, sizeof wide);
+        return wide < 0 ? -1 : wide + spx_max(base, 0);
     }
-    memcpy(&narrow, stream + lane * (int64_t)sizeof narrow, sizeof narrow);
+    memcpy(&narrow, t->stream + of * sizeof narrow, sizeof narrow);
     return narrow == SPX_PACKED_PADDING ? -1 : base + narrow;
+}
+
+static void next_step(told *t, int32_t base)
+{
+    if (t->kind == SPX_PACKED_DIAGONALS) t->stream += sizeof(uint32_t);
+    else if (t->kind == SPX_PACKED_OFFSETS) t->stream += spx_packed_step_bytes(base);
+    else if (++t->in_run == t->shared.run) {
+        t->stream += spx_packed_run_bytes(t->patterns, t->shared.wide);
+        t->in_run = 0;
+    }
 }
 
 /* Writes a slice's entries to their rows; or, before there are row pointers, the rows' lengths. */
 static void unfill_slice(const unfill_job *j, int64_t s)
 {
     const spx_sparse *a = j->a;
-    const int64_t tile = ((const int64_t *)spx_data(a, SPX_TILE))[s];
     const int32_t *base = spx_data(a, SPX_DESC);
-    const bool diagonal = spx_packed_diagonal(tile);
+    told t = told_of(a, s);
     place lane[SPX_PACKED_LANES];
     int64_t to[SPX_PACKED_LANES];
     for (int64_t i = 0; i < SPX_PACKED_LANES; i++) {
         lane[i] = place_of(a, s * SPX_PACKED_LANES + i);
         to[i] = lane[i].begin + (j->write && lane[i].row >= 0 ? spx_ptr_at(j->csr, lane[i].row) : 0);
     }
-    const unsigned char *stream = (const unsigned char *)spx_data(a, SPX_COL) + spx_packed_stream(tile);
     for (int64_t step = spx_ptr_at(a, s); step < spx_ptr_at(a, s + 1); step++) {
         for (int64_t i = 0; i < SPX_PACKED_LANES; i++) {
-            const int64_t c = column(a, diagonal, step, i, stream);
+            const int64_t c = column(&t, base[step], i);
             if (c < 0) continue;
             if (j->write) {
                 ((int32_t *)j->csr->slot[SPX_COL]->data)[to[i]] = (int32_t)c;
@@ -79,7 +115,7 @@ static void unfill_slice(const unfill_job *j, int64_t s)
             }
             to[i]++;
         }
-        stream += spx_packed_step_bytes(diagonal, base[step]);
+        next_step(&t, base[step]);
     }
     for (int64_t i = 0; !j->write && i < SPX_PACKED_LANES; i++)
         if (lane[i].row >= 0 && lane[i].last)

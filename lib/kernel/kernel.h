@@ -60,7 +60,8 @@ typedef struct spx_look {
     int64_t stored;       /* places with padding; 0: nobody has looked, or it is far too much */
     int64_t width;        /* DIA: diagonals */
     double index_bytes;   /* PACKED: bytes beside the values */
-    double diagonal_part; /* PACKED: part of the places that lie in slices of diagonals */
+    double diagonal_part; /* PACKED: part of the places that lie in slices of diagonals, */
+    double shared_part;   /* and in such as share offsets */
     bool single;          /* PACKED: each step of the sample has one value, and would be stored so */
     double hot_share;     /* TILED with hot columns: part of the entries that are in them */
 } spx_look;

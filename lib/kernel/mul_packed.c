@@ -27,7 +27,7 @@ spmvx_status spx_packed_run(const spx_mul *m)
 static double cost(const spx_features *f, const spx_look *look)
 {
     static const spx_rates rates = { 0.55, 0.8, 0.0, 0.25, 1.2 };
-    static const spx_packed_rates packed = { 0.25, 0.8, 0, 0.36, 0.36, 0.36, 0.14 };
+    static const spx_packed_rates packed = { 0.25, 0.8, 0.55, 0, 0.36, 0.36, 0.36, 0.14 };
     return spx_packed_cost(f, look, &rates, &packed);
 }
 
@@ -38,7 +38,7 @@ const spx_kernel spx_mul_packed = {
     .place = SPMVX_HOST,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary = "slices of 32 pieces of rows, 16-bit columns or none",
+    .summary = "slices of 32 pieces of rows, 16-bit columns, shared ones or none",
     .source = "docs/design.md, section 6",
     .cost = cost,
     .prepare = spx_packed_partition,
@@ -47,21 +47,24 @@ const spx_kernel spx_mul_packed = {
 };
 
 #else
+static void SPX_NAME(wide)(SPX_V *sum, const int32_t *c, const SPX_V *val, const SPX_V *x)
+{
+    for (int i = 0; i < LANES; i++)
+        if (c[i] >= 0) sum[i] += val[i] * x[c[i]];
+}
+
+static void SPX_NAME(narrow)(SPX_V *sum, const uint16_t *c, const SPX_V *val, const SPX_V *x)
+{
+    for (int i = 0; i < LANES; i++)
+        if (c[i] != SPX_PACKED_PADDING) sum[i] += val[i] * x[c[i]];
+}
+
 static const unsigned char *SPX_NAME(step)(SPX_V *sum, int32_t base, const unsigned char *stream,
                                            const SPX_V *val, const SPX_V *x)
 {
-    if (base < 0) {
-        int32_t c[LANES];
-        memcpy(c, stream, sizeof c);
-        for (int i = 0; i < LANES; i++)
-            if (c[i] >= 0) sum[i] += val[i] * x[c[i]];
-        return stream + sizeof c;
-    }
-    uint16_t c[LANES];
-    memcpy(c, stream, sizeof c);
-    for (int i = 0; i < LANES; i++)
-        if (c[i] != SPX_PACKED_PADDING) sum[i] += val[i] * x[base + c[i]];
-    return stream + sizeof c;
+    if (base < 0) SPX_NAME(wide)(sum, (const void *)stream, val, x);
+    else SPX_NAME(narrow)(sum, (const void *)stream, val, x + base);
+    return stream + spx_packed_step_bytes(base);
 }
 
 static const unsigned char *SPX_NAME(diagonal)(SPX_V *sum, int32_t base, const unsigned char *stream,
@@ -75,6 +78,24 @@ static const unsigned char *SPX_NAME(diagonal)(SPX_V *sum, int32_t base, const u
         for (int i = 0; i < LANES; i++)
             if (mask >> i & 1) sum[i] += val[i] * x[(int64_t)base + i];
     return stream + sizeof mask;
+}
+
+/* All steps of a slice that shares offsets, from place `at` on. */
+static void SPX_NAME(shared)(SPX_V *sum, const int32_t *base, int64_t steps, const unsigned char *stream,
+                             SPX_VNAME(coded) * val, int64_t at, const SPX_V *x)
+{
+    spx_packed_dealt dealt;
+    spx_packed_open(&dealt, stream);
+    stream += sizeof dealt.shared;
+    for (int64_t k = 0; k < steps; k++) {
+        const SPX_V *const values = SPX_VNAME(coded_values)(val, at + k * LANES, LANES);
+        if (k % dealt.shared.run == 0) {
+            spx_packed_deal(&dealt, stream);
+            stream += dealt.run_bytes;
+        }
+        if (dealt.shared.wide) SPX_NAME(wide)(sum, dealt.wide, values, x + base[k]);
+        else SPX_NAME(narrow)(sum, dealt.narrow, values, x + base[k]);
+    }
 }
 
 static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
@@ -93,7 +114,10 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
         const unsigned char *stream =
             (const unsigned char *)spx_data(m->A, SPX_COL) + spx_packed_stream(tile[s]);
         SPX_V sum[LANES] = { 0 };
-        if (spx_packed_diagonal(tile[s]))
+        const int kind = spx_packed_kind(tile[s]);
+        if (kind == SPX_PACKED_SHARED)
+            SPX_NAME(shared)(sum, base + ptr[s], ptr[s + 1] - ptr[s], stream, &val, ptr[s] * LANES, x);
+        else if (kind == SPX_PACKED_DIAGONALS)
             for (int64_t k = ptr[s]; k < ptr[s + 1]; k++)
                 stream = SPX_NAME(diagonal)(sum, base[k], stream,
                                             SPX_VNAME(coded_values)(&val, k * LANES, LANES), x);

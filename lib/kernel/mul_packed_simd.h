@@ -7,9 +7,21 @@
 #include "kernel/packed.h"
 
 #include <stdbool.h>
+#include <string.h>
 
-enum { LANES = SPX_PACKED_LANES };
-enum { FEW = SPX_VALUES_STEP + 1, MORE }; /* u8, of a table that fits in a register, or in some */
+enum { LANES = SPX_PACKED_LANES, ALL_PARTS = 16 }; /* of all vectors together: see packed_shared.h */
+enum { FEW = SPX_VALUES_STEP + 1, MORE };          /* u8, of a table that fits in a register, or in some */
+
+/* 32-bit offsets of the parts, by their numbers; is there padding among them? */
+static inline bool deal_u32(const int32_t *c, const uint8_t *of, int32_t *told)
+{
+    int32_t any = 0;
+    for (int n = 0; n < ALL_PARTS; n++) {
+        told[n] = c[of[n]];
+        any |= told[n];
+    }
+    return any < 0;
+}
 
 #define SPX_TEMPLATE "kernel/mul_packed_simd.h"
 #include "kernel/each_type.h"
@@ -21,10 +33,11 @@ static double cost(const spx_features *f, const spx_look *look)
     /* f32, f64 */
     static const spx_rates loads[] = { { 0.33, 0.8, 0.0, 0.2, 1.1 }, { 0.4, 0.8, 0.0, 0.24, 1.2 } };
     static const spx_rates gathers[] = { { 0.48, 0.8, 0.0, 0.2, 0.5 }, { 0.53, 0.8, 0.0, 0.22, 0.52 } };
-    static const spx_packed_rates packed_loads[] = { { 0.05, 0.3, spx_MORE_f32, 0.02, 0.22, 0.24, 0.02 },
-                                                     { 0.09, 0.3, spx_FEW_f64, 0.08, 0.18, 0.23, 0.02 } },
-                                  packed_gathers[] = { { 0.025, 0.35, spx_MORE_f32, 0.02, 0.32, 0.36, 0.02 },
-                                                       { 0.05, 0.35, spx_MORE_f64, 0.03, 0.3, 0.32, 0.02 } };
+    static const spx_packed_rates
+        packed_loads[] = { { 0.05, 0.3, 0.33, spx_MORE_f32, 0.02, 0.22, 0.24, 0.02 },
+                           { 0.09, 0.3, 0.38, spx_FEW_f64, 0.08, 0.18, 0.23, 0.02 } },
+        packed_gathers[] = { { 0.025, 0.35, 0.15, spx_MORE_f32, 0.02, 0.32, 0.36, 0.02 },
+                             { 0.05, 0.35, 0.22, spx_MORE_f64, 0.03, 0.3, 0.32, 0.02 } };
     const bool wide = f->value_bytes == 8;
     if (SPX_ISA_BIT == SPX_ISA_AVX512) return spx_packed_cost(f, look, &gathers[wide], &packed_gathers[wide]);
     spx_packed_rates packed = packed_loads[wide];
@@ -41,7 +54,7 @@ const spx_kernel SPX_ISA_NAME(spx_mul_packed) = {
     .types = SPX_REAL,
     .isa = SPX_ISA_BIT,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary = "slices of 32 pieces of rows in vector registers, 16-bit columns or none",
+    .summary = "slices of 32 pieces of rows in vector registers, 16-bit columns, shared ones or none",
     .source = "docs/design.md, section 6",
     .cost = cost,
     .prepare = spx_packed_partition,
@@ -51,6 +64,7 @@ const spx_kernel SPX_ISA_NAME(spx_mul_packed) = {
 
 #else
 #define W SPX_VNAME(W)
+#define PARTS (W / 2)
 #define ALL (uint32_t)((1ull << W) - 1)
 
 /* Where values come from: as VAL has them, or decoded. */
@@ -77,30 +91,41 @@ static inline __attribute__((always_inline)) SPX_VNAME(vec)
     }
 }
 
+static inline __attribute__((always_inline)) void SPX_NAME(wide)(int code, const SPX_NAME(coded) * s,
+                                                                 SPX_VNAME(vec) * a, const int32_t *c,
+                                                                 int64_t place, const SPX_V *x)
+{
+    for (int i = 0; i < LANES; i += W) {
+        const SPX_VNAME(idx) some = SPX_VNAME(load_col)(c + i, W);
+        a[i / W] = SPX_VNAME(add_masked)(a[i / W], SPX_VNAME(entries)(some),
+                                         SPX_NAME(values)(code, s, place + i), some, x);
+    }
+}
+
+static inline __attribute__((always_inline)) void SPX_NAME(narrow)(int code, const SPX_NAME(coded) * s,
+                                                                   SPX_VNAME(vec) * a, const uint16_t *c,
+                                                                   int64_t place, const SPX_V *x)
+{
+    const uint32_t bits = entries_u16(c);
+    if (bits == UINT32_MAX)
+        for (int i = 0; i < LANES; i += W)
+            a[i / W] = SPX_VNAME(times_u16)(a[i / W], SPX_NAME(values)(code, s, place + i), c + i, x);
+    else
+        for (int i = 0; i < LANES; i += W)
+            a[i / W] = SPX_VNAME(times_some_u16)(a[i / W], bits >> i & ALL,
+                                                 SPX_NAME(values)(code, s, place + i), c + i, x);
+}
+
 static inline __attribute__((always_inline)) const unsigned char *SPX_NAME(step)(
     int code, const SPX_NAME(coded) * s, SPX_VNAME(vec) * a, int32_t base, const unsigned char *stream,
     int64_t place, const SPX_V *x)
 {
-    if (base < 0) {
-        const int32_t *c = (const void *)stream;
-        for (int i = 0; i < LANES; i += W) {
-            const SPX_VNAME(idx) some = SPX_VNAME(load_col)(c + i, W);
-            a[i / W] = SPX_VNAME(add_masked)(a[i / W], SPX_VNAME(entries)(some),
-                                             SPX_NAME(values)(code, s, place + i), some, x);
-        }
-        return stream + LANES * sizeof *c;
-    }
-    const uint16_t *c = (const void *)stream;
-    const uint32_t bits = entries_u16(c);
-    if (bits == UINT32_MAX)
-        for (int i = 0; i < LANES; i += W)
-            a[i / W] = SPX_VNAME(times_u16)(a[i / W], SPX_NAME(values)(code, s, place + i), c + i, x + base);
-    else
-        for (int i = 0; i < LANES; i += W)
-            a[i / W] = SPX_VNAME(times_some_u16)(a[i / W], bits >> i & ALL,
-                                                 SPX_NAME(values)(code, s, place + i), c + i, x + base);
-    return stream + LANES * sizeof *c;
+    if (base < 0) SPX_NAME(wide)(code, s, a, (const void *)stream, place, x);
+    else SPX_NAME(narrow)(code, s, a, (const void *)stream, place, x + base);
+    return stream + spx_packed_step_bytes(base);
 }
+
+#include "kernel/packed_shared.h"
 
 static inline __attribute__((always_inline)) const unsigned char *SPX_NAME(diagonal)(
     int code, const SPX_NAME(coded) * s, SPX_VNAME(vec) * a, int32_t base, const unsigned char *stream,
@@ -130,17 +155,27 @@ static inline __attribute__((always_inline)) void SPX_NAME(slices_of)(int code, 
     const SPX_V *x = m->x;
     const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y, *partial = m->work, sum[LANES];
+    const unsigned char *const streams = spx_data(m->A, SPX_COL), *const end =
+                                                                      streams +
+                                                                      (streams ? m->A->slot[SPX_COL]->bytes
+                                                                               : 0);
     for (int64_t slice = first; slice < last; slice++) {
-        const unsigned char *stream =
-            (const unsigned char *)spx_data(m->A, SPX_COL) + spx_packed_stream(tile[slice]);
+        const unsigned char *stream = streams + spx_packed_stream(tile[slice]);
         SPX_VNAME(vec) a[LANES / W];
         for (int i = 0; i < LANES / W; i++) a[i] = SPX_VNAME(zero)();
-        if (spx_packed_diagonal(tile[slice]))
+        switch (spx_packed_kind(tile[slice])) {
+        case SPX_PACKED_SHARED:
+            stream = SPX_NAME(shared)(code, s, a, base + ptr[slice], ptr[slice + 1] - ptr[slice], stream, end,
+                                      ptr[slice] * LANES, x, m->A->ncols);
+            break;
+        case SPX_PACKED_DIAGONALS:
             for (int64_t k = ptr[slice]; k < ptr[slice + 1]; k++)
                 stream = SPX_NAME(diagonal)(code, s, a, base[k], stream, k * LANES, x, m->A->ncols);
-        else
+            break;
+        default:
             for (int64_t k = ptr[slice]; k < ptr[slice + 1]; k++)
                 stream = SPX_NAME(step)(code, s, a, base[k], stream, k * LANES, x);
+        }
         /* so that -0, which underflow leaves, is 0 whatever padding there was */
         for (int i = 0; i < LANES / W; i++) a[i] += SPX_VNAME(zero)();
         if (!row && (slice + 1) * LANES <= m->A->nrows) {
@@ -184,5 +219,6 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     }
 }
 #undef W
+#undef PARTS
 #undef ALL
 #endif

@@ -19,14 +19,46 @@ static inline spmvx_status spx_packed_partition(const spmvx_context *ctx, const 
     return spx_partition_by(ctx, a, spx_packed_slices(a), spx_packed_weight, p);
 }
 
+/* Offsets of a shared slice as its lanes have them, of one run. */
+typedef struct spx_packed_dealt {
+    spx_packed_shared shared;
+    int patterns, run_bytes;
+    uint8_t pattern[SPX_PACKED_LANES]; /* a lane's */
+    uint16_t narrow[SPX_PACKED_LANES]; /* as a slice of offsets has them; or */
+    int32_t wide[SPX_PACKED_LANES];
+} spx_packed_dealt;
+
+/* Of a slice with this stream. */
+static inline void spx_packed_open(spx_packed_dealt *d, const unsigned char *stream)
+{
+    d->shared = *(const spx_packed_shared *)(const void *)stream;
+    d->patterns = 0;
+    for (int i = 0; i < SPX_PACKED_LANES; i++) {
+        d->patterns += (int)(d->shared.begins >> i & 1);
+        d->pattern[i] = (uint8_t)(d->patterns - 1);
+    }
+    d->run_bytes = spx_packed_run_bytes(d->patterns, d->shared.wide);
+}
+
+/* Of a run with this part of it. */
+static inline void spx_packed_deal(spx_packed_dealt *d, const unsigned char *stream)
+{
+    const uint16_t *narrow = (const void *)stream;
+    const int32_t *wide = (const void *)stream;
+    if (d->shared.wide)
+        for (int i = 0; i < SPX_PACKED_LANES; i++) d->wide[i] = wide[d->pattern[i]];
+    else
+        for (int i = 0; i < SPX_PACKED_LANES; i++) d->narrow[i] = narrow[d->pattern[i]];
+}
+
 /* The run() of all packed kernels: the slices, then the sums of the pieces of rows that were cut, in
  * m->work, in their order. */
 spmvx_status spx_packed_run(const spx_mul *);
 
-/* Nanoseconds that an entry and a row of a slice of diagonals take, and what it takes to decode a value, by
- * how it is stored: as u8 by a table of at most so many values, by a larger one. */
+/* Nanoseconds that an entry and a row of a slice of diagonals take, an entry of a shared slice, and what it
+ * takes to decode a value, by how it is stored: as u8 by a table of at most so many, by a larger one. */
 typedef struct spx_packed_rates {
-    double entry, row;
+    double entry, row, shared;
     int64_t few;
     double u8_few, u8, u16, f32;
 } spx_packed_rates;
@@ -40,7 +72,8 @@ static inline double spx_packed_cost(const spx_features *f, const spx_look *look
     const double value = spx_look_value_bytes(f, look);
     const bool few = f->distinct && f->distinct <= packed->few;
     spx_rates r = *rates;
-    r.entry = r.entry * other + packed->entry * look->diagonal_part;
+    r.entry = r.entry * (other - look->shared_part) + packed->entry * look->diagonal_part +
+              packed->shared * look->shared_part;
     r.row = r.row * other + packed->row * look->diagonal_part;
     if (value > 0 && value < (double)f->value_bytes && !look->single)
         r.entry += value > 2 ? packed->f32 : value > 1 ? packed->u16 : few ? packed->u8_few : packed->u8;

@@ -358,7 +358,8 @@ static void test_single_values(void **state)
 }
 
 /* What PACKED is said to hold is about what it holds. */
-static void check_look_at_packed(spmvx_context *host, spmvx_context *ctx, const triples *t, double diagonal)
+static void check_look_at_packed(spmvx_context *host, spmvx_context *ctx, const triples *t, double diagonal,
+                                 double shared)
 {
     static const spx_layout open;
     const spx_build how = { .left = SIZE_MAX, .max_bytes = SIZE_MAX };
@@ -375,14 +376,16 @@ static void check_look_at_packed(spmvx_context *host, spmvx_context *ctx, const 
     assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->from_csr(ctx, &there, &how, &built));
     const double index = (double)(built.slot[SPX_COL]->bytes + built.slot[SPX_DESC]->bytes);
     if (fabs((double)look.stored / (double)built.stored - 1) > 0.1 ||
-        fabs(look.index_bytes / index - 1) > 0.1 || fabs(look.diagonal_part - diagonal) > 0.05)
-        fail_msg("%lld places, %g bytes of indices, %g of it diagonals; it holds %lld, %g",
-                 (long long)look.stored, look.index_bytes, look.diagonal_part, (long long)built.stored,
-                 index);
+        fabs(look.index_bytes / index - 1) > 0.1 || fabs(look.diagonal_part - diagonal) > 0.05 ||
+        fabs(look.shared_part - shared) > 0.05)
+        fail_msg("%lld places, %g bytes of indices, %g of it diagonals, %g shared; it holds %lld, %g",
+                 (long long)look.stored, look.index_bytes, look.diagonal_part, look.shared_part,
+                 (long long)built.stored, index);
     assert_true(spx_look_value_bytes(&f, &look) == (double)built.slot[SPX_VAL]->bytes / (double)built.stored);
     spx_look host_look;
     assert_ok(host, spx_format_of_place(host, SPMVX_PACKED)->look(host, &csr, &on_host, &open, &host_look));
     assert_int_equal(host_look.single, look.single);
+    assert_true(fabs(host_look.shared_part - shared) < 0.05);
     assert_int_equal(look.layout.piece, built.layout.piece);
     const spx_layout sorted = { .sigma = 64 };
     assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->look(ctx, &there, &f, &sorted, &look));
@@ -400,33 +403,43 @@ static void test_looks(void **state)
     spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
     assert_ok(NULL, spmvx_context_create(NULL, &host));
     triples t = short_rows(ROWS, 4);
-    check_look_at_packed(host, ctx, &t, 0); /* sorted */
+    check_look_at_packed(host, ctx, &t, 0, 0); /* sorted */
     for (int64_t k = 0; k < t.nnz; k++) t.val[k] = (double)(k % 3);
-    check_look_at_packed(host, ctx, &t, 0);
+    check_look_at_packed(host, ctx, &t, 0, 0);
     triples_free(&t);
     /* one entry each: a diagonal, but for a row that is cut and has a value of its own */
     t = short_rows(25 * ROWS, 1);
     for (int64_t k = 0; k < t.nnz; k++) t.col[k] = (int32_t)(k % 1000), t.val[k] = k < LONG ? 1.5 : 2.5;
     for (int64_t k = 0; k < LONG; k++) t.row[k] = 0, t.col[k] = (int32_t)k;
-    check_look_at_packed(host, ctx, &t, 0.9);
+    check_look_at_packed(host, ctx, &t, 0.9, 0);
     /* more slices than the sample has, and other columns and values from the middle on */
     uint64_t seed = 9;
     for (int64_t k = t.nnz / 2; k < t.nnz; k++) {
         t.col[k] = (int32_t)(case_random(&seed) % 1000);
         t.val[k] = (double)(k % 1000) / 3.0;
     }
-    check_look_at_packed(host, ctx, &t, 0.5);
+    check_look_at_packed(host, ctx, &t, 0.5, 0);
     triples_free(&t);
     t = diagonals(20 * ROWS); /* of one value each; and with another in each slice */
-    check_look_at_packed(host, ctx, &t, 1);
+    check_look_at_packed(host, ctx, &t, 1, 0);
     for (int64_t k = 0; k < t.nnz; k++)
         if (t.col[k] == t.row[k] && t.row[k] % 32 == 5) t.val[k] = 7;
-    check_look_at_packed(host, ctx, &t, 1);
+    check_look_at_packed(host, ctx, &t, 1, 0);
+    triples_free(&t);
+    t = short_rows(3 * ROWS, 12); /* 12 entries each, and on half of them three unknowns a node */
+    t.nrows = t.nnz / 12, t.ncols = 4000;
+    t.nnz = t.nrows * 12;
+    for (int64_t k = 0; k < t.nnz; k++) {
+        const int64_t row = k / 12, shared = row < t.nrows / 2, of = shared ? row / 3 : row;
+        t.row[k] = (int32_t)row;
+        t.col[k] = (int32_t)(of * 7 % 500 + k % 12 / 3 * 1000 + k % 3 * (2 - shared));
+    }
+    check_look_at_packed(host, ctx, &t, 0, 0.5);
     triples_free(&t);
     t = short_rows(5 * ROWS, 4); /* sorted, and wide apart */
     t.ncols = 3000000;
     for (int64_t k = 0; k < t.nnz; k++) t.col[k] = (int32_t)(case_random(&seed) % 3000000);
-    check_look_at_packed(host, ctx, &t, 0);
+    check_look_at_packed(host, ctx, &t, 0, 0);
     triples_free(&t);
     spmvx_context_destroy(host);
     spmvx_context_destroy(ctx);

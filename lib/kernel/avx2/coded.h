@@ -111,6 +111,36 @@ static inline spx_vec_f32 spx_plain_f32(const float *v)
     return _mm256_loadu_ps(v);
 }
 
+/* 16 of 32 offsets, by their numbers; is there padding among them? */
+static inline bool deal_u16(const uint16_t *c, const uint8_t *of, int32_t *told)
+{
+    int32_t any = 0;
+    for (int n = 0; n < 16; n++) {
+        const int32_t own = c[of[n]];
+        told[n] = own;
+        any |= own + 1; /* 0xffff is the only one that reaches the 17th bit */
+    }
+    return any >> 16;
+}
+
+/* v, with this one element where the mask is set. */
+static inline spx_vec_f64 spx_put_same_f64(spx_vec_f64 v, spx_msk_f64 m, const double *x)
+{
+    return _mm256_blendv_pd(v, _mm256_broadcast_sd(x), m);
+}
+static inline spx_vec_f32 spx_put_same_f32(spx_vec_f32 v, spx_msk_f32 m, const float *x)
+{
+    return _mm256_blendv_ps(v, _mm256_broadcast_ss(x), m);
+}
+static inline spx_vec_f64 spx_add_product_f64(spx_vec_f64 acc, spx_vec_f64 val, spx_vec_f64 x)
+{
+    return _mm256_fmadd_pd(val, x, acc);
+}
+static inline spx_vec_f32 spx_add_product_f32(spx_vec_f32 acc, spx_vec_f32 val, spx_vec_f32 x)
+{
+    return _mm256_fmadd_ps(val, x, acc);
+}
+
 /* acc + val * x, side by side; by 16-bit columns, all lanes, or those whose bit is set: others add 0 * 0. */
 static inline spx_vec_f64 spx_times_run_f64(spx_vec_f64 acc, spx_vec_f64 val, const double *x)
 {

@@ -86,6 +86,69 @@ static inline spx_vec_f32 spx_plain_f32(const float *v)
     return spx_load_whole_f32(v);
 }
 
+static inline spx_vec_f64 spx_add_product_f64(spx_vec_f64 acc, spx_vec_f64 val, spx_vec_f64 x)
+{
+    return _mm512_fmadd_pd(val, x, acc);
+}
+static inline spx_vec_f32 spx_add_product_f32(spx_vec_f32 acc, spx_vec_f32 val, spx_vec_f32 x)
+{
+    return _mm512_fmadd_ps(val, x, acc);
+}
+
+/* 16 of 32 offsets, all of which are read, by their numbers; is there padding among them? */
+static inline bool deal_u16(const uint16_t *c, const uint8_t *of, int32_t *told)
+{
+    const __m512i number = _mm512_castsi256_si512(_mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)of))),
+                  dealt = _mm512_permutexvar_epi16(number, _mm512_loadu_si512(c)),
+                  own = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(dealt));
+    _mm512_storeu_si512(told, own);
+    return _mm512_cmpeq_epi32_mask(own, _mm512_set1_epi32(0xffff));
+}
+static inline int32_t last_of(const int32_t *told)
+{
+    return _mm512_reduce_max_epi32(_mm512_loadu_si512(told));
+}
+
+/* Four neighbouring elements of x from each of W / 2 places on; and of these the j-th behind an even number,
+ * which a lane has. */
+#define SPX_PAIRS
+typedef struct spx_pair_f64 {
+    spx_vec_f64 low, high;
+} spx_pair_f64;
+typedef struct spx_pair_f32 {
+    spx_vec_f32 low, high;
+} spx_pair_f32;
+static inline spx_vec_f64 spx_fours_f64(const double *x, const int32_t *c)
+{
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(x + c[0])), _mm256_loadu_pd(x + c[1]),
+                              1);
+}
+static inline spx_vec_f32 spx_fours_f32(const float *x, const int32_t *c)
+{
+    const __m512 one = _mm512_castps128_ps512(_mm_loadu_ps(x + c[0])),
+                 two = _mm512_insertf32x4(one, _mm_loadu_ps(x + c[1]), 1),
+                 three = _mm512_insertf32x4(two, _mm_loadu_ps(x + c[2]), 2);
+    return _mm512_insertf32x4(three, _mm_loadu_ps(x + c[3]), 3);
+}
+static inline spx_pair_f64 spx_pair_of_f64(const double *x, const int32_t *c)
+{
+    return (spx_pair_f64){ spx_fours_f64(x, c), spx_fours_f64(x, c + 2) };
+}
+static inline spx_pair_f32 spx_pair_of_f32(const float *x, const int32_t *c)
+{
+    return (spx_pair_f32){ spx_fours_f32(x, c), spx_fours_f32(x, c + 4) };
+}
+static inline spx_vec_f64 spx_pick_f64(spx_pair_f64 p, const uint8_t *number, int64_t j)
+{
+    const __m512i of = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)number));
+    return _mm512_permutex2var_pd(p.low, _mm512_add_epi64(of, _mm512_set1_epi64(j)), p.high);
+}
+static inline spx_vec_f32 spx_pick_f32(spx_pair_f32 p, const uint8_t *number, int64_t j)
+{
+    const __m512i of = _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)number));
+    return _mm512_permutex2var_ps(p.low, _mm512_add_epi32(of, _mm512_set1_epi32((int)j)), p.high);
+}
+
 /* acc + val * x, side by side; by 16-bit columns, all lanes, or those whose bit is set: others keep acc. */
 static inline spx_vec_f64 spx_times_run_f64(spx_vec_f64 acc, spx_vec_f64 val, const double *x)
 {
