@@ -9,7 +9,8 @@
 #include "kernel/product_parts.h"
 
 enum {
-    SHORT = 12,   /* words that are sorted */
+    FEW = 8,      /* products whose columns are put in order one by one, */
+    SHORT = 12,   /* and words */
     SAMPLES = 64, /* places at which so many entries of B are looked at: */
     SAMPLE = 256,
     AHEAD = 8,      /* entries of A whose rows of B are fetched before their turn */
@@ -28,7 +29,7 @@ typedef struct part {
     int64_t stored;      /* rows whose columns are in the blocks: first ... stored-1 */
     block *head, *tail;
     int64_t room;    /* left in the last block */
-    int64_t grouped; /* rows that share their columns */
+    int64_t grouped; /* entries of rows that share their columns */
     int64_t untold;  /* entries that the count of all threads has not yet */
 } part;
 
@@ -230,14 +231,39 @@ static void tell_found(job *j, part *p, int64_t entries)
     p->untold = 0;
 }
 
+/* The columns of row r of C, put in order one by one, of FEW products at most; else -1. */
+static int64_t find_few(const job *j, int64_t r, int32_t *col)
+{
+    const int32_t *a_col = spx_data(j->A, SPX_COL), *b_col = spx_data(j->B, SPX_COL);
+    const int64_t first = spx_ptr_at(j->A, r), last = spx_ptr_at(j->A, r + 1);
+    int64_t products = 0, count = 0;
+    if (last - first > FEW) return -1;
+    for (int64_t i = first; i < last; i++)
+        products += spx_ptr_at(j->B, a_col[i] + 1) - spx_ptr_at(j->B, a_col[i]);
+    if (products > FEW) return -1;
+    for (int64_t i = first; i < last; i++)
+        for (int64_t k = spx_ptr_at(j->B, a_col[i]); k < spx_ptr_at(j->B, a_col[i] + 1); k++) {
+            int64_t at = count;
+            while (at > 0 && col[at - 1] > b_col[k]) at--;
+            if (at > 0 && col[at - 1] == b_col[k]) continue;
+            for (int64_t l = count++; l > at; l--) col[l] = col[l - 1];
+            col[at] = b_col[k];
+        }
+    return count;
+}
+
 /* Finds the columns of n rows of C from r on, all the same, and keeps them where there is room. Answers how
  * many each has. */
 static int64_t find_rows(job *j, part *p, int64_t r, int64_t n, marks *m)
 {
-    const int64_t at_most = spx_min(mark_row(j, r, m), j->B->ncols);
+    int32_t few[FEW];
+    int64_t length = find_few(j, r, few);
+    const int64_t at_most = length < 0 ? spx_min(mark_row(j, r, m), j->B->ncols) : length;
     const bool wanted = p->stored == r && __atomic_load_n(&j->found, __ATOMIC_RELAXED) <= j->most;
     int32_t *col = wanted ? room_for(j, p, n * at_most) : NULL;
-    const int64_t length = take_marks(m, col);
+    if (length < 0) length = take_marks(m, col);
+    else if (col)
+        for (int64_t k = 0; k < length; k++) col[k] = few[k];
     tell_found(j, p, n * length);
     if (!col) return length;
     for (int64_t g = 1; g < n; g++) memcpy(col + g * length, col, (size_t)length * sizeof *col);
@@ -258,7 +284,7 @@ static void find_body(void *arg, int thread, int64_t begin, int64_t end)
             const int64_t length = find_rows(j, p, r, n, &m);
             for (int64_t g = 0; g < n; g++)
                 spx_index_put(j->C->slot[SPX_PTR]->data, j->C->ptr_type, r + g + 1, length);
-            p->grouped += n > 1 ? n : 0;
+            p->grouped += n > 1 ? n * length : 0;
         }
     }
 }
@@ -270,10 +296,15 @@ static void place_body(void *arg, int thread, int64_t begin, int64_t end)
     marks m = marks_new(j, thread);
     for (int64_t i = begin; i < end; i++) {
         const part *p = &j->parts[i];
-        int32_t *col = j->C->slot[SPX_COL]->data, *to = col + spx_ptr_at(j->C, p->first);
+        int32_t few[FEW], *col = j->C->slot[SPX_COL]->data, *to = col + spx_ptr_at(j->C, p->first);
         for (const block *b = p->head; b; to += b->used, b = b->next)
             memcpy(to, b->col, (size_t)b->used * sizeof *to);
         for (int64_t r = p->stored; r < p->last; r++) {
+            if (find_few(j, r, few) >= 0) {
+                for (int64_t k = spx_ptr_at(j->C, r), f = 0; k < spx_ptr_at(j->C, r + 1); k++)
+                    col[k] = few[f++];
+                continue;
+            }
             mark_row(j, r, &m);
             take_marks(&m, col + spx_ptr_at(j->C, r));
         }

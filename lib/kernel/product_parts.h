@@ -37,7 +37,7 @@ spmvx_status spx_parts_run(spmvx_context *, int64_t parts, int64_t products, siz
                            spx_body *, void *arg, void **own);
 
 /* The pattern of C, all of it, unless there are more entries than anybody wants: kernel/product_columns.c.
- * *grouped: rows that share their columns with a neighbour. */
+ * *grouped: entries of rows that share their columns with a neighbour. */
 spmvx_status spx_product_columns(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
                                  const spx_array *bounds, int64_t *grouped);
 #endif

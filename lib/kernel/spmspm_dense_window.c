@@ -18,14 +18,15 @@ typedef struct job {
     uint64_t *same;       /* rows of B with the columns of the row before; or NULL */
 } job;
 
-/* Sums of a column: SPX_GROUP where most rows share their columns with others. */
+/* Sums of a column: SPX_GROUP where most entries are of rows that share their columns with others. */
 static int64_t lanes_of(const spx_plan *plan)
 {
     const int64_t *bound = plan->state->data;
-    return 2 * bound[spx_parts_of(plan->state) + 1] > plan->C.nrows ? SPX_GROUP : 1;
+    return 2 * bound[spx_parts_of(plan->state) + 1] > plan->C.nnz ? SPX_GROUP : 1;
 }
 
-/* The plan's state: the rows where parts begin, the end, and how many rows share their columns. */
+/* The plan's state: the rows where parts begin, the end, and how many entries are of rows that share their
+ * columns. */
 static spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
     SPX_TRY(spx_parts_cut(ctx, A, B, &plan->state));
@@ -70,9 +71,26 @@ const spx_product_kernel spx_spmspm_dense_window = {
 };
 
 #else
+/* A row of one entry in A, whose row of B has C's columns: nothing is added up. */
+static bool SPX_VNAME(fill_scaled)(const job *j, int64_t r)
+{
+    const int64_t i = spx_ptr_at(j->A, r), to = spx_ptr_at(j->C, r), length = spx_ptr_at(j->C, r + 1) - to;
+    if (spx_ptr_at(j->A, r + 1) != i + 1) return false;
+    const int64_t row = ((const int32_t *)spx_data(j->A, SPX_COL))[i], from = spx_ptr_at(j->B, row);
+    if (spx_ptr_at(j->B, row + 1) - from != length) return false;
+    const int32_t *b_col = spx_data(j->B, SPX_COL), *c_col = j->C->slot[SPX_COL]->data;
+    for (int64_t k = 0; k < length; k++)
+        if (b_col[from + k] != c_col[to + k]) return false;
+    const SPX_V a = ((const SPX_V *)spx_data(j->A, SPX_VAL))[i], *b = spx_data(j->B, SPX_VAL);
+    SPX_V *val = j->C->slot[SPX_VAL]->data;
+    for (int64_t k = 0; k < length; k++) val[to + k] = a * b[from + k];
+    return true;
+}
+
 /* One row: sum has a place a column, and is -0 throughout before and after. */
 static void SPX_VNAME(fill_row)(const job *j, int64_t r, SPX_V *restrict sum)
 {
+    if (SPX_VNAME(fill_scaled)(j, r)) return;
     const int32_t *a_col = spx_data(j->A, SPX_COL), *restrict b_col = spx_data(j->B, SPX_COL);
     const SPX_V *a = spx_data(j->A, SPX_VAL), *restrict b = spx_data(j->B, SPX_VAL);
     for (int64_t i = spx_ptr_at(j->A, r); i < spx_ptr_at(j->A, r + 1); i++) {
