@@ -57,10 +57,11 @@ SPX_BOTH static inline int spx_packed_run_bytes(int patterns, int wide)
     return wide ? patterns * 4 : (patterns + (patterns & 1)) * 2;
 }
 
-/* Are so many bytes of a shared stream few enough beside those of offsets, that dealing them is worth it? */
+/* Are so many bytes of a shared stream few enough beside those of offsets, that dealing them is worth it? A
+ * slice of few steps would spend longer on who shares what than on its steps. */
 SPX_BOTH static inline bool spx_packed_shares(int64_t shared, int64_t offsets)
 {
-    return 8 * shared <= 5 * offsets;
+    return 8 * shared <= 5 * offsets && offsets - shared >= 384;
 }
 
 /* Diagonals that a slice may have at most, so many steps long otherwise. */

@@ -10,7 +10,8 @@
  *                       in all of them columns come in runs of a length that divides every row's. The stream
  *                       has the lanes at which new columns begin, and for each of these and each run one
  *                       16-bit offset, 0xffff: padding, or if wide a 32-bit one, -1: padding; a step's base
- *                       and its run's offset are the column. Taken where that is at most 5/8 of what follows
+ *                       and its run's offset are the column. Taken where that is at most 5/8 of what follows,
+ *                       and 384 bytes less
  *   other slices        base >= 0: a 16-bit offset a lane, 0xffff: padding; base -1: a 32-bit column a lane,
  *                       -1: padding
  * All values are stored alike, in the fewest bytes that lose nothing (format/values.c); padding is 0. Where

@@ -74,7 +74,7 @@ static void test_nodes(void **state)
     assert_int_equal(m.bytes, 9 * 64);
 }
 
-/* Offsets are shared from 5/8 of their bytes on, by lanes or by runs of steps. */
+/* Offsets are shared from 5/8 of their bytes and 384 bytes less on, by lanes or by runs of steps. */
 static void test_worth(void **state)
 {
     (void)state;
@@ -89,7 +89,8 @@ static void test_worth(void **state)
             }
             const int bytes = 8 + 12 / run * (patterns + patterns % 2) * 2;
             const spx_packed_slice m = measure(&r, 1000);
-            assert_int_equal(m.kind, 8 * bytes <= 5 * 12 * 64 ? SPX_PACKED_SHARED : SPX_PACKED_OFFSETS);
+            const bool worth = 8 * bytes <= 5 * 12 * 64 && bytes + 384 <= 12 * 64;
+            assert_int_equal(m.kind, worth ? SPX_PACKED_SHARED : SPX_PACKED_OFFSETS);
             assert_int_equal(m.bytes, m.kind == SPX_PACKED_SHARED ? bytes : 12 * 64);
         }
 }
@@ -98,17 +99,18 @@ static void test_worth(void **state)
 static void test_odd_lanes(void **state)
 {
     (void)state;
-    static const int32_t six[] = { 5, 6, 7, 8, 9, 10 }, two[] = { 90, 91 }, late[] = { 6, 7, 8, 9, 10, 12 };
+    static const int32_t eight[] = { 5, 6, 7, 8, 9, 10, 20, 21 }, two[] = { 90, 91 },
+                         late[] = { 6, 7, 8, 9, 10, 12, 20, 21 };
     rows r = { 0 };
-    for (int i = 0; i < 10; i++) put_row(&r, 6, six);
+    for (int i = 0; i < 10; i++) put_row(&r, 8, eight);
     for (int i = 0; i < 10; i++) put_row(&r, i < 5 ? 2 : 0, two);
     spx_packed_slice m = measure(&r, 1000);
     assert_int_equal(m.kind, SPX_PACKED_SHARED);
-    assert_int_equal(m.steps, 6);
+    assert_int_equal(m.steps, 8);
     assert_int_equal(m.shared.run, 2);
     assert_int_equal(m.shared.begins, 1 | 1 << 10 | 1 << 15); /* empty rows, and no rows, alike */
-    assert_int_equal(m.bytes, 8 + 3 * 8);
-    put_row(&r, 6, late); /* a run of five, and one more */
+    assert_int_equal(m.bytes, 8 + 4 * 8);
+    put_row(&r, 8, late); /* a run of five, and one more */
     m = measure(&r, 1000);
     assert_int_equal(m.shared.run, 1);
     assert_int_equal(m.shared.begins, 1 | 1 << 10 | 1 << 15 | 1 << 20 | 1 << 21);
