@@ -12,6 +12,14 @@
 enum { LANES = SPX_PACKED_LANES, ALL_PARTS = 16 }; /* of all vectors together: see packed_shared.h */
 enum { FEW = SPX_VALUES_STEP + 1, MORE };          /* u8, of a table that fits in a register, or in some */
 
+/* Are all lanes of a slice whole rows? */
+static inline bool all_rows(const int32_t *row)
+{
+    int32_t any = 0;
+    for (int i = 0; i < LANES; i++) any |= row[i];
+    return any >= 0;
+}
+
 /* 32-bit offsets of the parts, by their numbers; is there padding among them? */
 static inline bool deal_u32(const int32_t *c, const uint8_t *of, int32_t *told)
 {
@@ -181,6 +189,11 @@ static inline __attribute__((always_inline)) void SPX_NAME(slices_of)(int code, 
         if (!row && (slice + 1) * LANES <= m->A->nrows) {
             for (int i = 0; i < LANES / W; i++)
                 SPX_VNAME(store_axpby)(y + slice * LANES + i * W, alpha, a[i], beta);
+            continue;
+        }
+        if (row && beta == 0 && all_rows(row + slice * LANES)) {
+            for (int i = 0; i < LANES / W; i++)
+                SPX_VNAME(store_rows)(y, row + slice * LANES + i * W, alpha, a[i]);
             continue;
         }
         for (int i = 0; i < LANES / W; i++) SPX_VNAME(store)(sum + i * W, a[i]);

@@ -223,6 +223,30 @@ static inline void spx_store_f32(float *p, spx_vec_f32 a)
     _mm256_storeu_ps(p, a);
 }
 
+/* y[row] = alpha * a, lane by lane. */
+static inline void spx_store_rows_f64(double *y, const int32_t *row, double alpha, spx_vec_f64 a)
+{
+    a = _mm256_mul_pd(_mm256_set1_pd(alpha), a);
+    const __m128d low = _mm256_castpd256_pd128(a), high = _mm256_extractf128_pd(a, 1);
+    _mm_storel_pd(y + row[0], low);
+    _mm_storeh_pd(y + row[1], low);
+    _mm_storel_pd(y + row[2], high);
+    _mm_storeh_pd(y + row[3], high);
+}
+static inline void spx_store_four(float *y, const int32_t *row, __m128 a)
+{
+    _mm_store_ss(y + row[0], a);
+    _mm_store_ss(y + row[1], _mm_movehdup_ps(a));
+    _mm_store_ss(y + row[2], _mm_movehl_ps(a, a));
+    _mm_store_ss(y + row[3], _mm_shuffle_ps(a, a, 3));
+}
+static inline void spx_store_rows_f32(float *y, const int32_t *row, float alpha, spx_vec_f32 a)
+{
+    a = _mm256_mul_ps(_mm256_set1_ps(alpha), a);
+    spx_store_four(y, row, _mm256_castps256_ps128(a));
+    spx_store_four(y, row + 4, _mm256_extractf128_ps(a, 1));
+}
+
 /* y = alpha*sum + beta*y for W neighbouring rows; y is not read if beta is 0. */
 static inline void spx_store_axpby_f64(double *y, double alpha, spx_vec_f64 sum, double beta)
 {

@@ -205,6 +205,30 @@ static inline void spx_store_f32(float *p, spx_vec_f32 a)
     _mm512_storeu_ps(p, a);
 }
 
+/* y[row] = alpha * a, lane by lane: the instruction for that is slower. */
+static inline void spx_store_rows_f64(double *y, const int32_t *row, double alpha, spx_vec_f64 a)
+{
+    a = _mm512_mul_pd(_mm512_set1_pd(alpha), a);
+    const __m128d part[] = { _mm512_castpd512_pd128(a), _mm512_extractf64x2_pd(a, 1),
+                             _mm512_extractf64x2_pd(a, 2), _mm512_extractf64x2_pd(a, 3) };
+    for (int i = 0; i < 4; i++) {
+        _mm_storel_pd(y + row[2 * i], part[i]);
+        _mm_storeh_pd(y + row[2 * i + 1], part[i]);
+    }
+}
+static inline void spx_store_rows_f32(float *y, const int32_t *row, float alpha, spx_vec_f32 a)
+{
+    a = _mm512_mul_ps(_mm512_set1_ps(alpha), a);
+    const __m128 part[] = { _mm512_castps512_ps128(a), _mm512_extractf32x4_ps(a, 1),
+                            _mm512_extractf32x4_ps(a, 2), _mm512_extractf32x4_ps(a, 3) };
+    for (int i = 0; i < 4; i++) {
+        _mm_store_ss(y + row[4 * i], part[i]);
+        _mm_store_ss(y + row[4 * i + 1], _mm_movehdup_ps(part[i]));
+        _mm_store_ss(y + row[4 * i + 2], _mm_movehl_ps(part[i], part[i]));
+        _mm_store_ss(y + row[4 * i + 3], _mm_shuffle_ps(part[i], part[i], 3));
+    }
+}
+
 /* y = alpha*sum + beta*y for W neighbouring rows; y is not read if beta is 0. */
 static inline void spx_store_axpby_f64(double *y, double alpha, spx_vec_f64 sum, double beta)
 {
