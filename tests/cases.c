@@ -133,6 +133,16 @@ static triples nodes(const char *name, int64_t count, int64_t apart)
     return t;
 }
 
+/* Rows without a hole, which may be cut alike. */
+static triples full(int64_t nrows, int64_t ncols)
+{
+    triples t = make("full", nrows, ncols, nrows * ncols);
+    uint64_t seed = 23;
+    for (int64_t r = 0; r < nrows; r++)
+        for (int64_t c = 0; c < ncols; c++) put(&t, r, c, case_value(&seed));
+    return t;
+}
+
 triples case_make(int i)
 {
     switch (i) {
@@ -154,6 +164,7 @@ triples case_make(int i)
     case 15: return scattered("63 x 65", 63, 65, 500, 12);
     case 16: return nodes("unknowns of nodes", 150, 1);
     case 17: return nodes("unknowns of nodes, far apart", 60, 600);
+    case 18: return full(70, 120);
     default: return (triples){ .nnz = -1 };
     }
 }

@@ -45,6 +45,21 @@ __global__ void write_pieces(int64_t nrows, const P *ptr, int64_t piece, int64_t
     lane[q] = static_cast<int>(before[r + 1] - before[r] > 1 ? SPX_PACKED_PART - (parts[r] + i) : r);
 }
 
+/* The order of pieces in which those of 32 rows that are cut into as many each come by turns
+ * (lib/format/packed.c). */
+__global__ void deal_pieces(int64_t nrows, int64_t count, const int64_t *before, int *order)
+{
+    const int64_t q = spx_element();
+    if (q >= count) return;
+    const int64_t r = spx_first_not<2>(0, nrows, [=](int64_t row) { return before[row + 1] <= q; }),
+                  each = before[r + 1] - before[r], first = r / LANES * LANES,
+                  rows = first + LANES <= nrows ? LANES : nrows - first;
+    bool block = each > 1;
+    for (int64_t k = 0; block && k < rows; k++) block = before[first + k + 1] - before[first + k] == each;
+    const int64_t to = block ? before[first] + (q - before[r]) * rows + (r - first) : q;
+    order[to] = static_cast<int>(q);
+}
+
 __global__ void list_cut_rows(int64_t nrows, const int64_t *parts, const int64_t *cut, int *list,
                               int64_t *list_ptr)
 {
@@ -165,6 +180,9 @@ private:
                                    parts.as<const int64_t>(), static_cast<P *>(begin_->data),
                                    lane_.as<int>());
         }));
+        SPX_TRY(dealt_.make(ctx_, count, sizeof(int), "pieces of the rows"));
+        SPX_TRY(spx_launch_over(ctx_, WHAT, count, deal_pieces, nrows, count, before.as<const int64_t>(),
+                                dealt_.as<int>()));
         rows_.nrows = count;
         rows_.slot[SPX_PTR] = begin_;
         return spx_launch_over(ctx_, WHAT, nrows + 1, list_cut_rows, nrows, parts.as<const int64_t>(),
@@ -275,8 +293,9 @@ private:
     }
     template <class P> spx_pieces<P> pieces_as() const
     {
+        const int *const sorted = order_.as<const int>();
         return { rows_.nrows, spx_slot_of<P>(&rows_, SPX_PTR), spx_slot_of<int>(csr_, SPX_COL),
-                 lane_.as<const int>(), order_.as<const int>() };
+                 lane_.as<const int>(), sorted ? sorted : dealt_.as<const int>() };
     }
 
     const spmvx_context *ctx_;
@@ -284,7 +303,7 @@ private:
     spx_sparse rows_ = {}; /* pointers alone */
     spx_draft a_;
     spx_array *begin_ = nullptr;
-    spx_temporary lane_, order_, steps_, bytes_, kind_, shared_, numbers_;
+    spx_temporary lane_, order_, dealt_, steps_, bytes_, kind_, shared_, numbers_;
     spx_value_code code_ = {};
     int64_t slices_ = 0;
     bool has_rows_ = false;

@@ -75,7 +75,8 @@ spmvx_status spx_cuda_look_at_packed(const spmvx_context *ctx, const spx_sparse 
     if (sigma == 1 || (!sigma && dense)) {
         out->layout.sigma = 1;
         out->stored = static_cast<int64_t>(scale * steps * LANES + rest);
-        out->index_bytes = scale * (static_cast<double>(sum.bytes) + 4.0 * steps) + rest * (OFFSET + BASE);
+        out->index_bytes =
+            scale * (static_cast<double>(sum.bytes) + 4.0 * steps) + rest * (of_step / LANES + BASE);
         out->diagonal_part = steps > 0 ? static_cast<double>(sum.diagonal) / steps : 0.0;
         out->shared_part = steps > 0 ? static_cast<double>(sum.shared) / steps : 0.0;
         out->single = !sum.many && spx_look_by_steps(f, asked->values);

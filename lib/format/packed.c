@@ -1,7 +1,7 @@
 /* PACKED: SELL with fewer bytes, nothing lost. Rows longer than `piece` entries are cut there into pieces;
- * pieces are sorted by falling length within windows of `sigma` and dealt to slices of 32 lanes. A slice is
- * a run of steps, each a value a lane and one base; what else tells the columns lies in a stream of its own
- * (packed_slices.c):
+ * pieces are sorted by falling length within windows of `sigma`; where that is 1, those of 32 rows that are
+ * cut into as many each come by turns. 32 of them are a slice. A slice is a run of steps, each a value a lane
+ * and one base; what else tells the columns lies in a stream of its own (packed_slices.c):
  *   slice of diagonals  base + lane is the column; the stream has a 32-bit mask of the lanes with an entry.
  *                       The lanes are 32 rows in a row; steps are the diagonals that the slice meets, at most
  *                       a quarter more than its longest row, and, of matrices with more than 4 Mi entries, no
@@ -144,12 +144,42 @@ static void order_pieces(const builder *b, piece *out, int64_t sigma)
     spx_parallel(spx_threads_for(b->ctx->threads, b->count), spx_ceil_div(b->count, j.sigma), order_body, &j);
 }
 
+/* Are the next pieces those of LANES rows, or of the last ones, `each` of each? */
+static bool is_block(const builder *b, int64_t first, int64_t rows, int64_t each)
+{
+    if (first + rows * each > b->count) return false;
+    for (int64_t k = 0; k < rows; k++)
+        if (pieces_of(b, spx_row_length(b->csr, b->pieces[first].row + k)) != each) return false;
+    return true;
+}
+
+/* Of LANES rows that are cut into as many pieces each, all first ones, then all second ones: long rows that
+ * are alike share columns so. */
+static void deal_pieces(const builder *b, piece *out)
+{
+    for (int64_t at = 0; at < b->count;) {
+        const int64_t row = b->pieces[at].row, rows = spx_min(LANES, b->csr->nrows - row),
+                      each = pieces_of(b, spx_row_length(b->csr, row));
+        const bool block = each > 1 && row % LANES == 0 && is_block(b, at, rows, each);
+        const int64_t n = spx_min(block ? rows * each : each, b->count - at);
+        for (int64_t i = 0; i < n; i++)
+            out[at + i] = b->pieces[at + (block ? i % rows * each + i / rows : i)];
+        at += n;
+    }
+}
+
+static void arrange_pieces(const builder *b, piece *out, int64_t sigma)
+{
+    if (sigma > 1) order_pieces(b, out, sigma);
+    else deal_pieces(b, out);
+}
+
 static spmvx_status sort_pieces(builder *b, int64_t sigma)
 {
-    if (sigma < 2) return SPMVX_OK;
+    if (sigma < 2 && !b->a.slot[SPX_LIST]) return SPMVX_OK;
     piece *sorted;
     SPX_TRY(spx_alloc(b->ctx, spx_bytes(b->count, sizeof *sorted), "pieces of the rows", &sorted));
-    order_pieces(b, sorted, sigma);
+    arrange_pieces(b, sorted, sigma);
     spx_free(b->ctx, b->pieces);
     b->pieces = sorted;
     return SPMVX_OK;
@@ -332,7 +362,7 @@ static spmvx_status sample_slices(builder *b, int64_t sigma, sample *sum)
                   whole = nrows <= MOST_ROWS ? nrows : part;
     const int64_t windows =
         spx_min(spx_ceil_div(nrows, spx_max(whole, 1)), spx_max(1, SAMPLE * LANES / spx_max(whole, LANES)));
-    const int64_t room = spx_max(2 * whole, LANES); /* long rows are more pieces */
+    const int64_t room = 2 * spx_max(whole, 16 * LANES); /* long rows are more pieces */
     piece *sorted;
     SPX_TRY(spx_alloc(b->ctx, spx_bytes(room, sizeof *b->pieces), "pieces of the rows", &b->pieces));
     const spmvx_status s = spx_alloc(b->ctx, spx_bytes(room, sizeof *sorted), "pieces of the rows", &sorted);
@@ -342,10 +372,8 @@ static spmvx_status sample_slices(builder *b, int64_t sigma, sample *sum)
         b->count = room;
         b->count = put_pieces(b, first, spx_min(first + whole, nrows), 0);
         piece *const plain = b->pieces;
-        if (sigma > 1) {
-            order_pieces(b, sorted, sigma);
-            b->pieces = sorted;
-        }
+        arrange_pieces(b, sorted, sigma);
+        b->pieces = sorted;
         const int64_t slices = spx_ceil_div(b->count, LANES), step = spx_max(1, slices * windows / SAMPLE);
         for (int64_t i = 0; i < slices; i += step) add_slice(b, i, sum);
         b->pieces = plain;

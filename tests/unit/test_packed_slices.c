@@ -146,9 +146,58 @@ static void test_diagonals(void **state)
     assert_int_equal(m.steps, 3);
 }
 
+/* Rows that are alike share their columns where they are cut, too: pieces come by turns. */
+static void test_cut_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 70, COLS = 200 };
+    static double val[ROWS * COLS], x[COLS], y[ROWS], back[ROWS * COLS];
+    static int32_t row[ROWS * COLS], col[ROWS * COLS];
+    int64_t nnz = 0;
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < (r == 40 ? 3 : COLS); c++, nnz++) { /* a block with another row is as it comes */
+            row[nnz] = r;
+            col[nnz] = c;
+            val[nnz] = (double)(r * 7 + c * 3 % 11) / 8;
+            x[c] = c % 5 - 2;
+        }
+    spmvx_context *ctx = test_context(NULL, 2);
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    a.nrows = ROWS, a.ncols = COLS, a.nnz = nnz;
+    a.row = row, a.col = col, a.val = val, a.val_type = SPMVX_F64;
+    a.format = SPMVX_COO;
+    spmvx_matrix *coo = NULL, *packed = NULL, *csr = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &coo));
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.kernel = "packed:piece=50,values=raw";
+    o.sigma = 1;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, coo, &o, &packed));
+    spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+    assert_ok(ctx, spmvx_matrix_get_info(packed, &info));
+    /* 38 rows by one offset each 50 steps, 32 by 16 bits an entry, a base a step, a row a lane */
+    assert_true(info.bytes_held < (size_t)info.stored * 8 + 32 * COLS * 2 + (size_t)info.stored / 8 + 4096);
+    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, packed, x, 0.0, y));
+    for (int64_t k = 0; k < nnz; k++) y[row[k]] -= val[k] * x[col[k]];
+    for (int r = 0; r < ROWS; r++) assert_true(y[r] < 1e-9 && y[r] > -1e-9);
+    spmvx_convert_options to = SPMVX_CONVERT_OPTIONS_INIT;
+    to.format = SPMVX_CSR;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, packed, &to, &csr));
+    spmvx_arrays v = SPMVX_ARRAYS_INIT;
+    assert_ok(ctx, spmvx_matrix_arrays(csr, &v));
+    assert_int_equal(v.nnz, nnz);
+    memcpy(back, v.val, (size_t)nnz * sizeof *back);
+    assert_memory_equal(back, val, (size_t)nnz * sizeof *back);
+    assert_memory_equal(v.col, col, (size_t)nnz * sizeof *col);
+    spmvx_matrix_destroy(csr);
+    spmvx_matrix_destroy(packed);
+    spmvx_matrix_destroy(coo);
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_nodes), cmocka_unit_test(test_worth),
-                                        cmocka_unit_test(test_odd_lanes), cmocka_unit_test(test_diagonals) };
+                                        cmocka_unit_test(test_odd_lanes), cmocka_unit_test(test_diagonals),
+                                        cmocka_unit_test(test_cut_rows) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
