@@ -77,7 +77,7 @@ __global__ void list_cut_rows(int64_t nrows, const int64_t *parts, const int64_t
 template <class P>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
     measure_slices(spx_pieces<P> p, int64_t slices, bool cached, int64_t *steps, int64_t *bytes,
-                   unsigned char *kind, spx_packed_shared *shared)
+                   unsigned char *kind, spx_packed_shared *shared, int *others)
 {
     const int64_t s = spx_element() / LANES;
     if (s >= slices) return;
@@ -87,6 +87,7 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
     bytes[s] = m.bytes;
     kind[s] = static_cast<unsigned char>(m.kind);
     shared[s] = m.shared;
+    if (m.steps && m.kind != SPX_PACKED_DIAGONALS && !spx_load_relaxed(others)) spx_store_relaxed(others, 1);
 }
 
 /* Sums become tiles. */
@@ -190,6 +191,10 @@ private:
     }
     spmvx_status measure_all(int64_t *stored, int64_t *stream)
     {
+        spx_temporary found;
+        int others; /* slices that have no diagonals */
+        SPX_TRY(found.make(ctx_, 1, sizeof others, "kinds of the slices"));
+        SPX_TRY(spx_cuda_clear(ctx_, found.as<int>(), sizeof others, WHAT));
         SPX_TRY(steps_.make(ctx_, slices_ + 1, sizeof(int64_t), "sizes of the slices"));
         SPX_TRY(bytes_.make(ctx_, slices_ + 1, sizeof(int64_t), "sizes of the slices"));
         SPX_TRY(kind_.make(ctx_, slices_, 1, "kinds of the slices"));
@@ -198,10 +203,13 @@ private:
             using P = decltype(ptr);
             return spx_launch_over(ctx_, WHAT, slices_ * LANES, measure_slices<P>, pieces_as<P>(), slices_,
                                    spx_packed_cached(csr_->nnz), steps_.as<int64_t>(), bytes_.as<int64_t>(),
-                                   kind_.as<unsigned char>(), shared_.as<spx_packed_shared>());
+                                   kind_.as<unsigned char>(), shared_.as<spx_packed_shared>(),
+                                   found.as<int>());
         }));
         SPX_TRY(spx_sum_up(ctx_, WHAT, slices_, steps_.as<int64_t>(), stored));
         SPX_TRY(spx_sum_up(ctx_, WHAT, slices_, bytes_.as<int64_t>(), stream));
+        SPX_TRY(ctx_->backend->download(ctx_, &others, found.as<int>(), sizeof others));
+        a_->all_diagonal = *stored && !others;
         *stored *= LANES;
         return SPMVX_OK;
     }

@@ -171,17 +171,10 @@ int64_t cut_rows_of(const spx_sparse *a)
     return a->slot[SPX_LIST] ? static_cast<int64_t>(a->slot[SPX_LIST]->bytes / sizeof(int)) : 0;
 }
 
-/* Are all slices of diagonals? Only these have no more than a mask a step in their stream. */
-bool all_diagonal(const spx_sparse *a)
-{
-    const int64_t steps = a->stored / LANES;
-    return steps && a->slot[SPX_COL]->bytes == spx_bytes(steps, sizeof(unsigned));
-}
-
 /* Does a warp walk through several slices as one? */
 bool joins_slices(const spx_sparse *a, const spx_partition *p)
 {
-    return p->param[SPLIT_PARAM] == 1 && p->param[SLICES_PARAM] > 1 && all_diagonal(a);
+    return p->param[SPLIT_PARAM] == 1 && p->param[SLICES_PARAM] > 1 && a->all_diagonal;
 }
 
 /* Calls f with the instance for this matrix. */
@@ -225,7 +218,7 @@ int64_t slices_for(int64_t multiprocessors, const spx_sparse *a)
     constexpr int64_t ENOUGH = 24; /* warps for each multiprocessor */
     const int64_t most = a->layout.values == SPX_VALUES_RAW ? 4 : 8;
     int64_t each = 1;
-    while (all_diagonal(a) && each < most && spx_packed_slices(a) >= 2 * each * ENOUGH * multiprocessors)
+    while (a->all_diagonal && each < most && spx_packed_slices(a) >= 2 * each * ENOUGH * multiprocessors)
         each *= 2;
     return each;
 }

@@ -77,6 +77,7 @@ typedef struct spx_sparse {
     int64_t width;
     spx_layout layout;
     spmvx_order block_order; /* BSR */
+    bool all_diagonal;       /* PACKED: all slices are of diagonals */
     spx_array *slot[SPX_SLOTS];
 } spx_sparse;
 

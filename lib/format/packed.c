@@ -297,11 +297,13 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     SPX_TRY(spx_value_code_table(b->ctx, &b->code, a->val_type, &a->slot[SPX_TABLE]));
     if (rows) SPX_TRY(spx_array_new(b->ctx, b->slices * LANES, sizeof(int32_t), "row", &a->slot[SPX_ROW]));
     int64_t *tile = a->slot[SPX_TILE]->data;
+    a->all_diagonal = steps > 0;
     steps = stream = 0;
     for (int64_t s = 0; s <= b->slices; s++) {
         spx_index_put(a->slot[SPX_PTR]->data, a->ptr_type, s, steps);
         tile[s] = spx_packed_tile(stream, s < b->slices ? (int)b->slice[s].kind : 0);
         if (s == b->slices) break;
+        a->all_diagonal &= !b->slice[s].steps || b->slice[s].kind == SPX_PACKED_DIAGONALS;
         steps += b->slice[s].steps;
         stream += b->slice[s].bytes;
     }

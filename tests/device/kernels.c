@@ -405,6 +405,40 @@ static void test_mixed_columns(void **state)
     triples_free(&t);
 }
 
+/* PACKED of rows that share columns, in runs: with 2 by 10 and 3 by 8 its stream has as many bytes as one of
+ * diagonals would; slices that are asked for at once are right all the same. */
+static void test_shared_columns(void **state)
+{
+    (void)state;
+    enum { ROWS = 512 };
+    static const int alike[] = { 2, 3, 3, 5 }, runs[] = { 10, 8, 9, 30 };
+    static const char *const kernels[] = { "packed:slices=1", "packed:slices=2", "packed:slices=4",
+                                           "packed:split=4,values=raw" };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        int lengths[ROWS];
+        for (int r = 0; r < ROWS; r++) lengths[r] = runs[i];
+        problem p = problem_of_rows(ROWS, lengths);
+        int32_t *col = (int32_t *)(uintptr_t)p.csr.arrays.col;
+        memset(p.want, 0, ROWS * sizeof *p.want);
+        for (int64_t k = 0; k < p.t.nnz; k++) {
+            const uint64_t of = (uint64_t)(p.t.row[k] / alike[i]);
+            col[k] = (int32_t)(of * 2654435761u % (uint64_t)(p.t.ncols - runs[i]) + (uint64_t)(k % runs[i]));
+            p.want[p.t.row[k]] += p.t.val[k] * p.x[col[k]];
+        }
+        spmvx_context *ctx = device_context(0, NULL, 0);
+        spmvx_matrix *m = NULL;
+        assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+            spmvx_matrix *A = convert_by(ctx, m, kernels[k], 0, 0, 0);
+            problem_run(ctx, &p, A);
+            spmvx_matrix_destroy(A);
+        }
+        spmvx_matrix_destroy(m);
+        spmvx_context_destroy(ctx);
+        problem_free(&p);
+    }
+}
+
 /* PACKED of several rows that are cut into more pieces than a warp adds, side by side, and of many with one
  * entry more than a piece, which have more pieces than their entries alone would tell. */
 static void test_many_pieces(void **state)
@@ -536,12 +570,12 @@ static void test_padded_rows(void **state)
 int device_kernels_run(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timed_choice), cmocka_unit_test(test_choice_by_the_model),
-        cmocka_unit_test(test_sectors),      cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_long_rows),    cmocka_unit_test(test_cut_row_without_sum),
-        cmocka_unit_test(test_padded_rows),  cmocka_unit_test(test_packets),
-        cmocka_unit_test(test_full_blocks),  cmocka_unit_test(test_mixed_columns),
-        cmocka_unit_test(test_many_pieces),
+        cmocka_unit_test(test_timed_choice),   cmocka_unit_test(test_choice_by_the_model),
+        cmocka_unit_test(test_sectors),        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_long_rows),      cmocka_unit_test(test_cut_row_without_sum),
+        cmocka_unit_test(test_padded_rows),    cmocka_unit_test(test_packets),
+        cmocka_unit_test(test_full_blocks),    cmocka_unit_test(test_mixed_columns),
+        cmocka_unit_test(test_shared_columns), cmocka_unit_test(test_many_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,7 @@ static void check_matrix(const spmvx_context *ctx, const char *what, const spx_s
     assert_int_equal(host->nnz, there->nnz);
     assert_int_equal(host->stored, there->stored);
     assert_int_equal(host->width, there->width);
+    assert_int_equal(host->all_diagonal, there->all_diagonal);
     assert_memory_equal(&host->layout, &there->layout, sizeof host->layout);
     for (int i = 0; i < SPX_SLOTS; i++) {
         const spx_array *h = host->slot[i], *d = there->slot[i];
