@@ -249,6 +249,50 @@ static void test_blocks(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* Rows that share their columns by `alike`, in runs, the last of which ends where x does; or, far apart, is
+ * told by 32 bits. */
+static triples shared(int64_t alike, int64_t run, bool far)
+{
+    enum { ROWS = 101, RUNS = 12 };
+    const int64_t apart = far ? 7000 : 17;
+    triples t = { .name = far ? "shared, far" : "shared", .nrows = ROWS, .ncols = (RUNS + 1) * apart + run };
+    t.row = test_malloc((size_t)(ROWS * RUNS * run) * sizeof *t.row);
+    t.col = test_malloc((size_t)(ROWS * RUNS * run) * sizeof *t.col);
+    t.val = test_malloc((size_t)(ROWS * RUNS * run) * sizeof *t.val);
+    uint64_t seed = 11;
+    for (int64_t r = 0; r < ROWS; r++) {
+        const int64_t node = r / alike, runs = RUNS - node % 3;
+        for (int64_t k = 0; k < runs; k++)
+            for (int64_t u = 0; u < run; u++) {
+                const int64_t own = k * apart + node % 13 * (far ? 5800 : 1),
+                              first = k + 1 == runs ? t.ncols - run : own % (t.ncols - run);
+                t.row[t.nnz] = (int32_t)r;
+                t.col[t.nnz] = (int32_t)(first + u);
+                t.val[t.nnz++] = case_value(&seed);
+            }
+    }
+    return t;
+}
+
+static void test_shared(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = { "packed@c", "packed@avx2", "packed@avx512" };
+    static const int64_t alike[] = { 1, 2, 3, 8, 40 }, runs[] = { 1, 2, 3, 4, 7 };
+    spmvx_context *ctx = test_context(NULL, 1);
+    for (size_t i = 0; i < 2 * sizeof alike / sizeof *alike; i++)
+        for (size_t j = 0; j < 2 * sizeof runs / sizeof *runs; j++) {
+            triples t = shared(alike[i / 2], runs[j / 2], j % 2);
+            const spmvx_type type = i % 2 ? SPMVX_F32 : SPMVX_F64;
+            spmvx_matrix *coo = case_coo(ctx, &t, type);
+            for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+                for (int end = 0; end < 2; end++) multiply(ctx, coo, kernels[k], &t, type, end);
+            spmvx_matrix_destroy(coo);
+            drop(&t);
+        }
+    spmvx_context_destroy(ctx);
+}
+
 static void test_kernels(void **state)
 {
     (void)state;
@@ -267,6 +311,7 @@ static void test_kernels(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_blocks), cmocka_unit_test(test_kernels) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_blocks), cmocka_unit_test(test_shared),
+                                        cmocka_unit_test(test_kernels) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

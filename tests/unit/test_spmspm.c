@@ -94,6 +94,20 @@ static spmvx_matrix *product(spmvx_context *ctx, const spmvx_matrix *A, const sp
     return C;
 }
 
+static void check_products(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
+                           const csr_arrays *a, const csr_arrays *b)
+{
+    const spmspm_options o = SPMSPM_OPTIONS_INIT;
+    spmspm_info info = SPMSPM_INFO_INIT;
+    spmspm_plan *plan = NULL;
+    int64_t products = 0;
+    for (int64_t k = 0; k < a->arrays.nnz; k++) products += b->ptr[a->col[k] + 1] - b->ptr[a->col[k]];
+    assert_ok(ctx, spmspm_plan_create(ctx, A, B, &o, &plan));
+    assert_ok(NULL, spmspm_plan_get_info(plan, &info));
+    assert_int_equal(info.products, products);
+    spmspm_plan_destroy(plan);
+}
+
 static void check_pair(const triples *l, const triples *r, spmvx_type type)
 {
     csr_arrays a = case_csr(l, type), b = case_csr(r, type);
@@ -112,6 +126,7 @@ static void check_pair(const triples *l, const triples *r, spmvx_type type)
         if (first != C) spmvx_matrix_destroy(C);
         spmvx_matrix_destroy(again);
     }
+    check_products(ctx, A, B, &a, &b);
     spmvx_matrix_destroy(first);
     spmvx_matrix_destroy(A);
     spmvx_matrix_destroy(B);
@@ -163,6 +178,35 @@ static triples nodes(int unknowns)
                     t.val[t.nnz++] = case_value(&seed);
                 }
     return t;
+}
+
+/* Rows of no entry to three, in no order, and some of them twice. */
+static triples short_rows(int64_t nrows, int64_t ncols, int64_t step)
+{
+    triples t = { "short rows", nrows, ncols, 0, NULL, NULL, NULL };
+    uint64_t seed = 41;
+    t.row = malloc((size_t)nrows * 3 * sizeof *t.row);
+    t.col = malloc((size_t)nrows * 3 * sizeof *t.col);
+    t.val = malloc((size_t)nrows * 3 * sizeof *t.val);
+    for (int64_t r = 0; r < nrows; r++)
+        for (int64_t k = 0; k < r % step; k++) {
+            t.row[t.nnz] = (int32_t)r;
+            t.col[t.nnz] = (int32_t)(case_random(&seed) % (uint64_t)(k % 2 ? 4 : ncols));
+            t.val[t.nnz++] = case_value(&seed);
+        }
+    return t;
+}
+
+static void rows_of_few_products(void **state)
+{
+    (void)state;
+    for (int64_t step = 2; step <= 4; step++)
+        for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
+            triples a = short_rows(200, 60, step), b = short_rows(60, 40, 4);
+            check_pair(&a, &b, type);
+            triples_free(&a);
+            triples_free(&b);
+        }
 }
 
 static void unknowns_of_nodes(void **state)
@@ -300,8 +344,12 @@ static void memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(pairs),         cmocka_unit_test(unknowns_of_nodes),
-                                        cmocka_unit_test(real_matrices), cmocka_unit_test(results),
-                                        cmocka_unit_test(signs_of_zero), cmocka_unit_test(memory) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(pairs),
+                                        cmocka_unit_test(unknowns_of_nodes),
+                                        cmocka_unit_test(rows_of_few_products),
+                                        cmocka_unit_test(real_matrices),
+                                        cmocka_unit_test(results),
+                                        cmocka_unit_test(signs_of_zero),
+                                        cmocka_unit_test(memory) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
