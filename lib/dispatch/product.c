@@ -23,34 +23,6 @@ struct spmspm_plan {
     char reason[SPX_REASON];
 };
 
-enum { COUNTS = 64 }; /* parts of the rows whose products are counted side by side */
-
-typedef struct count_job {
-    const spx_sparse *A, *B;
-    int64_t products[COUNTS];
-} count_job;
-
-static void count_body(void *arg, int thread, int64_t begin, int64_t end)
-{
-    (void)thread;
-    count_job *j = arg;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t n = 0;
-        for (int64_t r = spx_part(j->A->nrows, COUNTS, i); r < spx_part(j->A->nrows, COUNTS, i + 1); r++)
-            n += spx_row_products(j->A, j->B, r);
-        j->products[i] = n;
-    }
-}
-
-static int64_t count_products(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B)
-{
-    count_job j = { .A = A, .B = B };
-    int64_t n = 0;
-    spx_parallel(spx_threads_for(ctx->threads, A->nnz), COUNTS, count_body, &j);
-    for (int i = 0; i < COUNTS; i++) n += j.products[i];
-    return n;
-}
-
 /* A dense row costs its columns once a thread, a hash table more a product: so that only where the dense rows
  * would dwarf the work, or not fit beside what parts of rows take. */
 static const char *preferred(const spmvx_context *ctx, const spx_sparse *B, int64_t products)
@@ -148,7 +120,7 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
 {
     spx_plan *plan = &p->plan;
     *p = (spx_product){ .plan = { .beside = beside } };
-    if (ctx->backend->place == SPMVX_HOST) plan->products = count_products(ctx, A, B);
+    if (ctx->backend->place == SPMVX_HOST) plan->products = spx_products(ctx, A, B);
     if (o->max_bytes && !beside) SPX_TRY(bound_entries(ctx, A, o, plan));
     if (o->format == SPMVX_COO && !beside) /* on a device nobody knows yet how many entries there may be */
         SPX_TRY(spx_product_charge_pointers(ctx, A->nrows,

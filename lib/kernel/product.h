@@ -51,6 +51,9 @@ static inline int64_t spx_row_products(const spx_sparse *A, const spx_sparse *B,
     return n;
 }
 
+/* Multiplications of A*B, on the host, by all threads (product_parts.c). */
+int64_t spx_products(const spmvx_context *, const spx_sparse *A, const spx_sparse *B);
+
 /* Begins C with row pointers for lengths of rows, in a type that holds their sum however few of the products
  * share an entry; and, when ptr[r + 1] has the length of row r, makes them pointers, in the type of C's
  * entries. What a result keeps is charged to no budget. */

@@ -1,5 +1,5 @@
 /* Parts of equal work: rows are counted in slices, and only slices in which a part begins are looked at row
- * by row, so that nothing is kept a row. */
+ * by row, so that nothing is kept a row. And how many products there are in all. */
 #include "kernel/product_parts.h"
 
 #include <string.h>
@@ -141,4 +141,32 @@ uint64_t *spx_same_rows(const spmvx_context *ctx, const spx_sparse *m, size_t ea
     if (4 * j.found > m->nrows) return j.bits;
     spx_free(ctx, j.bits);
     return NULL;
+}
+
+enum { COUNTS = 64 }; /* parts of the rows whose products are counted side by side */
+
+typedef struct products_job {
+    const spx_sparse *A, *B;
+    int64_t products[COUNTS];
+} products_job;
+
+static void products_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    products_job *j = arg;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t n = 0;
+        for (int64_t r = spx_part(j->A->nrows, COUNTS, i); r < spx_part(j->A->nrows, COUNTS, i + 1); r++)
+            n += spx_row_products(j->A, j->B, r);
+        j->products[i] = n;
+    }
+}
+
+int64_t spx_products(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B)
+{
+    products_job j = { .A = A, .B = B };
+    int64_t n = 0;
+    spx_parallel(spx_threads_for(ctx->threads, A->nnz), COUNTS, products_body, &j);
+    for (int i = 0; i < COUNTS; i++) n += j.products[i];
+    return n;
 }
