@@ -2,8 +2,6 @@
  * of a slice, some steps at a time. */
 #ifndef SPX_PACKED_WALK_CUH
 #define SPX_PACKED_WALK_CUH
-#include <type_traits>
-
 #include "coded.cuh"
 #include "device.cuh"
 #include "ptx.cuh"
@@ -14,15 +12,6 @@ extern "C" {
 }
 
 constexpr int SPX_PACKED_MOST_SPLIT = 8; /* warps that share a slice */
-
-/* How the columns of a slice that has no diagonals are told: by 16-bit offsets alone; by these or whole
- * columns; by offsets of 16 or 32 bits that lanes share. */
-enum spx_packed_columns {
-    SPX_PACKED_NARROW,
-    SPX_PACKED_EITHER,
-    SPX_PACKED_SHARED_NARROW,
-    SPX_PACKED_SHARED_WIDE
-};
 
 /* The arrays of PACKED, as lib/format/packed.c tells them. */
 template <class V, class P> struct spx_packed {
@@ -43,7 +32,7 @@ template <class V, class P> struct spx_packed {
 
 /* The columns of a slice of offsets, unit after unit. A step has 16-bit offsets, or, if its base is negative,
  * whole columns; where these are mixed, the steps before have to be counted. */
-template <spx_packed_columns COLUMNS, int UNIT> class spx_packed_offsets {
+template <bool MIXED, int UNIT> class spx_packed_offsets {
 public:
     /* From step k on of a slice with this stream. */
     __device__ __forceinline__ spx_packed_offsets(const unsigned char *stream, int k)
@@ -53,7 +42,7 @@ public:
     /* Comes to step k. `base` is the lane's, `bases` are those of the slice. */
     __device__ __forceinline__ void go(int k, int base, const int *bases)
     {
-        if constexpr (COLUMNS == SPX_PACKED_EITHER) {
+        if constexpr (MIXED) {
             const int lane = static_cast<int>(threadIdx.x % LANES);
             static_assert(UNIT * SPX_PACKED_MOST_SPLIT <= LANES, "a lane a step since the last unit");
             const int its = spx_load_if<SPX_KEPT>(counted_ + lane < k, bases + counted_ + lane, 0);
@@ -66,8 +55,8 @@ public:
     __device__ __forceinline__ int load(int u, bool in)
     {
         const unsigned char *at = at_ + u * NARROW;
-        if constexpr (COLUMNS == SPX_PACKED_EITHER) at += __popc(wide_ & ((1u << u) - 1)) * NARROW;
-        if (COLUMNS == SPX_PACKED_EITHER && wide_ >> u & 1u)
+        if constexpr (MIXED) at += __popc(wide_ & ((1u << u) - 1)) * NARROW;
+        if (MIXED && wide_ >> u & 1u)
             return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const int *>(at + own()), -1);
         return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const uint16_t *>(at),
                                         static_cast<uint16_t>(SPX_PACKED_PADDING));
@@ -75,14 +64,14 @@ public:
     /* The column; -1: the lane has none. `base` is the step's. */
     __device__ __forceinline__ static int column(int loaded, int base)
     {
-        if (COLUMNS == SPX_PACKED_EITHER && base < 0) return loaded;
+        if (MIXED && base < 0) return loaded;
         return loaded == SPX_PACKED_PADDING ? -1 : base + loaded;
     }
     /* The unit is done, and the next begins so many steps behind it. */
     __device__ __forceinline__ void leave(int steps)
     {
         at_ += steps * NARROW;
-        if (COLUMNS == SPX_PACKED_EITHER && steps == UNIT) {
+        if (MIXED && steps == UNIT) {
             at_ += __popc(wide_) * NARROW;
             counted_ += UNIT;
         }
@@ -101,71 +90,9 @@ private:
     unsigned wide_ = 0;
 };
 
-/* Has the shared slice with this stream offsets of 32 bits? */
-__device__ __forceinline__ bool spx_packed_is_wide(const unsigned char *stream)
-{
-    return spx_load_cached(reinterpret_cast<const uint16_t *>(stream) + 3);
-}
-
-/* The same of a shared slice. All steps of a run read the same offset, each for itself, since nothing then
- * waits for the step before; L1 has it. */
-template <bool WIDE, int UNIT> class spx_packed_shared_offsets {
-    using offset = std::conditional_t<WIDE, int, uint16_t>;
-
-public:
-    __device__ __forceinline__ spx_packed_shared_offsets(const unsigned char *stream, int k)
-    {
-        const unsigned begins = spx_load_cached(reinterpret_cast<const unsigned *>(stream)),
-                       lane = threadIdx.x % SPX_PACKED_LANES;
-        run_ = spx_load_cached(reinterpret_cast<const uint16_t *>(stream) + 2);
-        bytes_ = spx_packed_run_bytes(__popc(begins), WIDE);
-        at_ = stream + sizeof(spx_packed_shared) +
-              static_cast<unsigned>(__popc(begins & ((2u << lane) - 1u)) - 1) * sizeof(offset);
-        skip(k);
-    }
-    __device__ __forceinline__ void go(int, int, const int *) {}
-    __device__ __forceinline__ int load(int, bool in)
-    {
-        constexpr offset NONE = static_cast<offset>(WIDE ? -1 : int(SPX_PACKED_PADDING));
-        const int loaded = spx_load_if<SPX_KEPT>(in, reinterpret_cast<const offset *>(at_), NONE);
-        const bool ends = ++in_run_ == run_;
-        at_ += ends ? bytes_ : 0;
-        in_run_ = ends ? 0 : in_run_;
-        return loaded;
-    }
-    __device__ __forceinline__ static int column(int loaded, int base)
-    {
-        return loaded == (WIDE ? -1 : int(SPX_PACKED_PADDING)) ? -1 : base + loaded;
-    }
-    __device__ __forceinline__ void leave(int steps)
-    {
-        if (steps != UNIT) skip(steps - UNIT);
-    }
-
-private:
-    __device__ __forceinline__ void skip(int steps)
-    {
-        const int behind = in_run_ + steps;
-        at_ += static_cast<int64_t>(behind / run_) * bytes_;
-        in_run_ = behind % run_;
-    }
-    const unsigned char *at_; /* the lane's offset of the next step's run */
-    int run_, bytes_, in_run_ = 0;
-};
-
-template <spx_packed_columns COLUMNS, int UNIT> struct spx_packed_walk {
-    using type = spx_packed_offsets<COLUMNS, UNIT>;
-};
-template <int UNIT> struct spx_packed_walk<SPX_PACKED_SHARED_NARROW, UNIT> {
-    using type = spx_packed_shared_offsets<false, UNIT>;
-};
-template <int UNIT> struct spx_packed_walk<SPX_PACKED_SHARED_WIDE, UNIT> {
-    using type = spx_packed_shared_offsets<true, UNIT>;
-};
-
 /* The sum of a lane over every split-th unit of the slice's steps from `part` on, where columns are told by
  * offsets. Of UNIT steps lane i holds what step i % UNIT has. All lanes of the warp call. */
-template <spx_packed_columns COLUMNS, int VALUES, int UNIT, class V, class P>
+template <bool MIXED, int VALUES, int UNIT, class V, class P>
 __device__ __forceinline__ V spx_packed_sum(const spx_packed<V, P> &A, const V *x, P first, int steps,
                                             const unsigned char *stream, int part, int split)
 {
@@ -179,7 +106,7 @@ __device__ __forceinline__ V spx_packed_sum(const spx_packed<V, P> &A, const V *
     /* positions are counted, not pointers, which take twice the registers */
     spx_position<P> place = (static_cast<spx_position<P>>(first) + static_cast<unsigned>(k)) * LANES + lane;
     const V one = VALUES == SPX_VALUES_ONE ? spx_load_cached(A.table) : V(0);
-    typename spx_packed_walk<COLUMNS, UNIT>::type columns(stream, k);
+    spx_packed_offsets<MIXED, UNIT> columns(stream, k);
     V sum = 0;
     for (; k < steps; k += stride) {
         const int left = steps - k, own = static_cast<int>(mine);

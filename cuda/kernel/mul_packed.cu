@@ -8,6 +8,7 @@
 #include "coded.cuh"
 #include "early.cuh"
 #include "packed_diagonals.cuh"
+#include "packed_shared.cuh"
 #include "packed_walk.cuh"
 #include "rows.cuh"
 #include "scan.cuh"
@@ -96,20 +97,14 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
             if (kind == SPX_PACKED_DIAGONALS)
                 sum = diagonals.sum(first, steps, stream, part, split, 0, nullptr);
             else if constexpr (VALUES != SPX_VALUES_STEP) {
-                if (kind == SPX_PACKED_SHARED) {
-                    if (spx_packed_is_wide(stream))
-                        sum = spx_packed_sum<SPX_PACKED_SHARED_WIDE, VALUES, 2>(A, vectors.x, first, steps,
-                                                                                stream, part, split);
-                    else
-                        sum = spx_packed_sum<SPX_PACKED_SHARED_NARROW, VALUES, UNIT>(
-                            A, vectors.x, first, steps, stream, part, split);
-                } else if (spx_packed_stream(next) - spx_packed_stream(tile) ==
-                           spx_packed_step_bytes(0) * steps)
-                    sum = spx_packed_sum<SPX_PACKED_NARROW, VALUES, UNIT>(A, vectors.x, first, steps, stream,
-                                                                          part, split);
-                else
-                    sum = spx_packed_sum<SPX_PACKED_EITHER, VALUES, 2>(A, vectors.x, first, steps, stream,
-                                                                       part, split);
+                if (kind == SPX_PACKED_SHARED)
+                    sum =
+                        spx_packed_shared_sum<VALUES, UNIT>(A, vectors.x, first, steps, stream, part, split);
+                else if (spx_packed_stream(next) - spx_packed_stream(tile) ==
+                         spx_packed_step_bytes(0) * steps)
+                    sum =
+                        spx_packed_sum<false, VALUES, UNIT>(A, vectors.x, first, steps, stream, part, split);
+                else sum = spx_packed_sum<true, VALUES, 2>(A, vectors.x, first, steps, stream, part, split);
             }
         }
         if (split > 1) { /* then each is 1 */
@@ -203,7 +198,7 @@ template <class V> spmvx_status load_settle(const spmvx_context *ctx, V)
  * long slices, which then meet the same x at about the same time, and end more evenly. */
 int64_t split_for(int64_t multiprocessors, int64_t slices, int64_t steps)
 {
-    constexpr int64_t ENOUGH = 4, LONG = 28; /* steps of a part of a long slice, at least */
+    constexpr int64_t ENOUGH = 4, LONG = 48; /* steps of a part of a long slice, at least */
     const int64_t mean = steps / spx_max(slices, 1), wanted = 24 * multiprocessors;
     int64_t split = 1;
     while (split < MOST_SPLIT && slices * split < wanted && split * 2 * LONG_UNIT <= mean) split *= 2;
