@@ -83,6 +83,8 @@ spmvx_status spx_cuda_look_at_packed(const spmvx_context *ctx, const spx_sparse 
     } else {
         out->stored = static_cast<int64_t>(SORTED * nnz);
         out->index_bytes = static_cast<double>(out->stored) * (of_step / LANES + BASE);
+        out->shared_part =
+            steps > sum.diagonal ? static_cast<double>(sum.shared) / (steps - sum.diagonal) : 0.0;
     }
     return SPMVX_OK;
 }

@@ -198,12 +198,16 @@ template <class V> spmvx_status load_settle(const spmvx_context *ctx, V)
  * long slices, which then meet the same x at about the same time, and end more evenly. */
 int64_t split_for(int64_t multiprocessors, int64_t slices, int64_t steps)
 {
-    constexpr int64_t ENOUGH = 4, LONG = 48; /* steps of a part of a long slice, at least */
+    constexpr int64_t ENOUGH = 4, LONG = 28; /* steps of a part of a long slice, at least */
     const int64_t mean = steps / spx_max(slices, 1), wanted = 24 * multiprocessors;
     int64_t split = 1;
     while (split < MOST_SPLIT && slices * split < wanted && split * 2 * LONG_UNIT <= mean) split *= 2;
-    while (split < ENOUGH && split * 2 * LONG <= mean) split *= 2;
-    return split;
+    return split < ENOUGH && ENOUGH * LONG <= mean ? ENOUGH : split;
+}
+
+int64_t unit_for(int64_t slices, int64_t steps)
+{
+    return steps <= SHORT_UNIT * slices ? SHORT_UNIT : LONG_UNIT;
 }
 
 /* Where all are of diagonals, more of those that are not bound by bytes; and blocks have to be many all the
@@ -229,7 +233,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     *threads = spx_max(*threads, *split * LANES);
     if (*split > 1) *each = 1;
     if (!*each) *each = slices_for(spx_cuda_of(ctx)->multiprocessors, a);
-    if (!*unit) *unit = a->stored <= SHORT_UNIT * LANES * spx_packed_slices(a) ? SHORT_UNIT : LONG_UNIT;
+    if (!*unit) *unit = unit_for(spx_packed_slices(a), spx_ceil_div(a->stored, LANES));
     if (cut) SPX_TRY(spx_by_value(a, [ctx](auto value) { return load_settle(ctx, value); }));
     return with_instance(a, p, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
@@ -279,30 +283,41 @@ spmvx_status run(const spx_mul *m)
     return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
 
-/* A unit of steps waits for memory some times: base, column, x. And a multiprocessor takes so long for each
- * slice and each step, longer where columns are no diagonals and for each sector of x (measured on an H200),
- * however few bytes these are. Rows that are cut are waited for, and then ended by a launch of their own. */
+/* A unit of steps waits for memory some times: base, column, x; where columns are shared they are there. And
+ * a multiprocessor takes so long for each slice and each step, longer where columns are no diagonals and for
+ * each sector of x (measured on an H200), however few bytes these are. Lanes that share columns share sectors
+ * of x. Rows that are cut are waited for, if most are shorter, and then ended by a launch of their own. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double UNIT_WAITS = 1500.0, SETTLE = 5000.0, SUM = 4.0; /* ns */
+    constexpr double UNIT_WAITS = 1500.0, SHARED_WAITS = 900.0, SETTLE = 3000.0, SUM = 4.0; /* ns */
     constexpr double SLICE = 12.0, OTHER_SLICE = 80.0, STEP = 5.6, SINGLE = 3.4, OTHER_STEP = 5.5,
-                     SECTORS = 14.0;
+                     SECTORS = 14.0, SHARED_SLICE = 60.0, SHARED_STEP = 4.4;
+    constexpr double RATE = 0.85, SHARED_RATE = 0.93; /* of what memory gives */
+    const spx_machine *const m = f->machine;
     const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
                  value = spx_look_value_bytes(f, look),
                  bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
-    const int64_t slices = spx_ceil_div(f->nrows, LANES), piece = spx_max(look->layout.piece, 1),
-                  split = split_for(f->machine->multiprocessors, slices, look->stored / LANES);
-    const double units = static_cast<double>(spx_min(f->longest, piece) / (split * SHORT_UNIT) + 1),
-                 waits = UNIT_WAITS * units;
-    const double part = look->diagonal_part, steps = static_cast<double>(look->stored) / LANES,
-                 step = look->single ? SINGLE : STEP,
-                 other_step = OTHER_STEP + SECTORS * f->sectors_per_entry,
-                 work = (static_cast<double>(slices) * (part * SLICE + (1.0 - part) * OTHER_SLICE) +
-                         steps * (part * step + (1.0 - part) * other_step)) /
-                        static_cast<double>(f->machine->multiprocessors),
-                 all = spx_cuda_cost(f, bytes, 0.85, waits > work ? waits : work);
+    const int64_t piece = spx_max(look->layout.piece, 1), steps = look->stored / LANES,
+                  slices = spx_max(spx_ceil_div(f->nrows, LANES), steps / piece),
+                  split = split_for(m->multiprocessors, slices, steps), unit = unit_for(slices, steps);
+    const double diagonal = look->diagonal_part, shared = look->shared_part, other = 1.0 - diagonal - shared,
+                 units = static_cast<double>(spx_min(f->longest, piece) / (split * unit) + 1),
+                 waits = units * (UNIT_WAITS * (1.0 - shared) + SHARED_WAITS * shared);
+    const double x_bytes = static_cast<double>(f->ncols) * static_cast<double>(f->value_bytes),
+                 near = x_bytes < m->first_cache ? m->gather_second / m->gather_first : 1.0,
+                 step = diagonal * (look->single ? SINGLE : STEP) + shared * SHARED_STEP +
+                        other * (OTHER_STEP + SECTORS * near * f->sectors_per_entry),
+                 slice = diagonal * SLICE + shared * SHARED_SLICE + other * OTHER_SLICE,
+                 work = (static_cast<double>(slices) * slice + static_cast<double>(steps) * step) /
+                        static_cast<double>(m->multiprocessors);
+    spx_features dealt = *f;
+    dealt.sectors_per_entry *= 1.0 - shared;
+    const double all =
+        spx_cuda_cost(&dealt, bytes, RATE + (SHARED_RATE - RATE) * shared, waits > work ? waits : work);
     if (f->longest <= piece) return all;
-    return all + waits + SETTLE + SUM * static_cast<double>(f->longest) / static_cast<double>(piece);
+    const double part_of_piece = f->mean / static_cast<double>(piece),
+                 tail = part_of_piece < 1.0 ? waits * (1.0 - part_of_piece) : 0.0;
+    return all + tail + SETTLE + SUM * static_cast<double>(f->longest) / static_cast<double>(piece);
 }
 
 const spx_param params[] = {
