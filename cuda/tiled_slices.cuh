@@ -123,48 +123,75 @@ template <class F> __device__ __forceinline__ void spx_draw(int *next, int end, 
     }
 }
 
-/* A row by LANES threads: `parts` sums for each of its lanes. Where it is one thread, its warp takes turns
- * with rows of many lanes. */
-constexpr int SPX_TILED_ADDING = 256;
+/* Some of a row's pieces, every STEP-th of its list, and what was summed up of them: loads that wait for each
+ * other only by threes, the list, its sums, and what adds them. */
+template <int STEP, class V> class spx_tiled_pieces {
+public:
+    static constexpr int COUNT = 4;
+
+    __device__ __forceinline__ void find(const int *list, int64_t k, int64_t end)
+    {
+#pragma unroll
+        for (int i = 0; i < COUNT; i++)
+            at_[i] = spx_load_if<SPX_PASSING>(k + i * STEP < end, list + k + i * STEP, -1);
+    }
+    __device__ __forceinline__ V sum(const V *partial, int parts) const
+    {
+        V sum = 0;
+        for (int p = 0; p < parts; p++) {
+            V of[COUNT];
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) {
+                const int64_t slice = at_[i] / SPX_TILED_LANES, lane = at_[i] % SPX_TILED_LANES;
+                of[i] = spx_load_if<SPX_PASSING, SPX_LATE>(
+                    at_[i] >= 0, partial + (slice * parts + p) * SPX_TILED_LANES + lane, V(0));
+            }
+#pragma unroll
+            for (int i = 0; i < COUNT; i++) sum += of[i];
+        }
+        return sum;
+    }
+
+private:
+    int at_[COUNT];
+};
+
+/* A row by LANES threads, or where these have too many pieces each, by a warp, after the others: `parts` sums
+ * of each piece. */
+constexpr int SPX_TILED_ADDING = 128;
 template <class V, int LANES>
 __global__ void __launch_bounds__(SPX_TILED_ADDING)
     spx_add_tiled_rows(int nrows, const int64_t *list_ptr, const int *list, const V *partial, int parts,
                        spx_vectors<V> vectors)
 {
+    constexpr unsigned ALL = 0xffffffffu;
+    constexpr int64_t FEW = LANES * spx_tiled_pieces<LANES, V>::COUNT;
     const int64_t thread = static_cast<int64_t>(blockIdx.x) * SPX_TILED_ADDING + threadIdx.x,
                   row = thread / LANES;
     const int lane = static_cast<int>(thread % LANES);
-    int64_t k = 0, end = 0;
+    int64_t begin = 0, end = 0;
     if (row < nrows) {
-        k = list_ptr[row] + lane;
+        begin = list_ptr[row];
         end = list_ptr[row + 1];
     }
-    const auto sum_of = [=](int64_t from, int64_t to, int step) {
-        V sum = 0;
-        for (; from < to; from += step) {
-            const int at = list[from];
-            const V *const sums = partial +
-                                  static_cast<int64_t>(at / SPX_TILED_LANES) * SPX_TILED_LANES * parts +
-                                  at % SPX_TILED_LANES;
-            for (int p = 0; p < parts; p++) sum += sums[p * SPX_TILED_LANES];
-        }
-        return sum;
-    };
+    const bool few = end - begin <= FEW;
+    spx_tiled_pieces<LANES, V> own;
+    own.find(list, begin + lane, few ? end : 0);
     spx_wait_for_previous();
     spx_let_next_begin();
-    if constexpr (LANES > 1) {
-        const V sum = spx_sum_lanes<LANES>(sum_of(k, end, LANES));
-        if (lane == 0 && row < nrows) vectors.put(row, sum);
-    } else {
-        constexpr int64_t FEW = 8;
-        constexpr unsigned ALL = 0xffffffffu;
-        if (row < nrows && end - k <= FEW) vectors.put(row, sum_of(k, end, 1));
-        for (unsigned left = __ballot_sync(ALL, end - k > FEW); left; left &= left - 1) {
-            const int whose = __ffs(static_cast<int>(left)) - 1;
-            const int64_t from = __shfl_sync(ALL, k, whose), to = __shfl_sync(ALL, end, whose);
-            const V sum = spx_sum_lanes_to_all<32>(sum_of(from + threadIdx.x % 32, to, 32));
-            if (static_cast<int>(threadIdx.x % 32) == whose) vectors.put(row, sum);
+    const V sum = spx_sum_lanes<LANES>(own.sum(partial, parts));
+    if (row < nrows && lane == 0 && few) vectors.put(row, sum);
+    for (unsigned left = __ballot_sync(ALL, !few && lane == 0); left; left &= left - 1) {
+        const int whose = __ffs(static_cast<int>(left)) - 1;
+        const int64_t from = __shfl_sync(ALL, begin, whose), to = __shfl_sync(ALL, end, whose);
+        V some = 0;
+        for (int64_t k = from; k < to; k += 32 * spx_tiled_pieces<32, V>::COUNT) {
+            spx_tiled_pieces<32, V> pieces;
+            pieces.find(list, k + threadIdx.x % 32, to);
+            some += pieces.sum(partial, parts);
         }
+        some = spx_sum_lanes_to_all<32>(some);
+        if (static_cast<int>(threadIdx.x % 32) == whose) vectors.put(row, some);
     }
 }
 #endif

@@ -147,9 +147,11 @@ int64_t parts_for(const spx_sparse *a, const spx_partition *p)
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
+    constexpr int64_t FEW = spx_tiled_pieces<1, float>::COUNT;
     const int64_t slices = spx_tiled_slices(a), pieces = slices * SPX_TILED_LANES / spx_max(a->nrows, 1);
     int64_t *lanes = &p->param[LANES_PARAM];
-    if (!*lanes) *lanes = pieces < 4 ? 1 : pieces < 64 ? 4 : 32;
+    if (!*lanes)
+        for (*lanes = 1; *lanes < 32 && *lanes * FEW < 2 * pieces;) *lanes *= 2;
     p->chunks = spx_max(spx_min(spx_cuda_of(ctx)->multiprocessors, slices), 1);
     p->param[PARTS_PARAM] = parts_for(a, p);
     if (slices * p->param[PARTS_PARAM] > INT32_MAX - (1 << 20)) /* warps draw beyond the last one */
