@@ -12,7 +12,6 @@
 #include "bsr_rows.cuh"
 
 constexpr int SPX_COPIED_STAGES = 2;
-constexpr int SPX_COPY_UNIT = 16; /* bytes: ends of a copy are multiples */
 
 /* What shared memory holds of a group of block rows: so many blocks. */
 template <class V, int BS> struct spx_bsr_stage {

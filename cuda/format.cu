@@ -58,6 +58,15 @@ spmvx_status look_at_csr5(const spmvx_context *, const spx_sparse *, const spx_f
     return SPMVX_OK;
 }
 
+/* About so many tiles, which blocks share evenly if that is possible: then each brings one of them. */
+int64_t even_tiles(int64_t tiles, int64_t blocks)
+{
+    for (int64_t by = 0; by <= tiles / 10; by++)
+        for (const int64_t t : { tiles - by, tiles + by })
+            if (blocks % t == 0 || t % blocks == 0) return t;
+    return tiles;
+}
+
 /* Tiles of equal width, one where all of x fits in shared memory; or the hot columns, where gathers are many
  * and these would have most of them. The rest of shared memory is L1's, for the other gathers. */
 spmvx_status look_at_tiled(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
@@ -77,7 +86,9 @@ spmvx_status look_at_tiled(const spmvx_context *ctx, const spx_sparse *csr, cons
     out->hot_share = share;
     if (asked->hot) return SPMVX_OK;
     const int64_t tiles =
-        f->ncols * static_cast<int64_t>(f->value_bytes) <= ALL ? 1 : spx_ceil_div(f->ncols, SPX_TILED_WIDTH);
+        f->ncols * static_cast<int64_t>(f->value_bytes) <= ALL
+            ? 1
+            : even_tiles(spx_ceil_div(f->ncols, SPX_TILED_WIDTH), f->machine->multiprocessors);
     out->layout.tile_width = spx_max(spx_ceil_div(spx_ceil_div(f->ncols, tiles), STEP), 1) * STEP;
     hot.values = asked->values;
     const double value = spx_look_value_bytes(f, out);

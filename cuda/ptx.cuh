@@ -378,14 +378,16 @@ __device__ __forceinline__ void spx_arrival_expect(spx_arrival *a, unsigned byte
 #endif
 }
 
-/* Starts a copy from global to shared memory: both ends and the number of bytes are multiples of 16. What was
- * there has been read, and the reader was waited for. */
+constexpr int SPX_COPY_UNIT = 16; /* bytes: both ends of a copy and its length are multiples */
+
+/* Starts a copy from global to shared memory. What was there has been read, and the reader was waited for. */
 __device__ __forceinline__ void spx_copy_bulk(void *to, const void *from, unsigned bytes, spx_arrival *a)
 {
 #if defined(SPX_SIMT)
     static_cast<void>(a);
-    simt::require((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes) % 16 == 0,
-                  "a bulk copy has ends and a size that are multiples of 16");
+    simt::require(
+        (reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes) % SPX_COPY_UNIT == 0,
+        "a bulk copy has ends and a size that are multiples of 16");
     memcpy(to, from, bytes);
 #elif SPX_BULK_COPIES
     asm volatile(

@@ -70,10 +70,11 @@ template <class T, spx_policy POLICY, spx_written WRITTEN = SPX_EARLIER> struct 
     }
 };
 
-/* What a lane has of a part of a slice; x_at(c) is x at the column that c stands for. */
-template <int VALUES, class V, class P, class C, class X>
+/* What a lane has of a part of a slice; x_at(c) is x at the column that c stands for, once come() is over,
+ * which is called while entries are on their way. */
+template <int VALUES, class V, class P, class C, class F, class X>
 __device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slice, int part, int parts,
-                                          X x_at)
+                                          F come, X x_at)
 {
     using K = spx_code<V, VALUES>;
     constexpr int GROUP = SPX_TILED_GROUP;
@@ -90,6 +91,7 @@ __device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slic
         spx_tiled_group<K, SPX_PASSING, spx_code_written<VALUES>> code;
         c.load(A.col + k);
         if constexpr (VALUES != SPX_VALUES_ONE) code.load(reinterpret_cast<const K *>(A.val) + k);
+        come();
         const auto value = [&](int i) {
             if constexpr (VALUES == SPX_VALUES_ONE) return one;
             else if constexpr (spx_is_numbered<VALUES>) return spx_load_cached(A.table + code[i]);

@@ -45,17 +45,41 @@ __global__ void find_starts(spx_tiling<V, P, uint16_t> A, int blocks, start *sta
     starts[block] = { slice, static_cast<int>(tile) };
 }
 
+/* The first warp starts copies of n elements, but for the last few if these fill no unit, and all get how
+ * many that are; 0 where none can be copied. Tiles are of whole units, but for the last one, so that nothing
+ * is copied to where threads have written. */
+template <class V>
+__device__ __forceinline__ int start_copies(V *to, const V *from, int n, spx_arrival *arrival)
+{
+    constexpr int UNIT = SPX_COPY_UNIT / static_cast<int>(sizeof(V)), PARTS = 32;
+    if (!SPX_BULK_COPIES || n < UNIT || reinterpret_cast<uintptr_t>(from) % SPX_COPY_UNIT) return 0;
+    const int units = n / UNIT, thread = static_cast<int>(threadIdx.x);
+    if (thread < PARTS) {
+        const int each = (units + PARTS - 1) / PARTS, first = min(thread * each, units),
+                  mine = min(each, units - first);
+        if (thread == 0) spx_arrival_expect(arrival, static_cast<unsigned>(units) * SPX_COPY_UNIT);
+        __syncwarp();
+        if (mine > 0)
+            spx_copy_bulk(to + first * UNIT, from + first * UNIT, static_cast<unsigned>(mine) * SPX_COPY_UNIT,
+                          arrival);
+    }
+    return units * UNIT;
+}
+
 template <class V, class P, int VALUES>
 __global__ void __launch_bounds__(THREADS, 1)
     tiled(spx_tiling<V, P, uint16_t> A, spx_early_vectors<V> vectors, const start *starts, V *partial,
           int parts)
 {
     __shared__ int next;
+    __shared__ spx_arrival arrival;
     V *const held = spx_dynamic_shared<V>(); /* a tile's part of x */
     const int thread = static_cast<int>(threadIdx.x);
     const start begin = starts[blockIdx.x];
     const int last = starts[blockIdx.x + 1].slice;
     int slice = begin.slice;
+    unsigned phase = 0;
+    if (thread == 0) spx_arrival_new(&arrival);
     vectors.wait();
     for (int tile = begin.tile; slice < last; tile++) {
         const int tile_end = A.tile[tile + 1], end = tile_end < last ? tile_end : last;
@@ -63,14 +87,21 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int64_t first = static_cast<int64_t>(tile) * A.width;
         const int columns = static_cast<int>(A.ncols - first < A.width ? A.ncols - first : A.width);
         __syncthreads(); /* the tile before is done with */
-        for (int i = thread; i < columns; i += THREADS)
+        const int copied = start_copies(held, vectors.x + first, columns, &arrival);
+        for (int i = copied + thread; i < columns; i += THREADS)
             held[i] = spx_load_if<SPX_PAST, SPX_LATE>(true, vectors.x + first + i, V(0));
         if (thread == 0) next = slice * parts;
         __syncthreads();
+        bool arrived = !copied;
+        const auto come = [&] {
+            if (!arrived) spx_arrival_wait(&arrival, phase);
+            arrived = true;
+        };
         spx_draw(&next, end * parts, [&](int mine) {
             partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] = spx_sum_lane<VALUES>(
-                A, mine / parts, mine % parts, parts, [&](uint16_t c) { return held[c]; });
+                A, mine / parts, mine % parts, parts, come, [&](uint16_t c) { return held[c]; });
         });
+        phase ^= copied > 0;
         slice = end;
     }
 }
@@ -90,8 +121,9 @@ __global__ void __launch_bounds__(THREADS, 1)
     /* longer slices come first, so that in turns all blocks get the same mixture */
     spx_draw(&next, (items - block + blocks - 1) / blocks, [&](int drawn) {
         const int mine = drawn * blocks + block;
-        partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] =
-            spx_sum_lane<VALUES>(A, mine / parts, mine % parts, parts, [&](int32_t c) {
+        partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] = spx_sum_lane<VALUES>(
+            A, mine / parts, mine % parts, parts, [] {},
+            [&](int32_t c) {
                 return c < 0 ? held[SPX_TILED_HOT(c)]
                              : spx_load_if<SPX_KEPT, SPX_LATE>(true, vectors.x + c, V(0));
             });
