@@ -85,10 +85,10 @@ static void choose(spmvx_context *ctx, const char *kernel, const char *one)
     }
 }
 
-/* TILED balances rows of any length, too, and is left out. */
+/* TILED and PACKED cut long rows, so that they balance them, too: both are left out. */
 static void test_auto(void **state)
 {
-    setenv("SPMVX_DISABLE", "tiled", 1);
+    setenv("SPMVX_DISABLE", "tiled,packed", 1);
     choose(*state, NULL, NULL);
     unsetenv("SPMVX_DISABLE");
 }
