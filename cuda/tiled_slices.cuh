@@ -129,7 +129,7 @@ template <class F> __device__ __forceinline__ void spx_draw(int *next, int end, 
  * other only by threes, the list, its sums, and what adds them. */
 template <int STEP, class V> class spx_tiled_pieces {
 public:
-    static constexpr int COUNT = 4;
+    static constexpr int COUNT = 4, AT_ONCE = 2; /* pieces, and sums of each that are loaded together */
 
     __device__ __forceinline__ void find(const int *list, int64_t k, int64_t end)
     {
@@ -140,16 +140,21 @@ public:
     __device__ __forceinline__ V sum(const V *partial, int parts) const
     {
         V sum = 0;
-        for (int p = 0; p < parts; p++) {
-            V of[COUNT];
+        for (int p = 0; p < parts; p += AT_ONCE) {
+            V of[AT_ONCE][COUNT];
 #pragma unroll
-            for (int i = 0; i < COUNT; i++) {
-                const int64_t slice = at_[i] / SPX_TILED_LANES, lane = at_[i] % SPX_TILED_LANES;
-                of[i] = spx_load_if<SPX_PASSING, SPX_LATE>(
-                    at_[i] >= 0, partial + (slice * parts + p) * SPX_TILED_LANES + lane, V(0));
-            }
+            for (int u = 0; u < AT_ONCE; u++)
 #pragma unroll
-            for (int i = 0; i < COUNT; i++) sum += of[i];
+                for (int i = 0; i < COUNT; i++) {
+                    const int64_t slice = at_[i] / SPX_TILED_LANES, lane = at_[i] % SPX_TILED_LANES;
+                    of[u][i] = spx_load_if<SPX_PASSING, SPX_LATE>(
+                        at_[i] >= 0 && p + u < parts,
+                        partial + (slice * parts + p + u) * SPX_TILED_LANES + lane, V(0));
+                }
+#pragma unroll
+            for (int u = 0; u < AT_ONCE; u++)
+#pragma unroll
+                for (int i = 0; i < COUNT; i++) sum += of[u][i];
         }
         return sum;
     }

@@ -45,25 +45,20 @@ __global__ void find_starts(spx_tiling<V, P, uint16_t> A, int blocks, start *sta
     starts[block] = { slice, static_cast<int>(tile) };
 }
 
-/* The first warp starts copies of n elements, but for the last few if these fill no unit, and all get how
- * many that are; 0 where none can be copied. Tiles are of whole units, but for the last one, so that nothing
- * is copied to where threads have written. */
+/* One thread starts to copy n elements, but for the last few if these fill no unit, and all get how many that
+ * are; 0 where none can be copied. Tiles are of whole units, but for the last one, so that nothing is copied
+ * to where threads have written. */
 template <class V>
-__device__ __forceinline__ int start_copies(V *to, const V *from, int n, spx_arrival *arrival)
+__device__ __forceinline__ int start_copy(V *to, const V *from, int n, spx_arrival *arrival)
 {
-    constexpr int UNIT = SPX_COPY_UNIT / static_cast<int>(sizeof(V)), PARTS = 32;
+    constexpr int UNIT = SPX_COPY_UNIT / static_cast<int>(sizeof(V));
     if (!SPX_BULK_COPIES || n < UNIT || reinterpret_cast<uintptr_t>(from) % SPX_COPY_UNIT) return 0;
-    const int units = n / UNIT, thread = static_cast<int>(threadIdx.x);
-    if (thread < PARTS) {
-        const int each = (units + PARTS - 1) / PARTS, first = min(thread * each, units),
-                  mine = min(each, units - first);
-        if (thread == 0) spx_arrival_expect(arrival, static_cast<unsigned>(units) * SPX_COPY_UNIT);
-        __syncwarp();
-        if (mine > 0)
-            spx_copy_bulk(to + first * UNIT, from + first * UNIT, static_cast<unsigned>(mine) * SPX_COPY_UNIT,
-                          arrival);
+    const unsigned bytes = static_cast<unsigned>(n / UNIT) * SPX_COPY_UNIT;
+    if (threadIdx.x == 0) {
+        spx_arrival_expect(arrival, bytes);
+        spx_copy_bulk(to, from, bytes, arrival);
     }
-    return units * UNIT;
+    return n / UNIT * UNIT;
 }
 
 template <class V, class P, int VALUES>
@@ -87,7 +82,8 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int64_t first = static_cast<int64_t>(tile) * A.width;
         const int columns = static_cast<int>(A.ncols - first < A.width ? A.ncols - first : A.width);
         __syncthreads(); /* the tile before is done with */
-        const int copied = start_copies(held, vectors.x + first, columns, &arrival);
+        /* where all blocks bring the same, loads of all threads are faster */
+        const int copied = A.tiles > 1 ? start_copy(held, vectors.x + first, columns, &arrival) : 0;
         for (int i = copied + thread; i < columns; i += THREADS)
             held[i] = spx_load_if<SPX_PAST, SPX_LATE>(true, vectors.x + first + i, V(0));
         if (thread == 0) next = slice * parts;
