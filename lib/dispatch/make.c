@@ -251,8 +251,8 @@ static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_opera
     return s;
 }
 
-/* What is in a kernel's name is all there or not at all: "tiled:hot=100" has no width. How values are stored
- * is not advised, but found. */
+/* What is in a kernel's name is all there or not at all: "tiled:hot=100" has no width. In which code values
+ * are stored is not advised, but found. */
 static void take_layout(const spx_layout_key *keys, const spx_layout *advised, spx_layout *out)
 {
     bool named = false;
@@ -265,6 +265,20 @@ static void take_layout(const spx_layout_key *keys, const spx_layout *advised, s
     }
 }
 
+/* The candidate for what wisdom knows: its kernel, with values as they came where these were faster than a
+ * code, if that is in question here; NULL where there is none. */
+static const spx_candidate *candidate_for(const spx_choice *known, const spx_candidate *candidates, int count)
+{
+    const bool raw = known->layout.values == SPX_VALUES_RAW;
+    const spx_candidate *found = NULL;
+    for (const spx_candidate *c = candidates; c < candidates + count; c++) {
+        if (c->choice.kernel != known->kernel) continue;
+        if ((c->choice.layout.values == SPX_VALUES_RAW) == raw) return c;
+        if (!found) found = c;
+    }
+    return found;
+}
+
 /* The candidate that wisdom advises, with what the advice leaves open of its layout as the format's look has
  * it; false when it advises nothing, or what is no candidate. Wisdom is what op N has just learned, too: a
  * transpose with the same features takes the same kernel here as where this wisdom is imported. */
@@ -273,18 +287,18 @@ static bool advised(const spx_conversion *c, const char *key, const spx_candidat
 {
     spx_candidate known;
     if (!spx_wisdom_find(c->ctx, c->learned[SPMVX_N], key, &known)) return false;
-    for (int i = 0; i < count; i++) {
-        if (candidates[i].choice.kernel != known.choice.kernel) continue;
-        *out = candidates[i];
-        memcpy(out->choice.param, known.choice.param, sizeof known.choice.param);
-        take_layout(spx_format_find(known.choice.kernel->format)->layout, &known.choice.layout,
-                    &out->choice.layout);
-        if (known.by_column) out->multi = (spx_choice){ 0 };
-        return true;
+    const spx_candidate *found = candidate_for(&known.choice, candidates, count);
+    if (!found) {
+        spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: %s is out of the question here",
+                known.choice.kernel->name);
+        return false;
     }
-    spx_log(c->ctx, SPMVX_LOG_DEBUG, "wisdom is passed over: %s is out of the question here",
-            known.choice.kernel->name);
-    return false;
+    *out = *found;
+    memcpy(out->choice.param, known.choice.param, sizeof known.choice.param);
+    take_layout(spx_format_find(known.choice.kernel->format)->layout, &known.choice.layout,
+                &out->choice.layout);
+    if (known.by_column) out->multi = (spx_choice){ 0 };
+    return true;
 }
 
 /* False when wisdom advises nothing that can be built here. */

@@ -193,22 +193,35 @@ static spmvx_status view_of(selection *s, spmvx_format format)
     return SPMVX_OK;
 }
 
-static spx_candidate candidate_of(const selection *s, const spx_kernel *k, const view *v)
+static spx_candidate candidate_of(const selection *s, const spx_kernel *k, const spx_look *look,
+                                  double setup_ns)
 {
     const spx_request *q = s->request;
-    spx_candidate c = { .choice = q->forced.kernel ? q->forced : spx_kernel_preset(k),
-                        .setup_ns = v->setup_ns };
+    spx_candidate c = { .choice = q->forced.kernel ? q->forced : spx_kernel_preset(k), .setup_ns = setup_ns };
     c.choice.kernel = k;
-    c.choice.layout = v->look.layout;
-    c.stored = v->look.stored;
-    c.judged = v->look.stored || !s->csr->nnz;
-    const double one = spx_kernel_factor(&s->features, k, &v->look) * k->cost(&s->features, &v->look);
+    c.choice.layout = look->layout;
+    c.stored = look->stored;
+    c.judged = look->stored || !s->csr->nnz;
+    const double one = spx_kernel_factor(&s->features, k, look) * k->cost(&s->features, look);
     /* Candidates with the same kernel for several columns tie: the faster one for one column comes first. */
     static const double tie = 1e-9;
-    spx_select_multi(s->ctx, &s->features, &v->look, k->format, s->csr->val_type, q->nondeterministic, one,
+    spx_select_multi(s->ctx, &s->features, look, k->format, s->csr->val_type, q->nondeterministic, one,
                      &c.multi, &c.mul_ns);
     c.mul_ns += tie * one;
     return c;
+}
+
+/* Where a table would give values back, a host's kernel reads them by one load more: in a cache that may take
+ * longer than the bytes that it saves. The same look with values as they came, where that is in question. */
+static bool raw_look(const selection *s, const view *v, spmvx_format format, spx_look *raw)
+{
+    static const double of_table = 2.0; /* bytes of a number, at most */
+    const spx_features *f = &s->features;
+    *raw = v->look;
+    raw->layout.values = SPX_VALUES_RAW;
+    return s->ctx->backend->place == SPMVX_HOST && codes_values(spx_format_find(format), &v->look.layout) &&
+           spx_request_format(s->request) == SPMVX_AUTO && !v->look.single && f->values_known &&
+           f->coded_bytes > 0 && f->coded_bytes <= of_table;
 }
 
 /* What candidates are ordered by. The model errs, and CSR costs no set-up: another format has to promise more
@@ -219,10 +232,19 @@ static double order_of(const spx_candidate *c, int64_t expected_muls)
     return (c->choice.kernel->format == SPMVX_CSR ? 1.0 : promise) * spx_score(c, expected_muls);
 }
 
+static void put_in_order(spx_candidate *out, int *count, const spx_candidate *c, int64_t expected_muls)
+{
+    int at = (*count)++;
+    for (; at && order_of(&out[at - 1], expected_muls) > order_of(c, expected_muls); at--)
+        out[at] = out[at - 1];
+    out[at] = *c;
+}
+
 spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_request *q,
                         spx_candidate out[SPX_CANDIDATES], int *count, spx_features *f)
 {
     selection s = { .ctx = ctx, .csr = csr, .request = q };
+    static const double close = 1.25; /* the model does not know tables better */
     const bool any = spx_request_format(q) == SPMVX_AUTO;
     SPX_TRY(spx_features_of(ctx, csr, q->nvec, &s.features));
     *f = s.features;
@@ -233,11 +255,12 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
         SPX_TRY(view_of(&s, k->format));
         const view *v = &s.of[k->format];
         if (!v->usable || (any && !v->look.stored && csr->nnz)) continue;
-        const spx_candidate c = candidate_of(&s, k, v);
-        int at = (*count)++;
-        for (; at && order_of(&out[at - 1], q->expected_muls) > order_of(&c, q->expected_muls); at--)
-            out[at] = out[at - 1];
-        out[at] = c;
+        const spx_candidate c = candidate_of(&s, k, &v->look, v->setup_ns);
+        put_in_order(out, count, &c, q->expected_muls);
+        spx_look raw;
+        if (!raw_look(&s, v, k->format, &raw)) continue;
+        const spx_candidate as_they_came = candidate_of(&s, k, &raw, v->setup_ns);
+        if (as_they_came.mul_ns < close * c.mul_ns) put_in_order(out, count, &as_they_came, q->expected_muls);
     }
     return *count ? SPMVX_OK : none_fits(ctx, spx_request_format(q));
 }

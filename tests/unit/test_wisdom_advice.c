@@ -357,12 +357,14 @@ static void requests_bind_advice(void **state)
     triples_free(&t);
 }
 
-/* Advice of values in fewer bits, where they are to be updated. */
+/* Advice of values in fewer bits, where they are to be updated, too; and of values as they came. */
 static void updates_bind_advice(void **state)
 {
     fixture *f = *state;
-    static const uint32_t flags[] = { 0, SPMVX_UPDATABLE };
-    static const char *const wanted[] = { "packed@c:values=u8", "packed@c:values=raw" };
+    static const uint32_t flags[] = { 0, SPMVX_UPDATABLE, 0 };
+    static const char *const advice[] = { "packed@c:values=u8", "packed@c:values=u8", "packed@c:values=raw" };
+    static const char *const wanted[] = { "packed@c:values=u8", "packed@c:values=raw",
+                                          "packed@c:values=raw" };
     csr_arrays c = case_csr(&f->t, SPMVX_F64), other = case_csr(&f->t, SPMVX_F64);
     spmvx_matrix *A = NULL;
     for (int64_t k = 0; k < f->t.nnz; k++) value_put(c.val, SPMVX_F64, k, k % 2 ? 0.1 : 0.2);
@@ -376,7 +378,7 @@ static void updates_bind_advice(void **state)
         o.effort = 1;
         spmvx_matrix_destroy(convert(ctx, A, &o, &info)); /* for the key */
         export_to(ctx, text);
-        with_advice(text, "packed@c:values=u8", advised);
+        with_advice(text, advice[i], advised);
         import(ctx, advised);
         spmvx_matrix *m = convert(ctx, A, &o, &info);
         assert_non_null(strstr(info.reason, "wisdom"));
@@ -390,6 +392,30 @@ static void updates_bind_advice(void **state)
     }
     spmvx_matrix_destroy(A);
     csr_free(&other);
+    csr_free(&c);
+}
+
+/* In a cache a table takes longer than the bytes that it saves; asked for, the format has the fewest. */
+static void values_in_a_cache(void **state)
+{
+    fixture *f = *state;
+    static const spmvx_format formats[] = { SPMVX_AUTO, SPMVX_PACKED };
+    static const char *const wanted[] = { "packed@c:values=raw", "packed@c:values=u8" };
+    csr_arrays c = case_csr(&f->t, SPMVX_F64);
+    spmvx_matrix *A = NULL;
+    for (int64_t k = 0; k < f->t.nnz; k++) value_put(c.val, SPMVX_F64, k, k % 2 ? 0.1 : 0.2);
+    assert_ok(f->ctx, spmvx_matrix_create(f->ctx, &c.arrays, 0, &A));
+    leave("packed@c");
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        spmvx_matrix_info info;
+        spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+        o.format = formats[i];
+        spmvx_matrix *m = convert(f->ctx, A, &o, &info);
+        assert_string_equal(info.kernel, wanted[i]);
+        spmvx_matrix_destroy(m);
+    }
+    unsetenv("SPMVX_DISABLE");
+    spmvx_matrix_destroy(A);
     csr_free(&c);
 }
 
@@ -507,6 +533,7 @@ int main(void)
         TEST(what_may_fit_harms_nothing),
         TEST(requests_bind_advice),
         TEST(updates_bind_advice),
+        TEST(values_in_a_cache),
         TEST(the_key_has_what_was_asked),
         TEST(many_lines),
         TEST(import_that_fails),
