@@ -46,13 +46,14 @@ __global__ void find_starts(spx_tiling<V, P, uint16_t> A, int blocks, start *sta
 }
 
 /* One thread starts to copy n elements, but for the last few if these fill no unit, and all get how many that
- * are; 0 where none can be copied. Tiles are of whole units, but for the last one, so that nothing is copied
- * to where threads have written. */
+ * are; 0 where none can be copied. Where tiles are of whole units all but the last one are copied as a whole
+ * or not at all, so that nothing is copied to where threads have written. */
 template <class V>
-__device__ __forceinline__ int start_copy(V *to, const V *from, int n, spx_arrival *arrival)
+__device__ __forceinline__ int start_copy(V *to, const V *from, int n, int width, spx_arrival *arrival)
 {
     constexpr int UNIT = SPX_COPY_UNIT / static_cast<int>(sizeof(V));
-    if (!SPX_BULK_COPIES || n < UNIT || reinterpret_cast<uintptr_t>(from) % SPX_COPY_UNIT) return 0;
+    if (!SPX_BULK_COPIES || n < UNIT || width % UNIT) return 0;
+    if (reinterpret_cast<uintptr_t>(from) % SPX_COPY_UNIT) return 0;
     const unsigned bytes = static_cast<unsigned>(n / UNIT) * SPX_COPY_UNIT;
     if (threadIdx.x == 0) {
         spx_arrival_expect(arrival, bytes);
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int columns = static_cast<int>(A.ncols - first < A.width ? A.ncols - first : A.width);
         __syncthreads(); /* the tile before is done with */
         /* where all blocks bring the same, loads of all threads are faster */
-        const int copied = A.tiles > 1 ? start_copy(held, vectors.x + first, columns, &arrival) : 0;
+        const int copied = A.tiles > 1 ? start_copy(held, vectors.x + first, columns, A.width, &arrival) : 0;
         for (int i = copied + thread; i < columns; i += THREADS)
             held[i] = spx_load_if<SPX_PAST, SPX_LATE>(true, vectors.x + first + i, V(0));
         if (thread == 0) next = slice * parts;
@@ -97,6 +98,7 @@ __global__ void __launch_bounds__(THREADS, 1)
             partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] = spx_sum_lane<VALUES>(
                 A, mine / parts, mine % parts, parts, come, [&](uint16_t c) { return held[c]; });
         });
+        come(); /* whoever drew nothing, too: no block ends before its copies do */
         phase ^= copied > 0;
         slice = end;
     }
