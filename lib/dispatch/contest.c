@@ -57,8 +57,8 @@ typedef struct contest {
     bool disturbed;
 } contest;
 
-/* Builds a candidate and lets it stand against the best so far. */
-static spmvx_status challenge(contest *t, spx_source *source, const spx_candidate *candidate)
+/* Builds a candidate and lets it stand against the best so far. *took is what a multiplication took. */
+static spmvx_status challenge(contest *t, spx_source *source, const spx_candidate *candidate, double *took)
 {
     spx_operator op = { 0 };
     spx_candidate measured = *candidate;
@@ -77,7 +77,7 @@ static spmvx_status challenge(contest *t, spx_source *source, const spx_candidat
     if (s == SPMVX_OK) s = spx_operators_time(t->c->ctx, first ? 1 : 2, both, t->timing, ns);
     if (s == SPMVX_OK) {
         t->timed++;
-        measured.mul_ns = ns[0];
+        *took = measured.mul_ns = ns[0];
         if (!first) t->best->mul_ns = ns[1];
     }
     if (s != SPMVX_OK || (!first && !beats(&measured, t->best, t->c->request.expected_muls))) {
@@ -90,29 +90,33 @@ static spmvx_status challenge(contest *t, spx_source *source, const spx_candidat
     return SPMVX_OK;
 }
 
-/* All of them, or (variants_of not NULL) that kernel's variants. */
-static spmvx_status challenge_all(contest *t, spx_source *source, const spx_candidate *candidates, int count,
-                                  const spx_kernel *variants_of)
+/* Is it worth timing behind the few? A variant of the winner is; one of another kernel that was not far
+ * behind, if the model has it near that: which of its variants is the best one is the model's guess. */
+static bool may_win(const contest *t, const spx_candidate *few, const double *took, int n,
+                    const spx_candidate *other)
 {
+    static const double not_far = 1.6, near = 1.5;
+    if (spx_kernel_same_base(other->choice.kernel, t->champion->choice.kernel)) return true;
+    for (int i = 0; i < n; i++)
+        if (spx_kernel_same_base(other->choice.kernel, few[i].choice.kernel))
+            return took[i] > 0 && took[i] < not_far * t->best->mul_ns && other->mul_ns < near * few[i].mul_ns;
+    return false;
+}
+
+/* The few first, then other variants. */
+static spmvx_status run_contest(contest *t, spx_source *source, const spx_candidate *candidates, int few,
+                                int count)
+{
+    double took[SPX_CANDIDATES] = { 0 };
     spmvx_status s = SPMVX_OK;
     for (int i = 0; i < count; i++) {
-        if (variants_of && !spx_kernel_same_base(candidates[i].choice.kernel, variants_of)) continue;
-        s = challenge(t, source, &candidates[i]);
+        if (i >= few && (!t->champion->choice.kernel || !may_win(t, candidates, took, few, &candidates[i])))
+            continue;
+        s = challenge(t, source, &candidates[i], &took[i]);
         if (s == SPMVX_OK) continue;
         if (!spx_may_go_on(s) || t->disturbed) break;
         spx_log_dropped(t->c, &candidates[i]);
     }
-    return s;
-}
-
-/* The few first, then the other variants of the kernel that has won. */
-static spmvx_status run_contest(contest *t, spx_source *source, const spx_candidate *candidates, int few,
-                                int count)
-{
-    spmvx_status s = challenge_all(t, source, candidates, few, NULL);
-    const bool goes_on = s == SPMVX_OK || (spx_may_go_on(s) && !t->disturbed);
-    if (goes_on && t->champion->choice.kernel)
-        s = challenge_all(t, source, candidates + few, count - few, t->champion->choice.kernel);
     if (spx_may_go_on(s) && t->champion->choice.kernel) s = SPMVX_OK;
     if (s == SPMVX_OK) {
         s = check_quiet(t->c, t->champion, t->timing, t->best->mul_ns); /* others may have come meanwhile */
