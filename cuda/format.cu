@@ -58,7 +58,8 @@ spmvx_status look_at_csr5(const spmvx_context *, const spx_sparse *, const spx_f
     return SPMVX_OK;
 }
 
-/* About so many tiles, which blocks share evenly if that is possible: then each brings one of them. */
+/* About so many tiles, which blocks share evenly if that is possible: then most bring one of them, or a few
+ * whole ones. (Of some 250 tiles and more the steps in which widths go leave others.) */
 int64_t even_tiles(int64_t tiles, int64_t blocks)
 {
     for (int64_t by = 0; by <= tiles / 10; by++)

@@ -80,9 +80,10 @@ public:
     int count;
 
 private:
-    /* A slice has at most SPX_PACKED_PIECE steps, so that a product of 32 bits stands for s / in_run_. */
+    /* A slice has at most SPX_PACKED_PIECE steps, and some stretches behind them are asked for, so that a
+     * product of 32 bits stands for s / in_run_. */
     static constexpr unsigned SHIFT = 20;
-    static_assert((SPX_PACKED_PIECE + 1LL) * ((1 << SHIFT) + 1LL) < 1LL << 32);
+    static_assert((SPX_PACKED_PIECE + 9 * (SPX_PACKED_MOST_SPLIT + 1LL)) * ((1 << SHIFT) + 1LL) < 1LL << 32);
     __device__ __forceinline__ int in_run(int s) const
     {
         return s - run_of(s) * in_run_;
@@ -154,8 +155,8 @@ __device__ __forceinline__ V spx_packed_stretch_sum(const spx_packed<V, P> &A, c
     return sum;
 }
 
-/* The sum of a lane over its share of a shared slice. UNIT: steps that are loaded together, at least, as
- * registers allow. */
+/* The sum of a lane over its share of a shared slice. Steps of short runs are loaded as many together as
+ * registers allow, of long ones UNIT. */
 template <int VALUES, int UNIT, class V, class P>
 __device__ __forceinline__ V spx_packed_shared_sum(const spx_packed<V, P> &A, const V *x, P first, int steps,
                                                    const unsigned char *stream, int part, int split)

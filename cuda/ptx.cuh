@@ -384,11 +384,10 @@ constexpr int SPX_COPY_UNIT = 16; /* bytes: both ends of a copy and its length a
 __device__ __forceinline__ void spx_copy_bulk(void *to, const void *from, unsigned bytes, spx_arrival *a)
 {
 #if defined(SPX_SIMT)
-    static_cast<void>(a);
     simt::require(
         (reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes) % SPX_COPY_UNIT == 0,
         "a bulk copy has ends and a size that are multiples of 16");
-    memcpy(to, from, bytes);
+    simt::copy_bulk(a, to, from, bytes);
 #elif SPX_BULK_COPIES
     asm volatile(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
@@ -404,6 +403,7 @@ __device__ __forceinline__ void spx_arrival_wait(spx_arrival *a, unsigned phase)
 {
 #if defined(SPX_SIMT)
     while (*const_cast<volatile spx_arrival *>(a) == phase) simt::interleave(false);
+    simt::copies_come(a);
 #elif !SPX_BULK_COPIES
     __trap(); /* nothing arrives here, and nobody comes here: spx_cuda.since_90 */
 #else

@@ -125,8 +125,8 @@ template <class F> __device__ __forceinline__ void spx_draw(int *next, int end, 
     }
 }
 
-/* Some of a row's pieces, every STEP-th of its list, and what was summed up of them: loads that wait for each
- * other only by threes, the list, its sums, and what adds them. */
+/* Some of a row's pieces, every STEP-th of its list, and their sums: all places in the list are loaded before
+ * the first sum is, and sums some at a time, so that a lane waits for memory a few times in all. */
 template <int STEP, class V> class spx_tiled_pieces {
 public:
     static constexpr int COUNT = 4, AT_ONCE = 2; /* pieces, and sums of each that are loaded together */

@@ -1,6 +1,7 @@
 /* y = alpha*A*x + beta*y for PACKED on a GPU: a warp takes a slice, a lane a row of it, or a piece of one.
  * Where slices are few or long, several warps of a block split a slice's steps, and their sums are added in
- * the warps' order. Steps are taken some at a time: a lane each brings a base, and hands it to all of them.
+ * the warps' order. Steps are taken some at a time: a lane each brings a base, and hands it to all of them;
+ * or, where columns are shared, each lane brings what it needs (packed_shared.cuh).
  * How columns are told is decided by the slice, how values are by the matrix, so that no warp diverges. What
  * is split never depends on how values are stored, so that results do not, either. Rows that were cut leave
  * the sums of their pieces behind, which a second launch adds in an order that their number tells.
@@ -17,7 +18,7 @@ namespace {
 
 constexpr const char *NAME = "packed";
 constexpr int LANES = SPX_PACKED_LANES, MOST_SPLIT = SPX_PACKED_MOST_SPLIT, MOST_THREADS = 256;
-constexpr int SHORT_UNIT = 4, LONG_UNIT = 8; /* steps that are loaded together, in 48 registers and in 64 */
+constexpr int SHORT_UNIT = 4, LONG_UNIT = 8; /* steps of a unit, in 48 registers and in 64 */
 enum { SPLIT_PARAM, SLICES_PARAM, UNIT_PARAM, THREADS_PARAM };
 
 /* For spx_settle: pieces are parts, and every stride-th boundary stands for a cut row, so that rows of

@@ -2,8 +2,8 @@
  * many places as any other block; it brings a tile's part of x to shared memory, and its warps draw the
  * tile's slices, or parts of them where slices are few, one after the other from a counter. A lane loads
  * eight entries at a time, their columns with one instruction, and gathers from shared memory; its sum is
- * stored. A second launch, which begins while the first one ends, adds up each row's sums in the order of the
- * row's list.
+ * stored. A second launch, which begins while the first one ends, adds up each row's sums in an order that
+ * the row's list tells.
  * Where the format holds the hot columns, all blocks bring these to shared memory, take slices in turns, and
  * gather the other columns through the caches.
  * Which warp has a part, and where blocks are cut, does not matter for the sums, so that the bits are the

@@ -56,6 +56,10 @@ public:
     {
         return shared_;
     }
+    std::uint32_t salt() const
+    {
+        return salt_;
+    }
     unsigned long idle = 0;
 
 private:
@@ -160,6 +164,7 @@ void Launch::admit(unsigned rank, const std::shared_ptr<Cluster> &cluster)
     b.cluster = cluster;
     b.rank = rank;
     cluster->blocks.push_back(&b);
+    b.copies.clear();
     b.alive = static_cast<int>(b.threads.size());
     b.waiting = b.predicates = 0;
     for (WarpState &w : b.warps) {
@@ -213,6 +218,8 @@ void Launch::step(Block &b, std::size_t chosen)
     t.fibre = nullptr;
     b.alive--;
     if (!abandoned_) leave_cluster(t);
+    if (!abandoned_ && !b.alive && !b.copies.empty())
+        fault(&t, "the block ends before copies to its shared memory have come");
     idle = 0;
 }
 
@@ -393,6 +400,21 @@ void interleave(bool progress)
     if (launch->random().one_in(2)) return;
     make_ready(*current);
     wait_for_turn();
+}
+
+void copy_bulk(const void *arrival, void *to, const void *from, std::size_t bytes)
+{
+    fill_poison(to, bytes, launch->salt());
+    current->block->copies.push_back({ arrival, to, from, bytes });
+}
+
+void copies_come(const void *arrival)
+{
+    std::vector<BulkCopy> left;
+    for (const BulkCopy &c : current->block->copies)
+        if (c.arrival == arrival) memcpy(c.to, c.from, c.bytes);
+        else left.push_back(c);
+    current->block->copies.swap(left);
 }
 
 long long steps()

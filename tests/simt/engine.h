@@ -63,6 +63,14 @@ struct Thread {
     unsigned arrivals, waits;
 };
 
+/* A copy to shared memory that has begun, until somebody waits for it. */
+struct BulkCopy {
+    const void *arrival;
+    void *to;
+    const void *from;
+    std::size_t bytes;
+};
+
 /* The lanes of a warp that wait in one operation, of one mask. */
 struct Gathering {
     Warp operation;
@@ -95,6 +103,7 @@ struct Block {
     Thread *first_waiting;
     StaticShared::Copy static_shared; /* while another block's is in place */
     char *dynamic_shared;
+    std::vector<BulkCopy> copies;
 };
 
 struct Grid {

@@ -35,6 +35,10 @@ void *in_cluster(void *p, unsigned rank);
 void interleave(bool progress);
 /* A fault of the calling thread where what the device asks for does not hold. */
 void require(bool holds, const char *what);
+/* A bulk copy to the block's shared memory, which has come when somebody has waited for this arrival: until
+ * then what nobody wrote is there. A block that ends before is a fault. */
+void copy_bulk(const void *arrival, void *to, const void *from, std::size_t bytes);
+void copies_come(const void *arrival);
 /* Steps of the scheduler so far. */
 long long steps();
 /* The block's dynamic shared memory. */
