@@ -32,7 +32,7 @@ static void test_split(void **state)
     (void)state;
     simt_machine(1, 1, (size_t)1 << 30);
     check_split(24 * 32, 20, "split=1,"); /* as many slices as there have to be warps, and short ones */
-    check_split(24 * 32, 75, "split=2,"); /* parts of 28 steps and more */
+    check_split(24 * 32, 75, "split=1,"); /* by four warps with 28 steps each, or by one */
     check_split(24 * 32, 135, "split=4,");
     check_split(32, 135, "split=8,"); /* one slice alone, parts of 8 steps and more */
     check_split(32, 40, "split=4,");
