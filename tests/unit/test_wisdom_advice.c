@@ -357,6 +357,17 @@ static void requests_bind_advice(void **state)
     triples_free(&t);
 }
 
+/* The case with two values alone, which a table gives back. */
+static spmvx_matrix *of_two_values(const fixture *f)
+{
+    csr_arrays c = case_csr(&f->t, SPMVX_F64);
+    spmvx_matrix *A = NULL;
+    for (int64_t k = 0; k < f->t.nnz; k++) value_put(c.val, SPMVX_F64, k, k % 2 ? 0.1 : 0.2);
+    assert_ok(f->ctx, spmvx_matrix_create(f->ctx, &c.arrays, 0, &A));
+    csr_free(&c);
+    return A;
+}
+
 /* Advice of values in fewer bits, where they are to be updated, too; and of values as they came. */
 static void updates_bind_advice(void **state)
 {
@@ -365,10 +376,8 @@ static void updates_bind_advice(void **state)
     static const char *const advice[] = { "packed@c:values=u8", "packed@c:values=u8", "packed@c:values=raw" };
     static const char *const wanted[] = { "packed@c:values=u8", "packed@c:values=raw",
                                           "packed@c:values=raw" };
-    csr_arrays c = case_csr(&f->t, SPMVX_F64), other = case_csr(&f->t, SPMVX_F64);
-    spmvx_matrix *A = NULL;
-    for (int64_t k = 0; k < f->t.nnz; k++) value_put(c.val, SPMVX_F64, k, k % 2 ? 0.1 : 0.2);
-    assert_ok(f->ctx, spmvx_matrix_create(f->ctx, &c.arrays, 0, &A));
+    csr_arrays other = case_csr(&f->t, SPMVX_F64);
+    spmvx_matrix *A = of_two_values(f);
     for (size_t i = 0; i < COUNT(flags); i++) {
         char text[TEXT], advised[TEXT];
         spmvx_context *ctx = meter_context(&f->meter, 1);
@@ -392,7 +401,6 @@ static void updates_bind_advice(void **state)
     }
     spmvx_matrix_destroy(A);
     csr_free(&other);
-    csr_free(&c);
 }
 
 /* In a cache a table takes longer than the bytes that it saves; asked for, the format has the fewest. */
@@ -401,10 +409,7 @@ static void values_in_a_cache(void **state)
     fixture *f = *state;
     static const spmvx_format formats[] = { SPMVX_AUTO, SPMVX_PACKED };
     static const char *const wanted[] = { "packed@c:values=raw", "packed@c:values=u8" };
-    csr_arrays c = case_csr(&f->t, SPMVX_F64);
-    spmvx_matrix *A = NULL;
-    for (int64_t k = 0; k < f->t.nnz; k++) value_put(c.val, SPMVX_F64, k, k % 2 ? 0.1 : 0.2);
-    assert_ok(f->ctx, spmvx_matrix_create(f->ctx, &c.arrays, 0, &A));
+    spmvx_matrix *A = of_two_values(f);
     leave("packed@c");
     for (size_t i = 0; i < COUNT(formats); i++) {
         spmvx_matrix_info info;
@@ -416,7 +421,6 @@ static void values_in_a_cache(void **state)
     }
     unsetenv("SPMVX_DISABLE");
     spmvx_matrix_destroy(A);
-    csr_free(&c);
 }
 
 /* ---- the key ---- */
