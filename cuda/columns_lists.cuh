@@ -62,6 +62,7 @@ enum {
 struct spx_column_lists {
     int filled[SPX_COLUMN_LISTS];
     unsigned long long kept; /* columns */
+    int next[2]; /* of rows by a map: the first that nobody has, as they are counted and written */
     spx_trials tried[SPX_COLUMNS_BY_BITS];
 };
 

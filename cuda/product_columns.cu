@@ -12,6 +12,7 @@
  * Steinberger, spECK, PPoPP 2020. */
 #include "columns_by_bits.cuh"
 #include "columns_by_blocks.cuh"
+#include "columns_by_map.cuh"
 #include "columns_by_sorting.cuh"
 #include "columns_by_words.cuh"
 #include "columns_copied.cuh"
@@ -146,9 +147,34 @@ template <int BLOCK, int SLOTS, bool WRITE> spmvx_status by_blocks(const analysi
                            static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, which), a->out);
 }
 
-/* Rows that a warp's table does not hold, by sorting; those that are too long for it go to the next list. */
+/* A bit for each column, of so many at a time, does for rows that a block would sort 4096 products of and
+ * more; unless C is so wide that they would be gone through too often. */
+int map_width(const analysis *a)
+{
+    constexpr int PARTS = 8, LEAST = 1 << 16;
+    const int width = spx_map_width(spx_cuda_of(a->ctx)->block_bytes);
+    const int64_t needed = spx_ceil_div(spx_max(a->ncols, 1), SPX_MAP_GROUP) * SPX_MAP_GROUP;
+    return width >= LEAST && a->ncols <= PARTS * int64_t(width) ? static_cast<int>(spx_min(width, needed))
+                                                                : 0;
+}
+
+template <bool WRITE> spmvx_status by_map(const analysis *a, int width)
+{
+    const size_t shared = spx_map_bytes(width);
+    spx_column_lists *const l = a->fills();
+    int *const next = l->next + WRITE;
+    SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_map<WRITE>, shared));
+    return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_map<WRITE>,
+                           spx_min(a->all.more, spx_cuda_of(a->ctx)->multiprocessors),
+                           static_cast<unsigned>(SPX_MAP_THREADS), shared, a->A, a->B,
+                           list_of(a, SPX_COLUMNS_BY_BLOCK), next, a->ncols, width, a->out);
+}
+
+/* Rows that a warp's table does not hold, by sorting, or by bits of a block; else those that are too long
+ * to be sorted go to the next list. */
 template <bool WRITE> spmvx_status by_sorting_blocks(const analysis *a)
 {
+    const int width = map_width(a);
     const auto one = [&](int way, auto threads) {
         constexpr int BLOCK = decltype(threads)::value, MOST = BLOCK * SPX_SORTED_A_THREAD;
         constexpr size_t SHARED = sizeof(spx_sorted_columns_shared<BLOCK>);
@@ -160,15 +186,24 @@ template <bool WRITE> spmvx_status by_sorting_blocks(const analysis *a)
                                list_of(a, SPX_COLUMNS_BY_SORTING_BLOCK),
                                way == SPX_SORTED_WAYS ? 0 : MOST / 2, a->out);
     };
+    const auto pass_on =
+        [&](int most) { /* as they are written, they have gone there */
+                        return WRITE
+                                   ? SPMVX_OK
+                                   : spx_launch_over(a->ctx, WHAT, a->all.more, spx_pass_on_longer,
+                                                     list_of(a, SPX_COLUMNS_BY_SORTING_BLOCK), most, a->out);
+        };
     SPX_TRY(one(SPX_SORTED_WAYS, std::integral_constant<int, 64>()));
     SPX_TRY(one(SPX_SORTED_WAYS + 1, std::integral_constant<int, 128>()));
+    if (width) {
+        SPX_TRY(pass_on(128 * SPX_SORTED_A_THREAD));
+        return by_map<WRITE>(a, width);
+    }
     SPX_TRY(one(SPX_SORTED_WAYS + 2, std::integral_constant<int, 256>()));
     SPX_TRY(one(SPX_SORTED_WAYS + 3, std::integral_constant<int, 512>()));
     SPX_TRY(one(SPX_SORTED_WAYS + 4, std::integral_constant<int, 1024>()));
     static_assert(1024 * SPX_SORTED_A_THREAD == SPX_LEAST_SORTED << (SPX_PRODUCT_WAYS - 1), "all of them");
-    if (WRITE) return SPMVX_OK; /* they have gone there */
-    return spx_launch_over(a->ctx, WHAT, a->all.more, spx_pass_on_longer,
-                           list_of(a, SPX_COLUMNS_BY_SORTING_BLOCK), 1024 * SPX_SORTED_A_THREAD, a->out);
+    return pass_on(1024 * SPX_SORTED_A_THREAD);
 }
 
 template <bool WRITE> spmvx_status by_tables(const analysis *a)
@@ -182,6 +217,7 @@ template <bool WRITE> spmvx_status by_tables(const analysis *a)
                             static_cast<unsigned>(THREADS), TABLES, a->A, a->B,
                             list_of(a, SPX_COLUMNS_BY_WARP), a->out));
     SPX_TRY(by_sorting_blocks<WRITE>(a));
+    if (map_width(a)) return SPMVX_OK;
     SPX_TRY((by_blocks<512, 8192, WRITE>(a, SPX_COLUMNS_BY_BLOCK)));
     return by_blocks<1024, 16384, WRITE>(a, SPX_COLUMNS_BY_LARGE_BLOCK);
 }

@@ -6,6 +6,8 @@
  * and Sengupta et al., Scan primitives for GPU computing, 2007. */
 #ifndef SPX_SCAN_CUH
 #define SPX_SCAN_CUH
+#include <type_traits>
+
 #include <cuda_runtime.h>
 
 constexpr unsigned SPX_ALL_LANES = 0xffffffffu;
@@ -99,10 +101,22 @@ template <int THREADS, class T> __device__ __forceinline__ spx_scanned<T> spx_sc
     __syncthreads();
     T earlier = 0;
     s.total = 0;
+    if constexpr (std::is_integral_v<T> && WARPS > 8) { /* in any order: lanes add up warps */
+        const T of_lane = spx_lane() < WARPS ? sums[spx_lane()] : T(0);
+        if constexpr (sizeof(T) == sizeof(int)) {
+            s.total = __reduce_add_sync(SPX_ALL_LANES, of_lane);
+            earlier = __reduce_add_sync(SPX_ALL_LANES, spx_lane() < warp ? of_lane : T(0));
+        } else {
+            const T up_to = spx_scan_lanes(of_lane);
+            s.total = __shfl_sync(SPX_ALL_LANES, up_to, WARPS - 1);
+            earlier = __shfl_sync(SPX_ALL_LANES, up_to - of_lane, warp);
+        }
+    } else {
 #pragma unroll
-    for (int w = 0; w < WARPS; w++) {
-        if (w < warp) earlier += sums[w];
-        s.total += sums[w];
+        for (int w = 0; w < WARPS; w++) {
+            if (w < warp) earlier += sums[w];
+            s.total += sums[w];
+        }
     }
     s.before = earlier + s.before;
     s.with_own = earlier + s.with_own;

@@ -2,16 +2,23 @@
  * and these as columns. */
 #ifndef SPX_THIN_COLUMNS_CUH
 #define SPX_THIN_COLUMNS_CUH
+#include "last_block.cuh"
 #include "thin_rows.cuh"
 #include "word_table.cuh"
 
 constexpr int SPX_THREAD_ENTRIES = 24, SPX_LONG_ROW = 1024; /* of A: a thread's at most; more than a warp's */
 constexpr int SPX_THIN_COLUMNS = 1024;                      /* of B, at most */
 
+constexpr int SPX_HUGE_OF_A = 8192, SPX_HUGE_ROWS = 1024,
+              SPX_HUGE_PARTS = 16; /* rows for so many blocks each */
+
 /* What the pattern tells of all. */
 struct spx_thin_totals {
     unsigned long long products;
     int with_some, longest; /* rows of B; and its longest, INT_MAX at most */
+    int huge;               /* rows of A, or more: those are one block's */
+    int huge_row[SPX_HUGE_ROWS];
+    unsigned parts_done[SPX_HUGE_ROWS];
 };
 
 /* Are so few of B's rows not empty that it pays to look at a bit before the record? */
@@ -105,17 +112,20 @@ static __global__ void spx_find_bits(spx_factor A, spx_factor B, spx_thin_record
 {
     if (!spx_few_rows(t->with_some, B.nrows)) records.some = nullptr;
     __shared__ int by_warp[SPX_BUILD_THREADS], by_block[SPX_BUILD_THREADS];
-    __shared__ int warps, blocks;
+    __shared__ int warps, blocks, taken;
     __shared__ unsigned shared[SPX_THIN_WARPS][SPX_THIN_COLUMNS / 32];
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
     int64_t own_products = 0;
-    if (threadIdx.x == 0) warps = blocks = 0;
+    if (threadIdx.x == 0) warps = blocks = taken = 0;
     __syncthreads();
     const int64_t row = static_cast<int>(threadIdx.x) < rows_a_block
                             ? static_cast<int64_t>(blockIdx.x) * rows_a_block + threadIdx.x
                             : A.nrows,
                   first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
+    const int huge = last - first > SPX_HUGE_OF_A ? atomicAdd(&t->huge, 1) : SPX_HUGE_ROWS;
     if (row >= A.nrows) {
+    } else if (huge < SPX_HUGE_ROWS) {
+        t->huge_row[huge] = static_cast<int>(row);
     } else if (last - first > SPX_LONG_ROW) {
         by_block[atomicAdd(&blocks, 1)] = static_cast<int>(row);
     } else if (words > 2 || last - first > SPX_THREAD_ENTRIES) {
@@ -136,7 +146,11 @@ static __global__ void spx_find_bits(spx_factor A, spx_factor B, spx_thin_record
                                          const int all = spx_sum_lanes_to_all<32>(__popc(own));
                                          if (lane == 0) count[r] = all;
     };
-    for (int i = warp; i < warps; i += SPX_THIN_WARPS) {
+    const auto next = [&] { /* of these rows, as warps get to them */
+                            const int own = lane == 0 ? atomicAdd(&taken, 1) : 0;
+                            return __shfl_sync(SPX_ALL_LANES, own, 0);
+    };
+    for (int i = next(); i < warps; i = next()) {
         const int64_t r = by_warp[i];
         shared[warp][lane] = 0;
         __syncwarp();
@@ -159,6 +173,35 @@ static __global__ void spx_find_bits(spx_factor A, spx_factor B, spx_thin_record
     }
     own_products = spx_scan_block<SPX_BUILD_THREADS>(own_products).total;
     if (threadIdx.x == 0) atomicAdd(&t->products, static_cast<unsigned long long>(own_products));
+}
+
+/* Those of huge rows, SPX_HUGE_PARTS blocks each; bits are 0 before. */
+static __global__ void spx_find_bits_of_huge(spx_factor A, spx_factor B, spx_thin_records records, int words,
+                                             unsigned *bits, int64_t *count, spx_thin_totals *t)
+{
+    constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
+    __shared__ unsigned shared[SPX_THIN_COLUMNS / 32];
+    if (!spx_few_rows(t->with_some, B.nrows)) records.some = nullptr;
+    const int thread = static_cast<int>(threadIdx.x), all = min(t->huge, SPX_HUGE_ROWS) * SPX_HUGE_PARTS;
+    int64_t products = 0;
+    for (int u = static_cast<int>(blockIdx.x); u < all; u += static_cast<int>(gridDim.x)) {
+        const int i = u / SPX_HUGE_PARTS, part = u % SPX_HUGE_PARTS;
+        const int64_t r = t->huge_row[i];
+        if (thread < words) shared[thread] = 0;
+        __syncthreads();
+        products += spx_put_entries(A, B, records, A.ptr[r] + part * THREADS + thread, A.ptr[r + 1],
+                                    SPX_HUGE_PARTS * THREADS,
+                                    [&](int w, unsigned b) { spx_set_bits(shared + w, b); });
+        __syncthreads();
+        if (thread < words && shared[thread]) atomicOr(bits + r * words + thread, shared[thread]);
+        if (!spx_last_block(t->parts_done + i, SPX_HUGE_PARTS) || thread >= 32) continue;
+        int own = 0;
+        if (thread < words) own = __popc(atomicOr(bits + r * words + thread, 0u)); /* as L2 has it */
+        const int columns = spx_sum_lanes_to_all<32>(own);
+        if (thread == 0) count[r] = columns;
+    }
+    products = spx_scan_block<SPX_BUILD_THREADS>(products).total;
+    if (thread == 0 && products) atomicAdd(&t->products, static_cast<unsigned long long>(products));
 }
 
 /* The n-th bit of a word. */

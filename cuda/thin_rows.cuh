@@ -6,7 +6,7 @@
 #include "ptx.cuh"
 #include "reduce.cuh"
 
-constexpr int SPX_THIN_WARPS = static_cast<int>(SPX_BUILD_THREADS) / 32, SPX_THIN_SUMS = 1024; /* of a warp */
+constexpr int SPX_THIN_WARPS = static_cast<int>(SPX_BUILD_THREADS) / 32;
 
 /* A row of B. */
 struct __align__(16) spx_thin_record
@@ -232,28 +232,34 @@ __device__ __forceinline__ void spx_add_some(const spx_factor &A, const spx_fact
     if (filled) take();
 }
 
+/* Warps of a block: few where each has a row, since those of a block wait for the longest. */
+template <int TEAM> constexpr int SPX_DENSE_WARPS = TEAM > 1 ? TEAM : 2;
+
 /* A row for each TEAM warps of a block. SOME: most of B's rows are empty. */
 template <class V, int COPIES, int TEAM, bool SOME>
-__global__ void spx_values_dense(spx_factor A, spx_factor B, spx_thin_rows<V> b, spx_product_values<V> v,
-                                 int columns, const spx_task *list, int rows)
+__global__ void __launch_bounds__(1024, 1)
+    spx_values_dense(spx_factor A, spx_factor B, spx_thin_rows<V> b, spx_product_values<V> v, int columns,
+                     const spx_task *list, int rows)
 {
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32,
               team_lane = threadIdx.x % (32 * TEAM);
-    const int64_t i = static_cast<int64_t>(blockIdx.x) * (SPX_THIN_WARPS / TEAM) + warp / TEAM;
-    V *const all = spx_dynamic_shared<V>(), *const sum = all + warp * SPX_THIN_SUMS;
+    constexpr int WARPS = SPX_DENSE_WARPS<TEAM>;
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * (WARPS / TEAM) + warp / TEAM;
+    const int sums = columns * COPIES; /* of a warp */
+    V *const all = spx_dynamic_shared<V>(), *const sum = all + warp * sums;
     if (TEAM == 1 && i >= rows) return; /* a block of one team has a row */
     const int64_t row = list[i].row, last = A.ptr[row + 1], first = A.ptr[row] + team_lane - lane;
-    for (int j = lane; j < columns * COPIES; j += 32) sum[j] = V(-0.0);
+    for (int j = lane; j < sums; j += 32) sum[j] = V(-0.0);
     __syncwarp();
     if constexpr (SOME) {
-        __shared__ int collected[SPX_THIN_WARPS][SPX_COLLECTED];
+        __shared__ int collected[WARPS][SPX_COLLECTED];
         spx_add_some<COPIES>(A, B, b, v, first, last, 32 * TEAM, collected[warp], sum);
     } else {
         spx_add_all<COPIES>(A, B, b, v, first, last, 32 * TEAM, sum);
     }
     if constexpr (TEAM > 1) __syncthreads();
     else __syncwarp();
-    const V *const team = all + (warp - warp % TEAM) * SPX_THIN_SUMS;
+    const V *const team = all + (warp - warp % TEAM) * sums;
     const int64_t begin = v.ptr[row], end = v.ptr[row + 1];
     for (int64_t k = begin + team_lane; k < end; k += 32 * TEAM) {
         const int col = __ldg(v.col + k);
@@ -261,7 +267,7 @@ __global__ void spx_values_dense(spx_factor A, spx_factor B, spx_thin_rows<V> b,
         for (int w = 0; w < TEAM; w++)
 #pragma unroll
             for (int j = 0; j < COPIES; j++) /* lanes of neighbouring columns read different banks */
-                own += team[w * SPX_THIN_SUMS + col * COPIES + (col + j) % COPIES];
+                own += team[w * sums + col * COPIES + (col + j) % COPIES];
         v.c[k] = own;
     }
 }

@@ -25,9 +25,12 @@ constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 
 enum rows_by {
     BY_SORTING = SPX_THREAD_WAYS,
-    BY_LANE = BY_SORTING + SPX_SORTED_WAYS,
+    BY_LANE_FEW = BY_SORTING + SPX_SORTED_WAYS,
+    BY_LANE_SOME,
+    BY_LANE,
     BY_WARP,
     BY_BLOCK,
+    BY_LARGE_BLOCK,
     WAYS
 };
 /* A plan's numbers behind the lists' lengths: have few of B's rows entries? Does it pay to put the others
@@ -38,19 +41,24 @@ enum { FEW = WAYS, TOGETHER };
  * many of the row itself. */
 constexpr int REUSED = 8, FULL = 3;
 
+/* Entries of rows that are a lane's: fewer are more lanes on a multiprocessor. */
+constexpr int FEW_SUMS = 16, SOME_SUMS = 32;
+
 struct way_of {
     spx_pointers a_ptr;
-    int longest;  /* row of B */
-    bool by_lane; /* of few columns */
+    int longest, columns; /* row of B; of B */
 
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
         const int64_t n = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
-        if (n <= SPX_THREAD_ENTRIES && by_lane) return BY_LANE;
+        if (n <= SPX_THREAD_ENTRIES && columns <= SPX_LANES_COLUMNS)
+            return entries <= FEW_SUMS && columns > FEW_SUMS     ? BY_LANE_FEW
+                   : entries <= SOME_SUMS && columns > SOME_SUMS ? BY_LANE_SOME
+                                                                 : BY_LANE;
         if (spx_is_sorted(n * longest, n, SPX_FEW_PRODUCTS)) return BY_SORTING + spx_way_of(n * longest, n);
         if (n <= SPX_THREAD_ENTRIES && entries <= SPX_MORE) return spx_thread_way(entries);
-        return n <= SPX_LONG_ROW ? BY_WARP : BY_BLOCK;
+        return n <= SPX_LONG_ROW ? BY_WARP : n <= SPX_HUGE_OF_A ? BY_BLOCK : BY_LARGE_BLOCK;
     }
     template <class F> void each_pointer(F f) const
     {
@@ -59,6 +67,8 @@ struct way_of {
 };
 
 /* ---- the host's side ---- */
+
+constexpr int HALF = 512; /* sums of a warp of a large block */
 
 int copies_for(int64_t columns)
 {
@@ -97,6 +107,10 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
     SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, spx_find_bits,
                             spx_factor_of(A), spx_factor_of(B), read, rows, words, bits.as<unsigned>(),
                             counts.as<int64_t>(), found.as<spx_thin_totals>()));
+    if (A->nnz > SPX_HUGE_OF_A)
+        SPX_TRY(spx_launch_over(ctx, NAME, spx_cuda_blocks_held(ctx, THREADS) * THREADS,
+                                spx_find_bits_of_huge, spx_factor_of(A), spx_factor_of(B), read, words,
+                                bits.as<unsigned>(), counts.as<int64_t>(), found.as<spx_thin_totals>()));
     SPX_TRY(ctx->backend->download(ctx, t, found.as<void>(), sizeof *t));
     plan->products = static_cast<int64_t>(t->products);
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
@@ -138,7 +152,6 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
     spx_over_lists<LAUNCH> over(ctx, NAME, plan);
     return spx_by_value(A, [&](auto value) {
         using V = decltype(value);
-        constexpr size_t DENSE = static_cast<size_t>(SPX_THIN_WARPS) * SPX_THIN_SUMS * sizeof(V);
         const spx_product_values<V> v = spx_product_values_of<V>(A, B, C);
         spx_thin_rows<V> rows = { records_of(plan, B, plan->number[FEW]), nullptr, v.b };
         spx_temporary together;
@@ -149,22 +162,35 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         SPX_TRY(spx_each_sorted_way<V>([&](int way, int each, int threads, size_t shared, auto kernel) {
             return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
         }));
-        const auto by_lane = [&](auto most) {
+        const auto by_lane = [&](int way, auto most, auto ranked) {
             constexpr int MOST = decltype(most)::value, T = SPX_LANES_THREADS;
-            return over(BY_LANE, T, T, T * MOST * sizeof(V), spx_values_by_lane<V, MOST>, a, b, rows, v);
+            return over(way, T, T, T * MOST * sizeof(V), spx_values_by_lane<V, MOST, decltype(ranked)::value>,
+                        a, b, rows, v);
         };
-        SPX_TRY((spx_pick<16, 32, SPX_LANES_COLUMNS>(columns <= 16   ? 16
-                                                     : columns <= 32 ? 32
-                                                                     : SPX_LANES_COLUMNS,
-                                                     by_lane)));
+        SPX_TRY(by_lane(BY_LANE_FEW, std::integral_constant<int, FEW_SUMS>(), std::true_type()));
+        SPX_TRY(by_lane(BY_LANE_SOME, std::integral_constant<int, SOME_SUMS>(), std::true_type()));
+        SPX_TRY((spx_pick<FEW_SUMS, SOME_SUMS, SPX_LANES_COLUMNS>(
+            columns <= FEW_SUMS    ? FEW_SUMS
+            : columns <= SOME_SUMS ? SOME_SUMS
+                                   : SPX_LANES_COLUMNS,
+            [&](auto most) { return by_lane(BY_LANE, most, std::false_type()); })));
         return spx_pick<32, 16, 8, 1>(copies_for(columns), [&](auto copies) {
             constexpr int COPIES = decltype(copies)::value;
             const auto dense = [&](auto some) {
                 constexpr bool SOME = decltype(some)::value;
-                SPX_TRY(over(BY_WARP, SPX_THIN_WARPS, THREADS, DENSE, spx_values_dense<V, COPIES, 1, SOME>, a,
-                             b, rows, v, columns));
-                return over(BY_BLOCK, 1, THREADS, DENSE, spx_values_dense<V, COPIES, SPX_THIN_WARPS, SOME>, a,
-                            b, rows, v, columns);
+                const auto by_team = [&](int way, auto warps) {
+                    /* of the many warps of a large block, what one of a small one has is too much */
+                    constexpr int TEAM = decltype(warps)::value, WARPS = SPX_DENSE_WARPS<TEAM>,
+                                  EACH = TEAM > SPX_THIN_WARPS ? (COPIES + 1) / 2 : COPIES;
+                    return over(way, WARPS / TEAM, WARPS * 32,
+                                static_cast<size_t>(WARPS * columns * EACH) * sizeof(V),
+                                spx_values_dense<V, EACH, TEAM, SOME>, a, b, rows, v, columns);
+                };
+                SPX_TRY(by_team(BY_WARP, std::integral_constant<int, 1>()));
+                SPX_TRY(by_team(BY_BLOCK, std::integral_constant<int, SPX_THIN_WARPS>()));
+                return columns <= HALF
+                           ? by_team(BY_LARGE_BLOCK, std::integral_constant<int, 4 * SPX_THIN_WARPS>())
+                           : by_team(BY_LARGE_BLOCK, std::integral_constant<int, 2 * SPX_THIN_WARPS>());
             };
             return rows.records.some ? dense(std::true_type()) : dense(std::false_type());
         });
@@ -180,9 +206,10 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     SPX_TRY(find_pattern(ctx, A, B, plan, &t));
     plan->number[FEW] = spx_few_rows(t.with_some, B->nrows) && A->nnz <= INT32_MAX; /* collected as int */
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
-                          way_of{ spx_pointers_of(A), t.longest, B->ncols <= SPX_LANES_COLUMNS }, nullptr));
+                          way_of{ spx_pointers_of(A), t.longest, static_cast<int>(B->ncols) }, nullptr));
     const bool wide = A->val_type == SPMVX_F64;
-    const bool met = plan->number[BY_LANE] || plan->number[BY_WARP] || plan->number[BY_BLOCK];
+    bool met = false;
+    for (int way = BY_LANE_FEW; way < WAYS; way++) met = met || plan->number[way];
     plan->number[TOGETHER] = met && A->nnz >= REUSED * B->nrows && (!wide || B->nnz >= FULL * t.with_some);
     const size_t each = wide ? sizeof(spx_thin_row<double>) : sizeof(spx_thin_row<float>);
     if (plan->number[TOGETHER]) plan->work = spx_bytes(B->nrows, each);

@@ -1,0 +1,83 @@
+/* Products whose rows are long. Rows of C with thousands of products: their columns as bits in a block's
+ * shared memory, at once and by parts, few and many that lie together. Rows of A that many blocks share, and
+ * large ones, where B has few columns. */
+#include "products.h"
+
+static const char *const kernels[] = { "hash", NULL };
+enum { INNER = 6000, EACH = 8 };
+
+/* A row that just has enough products, others, two pieces of one, and rows between that go other ways. */
+static const int lengths[] = { 300, 0, 700, 40, 5000, 2, 257, 1100 };
+
+/* As many columns as fit at once, and more; so many that rows go other ways. */
+static void widths(void **state)
+{
+    (void)state;
+    static const int64_t columns[] = { 700000, 1500000, 5000001, 9500000, 20000000 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int width = 0; width < 5; width++)
+        for (int wild = 0; wild < 2; wild++) {
+            if (takes_long() && (width + wild) % 2) continue;
+            triples l = rows_of("long rows", lengths, sizeof lengths / sizeof *lengths, INNER, false),
+                    r = even_rows("even rows", INNER, EACH, columns[width], wild);
+            make_whole(&l);
+            make_whole(&r);
+            check_pair(ctx, kernels, &l, &r, width % 2 ? SPMVX_F32 : SPMVX_F64, false);
+            triples_free(&l);
+            triples_free(&r);
+        }
+    spmvx_context_destroy(ctx);
+}
+
+/* One row of B again and again; and rows of B whose columns lie together. */
+static void rows_alike(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int wild = 0; wild < 2; wild++) {
+        triples l = rows_of("long rows", lengths, sizeof lengths / sizeof *lengths, INNER, false),
+                r = even_rows("even rows", INNER, EACH, 1000000, false);
+        for (int64_t i = 0; i < l.nnz; i++)
+            if (wild && i % 20 == 7) l.col[i] = 4321;
+        for (int64_t i = 0; i < r.nnz; i++)
+            if (!wild && i % EACH < 6) r.col[i] = 3000 + r.col[i] / 1000;
+        make_whole(&l);
+        make_whole(&r);
+        check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+        triples_free(&l);
+        triples_free(&r);
+    }
+    spmvx_context_destroy(ctx);
+}
+
+static void few_columns(void **state)
+{
+    (void)state;
+    enum { MANY = 24000 };
+    static const int of_a[] = { 8192, 3, 8193, 0, 1025, 24000, 24, 20001 };
+    static const int64_t columns[] = { 16, 64, 100, 500, 1024 };
+    static const char *const thin[] = { "thin", NULL };
+    static int of_b[MANY];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int width = 0; width < 5; width++)
+        for (int some = 0; some < 2; some++) { /* most rows of B have none */
+            if (takes_long() && (width + some) % 2) continue;
+            for (int r = 0; r < MANY; r++) of_b[r] = some ? (r % 5 == 1 ? 7 : 0) : r % 6;
+            triples l = rows_of("long rows", of_a, sizeof of_a / sizeof *of_a, MANY, false),
+                    r = rows_of("few columns", of_b, MANY, columns[width], width == 2);
+            make_whole(&l);
+            make_whole(&r);
+            check_pair(ctx, thin, &l, &r, width % 2 ? SPMVX_F32 : SPMVX_F64, false);
+            triples_free(&l);
+            triples_free(&r);
+        }
+    spmvx_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(widths), cmocka_unit_test(rows_alike),
+                                        cmocka_unit_test(few_columns) };
+    if (!device_count()) return 77;
+    return cmocka_run_group_tests(tests, open_host, close_host);
+}
