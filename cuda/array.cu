@@ -11,7 +11,9 @@ spmvx_status take(const spmvx_context *ctx, size_t bytes, spx_cuda_use use, cons
     void *p = nullptr;
     const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
-    if (e == cudaSuccess) e = spx_cuda_memory_take(c->memory, bytes, use, c->stream, &p);
+    if (e == cudaSuccess)
+        e = use == SPX_FOR_SCRATCH ? spx_cuda_memory_take_on(c->memory, bytes, c->stream, &p)
+                                   : spx_cuda_memory_take(c->memory, bytes, use, c->stream, &p);
     if (e == cudaErrorMemoryAllocation)
         return spx_fail(ctx, SPMVX_ERR_MEMORY, "no memory on device %d for %s: %zu bytes",
                         static_cast<int>(ctx->device), what, bytes);

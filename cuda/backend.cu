@@ -301,6 +301,7 @@ extern "C" const spx_backend spx_backend_cuda = {
     .download = download,
     .check_pointer = check_pointer,
     .array_new = spx_cuda_array_new,
+    .drop_behind = spx_cuda_drop_behind,
     .clear = clear,
     .copy = copy,
     .fetch = fetch,

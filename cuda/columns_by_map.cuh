@@ -63,8 +63,8 @@ inline size_t spx_map_bytes(int width)
            static_cast<size_t>(width) / SPX_MAP_GROUP * (SPX_MAP_GROUP / 32 + 1) * sizeof(unsigned);
 }
 
-/* Writes columns from `to` on, or nowhere, and clears the map. A thread has groups first ... last - 1, with so
- * many columns before; those with many are left to a warp. */
+/* Writes columns from `to` on, or nowhere, and clears the map. A thread has groups first ... last - 1, with
+ * so many columns before; those with many are left to a warp. */
 __device__ __forceinline__ void spx_write_map(spx_map_shared *s, unsigned *bits, unsigned *some, int first,
                                               int last, int before, int first_word, int *to)
 {

@@ -25,6 +25,8 @@ extern "C" {
 
 struct spx_cuda_memory; /* cuda/memory.cuh */
 
+constexpr size_t SPX_LOADED = 512;
+
 /* Of a context: its backend_state. */
 struct spx_cuda {
     cudaStream_t stream; /* the caller's */
@@ -32,6 +34,8 @@ struct spx_cuda {
     spx_cuda_memory *memory;
     int multiprocessors;
     size_t l2_bytes, shared_bytes, block_bytes; /* shared memory of a multiprocessor; of a block at most */
+    /* Kernels whose code is there, by their address; set and read atomically. */
+    const void *loaded[SPX_LOADED];
     bool since_90; /* device and code are of compute capability 9.0 or later: early launches, clusters, bulk
                     * copies */
 };
@@ -104,6 +108,11 @@ template <class... P>
 spmvx_status spx_cuda_load(const spmvx_context *ctx, const char *name, void (*kernel)(P...), size_t shared)
 {
     constexpr size_t ALWAYS = 48 << 10; /* what every device has */
+    constexpr size_t LITTLE = 16 << 10; /* so much is asked for by no kernel that has more of its own */
+    const void *const function = reinterpret_cast<const void *>(kernel);
+    const void **const place = const_cast<const void **>(spx_cuda_of(ctx)->loaded) +
+                               reinterpret_cast<uintptr_t>(function) / 16 % SPX_LOADED;
+    if (shared <= LITTLE && __atomic_load_n(place, __ATOMIC_RELAXED) == function) return SPMVX_OK;
     const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
     size_t all = shared; /* and what the kernel has of its own */
@@ -117,6 +126,7 @@ spmvx_status spx_cuda_load(const spmvx_context *ctx, const char *name, void (*ke
                             most);
     }
     if (e == cudaSuccess) e = spx_load_code(kernel, shared);
+    if (e == cudaSuccess && shared <= LITTLE) __atomic_store_n(place, function, __ATOMIC_RELAXED);
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
 }
 

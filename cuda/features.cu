@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr int THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 4;
+constexpr int THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 8;
 
 /* Lengths of rows by bucket: exact below EXACT, by 1/STEPS of a power of two above. */
 constexpr int EXACT = 256, STEPS = 16, BUCKETS = EXACT + STEPS * 24;
@@ -203,11 +203,12 @@ spmvx_status look_at(const spmvx_context *ctx, const spx_sparse *csr, spx_featur
 
 spmvx_status spx_cuda_features(const spmvx_context *ctx, const spx_sparse *csr, spx_features *f)
 {
+    static const char what[] = "statistics of the rows";
     spx_array *memory;
-    spmvx_status s = ctx->backend->array_new(ctx, sizeof(statistics), "statistics of the rows", &memory);
+    spmvx_status s = spx_cuda_scratch_new(ctx, sizeof(statistics), what, &memory);
     if (s != SPMVX_OK) return s;
-    s = ctx->backend->clear(ctx, memory->data, sizeof(statistics));
+    s = spx_cuda_clear(ctx, memory->data, sizeof(statistics), what);
     if (s == SPMVX_OK) s = look_at(ctx, csr, f, static_cast<statistics *>(memory->data));
-    spx_array_drop(memory);
+    spx_cuda_drop_behind(ctx, memory);
     return s;
 }

@@ -33,7 +33,7 @@ spmvx_status spx_cuda_fingerprint(const spmvx_context *ctx, spmvx_type type, int
 {
     spx_temporary sum;
     SPX_TRY(sum.make(ctx, 1, sizeof(unsigned long long), WHAT));
-    SPX_TRY(ctx->backend->clear(ctx, sum.as<void>(), sizeof(unsigned long long)));
+    SPX_TRY(spx_cuda_clear(ctx, sum.as<void>(), sizeof(unsigned long long), WHAT));
     const int64_t threads = spx_min(count, spx_cuda_blocks_held(ctx, THREADS) * THREADS);
     SPX_TRY(spx_by_pointer(type, [&](auto p) {
         using P = decltype(p);

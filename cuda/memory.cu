@@ -18,8 +18,8 @@
  *
  * Then the memory goes back to its pool by cudaFreeAsync, on a stream that has no other work: cudaFree would
  * unmap it, and the next piece of its size be mapped anew (and the pool would count it as in use from then
- * on). Scratch that only the work on one stream uses is freed behind that work, in the order of the stream,
- * and nobody waits.
+ * on). Scratch that only the work on one stream uses is taken and freed in the stream's order, and nobody
+ * waits.
  *
  * Where even this is refused, because of a capture or for want of memory for the small block, the memory is
  * kept in a list, and the next allocation, release or end of a context tries again. The list belongs to the
@@ -206,9 +206,11 @@ cudaError_t spx_cuda_memory_open(spx_cuda_memory *m, uint64_t device_bytes)
     for (int i = 0; i < POOLS && e == cudaSuccess; i++)
         e = make_pool(m->device, i == LARGE || i == SCRATCH ? UINT64_MAX : KEPT, &m->pool[i]);
     /* The first allocation maps memory, which takes longer than a small matrix's set-up may. */
-    void *first = nullptr;
-    if (e == cudaSuccess) e = cudaMallocFromPoolAsync(&first, 1 << 20, m->pool[SMALL], m->stream);
-    if (e == cudaSuccess) e = cudaFreeAsync(first, m->stream);
+    for (const int i : { SMALL, SCRATCH }) {
+        void *first = nullptr;
+        if (e == cudaSuccess) e = cudaMallocFromPoolAsync(&first, 1 << 20, m->pool[i], m->stream);
+        if (e == cudaSuccess) e = cudaFreeAsync(first, m->stream);
+    }
     if (e == cudaErrorMemoryAllocation) e = cudaSuccess; /* whoever wants memory will hear of it */
     if (e == cudaSuccess) e = cudaStreamSynchronize(m->stream);
     return e == cudaSuccess ? cudaMalloc(&m->reserve, 1) : e;
@@ -246,6 +248,18 @@ cudaError_t spx_cuda_memory_take(spx_cuda_memory *m, size_t bytes, spx_cuda_use 
     e = cudaStreamSynchronize(m->stream); /* then it may be used on any stream */
     if (e != cudaSuccess) cudaFreeAsync(*out, m->stream);
     return e;
+}
+
+cudaError_t spx_cuda_memory_take_on(spx_cuda_memory *m, size_t bytes, cudaStream_t stream, void **out)
+{
+    /* Of scratch's own pool, however small: what is freed behind a stream's work would make others wait. */
+    const cudaMemPool_t pool = m->pool[SCRATCH];
+    if (bytes <= SIZE_MAX / 2 && !spx_cuda_is_captured(stream)) {
+        spx_cuda_memory_try_again(m);
+        const cudaError_t e = cudaMallocFromPoolAsync(out, bytes ? bytes : 1, pool, stream);
+        if (e != cudaErrorMemoryAllocation && e != cudaErrorInvalidResourceHandle) return e;
+    }
+    return spx_cuda_memory_take(m, bytes, SPX_FOR_SCRATCH, stream, out);
 }
 
 void spx_cuda_memory_try_again(spx_cuda_memory *m)

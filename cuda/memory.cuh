@@ -29,6 +29,9 @@ enum spx_cuda_use { SPX_FOR_ARRAYS, SPX_FOR_SCRATCH, SPX_FOR_BUFFERS };
 /* Memory that any stream may use on return. Where memory is out, the work on `behind` is waited for, of which
  * some may be freed. */
 cudaError_t spx_cuda_memory_take(spx_cuda_memory *, size_t bytes, spx_cuda_use, cudaStream_t behind, void **);
+/* Memory for scratch that only work on this stream uses, and that is there for what is queued from now on:
+ * nobody waits. While the stream is captured it is the other. */
+cudaError_t spx_cuda_memory_take_on(spx_cuda_memory *, size_t bytes, cudaStream_t, void **);
 /* Frees a block of an array, or a buffer, now or later, behind all work of the device. */
 void spx_cuda_memory_release(spx_cuda_memory *, void *);
 void spx_cuda_memory_release_buffer(spx_cuda_memory *, void *);

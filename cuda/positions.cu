@@ -35,7 +35,7 @@ spmvx_status spx_cuda_counts_up(const spmvx_context *ctx, spmvx_type type, int64
     spx_temporary flag;
     int moved = 0;
     SPX_TRY(flag.make(ctx, 1, sizeof(int), WHAT));
-    SPX_TRY(ctx->backend->clear(ctx, flag.as<int>(), sizeof(int)));
+    SPX_TRY(spx_cuda_clear(ctx, flag.as<int>(), sizeof(int), WHAT));
     SPX_TRY(spx_by_pointer(type, [&](auto p) {
         using P = decltype(p);
         return spx_launch_over(ctx, WHAT, n, find_moved<P>, n, static_cast<const P *>(positions),

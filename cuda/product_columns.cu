@@ -147,15 +147,16 @@ template <int BLOCK, int SLOTS, bool WRITE> spmvx_status by_blocks(const analysi
                            static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, which), a->out);
 }
 
-/* A bit for each column, of so many at a time, does for rows that a block would sort 4096 products of and
- * more; unless C is so wide that they would be gone through too often. */
+/* Columns that a block has bits for at a time; 0: C is so wide that rows would be gone through too often, or
+ * there is little shared memory. */
+constexpr int MAP_PARTS = 8;
 int map_width(const analysis *a)
 {
-    constexpr int PARTS = 8, LEAST = 1 << 16;
+    constexpr int LEAST = 1 << 16;
     const int width = spx_map_width(spx_cuda_of(a->ctx)->block_bytes);
     const int64_t needed = spx_ceil_div(spx_max(a->ncols, 1), SPX_MAP_GROUP) * SPX_MAP_GROUP;
-    return width >= LEAST && a->ncols <= PARTS * int64_t(width) ? static_cast<int>(spx_min(width, needed))
-                                                                : 0;
+    return width >= LEAST && a->ncols <= MAP_PARTS * int64_t(width) ? static_cast<int>(spx_min(width, needed))
+                                                                    : 0;
 }
 
 template <bool WRITE> spmvx_status by_map(const analysis *a, int width)
@@ -170,8 +171,8 @@ template <bool WRITE> spmvx_status by_map(const analysis *a, int width)
                            list_of(a, SPX_COLUMNS_BY_BLOCK), next, a->ncols, width, a->out);
 }
 
-/* Rows that a warp's table does not hold, by sorting, or by bits of a block; else those that are too long
- * to be sorted go to the next list. */
+/* Rows that a warp's table does not hold, by sorting; longer ones go to the next list, and are found by the
+ * bits of a block where that has enough. */
 template <bool WRITE> spmvx_status by_sorting_blocks(const analysis *a)
 {
     const int width = map_width(a);
@@ -193,17 +194,16 @@ template <bool WRITE> spmvx_status by_sorting_blocks(const analysis *a)
                                    : spx_launch_over(a->ctx, WHAT, a->all.more, spx_pass_on_longer,
                                                      list_of(a, SPX_COLUMNS_BY_SORTING_BLOCK), most, a->out);
         };
+    const int64_t parts = width ? spx_ceil_div(a->ncols, width) : MAP_PARTS;
+    const int sorted = parts > 3 ? 1024 : parts > 1 ? 512 : 256; /* threads, as each part goes over the row */
     SPX_TRY(one(SPX_SORTED_WAYS, std::integral_constant<int, 64>()));
     SPX_TRY(one(SPX_SORTED_WAYS + 1, std::integral_constant<int, 128>()));
-    if (width) {
-        SPX_TRY(pass_on(128 * SPX_SORTED_A_THREAD));
-        return by_map<WRITE>(a, width);
-    }
     SPX_TRY(one(SPX_SORTED_WAYS + 2, std::integral_constant<int, 256>()));
-    SPX_TRY(one(SPX_SORTED_WAYS + 3, std::integral_constant<int, 512>()));
-    SPX_TRY(one(SPX_SORTED_WAYS + 4, std::integral_constant<int, 1024>()));
+    if (sorted >= 512) SPX_TRY(one(SPX_SORTED_WAYS + 3, std::integral_constant<int, 512>()));
+    if (sorted >= 1024) SPX_TRY(one(SPX_SORTED_WAYS + 4, std::integral_constant<int, 1024>()));
     static_assert(1024 * SPX_SORTED_A_THREAD == SPX_LEAST_SORTED << (SPX_PRODUCT_WAYS - 1), "all of them");
-    return pass_on(1024 * SPX_SORTED_A_THREAD);
+    SPX_TRY(pass_on(sorted * SPX_SORTED_A_THREAD));
+    return width ? by_map<WRITE>(a, width) : SPMVX_OK;
 }
 
 template <bool WRITE> spmvx_status by_tables(const analysis *a)

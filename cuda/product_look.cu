@@ -39,7 +39,7 @@ __device__ __forceinline__ int64_t products_of(const spx_factor &A, const spx_po
 /* A thread a row, of so many a block; long rows some lanes' work, and very long ones the block's. */
 __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_block, int *products, totals *t)
 {
-    constexpr int LONG = 8, VERY_LONG = 1024, TEAM = 8;
+    constexpr int LONG = 24, VERY_LONG = 1024, TEAM = 8;
     __shared__ int long_row[THREADS], very_long_row[THREADS];
     __shared__ int longs, very_longs, rows[SPX_PRODUCT_WAYS + 1];
     if (threadIdx.x == 0) longs = very_longs = 0;

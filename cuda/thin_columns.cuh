@@ -105,6 +105,27 @@ __device__ __forceinline__ int64_t spx_put_entries(const spx_factor &A, const sp
     return products;
 }
 
+/* The same for a row that several lanes share, whose bits go to shared memory: first into registers, where
+ * they are two words at most. All lanes of a warp call. */
+__device__ __forceinline__ int64_t spx_put_row(const spx_factor &A, const spx_factor &B,
+                                               const spx_thin_records &records, int64_t first, int64_t last,
+                                               int step, int words, unsigned *to)
+{
+    if (words > 2)
+        return spx_put_entries(A, B, records, first, last, step,
+                               [&](int w, unsigned b) { spx_set_bits(to + w, b); });
+    unsigned low = 0, high = 0;
+    const int64_t products = spx_put_entries(A, B, records, first, last, step, [&](int w, unsigned b) {
+        low |= w ? 0u : b;
+        high |= w ? b : 0u;
+    });
+    low = __reduce_or_sync(SPX_ALL_LANES, low);
+    high = __reduce_or_sync(SPX_ALL_LANES, high);
+    if (spx_lane() == 0 && low) spx_set_bits(to, low);
+    if (spx_lane() == 1 && high) spx_set_bits(to + 1, high);
+    return products;
+}
+
 /* The bits of rows of C, `words` a row, how many they are, and the products. A block has so many rows; those
  * that are not a thread's go to its warps, or are the block's. */
 static __global__ void spx_find_bits(spx_factor A, spx_factor B, spx_thin_records records, int rows_a_block,
@@ -154,8 +175,7 @@ static __global__ void spx_find_bits(spx_factor A, spx_factor B, spx_thin_record
         const int64_t r = by_warp[i];
         shared[warp][lane] = 0;
         __syncwarp();
-        own_products += spx_put_entries(A, B, records, A.ptr[r] + lane, A.ptr[r + 1], 32,
-                                        [&](int w, unsigned b) { spx_set_bits(&shared[warp][w], b); });
+        own_products += spx_put_row(A, B, records, A.ptr[r] + lane, A.ptr[r + 1], 32, words, shared[warp]);
         __syncwarp();
         settle(r);
         __syncwarp();
@@ -165,9 +185,8 @@ static __global__ void spx_find_bits(spx_factor A, spx_factor B, spx_thin_record
         __syncthreads();
         if (warp == 0) shared[0][lane] = 0;
         __syncthreads();
-        own_products +=
-            spx_put_entries(A, B, records, A.ptr[r] + threadIdx.x, A.ptr[r + 1], SPX_BUILD_THREADS,
-                            [&](int w, unsigned b) { spx_set_bits(&shared[0][w], b); });
+        own_products += spx_put_row(A, B, records, A.ptr[r] + threadIdx.x, A.ptr[r + 1],
+                                    static_cast<int>(SPX_BUILD_THREADS), words, shared[0]);
         __syncthreads();
         if (warp == 0) settle(r);
     }
@@ -189,9 +208,8 @@ static __global__ void spx_find_bits_of_huge(spx_factor A, spx_factor B, spx_thi
         const int64_t r = t->huge_row[i];
         if (thread < words) shared[thread] = 0;
         __syncthreads();
-        products += spx_put_entries(A, B, records, A.ptr[r] + part * THREADS + thread, A.ptr[r + 1],
-                                    SPX_HUGE_PARTS * THREADS,
-                                    [&](int w, unsigned b) { spx_set_bits(shared + w, b); });
+        products += spx_put_row(A, B, records, A.ptr[r] + part * THREADS + thread, A.ptr[r + 1],
+                                SPX_HUGE_PARTS * THREADS, words, shared);
         __syncthreads();
         if (thread < words && shared[thread]) atomicOr(bits + r * words + thread, shared[thread]);
         if (!spx_last_block(t->parts_done + i, SPX_HUGE_PARTS) || thread >= 32) continue;

@@ -1,7 +1,8 @@
 /* Rows of C = A*B for B of few columns, a lane a row: its sums are in shared memory, and no lane waits for
  * another. There is one for each column of B, or, where rows of C have a few of these, for each entry: then a
- * column's place is its rank among the row's, which are bits of a word, and more rows are under way. A lane has as many rows of B under way as registers hold: L1 does not hold the sectors of A of so many rows until
- * their lanes come back. Sums lie row by row, an entry's place turned by the lane, so that lanes that add, and
+ * column's place is its rank among the row's, which are bits of a word, and more rows are under way. A lane
+ * has as many rows of B under way as registers hold: L1 does not hold the sectors of A of so many rows until
+ * their lanes come back. Sums lie row by row, their places turned by the lane, so that lanes that add, and
  * those that write a row of C together, meet different banks. */
 #ifndef SPX_THIN_LANES_CUH
 #define SPX_THIN_LANES_CUH

@@ -96,7 +96,7 @@ __device__ __forceinline__ void spx_add_to_copies(V *sum, bool in, int col, V te
     if constexpr (COPIES > 1) {
         for (int turn = 0; turn < 32 / COPIES; turn++) {
             if (in && lane / COPIES == turn) sum[col * COPIES + lane % COPIES] += term;
-            if (COPIES < 32) __syncwarp();
+            __syncwarp();
         }
     } else {
         const unsigned peers = __match_any_sync(SPX_ALL_LANES, in ? col : -1);

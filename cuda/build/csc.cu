@@ -25,7 +25,7 @@ spmvx_status spx_cuda_build_csc(const spmvx_context *ctx, const spx_sparse *csr,
     spx_temporary flag;
     int unsorted = 0;
     SPX_TRY(flag.make(ctx, 1, sizeof(int), WHAT));
-    SPX_TRY(ctx->backend->clear(ctx, flag.as<int>(), sizeof(int)));
+    SPX_TRY(spx_cuda_clear(ctx, flag.as<int>(), sizeof(int), WHAT));
     SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
         using P = decltype(p);
         return spx_launch_over(ctx, WHAT, 32 * csr->nrows, find_unsorted<P>, static_cast<int>(csr->nrows),

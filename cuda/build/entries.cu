@@ -177,7 +177,7 @@ spmvx_status spx_cuda_descends(const spmvx_context *ctx, const char *what, const
     *descends = false;
     if (n < 2) return SPMVX_OK;
     SPX_TRY(flag.make(ctx, 1, sizeof(int), what));
-    SPX_TRY(ctx->backend->clear(ctx, flag.as<int>(), sizeof(int)));
+    SPX_TRY(spx_cuda_clear(ctx, flag.as<int>(), sizeof(int), what));
     SPX_TRY(spx_launch_over(ctx, what, n, find_descent, keys, n, flag.as<int>()));
     SPX_TRY(ctx->backend->download(ctx, &found, flag.as<int>(), sizeof found));
     *descends = found;

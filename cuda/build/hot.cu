@@ -113,7 +113,7 @@ spmvx_status spx_cuda_hot_columns(const spmvx_context *ctx, const char *what, co
         SPX_TRY(position[i].make(ctx, ncols, sizeof(int), "counts of the columns"));
     }
     SPX_TRY(count.make(ctx, ncols + 1, sizeof(int64_t), "counts of the columns"));
-    SPX_TRY(ctx->backend->clear(ctx, count.as<void>(), spx_bytes(ncols + 1, sizeof(int64_t))));
+    SPX_TRY(spx_cuda_clear(ctx, count.as<void>(), spx_bytes(ncols + 1, sizeof(int64_t)), what));
     SPX_TRY(
         spx_launch_over(ctx, what, csr->nnz, count_entries, csr->nnz, col, count.as<unsigned long long>()));
     SPX_TRY(spx_launch_over(ctx, what, ncols, write_keys, ncols, count.as<const unsigned long long>(),
@@ -121,7 +121,7 @@ spmvx_status spx_cuda_hot_columns(const spmvx_context *ctx, const char *what, co
     uint32_t *const keys[] = { key[0].as<uint32_t>(), key[1].as<uint32_t>() };
     int *const positions[] = { position[0].as<int>(), position[1].as<int>() };
     SPX_TRY(spx_order(ctx, what, ncols, spx_bits_for(most + 1), keys, positions, &in));
-    SPX_TRY(ctx->backend->clear(ctx, count.as<void>(), spx_bytes(ncols + 1, sizeof(int64_t))));
+    SPX_TRY(spx_cuda_clear(ctx, count.as<void>(), spx_bytes(ncols + 1, sizeof(int64_t)), what));
     SPX_TRY(spx_launch_over(ctx, what, hot, mark_hot, hot, static_cast<const int *>(positions[in]),
                             count.as<int64_t>()));
     SPX_TRY(spx_sum_up(ctx, what, ncols, count.as<int64_t>(), &all));

@@ -7,10 +7,10 @@
  * collect entries of A that meet such. A row of C is found as bits, which are kept until its columns are
  * written. Rows of few entries of A are a lane's work, with dense sums where B has few columns
  * (thin_lanes.cuh), else sorted by a few lanes where they have few products (rows_by_sorting.cuh), or a
- * thread's (product_rows.cuh); others are a warp's, long ones eight warps'. The lanes of a warp take an entry
- * of A each, and add what they have to a copy of the sums of their own where there is room for as many, so
- * that none waits for another; to as many copies as there is room for, in turns; or, of many columns, to one,
- * where lanes with the same column wait for those below them. Copies are added up in a fixed order.
+ * thread's (product_rows.cuh); others are a warp's, long ones eight or 32 warps'. The lanes of a warp take an
+ * entry of A each, and add what they have to some copies of the sums, in turns, no more than leave room for
+ * many warps; or, of many columns, to one, where lanes with the same column wait for those below them. Copies
+ * are added up in a fixed order.
  * Source: Charaf, Charaf & Abou Hawili report, whose products are thin, and which leaves B sorted and tiled
  * to future work; copies: privatisation of histograms (Gomez-Luna et al., Concurrency and Computation 25,
  * 2013). */
@@ -68,11 +68,11 @@ struct way_of {
 
 /* ---- the host's side ---- */
 
-constexpr int HALF = 512; /* sums of a warp of a large block */
+constexpr int SUMS = 512; /* of a warp, where B has no more columns; a block has room for 32 times as many */
 
 int copies_for(int64_t columns)
 {
-    return columns <= 32 ? 32 : columns <= 64 ? 16 : columns <= 128 ? 8 : 1;
+    return columns <= SUMS / 16 ? 16 : columns <= SUMS / 8 ? 8 : columns <= SUMS / 4 ? 4 : 1;
 }
 
 /* The plan's state. */
@@ -103,7 +103,9 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
     SPX_TRY(spx_cuda_clear(ctx, found.as<void>(), sizeof *t, NAME));
     SPX_TRY(spx_launch_over(ctx, NAME, B->nrows, spx_make_records, spx_factor_of(B), records,
                             const_cast<unsigned *>(read.some), found.as<spx_thin_totals>()));
-    const int rows = A->nnz <= 64 * A->nrows ? THREADS : A->nnz <= 256 * A->nrows ? THREADS / 4 : 2;
+    const int rows = A->nnz <= 64 * A->nrows    ? THREADS
+                     : A->nnz <= 256 * A->nrows ? THREADS / 4
+                                                : THREADS / 16;
     SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, spx_find_bits,
                             spx_factor_of(A), spx_factor_of(B), read, rows, words, bits.as<unsigned>(),
                             counts.as<int64_t>(), found.as<spx_thin_totals>()));
@@ -174,23 +176,22 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
             : columns <= SOME_SUMS ? SOME_SUMS
                                    : SPX_LANES_COLUMNS,
             [&](auto most) { return by_lane(BY_LANE, most, std::false_type()); })));
-        return spx_pick<32, 16, 8, 1>(copies_for(columns), [&](auto copies) {
+        return spx_pick<16, 8, 4, 1>(copies_for(columns), [&](auto copies) {
             constexpr int COPIES = decltype(copies)::value;
             const auto dense = [&](auto some) {
                 constexpr bool SOME = decltype(some)::value;
                 const auto by_team = [&](int way, auto warps) {
-                    /* of the many warps of a large block, what one of a small one has is too much */
-                    constexpr int TEAM = decltype(warps)::value, WARPS = SPX_DENSE_WARPS<TEAM>,
-                                  EACH = TEAM > SPX_THIN_WARPS ? (COPIES + 1) / 2 : COPIES;
+                    constexpr int TEAM = decltype(warps)::value, WARPS = SPX_DENSE_WARPS<TEAM>;
                     return over(way, WARPS / TEAM, WARPS * 32,
-                                static_cast<size_t>(WARPS * columns * EACH) * sizeof(V),
-                                spx_values_dense<V, EACH, TEAM, SOME>, a, b, rows, v, columns);
+                                static_cast<size_t>(WARPS * columns * COPIES) * sizeof(V),
+                                spx_values_dense<V, COPIES, TEAM, SOME>, a, b, rows, v, columns);
                 };
                 SPX_TRY(by_team(BY_WARP, std::integral_constant<int, 1>()));
                 SPX_TRY(by_team(BY_BLOCK, std::integral_constant<int, SPX_THIN_WARPS>()));
-                return columns <= HALF
-                           ? by_team(BY_LARGE_BLOCK, std::integral_constant<int, 4 * SPX_THIN_WARPS>())
-                           : by_team(BY_LARGE_BLOCK, std::integral_constant<int, 2 * SPX_THIN_WARPS>());
+                if constexpr (COPIES == 1)
+                    if (columns > SUMS)
+                        return by_team(BY_LARGE_BLOCK, std::integral_constant<int, 2 * SPX_THIN_WARPS>());
+                return by_team(BY_LARGE_BLOCK, std::integral_constant<int, 4 * SPX_THIN_WARPS>());
             };
             return rows.records.some ? dense(std::true_type()) : dense(std::false_type());
         });

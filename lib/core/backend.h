@@ -29,6 +29,8 @@ typedef struct spx_backend {
     /* What follows is a device's; NULL for the host, whose arrays are spx_array_new's.
      * An array where the context computes, uninitialised. */
     spmvx_status (*array_new)(const spmvx_context *, size_t bytes, const char *what, spx_array **out);
+    /* Drops an array, or NULL, that only work on the context's stream uses: behind that, and nobody waits. */
+    void (*drop_behind)(const spmvx_context *, spx_array *);
     /* Fills with zero bytes; complete on return. */
     spmvx_status (*clear)(const spmvx_context *, void *dst, size_t bytes);
     /* Copies between arrays where the context computes; complete on return. */

@@ -57,7 +57,7 @@ static spmvx_status adopt(spmvx_context *ctx, const spx_sparse *host, bool look,
     SPX_TRY(choose(ctx, &m->op[SPMVX_N].A, host, look, &choice, &why));
     snprintf(m->reason, SPX_REASON, "%s", why);
     SPX_TRY(spx_matrix_settle_ownership(ctx, m, private_values));
-    if (!choice.kernel) return SPMVX_OK;
+    if (!choice.kernel) return ctx->backend->synchronize(ctx);
     SPX_TRY(spx_operator_prepare(ctx, &m->op[SPMVX_N], &choice));
     spx_kernel_spec(&m->op[SPMVX_N].choice, m->kernel);
     SPX_TRY(spx_mul_reserve(ctx, m, SPMVX_N, 1));

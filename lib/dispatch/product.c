@@ -82,7 +82,7 @@ static spmvx_status analyse_by_other(spmvx_context *ctx, const spx_sparse *A, co
     const spx_plan begun = { .products = p->plan.products, .most = p->plan.most, .beside = p->plan.beside };
     spx_error_state why;
     spx_error_save(ctx, &why);
-    spx_plan_drop(&p->plan);
+    spx_plan_drop(ctx, &p->plan);
     p->plan = begun;
     if (!hash && spx_bytes(B->ncols, spx_type_bytes(B->val_type)) > spx_budget_left(ctx))
         return SPMVX_ERR_LIMIT;
@@ -133,7 +133,7 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
     if (s == SPMVX_OK && !beside) s = spx_product_check(ctx, &plan->C, o);
     if (s == SPMVX_OK) return s;
     spx_wait_after_failure(ctx); /* what was queued may read the factors still */
-    spx_plan_drop(plan);
+    spx_plan_drop(ctx, plan);
     return s;
 }
 
@@ -156,7 +156,6 @@ spmvx_status spx_product_fill(spmvx_context *ctx, const spx_product *p, const sp
     if (s == SPMVX_OK)
         s = array_of_c(ctx, plan, room, SPX_VAL, spx_type_bytes(c.val_type), "values of C", &c);
     if (s == SPMVX_OK) s = p->kernel->fill(ctx, plan, A, B, &c);
-    if (s == SPMVX_OK) s = ctx->backend->synchronize(ctx);
     spx_log(ctx, SPMVX_LOG_DEBUG,
             "product by %s: %" PRId64 " multiplications, %" PRId64 " entries, %zu bytes of workspace",
             p->kernel->name, plan->products, c.nnz, spx_budget_peak(ctx));
@@ -177,7 +176,7 @@ spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_
         s = analyse_by_other(ctx, A, B, &before, &p);
         if (s == SPMVX_OK) s = spx_product_fill(ctx, &p, A, B, room, C);
     }
-    spx_plan_drop(&p.plan);
+    spx_plan_drop(ctx, &p.plan);
     return s;
 }
 
@@ -370,7 +369,7 @@ spmvx_status spx_product_plan(spmvx_context *ctx, const spmvx_matrix *A, const s
 
 void spx_product_plan_free(spmspm_plan *p)
 {
-    spx_plan_drop(&p->product.plan);
+    spx_plan_drop(NULL, &p->product.plan);
     spx_sparse_drop(&p->C);
     const spx_allocator allocator = p->allocator;
     spx_raw_free(&allocator, p);

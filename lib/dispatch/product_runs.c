@@ -135,7 +135,7 @@ static spmvx_status find_lengths(const assembly *a, int64_t first, const spx_spa
     spx_product p;
     SPX_TRY(spx_product_find(a->of->ctx, left, right, a->of->options, true, &p));
     const spmvx_status s = take_lengths(a, first, &p.plan.C);
-    spx_plan_drop(&p.plan);
+    spx_plan_drop(a->of->ctx, &p.plan);
     return s;
 }
 

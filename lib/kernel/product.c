@@ -57,11 +57,12 @@ spmvx_status spx_plan_columns(spmvx_context *ctx, spx_plan *plan)
     return spx_plan_array(ctx, plan, plan->C.nnz, sizeof(int32_t), "columns of C", &plan->C.slot[SPX_COL]);
 }
 
-void spx_plan_drop(spx_plan *p)
+void spx_plan_drop(const spmvx_context *ctx, spx_plan *p)
 {
+    spx_array *const own[] = { p->state, p->rows, p->shapes };
     spx_sparse_drop(&p->C);
-    spx_array_drop(p->state);
-    spx_array_drop(p->rows);
-    spx_array_drop(p->shapes);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (ctx && ctx->backend->drop_behind) ctx->backend->drop_behind(ctx, own[i]);
+        else spx_array_drop(own[i]);
     *p = (spx_plan){ 0 };
 }

@@ -65,5 +65,6 @@ spmvx_status spx_plan_columns(spmvx_context *, spx_plan *);
 spmvx_status spx_plan_array(spmvx_context *, const spx_plan *, int64_t count, size_t each, const char *what,
                             spx_array **out);
 
-void spx_plan_drop(spx_plan *);
+/* With a context, whose stream alone has used it, nobody waits on a device. */
+void spx_plan_drop(const spmvx_context *, spx_plan *);
 #endif
