@@ -51,7 +51,9 @@ void drop_state(spx_cuda *c)
     spx_cuda_memory_end(c->memory);
     spx_cuda_memory_drop(c->memory);
     if (c->own) cudaStreamDestroy(c->own);
+    if (c->staging) cudaFreeHost(c->staging);
     c->memory = nullptr;
+    c->staging = nullptr;
     c->own = nullptr;
 }
 
@@ -102,6 +104,7 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         if (e == cudaSuccess) e = cudaStreamCreateWithFlags(&c->own, cudaStreamNonBlocking);
         if (e == cudaSuccess) e = cudaGetDeviceProperties(&properties, ctx->device);
         if (e == cudaSuccess) e = spx_cuda_memory_open(c->memory, properties.totalGlobalMem);
+        if (e == cudaSuccess) e = cudaMallocHost(&c->staging, SPX_STAGING);
         if (e == cudaSuccess) e = spx_cuda_load_vector_kernels();
         if (e == cudaSuccess)
             e = cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, ctx->device);
@@ -214,11 +217,17 @@ spmvx_status upload(const spmvx_context *ctx, void *dst, const void *src, size_t
                 "a copy to the device");
 }
 
+/* Little comes by way of pinned memory, which the device writes itself. */
 spmvx_status download(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)
 {
     const spx_beside_captures on_device(ctx->device);
-    return done(ctx, on_device, copy_on(state(ctx)->stream, dst, src, bytes, cudaMemcpyDeviceToHost),
-                "a copy from the device");
+    spx_cuda *const c = state(ctx);
+    const bool staged =
+        bytes <= SPX_STAGING && !__atomic_exchange_n(&c->staging_taken, true, __ATOMIC_ACQUIRE);
+    const cudaError_t e = copy_on(c->stream, staged ? c->staging : dst, src, bytes, cudaMemcpyDeviceToHost);
+    if (staged && e == cudaSuccess) memcpy(dst, c->staging, bytes);
+    if (staged) __atomic_store_n(&c->staging_taken, false, __ATOMIC_RELEASE);
+    return done(ctx, on_device, e, "a copy from the device");
 }
 
 spmvx_status copy(const spmvx_context *ctx, void *dst, const void *src, size_t bytes)

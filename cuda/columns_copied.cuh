@@ -32,11 +32,11 @@ template <bool WRITE> __global__ void spx_copy_rows(int nrows, const unsigned *s
 
 /* ---- columns that were kept ---- */
 
-/* To their places in C, a block for as many rows as it has threads: short rows of a warp together, long ones
- * by the block. */
+/* To their places in C, a block for as many rows as it has threads: short rows of a warp together, longer
+ * ones by the warp, one after the other, and long ones by the block. */
 static __global__ void spx_move_kept(int nrows, spx_found out)
 {
-    constexpr int SHORT = 1024, THREADS = static_cast<int>(SPX_BUILD_THREADS);
+    constexpr int SHORT = 48, LONG = 1024, THREADS = static_cast<int>(SPX_BUILD_THREADS);
     __shared__ int longer[THREADS];
     __shared__ int longer_rows;
     const int64_t row = spx_element();
@@ -44,8 +44,16 @@ static __global__ void spx_move_kept(int nrows, spx_found out)
     __syncthreads();
     const int64_t place = row < nrows ? out.place[row] - 1 : -1, to = place >= 0 ? out.ptr[row] : 0,
                   n = place >= 0 ? out.ptr[row + 1] - to : 0;
-    if (n > SHORT) longer[atomicAdd(&longer_rows, 1)] = static_cast<int>(row);
+    if (n > LONG) longer[atomicAdd(&longer_rows, 1)] = static_cast<int>(row);
     spx_move_rows(out.kept, place, out.col, to, n > SHORT ? 0 : static_cast<int>(n));
+    for (unsigned left = __ballot_sync(SPX_ALL_LANES, n > SHORT && n <= LONG); left; left &= left - 1) {
+        const int lane = __ffs(static_cast<int>(left)) - 1,
+                  entries = __shfl_sync(SPX_ALL_LANES, static_cast<int>(n), lane);
+        const int *const from = out.kept + __shfl_sync(SPX_ALL_LANES, place, lane);
+        int *const there = out.col + __shfl_sync(SPX_ALL_LANES, to, lane);
+#pragma unroll 4
+        for (int k = spx_lane(); k < entries; k += 32) there[k] = from[k];
+    }
     __syncthreads();
     for (int i = 0; i < longer_rows; i++) {
         const int64_t from = out.place[longer[i]] - 1, first = out.ptr[longer[i]],

@@ -25,7 +25,7 @@ extern "C" {
 
 struct spx_cuda_memory; /* cuda/memory.cuh */
 
-constexpr size_t SPX_LOADED = 512;
+constexpr size_t SPX_LOADED = 512, SPX_STAGING = 8 << 10;
 
 /* Of a context: its backend_state. */
 struct spx_cuda {
@@ -34,6 +34,8 @@ struct spx_cuda {
     spx_cuda_memory *memory;
     int multiprocessors;
     size_t l2_bytes, shared_bytes, block_bytes; /* shared memory of a multiprocessor; of a block at most */
+    void *staging;      /* SPX_STAGING bytes of pinned memory for what comes to the host; or NULL */
+    bool staging_taken; /* by a thread */
     /* Kernels whose code is there, by their address; set and read atomically. */
     const void *loaded[SPX_LOADED];
     bool since_90; /* device and code are of compute capability 9.0 or later: early launches, clusters, bulk
@@ -45,10 +47,13 @@ inline const spx_cuda *spx_cuda_of(const spmvx_context *ctx)
     return static_cast<const spx_cuda *>(ctx->backend_state);
 }
 
+/* One within another of the same device finds all as it should be, and only takes away what failed. */
 class spx_on_device {
 public:
-    explicit spx_on_device(int device)
+    explicit spx_on_device(int device) : device_(device), around_(current_)
     {
+        if (is_within()) return;
+        current_ = this;
         pending_ = cudaPeekAtLastError();
         error_ = cudaGetDevice(&before_);
         if (error_ == cudaSuccess && before_ != device) {
@@ -59,7 +64,8 @@ public:
     ~spx_on_device()
     {
         if (moved_) cudaSetDevice(before_);
-        if (pending_ == cudaSuccess) cudaGetLastError();
+        if ((is_within() ? around_ : this)->pending_ == cudaSuccess) cudaGetLastError();
+        current_ = around_;
     }
     spx_on_device(const spx_on_device &) = delete;
     spx_on_device &operator=(const spx_on_device &) = delete;
@@ -69,8 +75,15 @@ public:
     }
 
 private:
-    cudaError_t pending_, error_;
-    int before_ = 0;
+    bool is_within() const
+    {
+        return around_ && around_->device_ == device_ && around_->error_ == cudaSuccess;
+    }
+
+    static inline thread_local const spx_on_device *current_ = nullptr; /* none of which is within another */
+    int device_, before_ = 0;
+    const spx_on_device *around_;
+    cudaError_t pending_ = cudaSuccess, error_ = cudaSuccess;
     bool moved_ = false;
 };
 
@@ -81,14 +94,18 @@ class spx_beside_captures : public spx_on_device {
 public:
     explicit spx_beside_captures(int device) : spx_on_device(device)
     {
-        exchanged_ = cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess;
+        exchanged_ = !relaxed_ && cudaThreadExchangeStreamCaptureMode(&mode_) == cudaSuccess;
+        if (exchanged_) relaxed_ = true;
     }
     ~spx_beside_captures()
     {
-        if (exchanged_) cudaThreadExchangeStreamCaptureMode(&mode_);
+        if (!exchanged_) return;
+        cudaThreadExchangeStreamCaptureMode(&mode_);
+        relaxed_ = false;
     }
 
 private:
+    static inline thread_local bool relaxed_ = false;
     cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
     bool exchanged_;
 };

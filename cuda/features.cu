@@ -204,6 +204,7 @@ spmvx_status look_at(const spmvx_context *ctx, const spx_sparse *csr, spx_featur
 spmvx_status spx_cuda_features(const spmvx_context *ctx, const spx_sparse *csr, spx_features *f)
 {
     static const char what[] = "statistics of the rows";
+    const spx_beside_captures on_device(ctx->device);
     spx_array *memory;
     spmvx_status s = spx_cuda_scratch_new(ctx, sizeof(statistics), what, &memory);
     if (s != SPMVX_OK) return s;

@@ -231,11 +231,17 @@ spmvx_status spx_cuda_same_rows(const spmvx_context *, const spx_sparse *csr, sp
 spmvx_status spx_cuda_product_pointers(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                        int64_t *counts, spx_plan *);
 
-/* C's pattern, all of it, and the plan's products. Of each row of C: products, INT_MAX at most, and, of those
- * that are not sorted, in how many words of 32 columns its entries are (arrays of I32); and its shape
- * (product_shapes.cuh). */
+/* Of each row of C, in one piece of memory: its length (one more of them); in how many words of 32 columns
+ * its entries are, if it is not sorted; and its products, INT_MAX at most. */
+struct spx_row_facts {
+    spx_temporary memory;
+    int64_t *length;
+    int *words, *products;
+};
+
+/* C's pattern, all of it, and the plan's products; facts of C's rows, of which lengths are gone; and their
+ * shapes (product_shapes.cuh). */
 struct spx_shapes;
 spmvx_status spx_cuda_product_columns(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
-                                      spx_temporary *products, spx_temporary *words, spx_shapes *,
-                                      spx_product_look *);
+                                      spx_row_facts *, spx_shapes *, spx_product_look *);
 #endif

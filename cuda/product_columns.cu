@@ -331,32 +331,33 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *ctx, const spx_sparse *A, 
 }
 
 spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                      spx_plan *plan, spx_temporary *products, spx_temporary *words,
-                                      spx_shapes *shapes, spx_product_look *look)
+                                      spx_plan *plan, spx_row_facts *rows, spx_shapes *shapes,
+                                      spx_product_look *look)
 {
+    const size_t lengths = spx_bytes(A->nrows + 1, sizeof(int64_t)), each = spx_bytes(A->nrows, sizeof(int));
     analysis a = {};
-    spx_temporary counts;
     a.ctx = ctx;
     a.A = spx_factor_of(A);
     a.B = spx_factor_of(B);
     a.ncols = B->ncols;
-    SPX_TRY(products->make(ctx, A->nrows, sizeof(int), "products of the rows of C"));
-    SPX_TRY(words->make(ctx, A->nrows, sizeof(int), "words of the rows of C"));
-    SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
-    SPX_TRY(spx_cuda_clear(ctx, counts.as<void>(), spx_bytes(A->nrows + 1, sizeof(int64_t)), WHAT));
-    SPX_TRY(spx_cuda_clear(ctx, words->as<int>(), spx_bytes(A->nrows, sizeof(int)), WHAT));
-    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, products->as<int>(), &a.all));
+    SPX_TRY(
+        rows->memory.make(ctx, 1, spx_plus(lengths, spx_plus(each, each)), "what tells of the rows of C"));
+    rows->length = rows->memory.as<int64_t>();
+    rows->words = reinterpret_cast<int *>(rows->length + A->nrows + 1);
+    rows->products = rows->words + A->nrows;
+    SPX_TRY(spx_cuda_clear(ctx, rows->length, spx_plus(lengths, each), WHAT));
+    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, rows->products, &a.all));
     plan->products = a.all.products;
     *look = a.all;
-    SPX_TRY(spx_cuda_find_shapes(ctx, A, B, products->as<int>(), &a.all,
-                                 bytes_to_come(&a, plan->beside, true), shapes));
+    SPX_TRY(spx_cuda_find_shapes(ctx, A, B, rows->products, &a.all, bytes_to_come(&a, plan->beside, true),
+                                 shapes));
     const bool by_shapes = shapes->of;
     a.shapes = shapes;
     a.to_find = by_shapes ? shapes->products_to_find : a.all.products;
     if (a.all.more && a.all.distinct && !by_shapes) SPX_TRY(find_same(&a, A, B));
-    a.out.count = counts.as<int64_t>();
-    a.out.products = by_shapes ? shapes->products : products->as<int>();
-    a.out.words = words->as<int>();
+    a.out.count = rows->length;
+    a.out.products = by_shapes ? shapes->products : rows->products;
+    a.out.words = rows->words;
     SPX_TRY(list_all(&a));
     SPX_TRY(prepare_to_keep(&a, A->nnz, plan->beside));
     SPX_TRY(by_tables<false>(&a));
@@ -366,7 +367,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     if (by_shapes)
         SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, count_by_shapes, a.A.nrows, shapes->of, shapes->stand,
                                 a.out));
-    SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
+    SPX_TRY(spx_cuda_product_pointers(ctx, A, B, rows->length, plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
     if (!a.all.more) a.kept_columns = static_cast<unsigned long long>(spx_min(plan->C.nnz, a.to_find));
     const bool all_kept = a.out.room && a.kept_columns <= static_cast<unsigned long long>(a.out.room);

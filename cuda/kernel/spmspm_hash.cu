@@ -23,6 +23,7 @@ enum rows_by {
     BY_WARP_SMALL = BY_SORTING + SPX_SORTED_WAYS,
     BY_WARP_WORDS,
     BY_WARP,
+    BY_SMALL_BLOCK,
     BY_BLOCK,
     BY_LARGE_BLOCK,
     BY_PIECES,
@@ -36,7 +37,7 @@ enum { SHORT_COLUMNS = WAYS, ALL_COLUMNS, ROWS_ALIKE, PLACES, DISTINCT, NUMBERS 
 static_assert(static_cast<int>(NUMBERS) <= static_cast<int>(SPX_PLAN_NUMBERS));
 
 /* Entries at most; */
-constexpr int SMALL = 128, MIDDLE = 512, LARGE = 2048, LARGER = 4096;
+constexpr int SMALL = 128, MIDDLE = 512, MORE = 1024, LARGE = 2048, LARGER = 4096;
 /* words at most, of tables of 128 and 256; products at most, of threads, warps and blocks. */
 constexpr int SMALL_WORDS = 96, MIDDLE_WORDS = 192, BY_THREADS = 256, BY_WARPS = 1 << 14, BY_BLOCKS = 1 << 18;
 
@@ -59,7 +60,7 @@ struct way_of {
                    : words[row] <= MIDDLE_WORDS                  ? BY_WARP_WORDS
                                                                  : BY_WARP;
         if (entries <= LARGER && products[row] <= BY_BLOCKS)
-            return entries <= LARGE ? BY_BLOCK : BY_LARGE_BLOCK;
+            return entries <= MORE ? BY_SMALL_BLOCK : entries <= LARGE ? BY_BLOCK : BY_LARGE_BLOCK;
         *units = static_cast<int>((entries + SPX_PRODUCT_PIECE - 1) / SPX_PRODUCT_PIECE);
         return BY_PIECES;
     }
@@ -213,6 +214,8 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                      a, b, v, distinct));
         SPX_TRY(over(BY_WARP, EACH, THREADS, EACH * sizeof(spx_warp_shared<V, MIDDLE>),
                      spx_values_by_warp<V, MIDDLE>, a, b, v, distinct));
+        SPX_TRY(over(BY_SMALL_BLOCK, 1, 128, sizeof(spx_piece_shared<V, 128, MORE>),
+                     spx_values_by_block<V, 128, MORE>, a, b, v, distinct, none));
         SPX_TRY(over(BY_BLOCK, 1, 128, sizeof(spx_piece_shared<V, 128, LARGE>),
                      spx_values_by_block<V, 128, LARGE>, a, b, v, distinct, none));
         SPX_TRY(over(BY_LARGE_BLOCK, 1, 512, sizeof(spx_piece_shared<V, 512, LARGER>),
@@ -232,19 +235,19 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
 
 spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
-    spx_temporary products, words;
+    const spx_beside_captures on_device(ctx->device); /* for all calls at once */
+    spx_row_facts rows = {};
     spx_shapes shapes;
     spx_product_look look;
-    SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &products, &words, &shapes, &look));
+    SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &rows, &shapes, &look));
     plan->number[DISTINCT] = look.distinct;
     /* where keys have no room for columns and positions, these rows have few products, and few entries */
     const int most = B->ncols <= spx_sorted_columns(look.most) ? look.most : 0;
     spx_ways known = {};
     for (int way = 0; way < SPX_SORTED_WAYS; way++) known.of[BY_SORTING + way] = look.rows[way];
-    SPX_TRY(keep_shapes(ctx, A, B, products.as<const int>(), most, &shapes, plan));
+    SPX_TRY(keep_shapes(ctx, A, B, rows.products, most, &shapes, plan));
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
-                          way_of{ spx_pointers_of(A), products.as<const int>(), words.as<const int>(), most,
-                                  shapes_of(plan) },
+                          way_of{ spx_pointers_of(A), rows.products, rows.words, most, shapes_of(plan) },
                           most && !look.more && !plan->shapes ? &known : nullptr,
                           plan->shapes ? static_cast<const int *>(shapes.counters) : nullptr,
                           plan->shapes ? sizeof(spx_shape_sizes) / sizeof(int) : 0));
@@ -255,6 +258,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
 spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
                   spx_sparse *C)
 {
+    const spx_beside_captures on_device(ctx->device);
     return over_lists<true>(ctx, plan, A, B, C);
 }
 

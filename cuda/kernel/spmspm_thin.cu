@@ -200,6 +200,7 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
 
 spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
+    const spx_beside_captures on_device(ctx->device); /* for all calls at once */
     if (B->ncols > SPX_THIN_COLUMNS)
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s takes a B of at most %d columns; this one has %lld",
                         NAME, SPX_THIN_COLUMNS, static_cast<long long>(B->ncols));
@@ -220,6 +221,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
 spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
                   spx_sparse *C)
 {
+    const spx_beside_captures on_device(ctx->device);
     return over_lists<true>(ctx, plan, A, B, C);
 }
 
