@@ -4,10 +4,11 @@
  *
  * A row with not so many products is sorted by a few lanes (rows_by_sorting.cuh). The columns of all others
  * are the bits of a table of words (word_table.cuh): tried by a warp, with a small table, since products
- * mostly share their words; those that do not fit are sorted by a block, or have larger tables; and what does
- * not fit there is done by many blocks, which set bits for all columns in memory. Who gives up has seen no
- * more products than fit; where most rows with about as many products gave up, others are not tried. Nothing
- * is in proportion to the products.
+ * mostly share their words; those that do not fit are sorted by a block, or are bits for all columns in a
+ * block's shared memory (columns_by_map.cuh), or, where C is too wide for that, have larger tables; and the
+ * longest are done by many blocks, which set bits for all columns in memory. Who gives up has seen no more
+ * products than fit; where most rows with about as many products gave up, others are not tried. Nothing is in
+ * proportion to the products.
  * Sources: rows by what they take: Nagasaka, Nukada & Matsuoka, ICPP 2017; Parger, Winter, Mlakar &
  * Steinberger, spECK, PPoPP 2020. */
 #include "columns_by_bits.cuh"

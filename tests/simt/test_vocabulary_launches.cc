@@ -114,9 +114,13 @@ static void test_too_many_blocks(void **)
     assert_int_equal(x.host()[0], 5); /* 2^32 + 1 blocks are not 1 */
     assert_int_equal(spx_cuda_launch(ctx, "fine", write_early, 1, 32, 0, x), SPMVX_OK);
     assert_int_equal(spx_cuda_load(ctx, "fine", write_early, 0), SPMVX_OK);
-    simt_fail_call(2, cudaErrorNoKernelImageForDevice, 0);
-    assert_int_equal(spx_cuda_load(ctx, "no-code", write_early, 0), SPMVX_ERR_DEVICE);
     simt_fail_call(0, cudaSuccess, 0);
+    assert_int_equal(spx_cuda_load(ctx, "fine", write_early, 0), SPMVX_OK); /* of which it knows */
+    assert_int_equal(simt_calls(), 0);
+    simt_fail_call(2, cudaErrorNoKernelImageForDevice, 0);
+    assert_int_equal(spx_cuda_load(ctx, "no-code", read_late, 0), SPMVX_ERR_DEVICE);
+    simt_fail_call(0, cudaSuccess, 0);
+    assert_int_equal(spx_cuda_load(ctx, "code", read_late, 0), SPMVX_OK);
     assert_int_equal(cudaPeekAtLastError(), cudaSuccess);
     spmvx_context_destroy(ctx);
 }
