@@ -47,12 +47,17 @@ inline const spx_cuda *spx_cuda_of(const spmvx_context *ctx)
     return static_cast<const spx_cuda *>(ctx->backend_state);
 }
 
-/* One within another of the same device finds all as it should be, and only takes away what failed. */
+/* One within another of the same device only sees to it that no callback of the caller's has made another
+ * current, and takes away what failed. */
 class spx_on_device {
 public:
     explicit spx_on_device(int device) : device_(device), around_(current_)
     {
-        if (is_within()) return;
+        if (is_within()) {
+            error_ = cudaGetDevice(&before_);
+            if (error_ == cudaSuccess && before_ != device) error_ = cudaSetDevice(device);
+            return;
+        }
         current_ = this;
         pending_ = cudaPeekAtLastError();
         error_ = cudaGetDevice(&before_);

@@ -311,7 +311,7 @@ spmvx_status spx_cuda_build_bsr(const spmvx_context *ctx, const spx_sparse *csr,
     SPX_TRY(a.make(ctx, SPX_PTR, rows + 1, spx_type_bytes(a->ptr_type), "ptr"));
     SPX_TRY(a.make(ctx, SPX_COL, blocks, sizeof(int), "col"));
     SPX_TRY(counts.make(ctx, 2, sizeof(int64_t), WHAT));
-    SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), sizeof found));
+    SPX_TRY(spx_cuda_clear(ctx, counts.as<void>(), sizeof found, WHAT));
     unsigned long long *const count = counts.as<unsigned long long>();
     SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {
         return place_blocks<decltype(q)>(ctx, a, key.as<const uint64_t>(), blocks, count);

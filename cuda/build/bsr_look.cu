@@ -69,7 +69,7 @@ spmvx_status count_sample(const void *which, int64_t br, int64_t bc, int64_t *bl
     const sampled *const s = static_cast<const sampled *>(which);
     int64_t counts[2] = {};
     if (s->of.rows) {
-        SPX_TRY(s->ctx->backend->clear(s->ctx, s->counts, sizeof counts));
+        SPX_TRY(spx_cuda_clear(s->ctx, s->counts, sizeof counts, WHAT));
         SPX_TRY(spx_by_pointer(s->csr->ptr_type, [&](auto p) {
             using P = decltype(p);
             return spx_launch_over(s->ctx, WHAT, SAMPLE_LANES * s->of.rows, count_sampled<P>, s->of,

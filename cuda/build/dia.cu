@@ -163,7 +163,7 @@ spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr, int64
     SPX_TRY(slots->make(ctx, size, sizeof(int), "the set of diagonals"));
     SPX_TRY(count->make(ctx, 1, sizeof(unsigned long long), "the set of diagonals"));
     *set = { slots->as<int>(), static_cast<uint32_t>(size), count->as<unsigned long long>() };
-    SPX_TRY(ctx->backend->clear(ctx, set->count, sizeof *set->count));
+    SPX_TRY(spx_cuda_clear(ctx, set->count, sizeof *set->count, WHAT));
     SPX_TRY(spx_launch_over(ctx, WHAT, size, empty_slots, size, set->slots));
     for (const int64_t step : { FEW, int64_t(1) }) {
         const int64_t runs = spx_ceil_div(spx_ceil_div(csr->nrows, RUN_OF_ROWS), step);
@@ -183,7 +183,7 @@ spmvx_status sort_offsets(const spmvx_context *ctx, const offset_set &set, spx_d
 {
     int *list;
     SPX_TRY(a.make(ctx, SPX_COL, a->width, sizeof(int), "col"));
-    SPX_TRY(ctx->backend->clear(ctx, set.count, sizeof *set.count));
+    SPX_TRY(spx_cuda_clear(ctx, set.count, sizeof *set.count, WHAT));
     SPX_TRY(spx_launch_over(ctx, WHAT, set.size, list_offsets, set, a.as<int>(SPX_COL), set.count));
     SPX_TRY(spx_alloc(ctx, spx_bytes(a->width, sizeof *list), "the set of diagonals", &list));
     spmvx_status s = ctx->backend->download(ctx, list, a.as<int>(SPX_COL), spx_bytes(a->width, sizeof *list));
@@ -214,11 +214,11 @@ spmvx_status fill_all(const spmvx_context *ctx, const spx_sparse *csr, spx_draft
     int64_t counts[2];
     SPX_TRY(count.make(ctx, 2, sizeof(int64_t), WHAT));
     unsigned long long *const on_device = count.as<unsigned long long>();
-    SPX_TRY(ctx->backend->clear(ctx, on_device, sizeof counts));
+    SPX_TRY(spx_cuda_clear(ctx, on_device, sizeof counts, WHAT));
     SPX_TRY(spx_launch_over(ctx, WHAT, nrows, merge<P, E>, nrows, ptr, col, val, to, on_device));
     SPX_TRY(ctx->backend->download(ctx, counts, on_device, sizeof counts));
     if (counts[1]) {
-        SPX_TRY(ctx->backend->clear(ctx, on_device, sizeof counts));
+        SPX_TRY(spx_cuda_clear(ctx, on_device, sizeof counts, WHAT));
         SPX_TRY(spx_clear_places(ctx, a, a->width * words));
         SPX_TRY(spx_launch_over(ctx, WHAT, nrows, fill<P, E>, nrows, ptr, col, val, to, on_device));
         SPX_TRY(ctx->backend->download(ctx, counts, on_device, sizeof counts));

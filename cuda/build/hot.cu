@@ -143,8 +143,8 @@ spmvx_status spx_cuda_hot_share(const spmvx_context *ctx, const char *what, cons
     if (!samples) return SPMVX_OK;
     SPX_TRY(bucket.make(ctx, BUCKETS, sizeof(unsigned), what));
     SPX_TRY(counts.make(ctx, 1, sizeof(counted), what));
-    SPX_TRY(ctx->backend->clear(ctx, bucket.as<void>(), BUCKETS * sizeof(unsigned)));
-    SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), sizeof(counted)));
+    SPX_TRY(spx_cuda_clear(ctx, bucket.as<void>(), BUCKETS * sizeof(unsigned), what));
+    SPX_TRY(spx_cuda_clear(ctx, counts.as<void>(), sizeof(counted), what));
     SPX_TRY(spx_launch_over(ctx, what, samples, sample_entries, samples, stride,
                             spx_slot_of<int>(csr, SPX_COL), csr->ncols > BUCKETS, bucket.as<unsigned>()));
     SPX_TRY(spx_launch_over(ctx, what, BLOCKS * SPX_BUILD_THREADS, sort_buckets, BUCKETS,

@@ -61,7 +61,7 @@ spmvx_status choose_width(const spmvx_context *ctx, const spx_sparse *csr, int64
     while (low < high) {
         const int64_t step = spx_ceil_div(high - low, ASKED);
         int64_t rows[ASKED];
-        SPX_TRY(ctx->backend->clear(ctx, counts.as<void>(), sizeof rows));
+        SPX_TRY(spx_cuda_clear(ctx, counts.as<void>(), sizeof rows, WHAT));
         SPX_TRY(spx_by_pointer(csr->ptr_type, [&](auto p) {
             using P = decltype(p);
             return spx_launch_over(ctx, WHAT, csr->nrows, count_rows<P>, static_cast<int>(csr->nrows),

@@ -92,7 +92,7 @@ spmvx_status order_entries(const spmvx_context *ctx, const spx_sparse *csr, int6
     spx_temporary flag;
     int unordered = 0;
     SPX_TRY(flag.make(ctx, 1, sizeof(int), WHAT));
-    SPX_TRY(ctx->backend->clear(ctx, flag.as<int>(), sizeof(int)));
+    SPX_TRY(spx_cuda_clear(ctx, flag.as<int>(), sizeof(int), WHAT));
     SPX_TRY(spx_launch_over(ctx, WHAT, nnz, find_disorder, nnz, row, e->col, width, flag.as<int>()));
     SPX_TRY(ctx->backend->download(ctx, &unordered, flag.as<int>(), sizeof unordered));
     if (!unordered) return SPMVX_OK;

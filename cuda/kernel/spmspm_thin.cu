@@ -47,6 +47,7 @@ constexpr int FEW_SUMS = 16, SOME_SUMS = 32;
 struct way_of {
     spx_pointers a_ptr;
     int longest, columns; /* row of B; of B */
+    int64_t huge;         /* row of A: more than a small block's */
 
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
@@ -58,7 +59,7 @@ struct way_of {
                                                                  : BY_LANE;
         if (spx_is_sorted(n * longest, n, SPX_FEW_PRODUCTS)) return BY_SORTING + spx_way_of(n * longest, n);
         if (n <= SPX_THREAD_ENTRIES && entries <= SPX_MORE) return spx_thread_way(entries);
-        return n <= SPX_LONG_ROW ? BY_WARP : n <= SPX_HUGE_OF_A ? BY_BLOCK : BY_LARGE_BLOCK;
+        return n <= SPX_LONG_ROW ? BY_WARP : n <= huge ? BY_BLOCK : BY_LARGE_BLOCK;
     }
     template <class F> void each_pointer(F f) const
     {
@@ -73,6 +74,14 @@ constexpr int SUMS = 512; /* of a warp, where B has no more columns; a block has
 int copies_for(int64_t columns)
 {
     return columns <= SUMS / 16 ? 16 : columns <= SUMS / 8 ? 8 : columns <= SUMS / 4 ? 4 : 1;
+}
+
+/* Entries of a row of A that are more than a small block's, where large ones fit on the device. */
+int64_t huge_row(const spmvx_context *ctx, spmvx_type type)
+{
+    constexpr size_t OWN = 12 << 10; /* that a block has beside its sums, at most */
+    const size_t sums = spx_bytes(4 * SPX_THIN_WARPS * SUMS, spx_type_bytes(type));
+    return sums + OWN <= spx_cuda_of(ctx)->block_bytes ? SPX_HUGE_OF_A : INT64_MAX;
 }
 
 /* The plan's state. */
@@ -113,7 +122,7 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
         SPX_TRY(spx_launch_over(ctx, NAME, spx_cuda_blocks_held(ctx, THREADS) * THREADS,
                                 spx_find_bits_of_huge, spx_factor_of(A), spx_factor_of(B), read, words,
                                 bits.as<unsigned>(), counts.as<int64_t>(), found.as<spx_thin_totals>()));
-    SPX_TRY(ctx->backend->download(ctx, t, found.as<void>(), sizeof *t));
+    SPX_TRY(ctx->backend->download(ctx, t, found.as<void>(), offsetof(spx_thin_totals, huge_row)));
     plan->products = static_cast<int64_t>(t->products);
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
@@ -208,7 +217,9 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     SPX_TRY(find_pattern(ctx, A, B, plan, &t));
     plan->number[FEW] = spx_few_rows(t.with_some, B->nrows) && A->nnz <= INT32_MAX; /* collected as int */
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
-                          way_of{ spx_pointers_of(A), t.longest, static_cast<int>(B->ncols) }, nullptr));
+                          way_of{ spx_pointers_of(A), t.longest, static_cast<int>(B->ncols),
+                                  huge_row(ctx, A->val_type) },
+                          nullptr));
     const bool wide = A->val_type == SPMVX_F64;
     bool met = false;
     for (int way = BY_LANE_FEW; way < WAYS; way++) met = met || plan->number[way];

@@ -159,8 +159,12 @@ spmvx_status spx_product_fill(spmvx_context *ctx, const spx_product *p, const sp
     spx_log(ctx, SPMVX_LOG_DEBUG,
             "product by %s: %" PRId64 " multiplications, %" PRId64 " entries, %zu bytes of workspace",
             p->kernel->name, plan->products, c.nnz, spx_budget_peak(ctx));
-    if (s == SPMVX_OK) *C = c;
-    else spx_sparse_drop(&c);
+    if (s == SPMVX_OK) {
+        *C = c;
+        return s;
+    }
+    spx_wait_after_failure(ctx);
+    spx_sparse_drop(&c);
     return s;
 }
 
@@ -217,7 +221,11 @@ static spmvx_status as_matrix(spmvx_context *ctx, spx_sparse *arrays, bool refil
 {
     spx_sparse none = { 0 };
     spmvx_matrix *m;
-    SPX_TRY(spx_matrix_adopt(ctx, arrays, &none, true, refillable, &m));
+    const spmvx_status s = spx_matrix_adopt(ctx, arrays, &none, true, refillable, &m);
+    if (s != SPMVX_OK) {
+        spx_wait_after_failure(ctx); /* the values may be on their way yet */
+        return s;
+    }
     m->updatable = refillable;
     *out = m;
     return SPMVX_OK;

@@ -29,6 +29,21 @@ static void widths(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* More columns than are kept: parts are found again as they are written. */
+static void not_kept(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples l = rows_of("long rows", lengths, sizeof lengths / sizeof *lengths, INNER, false),
+            r = even_rows("even rows", INNER, 12, 5000001, false);
+    make_whole(&l);
+    make_whole(&r);
+    check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+    triples_free(&l);
+    triples_free(&r);
+    spmvx_context_destroy(ctx);
+}
+
 /* One row of B again and again; and rows of B whose columns lie together. */
 static void rows_alike(void **state)
 {
@@ -74,10 +89,29 @@ static void few_columns(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* More rows than many blocks share. */
+static void huge_rows(void **state)
+{
+    (void)state;
+    enum { HUGE_ROWS = 1028, HUGE_LENGTH = 8193 };
+    static const char *const thin[] = { "thin", NULL };
+    if (takes_long()) return;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples l = even_rows("huge rows", HUGE_ROWS, HUGE_LENGTH, HUGE_LENGTH, false),
+            r = even_rows("few columns", HUGE_LENGTH, 1, 9, false);
+    make_whole(&l);
+    make_whole(&r);
+    check_pair(ctx, thin, &l, &r, SPMVX_F32, false);
+    triples_free(&l);
+    triples_free(&r);
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(widths), cmocka_unit_test(rows_alike),
-                                        cmocka_unit_test(few_columns) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(widths), cmocka_unit_test(not_kept),
+                                        cmocka_unit_test(rows_alike), cmocka_unit_test(few_columns),
+                                        cmocka_unit_test(huge_rows) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
 }
