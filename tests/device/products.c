@@ -167,11 +167,11 @@ void check_pair(spmvx_context *ctx, const char *const *kernels, const triples *l
     pair_free(&there);
 }
 
-void check_once(spmvx_context *ctx, const char *const *kernels, triples l, triples r)
+void check_once(spmvx_context *ctx, const char *const *kernels, triples l, triples r, spmvx_type type)
 {
     make_whole(&l);
     make_whole(&r);
-    check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+    check_pair(ctx, kernels, &l, &r, type, false);
     triples_free(&l);
     triples_free(&r);
 }

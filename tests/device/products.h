@@ -31,8 +31,8 @@ void pair_free(pair *);
  * rounding. */
 void check_pair(spmvx_context *, const char *const *kernels, const triples *l, const triples *r, spmvx_type,
                 bool near);
-/* The same of whole numbers, in f64; frees both. */
-void check_once(spmvx_context *, const char *const *kernels, triples l, triples r);
+/* The same of whole numbers; frees both. */
+void check_once(spmvx_context *, const char *const *kernels, triples l, triples r, spmvx_type);
 /* Under sanitizers, which take long. */
 bool takes_long(void);
 #endif

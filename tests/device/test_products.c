@@ -83,7 +83,7 @@ static void empty_rows(void **state)
     for (int r = 0; r < INNER; r++) of_b[r] = r % 10 == 3;
     triples l = rows_of("rows", entries, sizeof entries / sizeof *entries, INNER, false),
             r = rows_of("few rows", of_b, INNER, 9000000, false);
-    check_once(ctx, kernels, l, r);
+    check_once(ctx, kernels, l, r, SPMVX_F64);
     spmvx_context_destroy(ctx);
 }
 
@@ -107,7 +107,7 @@ static void rows_met_often(void **state)
     static const int long_rows_of_b[] = { 65535, 3, 65536, 70000, 65534 };
     triples l = even_rows("rows", 20, 3, 5, false),
             r = rows_of("very long rows", long_rows_of_b, 5, 8, false);
-    check_once(ctx, kernels + 2, l, r);
+    check_once(ctx, kernels + 2, l, r, SPMVX_F64);
     spmvx_context_destroy(ctx);
 }
 

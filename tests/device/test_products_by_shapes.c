@@ -214,7 +214,7 @@ static void given_up(void **state)
     }
     triples l = even_rows("short rows alone", SHORT_ROWS, 1, r.nrows, false);
     for (int64_t i = 0; i < l.nnz; i++) l.col[i] = LONG_ROWS + l.row[i];
-    check_once(ctx, kernels, l, r);
+    check_once(ctx, kernels, l, r, SPMVX_F64);
     if (!takes_long()) {
         static int length[2 * MANY + MORE];
         for (int i = 0; i < 2 * MANY + MORE; i++) length[i] = i >= MANY && i < MANY + MORE ? TOO_LONG : 2;
@@ -222,7 +222,7 @@ static void given_up(void **state)
         for (int64_t i = 0; i < l.nnz; i++)
             l.col[i] = i && l.row[i - 1] == l.row[i] ? l.col[i - 1] + 1 : l.row[i] % 400;
         r = apart("three", 600, 3);
-        check_once(ctx, kernels, l, r);
+        check_once(ctx, kernels, l, r, SPMVX_F64);
     }
     spmvx_context_destroy(ctx);
 }
