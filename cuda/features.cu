@@ -1,6 +1,6 @@
 /* The statistics pass over a CSR that lies on the device, so that a choice by the library needs no copy of
  * it on the host: the numbers of lib/dispatch/features.c, by one launch. Its first blocks take a window of
- * rows each, for how many sectors of x their gathers touch; the others go over all rows. Sums are of whole
+ * rows each, for how many sectors of x their gathers touch; the others go over all rows' pointers. Sums are of whole
  * numbers, so that their order does not matter. */
 #include <cmath>
 #include <cstring>
@@ -17,8 +17,8 @@ constexpr int EXACT = 256, STEPS = 16, BUCKETS = EXACT + STEPS * 24;
 
 /* What the launch adds up; all 0 before. */
 struct statistics {
-    unsigned long long longest, empty, span;
-    unsigned long long squares_high, squares_low; /* of row lengths, in units of 2^24 and below */
+    unsigned long long longest, empty, span, spanned; /* the last: rows */
+    unsigned long long squares_high, squares_low;     /* of row lengths, in units of 2^24 and below */
     unsigned long long padded;
     unsigned long long sectors, entries; /* of the windows */
     unsigned long long rows[BUCKETS];    /* by length */
@@ -69,7 +69,8 @@ __device__ void look_at_rows(const spx_csr<V, P> &a, int block, int blocks, stat
     __syncthreads();
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const int64_t stride = static_cast<int64_t>(blocks) * THREADS;
-    unsigned long long longest = 0, empty = 0, span = 0, high = 0, low = 0, padded = 0;
+    const bool all_spans = a.nrows < SPX_SPAN_ROWS;
+    unsigned long long longest = 0, empty = 0, span = 0, spanned = 0, high = 0, low = 0, padded = 0;
     for (int64_t first = static_cast<int64_t>(block) * THREADS + static_cast<int>(threadIdx.x) - lane;
          first < a.nrows; first += stride) {
         const int64_t row = first + lane;
@@ -77,9 +78,10 @@ __device__ void look_at_rows(const spx_csr<V, P> &a, int block, int blocks, stat
         const int64_t from = in ? static_cast<int64_t>(a.ptr[row]) : 0,
                       to = in ? static_cast<int64_t>(a.ptr[row + 1]) : 0;
         const unsigned long long n = static_cast<unsigned long long>(to - from), square = n * n;
-        if (n) {
+        if (n && (all_spans || first / 32 % SPX_SPAN_APART == 0)) {
             const int distance = a.col[to - 1] - a.col[from];
             span += static_cast<unsigned long long>(distance < 0 ? -distance : distance);
+            spanned++;
         }
         empty += in && !n;
         high += square >> 24;
@@ -89,41 +91,61 @@ __device__ void look_at_rows(const spx_csr<V, P> &a, int block, int blocks, stat
         longest = widest > longest ? widest : longest;
         padded += lane == 0 ? 32 * widest : 0;
     }
-    empty = sum_of_warp(empty);
-    span = sum_of_warp(span);
-    high = sum_of_warp(high);
-    low = sum_of_warp(low);
+    /* By blocks, since all of these lie in one sector, whose atomics come one after the other. */
+    const unsigned long long of_warp[] = { sum_of_warp(empty), sum_of_warp(span), sum_of_warp(spanned),
+                                           sum_of_warp(high),  sum_of_warp(low),  sum_of_warp(padded) };
+    constexpr int SUMS = sizeof of_warp / sizeof *of_warp;
+    __shared__ unsigned long long sums[THREADS / 32][SUMS], longests[THREADS / 32];
+    const int warp = static_cast<int>(threadIdx.x) / 32;
     if (lane == 0) {
-        atomicMax(&all->longest, longest);
-        add(&all->empty, empty);
-        add(&all->span, span);
-        add(&all->squares_high, high);
-        add(&all->squares_low, low);
-        add(&all->padded, padded);
+        for (int i = 0; i < SUMS; i++) sums[warp][i] = of_warp[i];
+        longests[warp] = longest;
     }
     __syncthreads();
+    if (threadIdx.x < SUMS) {
+        unsigned long long *const to[] = { &all->empty,        &all->span,        &all->spanned,
+                                           &all->squares_high, &all->squares_low, &all->padded };
+        unsigned long long of_block = 0;
+        for (int w = 0; w < THREADS / 32; w++) of_block += sums[w][threadIdx.x];
+        add(to[threadIdx.x], of_block);
+    } else if (threadIdx.x == SUMS) {
+        unsigned long long of_block = 0;
+        for (int w = 0; w < THREADS / 32; w++) of_block = of_block > longests[w] ? of_block : longests[w];
+        atomicMax(&all->longest, of_block);
+    }
     for (int b = static_cast<int>(threadIdx.x); b < BUCKETS; b += THREADS) add(&all->rows[b], rows[b]);
 }
 
 constexpr int WINDOWS = 128, WINDOW_ROWS = 32, LONG = 1024, SLOTS = 4096; /* as the host's */
 
-/* The sectors that a window of rows touches: a hash table of those that were met. */
+/* The sectors that a window of rows touches: a hash table of those that were met. Rows are taken until they
+ * have LONG entries, and LONG of a row at most; a warp takes one after the other. */
 template <class V, class P>
 __device__ void look_at_window(const spx_csr<V, P> &a, int64_t first, statistics *all)
 {
     constexpr int SHIFT = sizeof(V) == 8 ? 2 : 3; /* elements in a sector of 32 bytes */
+    static_assert(WINDOW_ROWS == 32, "a lane has a row's length");
     __shared__ int seen[SLOTS];
-    __shared__ unsigned sectors, entries;
+    __shared__ unsigned sectors;
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
     for (int i = static_cast<int>(threadIdx.x); i < SLOTS; i += THREADS) seen[i] = -1;
-    if (threadIdx.x == 0) sectors = entries = 0;
+    if (threadIdx.x == 0) sectors = 0;
+    const int64_t row = first + lane, from = row < a.nrows ? static_cast<int64_t>(a.ptr[row]) : 0,
+                  length = row < a.nrows ? static_cast<int64_t>(a.ptr[row + 1]) - from : 0;
+    const int n = static_cast<int>(length < LONG ? length : LONG);
+    int taken = n; /* with the rows before */
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const int before = __shfl_up_sync(0xffffffffu, taken, static_cast<unsigned>(distance));
+        if (lane >= distance) taken += before;
+    }
+    const int own = taken - n < LONG ? n : 0;
+    unsigned met = 0;
     __syncthreads();
-    unsigned met = 0, taken = 0;
-    for (int64_t row = first; row < first + WINDOW_ROWS && row < a.nrows && taken < LONG; row++) {
-        const int64_t from = static_cast<int64_t>(a.ptr[row]),
-                      length = static_cast<int64_t>(a.ptr[row + 1]) - from;
-        const int n = static_cast<int>(length < LONG ? length : LONG);
-        for (int k = static_cast<int>(threadIdx.x); k < n; k += THREADS) {
-            const int sector = a.col[from + k] >> SHIFT;
+    for (int r = warp; r < WINDOW_ROWS; r += THREADS / 32) {
+        const int64_t begin = __shfl_sync(0xffffffffu, from, r);
+        const int entries = __shfl_sync(0xffffffffu, own, r);
+        for (int k = lane; k < entries; k += 32) {
+            const int sector = a.col[begin + k] >> SHIFT;
             unsigned at = static_cast<unsigned>(sector) * 2654435769u >> 20;
             for (;;) {
                 const int was = atomicCAS(&seen[at], -1, sector);
@@ -132,10 +154,9 @@ __device__ void look_at_window(const spx_csr<V, P> &a, int64_t first, statistics
                 at = (at + 1) % SLOTS;
             }
         }
-        taken += static_cast<unsigned>(n);
     }
-    atomicAdd(&sectors, met);
-    if (threadIdx.x == 0) entries = taken;
+    if (met) atomicAdd(&sectors, met);
+    const unsigned long long entries = sum_of_warp(static_cast<unsigned long long>(own));
     __syncthreads();
     if (threadIdx.x) return;
     add(&all->sectors, sectors);
@@ -166,13 +187,12 @@ int64_t sorted_places(const statistics &s)
 void read_statistics(const statistics &s, spx_features *f)
 {
     const double rows = static_cast<double>(spx_max(f->nrows, 1));
-    const double filled = static_cast<double>(spx_max(f->nrows - static_cast<int64_t>(s.empty), 1));
     const double squares =
         static_cast<double>(s.squares_high) * (1 << 24) + static_cast<double>(s.squares_low);
     f->longest = static_cast<int64_t>(s.longest);
     f->empty = static_cast<int64_t>(s.empty);
     f->deviation = std::sqrt(std::fmax(0.0, squares / rows - f->mean * f->mean));
-    f->span = static_cast<double>(s.span) / filled;
+    f->span = static_cast<double>(s.span) / static_cast<double>(s.spanned ? s.spanned : 1);
     f->padded = static_cast<int64_t>(s.padded);
     f->padded_sorted = spx_min(sorted_places(s), f->padded);
     f->sectors_per_entry = static_cast<double>(s.sectors) / static_cast<double>(s.entries ? s.entries : 1);

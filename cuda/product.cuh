@@ -155,25 +155,26 @@ __device__ __forceinline__ void spx_each_entry(int entries, LOAD load, USE use)
     }
 }
 
-/* The same for rows of many entries: a lane an entry of a row. */
-template <class LOAD, class USE>
+/* The same for rows of many entries, which lanes have that lie APART: a lane an entry of a row. */
+template <int APART = 1, class LOAD, class USE>
 __device__ __forceinline__ void spx_each_entry_by_rows(int entries, LOAD load, USE use)
 {
     constexpr int ROWS = 8;
     const int first_thread = static_cast<int>(threadIdx.x) & ~31;
-    for (int of = 0; of < 32; of += ROWS) {
+    for (int of = 0; of < 32; of += ROWS * APART) {
         int own[ROWS], most = 0;
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            own[r] = __shfl_sync(SPX_ALL_LANES, entries, of + r);
+            own[r] = __shfl_sync(SPX_ALL_LANES, entries, of + r * APART);
             most = max(most, own[r]);
         }
         for (int k = spx_lane(); k - spx_lane() < most; k += 32) {
             decltype(load(false, 0, 0)) told[ROWS];
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) told[r] = load(k < own[r], of + r, k);
+            for (int r = 0; r < ROWS; r++) told[r] = load(k < own[r], of + r * APART, k);
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) use(k < own[r], first_thread + of + r, of + r, k, told[r]);
+            for (int r = 0; r < ROWS; r++)
+                use(k < own[r], first_thread + of + r * APART, of + r * APART, k, told[r]);
         }
     }
 }

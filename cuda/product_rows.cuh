@@ -9,6 +9,7 @@
 /* ---- what kernels are given ---- */
 
 template <class V> struct spx_product_values {
+    using value = V;
     const V *a, *b;
     spx_pointers ptr; /* of C */
     const int *col;
@@ -17,6 +18,10 @@ template <class V> struct spx_product_values {
     template <class F> void each_pointer(F f) const
     {
         f(a), f(b), f(static_cast<const char *>(ptr.data)), f(col), f(c);
+    }
+    __device__ __forceinline__ V left(int64_t e) const /* A's value of entry e */
+    {
+        return __ldg(a + e);
     }
 };
 
@@ -129,10 +134,11 @@ template <class V, int N, int BLOCK> struct spx_threads_shared {
     int col[N * (BLOCK + 1)];
 };
 
-template <class V, int N, int BLOCK>
+template <class VALUES, int N, int BLOCK>
 __global__ void __launch_bounds__(BLOCK, 1)
-    spx_values_by_thread(spx_factor A, spx_factor B, spx_product_values<V> v, const spx_task *list, int rows)
+    spx_values_by_thread(spx_factor A, spx_factor B, VALUES v, const spx_task *list, int rows)
 {
+    using V = typename VALUES::value;
     constexpr int APART = BLOCK + 1, ROWS = 2, AHEAD = 8; /* rows of B at once, and entries of each */
     spx_threads_shared<V, N, BLOCK> *const s = spx_dynamic_shared<spx_threads_shared<V, N, BLOCK>>();
     const int64_t i = static_cast<int64_t>(blockIdx.x) * BLOCK + threadIdx.x;
@@ -181,7 +187,7 @@ __global__ void __launch_bounds__(BLOCK, 1)
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const int of = e + r < last ? __ldg(A.col + e + r) : -1;
-            left[r] = of >= 0 ? __ldg(v.a + e + r) : V(0);
+            left[r] = of >= 0 ? v.left(e + r) : V(0);
             k[r] = of >= 0 ? B.ptr[of] : 0;
             end[r] = of >= 0 ? B.ptr[of + 1] : 0;
         }
@@ -215,16 +221,18 @@ __device__ __forceinline__ int spx_thread_way(int64_t entries)
     return entries <= SPX_FEW ? SPX_BY_THREAD_FEW : entries <= SPX_SOME ? SPX_BY_THREAD : SPX_BY_THREAD_MORE;
 }
 
-/* Calls f(way, units a block, threads, shared bytes, kernel) for each of them. */
-template <class V, class F> spmvx_status spx_each_thread_way(F f)
+/* Calls f(way, units a block, threads, shared bytes, kernel) for each of them. VALUES: spx_product_values<V>,
+ * or one with another left(). */
+template <class VALUES, class F> spmvx_status spx_each_thread_way(F f)
 {
+    using V = typename VALUES::value;
     constexpr int T = 128, MORE = 64;
     SPX_TRY(f(SPX_BY_THREAD_FEW, T, T, sizeof(spx_threads_shared<V, SPX_FEW, T>),
-              spx_values_by_thread<V, SPX_FEW, T>));
+              spx_values_by_thread<VALUES, SPX_FEW, T>));
     SPX_TRY(f(SPX_BY_THREAD, T, T, sizeof(spx_threads_shared<V, SPX_SOME, T>),
-              spx_values_by_thread<V, SPX_SOME, T>));
+              spx_values_by_thread<VALUES, SPX_SOME, T>));
     return f(SPX_BY_THREAD_MORE, MORE, MORE, sizeof(spx_threads_shared<V, SPX_MORE, MORE>),
-             spx_values_by_thread<V, SPX_MORE, MORE>);
+             spx_values_by_thread<VALUES, SPX_MORE, MORE>);
 }
 
 /* Launches kernels over a plan's lists, in the order of these, or loads their code (LAUNCH false). Each takes

@@ -203,10 +203,11 @@ template <class V, int N> struct spx_values_of_team {
     };
 };
 
-template <class V, int TEAM, int K, int BLOCK>
+template <class VALUES, int TEAM, int K, int BLOCK>
 __global__ void __launch_bounds__(BLOCK, K > 8 ? 4 : 7)
-    spx_values_by_sorting(spx_factor A, spx_factor B, spx_product_values<V> v, const spx_task *list, int rows)
+    spx_values_by_sorting(spx_factor A, spx_factor B, VALUES v, const spx_task *list, int rows)
 {
+    using V = typename VALUES::value;
     constexpr int N = TEAM * K, BITS = spx_bits_of(N);
     const int lane = spx_team_lane<TEAM>(), thread = static_cast<int>(threadIdx.x);
     spx_values_of_team<V, N> *const s = spx_dynamic_shared<spx_values_of_team<V, N>>() + thread / TEAM;
@@ -220,7 +221,7 @@ __global__ void __launch_bounds__(BLOCK, K > 8 ? 4 : 7)
         const int p = lane + k * TEAM, entry = p < n ? s->products.which[p] : 0;
         const int64_t at = p < n ? s->products.from[entry] + p : 0;
         key[k] = p < n ? static_cast<unsigned>(__ldg(B.col + at)) << BITS | static_cast<unsigned>(p) : ~0u;
-        term[k] = p < n ? __ldg(v.a + first + entry) * __ldg(v.b + at) : V(0);
+        term[k] = p < n ? v.left(first + entry) * __ldg(v.b + at) : V(0);
     }
 #pragma unroll
     for (int k = 0; k < K; k++)
@@ -265,12 +266,13 @@ template <class F> spmvx_status spx_each_team(F f)
 }
 
 /* Calls f(way, units a block, threads, shared bytes, kernel) for the values of each. */
-template <class V, class F> spmvx_status spx_each_sorted_way(F f)
+template <class VALUES, class F> spmvx_status spx_each_sorted_way(F f)
 {
+    using V = typename VALUES::value;
     return spx_each_team([&](int way, auto team, auto keys) {
         constexpr int TEAM = decltype(team)::value, K = decltype(keys)::value, BLOCK = 128;
         return f(way, BLOCK / TEAM, BLOCK, BLOCK / TEAM * sizeof(spx_values_of_team<V, TEAM * K>),
-                 spx_values_by_sorting<V, TEAM, K, BLOCK>);
+                 spx_values_by_sorting<VALUES, TEAM, K, BLOCK>);
     });
 }
 #endif

@@ -1,5 +1,5 @@
 /* The pattern of C = A*B for B of at most 1024 columns: records of B's rows, the columns of C's rows as bits,
- * and these as columns. */
+ * and these as columns. Of a B of up to 128 columns each row's columns are bits, too, its mask. */
 #ifndef SPX_THIN_COLUMNS_CUH
 #define SPX_THIN_COLUMNS_CUH
 #include "last_block.cuh"
@@ -16,56 +16,91 @@ constexpr int SPX_HUGE_OF_A = 8192, SPX_HUGE_ROWS = 1024,
 struct spx_thin_totals {
     unsigned long long products;
     int with_some, longest; /* rows of B; and its longest, INT_MAX at most */
+    int mixed;              /* has B a row whose columns do not ascend, or come twice? */
     int huge;               /* rows of A, or more: those are one block's */
     int huge_row[SPX_HUGE_ROWS];
     unsigned parts_done[SPX_HUGE_ROWS];
 };
 
-/* Are so few of B's rows not empty that it pays to look at a bit before the record? */
-__host__ __device__ __forceinline__ bool spx_few_rows(int64_t with_some, int64_t nrows)
-{
-    return 2 * with_some < nrows;
-}
+/* A row of B as bits. */
+template <int WORDS> struct alignas(4 * WORDS) spx_thin_mask {
+    unsigned word[WORDS];
 
-static __global__ void spx_make_records(spx_factor B, spx_thin_record *records, unsigned *some,
-                                        spx_thin_totals *t)
+    __device__ __forceinline__ void set(int col)
+    {
+#pragma unroll
+        for (int w = 0; w < WORDS; w++) word[w] |= col / 32 == w ? 1u << (col % 32) : 0u;
+    }
+};
+template <> struct spx_thin_mask<0> {
+    __device__ __forceinline__ void set(int) {}
+};
+
+/* As many blocks as there may be, each of which adds to what is told of all once. WORDS: of masks, or 0. */
+template <int WORDS>
+__global__ void spx_make_records(spx_factor B, spx_thin_record *records, unsigned *some,
+                                 spx_thin_mask<WORDS> *masks, spx_thin_totals *t)
 {
-    const int64_t r = spx_element();
-    const int64_t begin = r < B.nrows ? B.ptr[r] : 0, length = r < B.nrows ? B.ptr[r + 1] - begin : 0;
-    const int longest =
-        __reduce_max_sync(SPX_ALL_LANES, length < INT_MAX ? static_cast<int>(length) : INT_MAX);
-    if (spx_lane() == 0 && longest > spx_load_relaxed(&t->longest)) atomicMax(&t->longest, longest);
-    const int with_some = __syncthreads_count(length > 0);
-    if (threadIdx.x == 0) atomicAdd(&t->with_some, with_some);
-    const unsigned bits = __ballot_sync(SPX_ALL_LANES, length > 0);
-    if (r >= B.nrows) return;
-    if (spx_lane() == 0) some[r / 32] = bits;
-    spx_thin_record own = {};
-    own.begin_low = static_cast<unsigned>(begin);
-    own.begin_high = static_cast<unsigned short>(begin >> 32);
-    own.length = static_cast<unsigned short>(length < 0xffff ? length : 0xffff);
+    __shared__ int longest, with_some;
+    if (threadIdx.x == 0) longest = with_some = 0;
+    __syncthreads();
+    int own_longest = 0, own_some = 0; /* of the warp's */
+    bool some_mixed = false;
+    const int64_t stride = static_cast<int64_t>(gridDim.x) * SPX_BUILD_THREADS;
+    for (int64_t r = spx_element(); r - spx_lane() < B.nrows; r += stride) {
+        const int64_t begin = r < B.nrows ? B.ptr[r] : 0, length = r < B.nrows ? B.ptr[r + 1] - begin : 0;
+        const unsigned bits = __ballot_sync(SPX_ALL_LANES, length > 0);
+        own_longest = max(own_longest, length < INT_MAX ? static_cast<int>(length) : INT_MAX);
+        own_some += __popc(bits);
+        if (r >= B.nrows) continue;
+        if (spx_lane() == 0) some[r / 32] = bits;
+        spx_thin_record own = {};
+        own.begin_low = static_cast<unsigned>(begin);
+        own.begin_high = static_cast<unsigned short>(begin >> 32);
+        own.length = static_cast<unsigned short>(length < 0xffff ? length : 0xffff);
 #pragma unroll
-    for (int j = 0; j < spx_thin_record::HELD; j++)
-        own.col[j] = j < length ? static_cast<unsigned short>(__ldg(B.col + begin + j)) : 0;
+        for (int j = 0; j < spx_thin_record::HELD; j++)
+            own.col[j] = j < length ? static_cast<unsigned short>(__ldg(B.col + begin + j)) : 0;
+        bool mixed = false;
+        spx_thin_mask<WORDS> mask = {};
 #pragma unroll
-    for (int j = 1; j < spx_thin_record::HELD; j++)
-#pragma unroll
-        for (int i = 0; i < j; i++)
-            if (j < length && own.col[i] == own.col[j]) own.begin_high |= spx_thin_record::REPEATS;
-    records[r] = own;
+        for (int j = 0; j < spx_thin_record::HELD; j++) {
+            if (j < length) mask.set(own.col[j]);
+            mixed = mixed || (j && j < length && own.col[j] <= own.col[j - 1]);
+        }
+        for (int64_t k = begin + spx_thin_record::HELD; k < begin + length && (WORDS || !mixed); k++) {
+            const int col = __ldg(B.col + k);
+            mask.set(col);
+            mixed = mixed || col <= __ldg(B.col + k - 1);
+        }
+        if (mixed) own.begin_high |= spx_thin_record::MIXED;
+        some_mixed = some_mixed || mixed;
+        if constexpr (WORDS > 0) masks[r] = mask;
+        spx_store_record(records + r, own);
+    }
+    own_longest = __reduce_max_sync(SPX_ALL_LANES, own_longest);
+    if (spx_lane() == 0 && own_some) {
+        atomicMax(&longest, own_longest);
+        atomicAdd(&with_some, own_some);
+    }
+    some_mixed = __syncthreads_or(some_mixed);
+    if (threadIdx.x) return;
+    if (some_mixed) t->mixed = 1;
+    atomicMax(&t->longest, longest);
+    atomicAdd(&t->with_some, with_some);
 }
 
 /* Sets the bits of the columns that entries of A meet, whose rows of B are these: put(word, bits); c < 0:
  * none. Answers how many products they have. */
 template <int AHEAD, class F>
-__device__ __forceinline__ int64_t spx_put_rows(const spx_factor &B, const spx_thin_records &records,
+__device__ __forceinline__ int64_t spx_put_rows(const spx_factor &B, const spx_thin_record *records,
                                                 const int (&c)[AHEAD], F put)
 {
     int64_t products = 0;
     spx_thin_record r[AHEAD];
 #pragma unroll
     for (int i = 0; i < AHEAD; i++) {
-        if (c[i] >= 0) r[i] = spx_load_record(records.all + c[i]);
+        if (c[i] >= 0) r[i] = spx_load_record(records + c[i]);
         else r[i] = spx_thin_record{};
     }
 #pragma unroll
@@ -88,7 +123,7 @@ __device__ __forceinline__ int64_t spx_put_rows(const spx_factor &B, const spx_t
 /* The same for entries first, first + step, ... of A. */
 template <class F>
 __device__ __forceinline__ int64_t spx_put_entries(const spx_factor &A, const spx_factor &B,
-                                                   const spx_thin_records &records, int64_t first,
+                                                   const spx_thin_record *records, int64_t first,
                                                    int64_t last, int step, F put)
 {
     constexpr int AHEAD = 4; /* entries that are loaded at once */
@@ -97,41 +132,72 @@ __device__ __forceinline__ int64_t spx_put_entries(const spx_factor &A, const sp
         int c[AHEAD];
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) c[i] = e + i * step < last ? __ldg(A.col + e + i * step) : -1;
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++)
-            if (c[i] >= 0 && !records.has_some(c[i])) c[i] = -1;
         products += spx_put_rows(B, records, c, put);
     }
     return products;
 }
 
-/* The same for a row that several lanes share, whose bits go to shared memory: first into registers, where
- * they are two words at most. All lanes of a warp call. */
-__device__ __forceinline__ int64_t spx_put_row(const spx_factor &A, const spx_factor &B,
-                                               const spx_thin_records &records, int64_t first, int64_t last,
-                                               int step, int words, unsigned *to)
+/* The same by masks; by_length: some rows of B have columns twice, so that masks do not tell lengths. */
+template <int WORDS>
+__device__ __forceinline__ int64_t spx_put_masks(const spx_factor &A, const spx_factor &B,
+                                                 const spx_thin_mask<WORDS> *masks, bool by_length,
+                                                 int64_t first, int64_t last, int step,
+                                                 spx_thin_mask<WORDS> *own)
 {
-    if (words > 2)
+    constexpr int AHEAD = 8;
+    int64_t products = 0;
+    for (int64_t e = first; e < last; e += AHEAD * step) {
+        int c[AHEAD];
+        spx_thin_mask<WORDS> mask[AHEAD];
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) c[i] = e + i * step < last ? __ldg(A.col + e + i * step) : -1;
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            mask[i] = spx_load_if<SPX_KEPT>(c[i] >= 0, masks + c[i], spx_thin_mask<WORDS>{});
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            int entries = 0;
+#pragma unroll
+            for (int w = 0; w < WORDS; w++) {
+                own->word[w] |= mask[i].word[w];
+                entries += __popc(mask[i].word[w]);
+            }
+            products += by_length && c[i] >= 0 ? B.ptr[c[i] + 1] - B.ptr[c[i]] : entries;
+        }
+    }
+    return products;
+}
+
+/* The same for a row that several lanes share, whose bits go to shared memory. All lanes of a warp call. */
+template <int WORDS>
+__device__ __forceinline__ int64_t spx_put_row(const spx_factor &A, const spx_factor &B,
+                                               const spx_thin_record *records,
+                                               const spx_thin_mask<WORDS> *masks, bool by_length,
+                                               int64_t first, int64_t last, int step, unsigned *to)
+{
+    if constexpr (WORDS == 0) {
         return spx_put_entries(A, B, records, first, last, step,
                                [&](int w, unsigned b) { spx_set_bits(to + w, b); });
-    unsigned low = 0, high = 0;
-    const int64_t products = spx_put_entries(A, B, records, first, last, step, [&](int w, unsigned b) {
-        low |= w ? 0u : b;
-        high |= w ? b : 0u;
-    });
-    low = __reduce_or_sync(SPX_ALL_LANES, low);
-    high = __reduce_or_sync(SPX_ALL_LANES, high);
-    if (spx_lane() == 0 && low) spx_set_bits(to, low);
-    if (spx_lane() == 1 && high) spx_set_bits(to + 1, high);
-    return products;
+    } else {
+        spx_thin_mask<WORDS> own = {};
+        const int64_t products = spx_put_masks(A, B, masks, by_length, first, last, step, &own);
+#pragma unroll
+        for (int w = 0; w < WORDS; w++) {
+            const unsigned all = __reduce_or_sync(SPX_ALL_LANES, own.word[w]);
+            if (spx_lane() == w && all) spx_set_bits(to + w, all);
+        }
+        return products;
+    }
 }
 
 /* The bits of rows of C, `words` a row, how many they are, and the products. A block has so many rows; those
  * that are not a thread's go to its warps, or are the block's. */
-static __global__ void spx_find_bits(spx_factor A, spx_factor B, spx_thin_records records, int rows_a_block,
-                                     int words, unsigned *bits, int64_t *count, spx_thin_totals *t)
+template <int WORDS>
+__global__ void spx_find_bits(spx_factor A, spx_factor B, const spx_thin_record *records,
+                              const spx_thin_mask<WORDS> *masks, int rows_a_block, int words, unsigned *bits,
+                              int64_t *count, spx_thin_totals *t)
 {
-    if (!spx_few_rows(t->with_some, B.nrows)) records.some = nullptr;
+    const bool by_length = t->mixed;
     __shared__ int by_warp[SPX_BUILD_THREADS], by_block[SPX_BUILD_THREADS];
     __shared__ int warps, blocks, taken;
     __shared__ unsigned shared[SPX_THIN_WARPS][SPX_THIN_COLUMNS / 32];
@@ -149,16 +215,19 @@ static __global__ void spx_find_bits(spx_factor A, spx_factor B, spx_thin_record
         t->huge_row[huge] = static_cast<int>(row);
     } else if (last - first > SPX_LONG_ROW) {
         by_block[atomicAdd(&blocks, 1)] = static_cast<int>(row);
-    } else if (words > 2 || last - first > SPX_THREAD_ENTRIES) {
+    } else if (WORDS == 0 || last - first > SPX_THREAD_ENTRIES) {
         if (last > first) by_warp[atomicAdd(&warps, 1)] = static_cast<int>(row);
         else count[row] = 0;
-    } else {
-        unsigned own[2] = {};
-        own_products +=
-            spx_put_entries(A, B, records, first, last, 1, [&](int w, unsigned b) { own[w] |= b; });
-        for (int w = 0; w < 2; w++)
-            if (w < words) bits[row * words + w] = own[w];
-        count[row] = __popc(own[0]) + __popc(own[1]);
+    } else if constexpr (WORDS > 0) {
+        spx_thin_mask<WORDS> own = {};
+        own_products += spx_put_masks(A, B, masks, by_length, first, last, 1, &own);
+        int columns = 0;
+#pragma unroll
+        for (int w = 0; w < WORDS; w++) {
+            if (w < words) bits[row * words + w] = own.word[w];
+            columns += __popc(own.word[w]);
+        }
+        count[row] = columns;
     }
     __syncthreads();
     const auto settle = [&](int64_t r) { /* of shared[warp], by a warp */
@@ -175,7 +244,8 @@ static __global__ void spx_find_bits(spx_factor A, spx_factor B, spx_thin_record
         const int64_t r = by_warp[i];
         shared[warp][lane] = 0;
         __syncwarp();
-        own_products += spx_put_row(A, B, records, A.ptr[r] + lane, A.ptr[r + 1], 32, words, shared[warp]);
+        own_products +=
+            spx_put_row(A, B, records, masks, by_length, A.ptr[r] + lane, A.ptr[r + 1], 32, shared[warp]);
         __syncwarp();
         settle(r);
         __syncwarp();
@@ -185,8 +255,8 @@ static __global__ void spx_find_bits(spx_factor A, spx_factor B, spx_thin_record
         __syncthreads();
         if (warp == 0) shared[0][lane] = 0;
         __syncthreads();
-        own_products += spx_put_row(A, B, records, A.ptr[r] + threadIdx.x, A.ptr[r + 1],
-                                    static_cast<int>(SPX_BUILD_THREADS), words, shared[0]);
+        own_products += spx_put_row(A, B, records, masks, by_length, A.ptr[r] + threadIdx.x, A.ptr[r + 1],
+                                    static_cast<int>(SPX_BUILD_THREADS), shared[0]);
         __syncthreads();
         if (warp == 0) settle(r);
     }
@@ -195,12 +265,14 @@ static __global__ void spx_find_bits(spx_factor A, spx_factor B, spx_thin_record
 }
 
 /* Those of huge rows, SPX_HUGE_PARTS blocks each; bits are 0 before. */
-static __global__ void spx_find_bits_of_huge(spx_factor A, spx_factor B, spx_thin_records records, int words,
-                                             unsigned *bits, int64_t *count, spx_thin_totals *t)
+template <int WORDS>
+__global__ void spx_find_bits_of_huge(spx_factor A, spx_factor B, const spx_thin_record *records,
+                                      const spx_thin_mask<WORDS> *masks, int words, unsigned *bits,
+                                      int64_t *count, spx_thin_totals *t)
 {
+    const bool by_length = t->mixed;
     constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
     __shared__ unsigned shared[SPX_THIN_COLUMNS / 32];
-    if (!spx_few_rows(t->with_some, B.nrows)) records.some = nullptr;
     const int thread = static_cast<int>(threadIdx.x), all = min(t->huge, SPX_HUGE_ROWS) * SPX_HUGE_PARTS;
     int64_t products = 0;
     for (int u = static_cast<int>(blockIdx.x); u < all; u += static_cast<int>(gridDim.x)) {
@@ -208,8 +280,8 @@ static __global__ void spx_find_bits_of_huge(spx_factor A, spx_factor B, spx_thi
         const int64_t r = t->huge_row[i];
         if (thread < words) shared[thread] = 0;
         __syncthreads();
-        products += spx_put_row(A, B, records, A.ptr[r] + part * THREADS + thread, A.ptr[r + 1],
-                                SPX_HUGE_PARTS * THREADS, words, shared);
+        products += spx_put_row(A, B, records, masks, by_length, A.ptr[r] + part * THREADS + thread,
+                                A.ptr[r + 1], SPX_HUGE_PARTS * THREADS, shared);
         __syncthreads();
         if (thread < words && shared[thread]) atomicOr(bits + r * words + thread, shared[thread]);
         if (!spx_last_block(t->parts_done + i, SPX_HUGE_PARTS) || thread >= 32) continue;
@@ -222,53 +294,25 @@ static __global__ void spx_find_bits_of_huge(spx_factor A, spx_factor B, spx_thi
     if (thread == 0 && products) atomicAdd(&t->products, static_cast<unsigned long long>(products));
 }
 
-/* The n-th bit of a word. */
-__device__ __forceinline__ int spx_nth_bit(unsigned word, int n)
-{
-    int at = 0;
-#pragma unroll
-    for (int half = 16; half; half /= 2) {
-        const int low = __popc(word & ((1u << half) - 1u));
-        if (n < low) continue;
-        n -= low;
-        at += half;
-        word >>= half;
-    }
-    return at;
-}
-
-/* The columns of all words, of which those of a warp lie side by side: a bit a lane, or a column a lane. */
+/* The columns of all words, of which a warp has 32 that lie side by side, as their columns do in C: by way of
+ * shared memory, where each lane puts its own, 33 places for each 32 so that full words meet all banks. */
 static __global__ void spx_write_columns(int64_t all_words, int words, const unsigned *bits, spx_pointers ptr,
                                          int *col)
 {
-    constexpr int DENSE = 5; /* bits of a word from which on its warp takes a word at a time */
-    const int64_t i = spx_element();
-    const bool in = i < all_words;
-    const unsigned own = in ? bits[i] : 0u;
-    const int64_t row = in ? i / words : 0;
-    int64_t to = in ? ptr[row] : 0;
-    for (int64_t w = row * words; in && w < i; w++) to += __popc(bits[w]);
-    const int before_word = in ? static_cast<int>(i - row * words) * 32 : 0;
-    if (spx_sum_lanes_to_all<32>(__popc(own)) >= DENSE * 32) {
-#pragma unroll 8
-        for (int of = 0; of < 32; of++) {
-            const unsigned word = __shfl_sync(SPX_ALL_LANES, own, of),
-                           before = word & ((1u << spx_lane()) - 1u);
-            const int first = __shfl_sync(SPX_ALL_LANES, before_word, of);
-            const int64_t from = __shfl_sync(SPX_ALL_LANES, to, of);
-            if (word >> spx_lane() & 1u) col[from + __popc(before)] = first + spx_lane();
-        }
-        return;
-    }
-    spx_each_entry(
-        __popc(own),
-        [&](bool, int lane, int entry) {
-            const unsigned word = __shfl_sync(SPX_ALL_LANES, own, lane);
-            return __shfl_sync(SPX_ALL_LANES, before_word, lane) + spx_nth_bit(word, entry);
-        },
-        [&](bool there, int, int lane, int entry, int told) {
-            const int64_t from = __shfl_sync(SPX_ALL_LANES, to, lane);
-            if (there) col[from + entry] = told;
-        });
+    __shared__ int stage[SPX_THIN_WARPS][32 * 33];
+    const int lane = spx_lane();
+    int *const own_stage = stage[threadIdx.x / 32];
+    const int64_t i = spx_element(), first = i - lane;
+    if (first >= all_words) return;
+    const int64_t first_row = first / words, before = first_row * words + lane;
+    unsigned own = i < all_words ? bits[i] : 0u;
+    const int earlier = spx_sum_lanes_to_all<32>(before < first ? __popc(bits[before]) : 0), /* of that row */
+        with_own = spx_scan_lanes(__popc(own)), entries = __shfl_sync(SPX_ALL_LANES, with_own, 31);
+    const int first_column = static_cast<int>(i % words) * 32;
+    for (int to = with_own - __popc(own); own; own &= own - 1u, to++)
+        own_stage[to + to / 32] = first_column + __ffs(static_cast<int>(own)) - 1;
+    __syncwarp();
+    int *const to = col + ptr[first_row] + earlier;
+    for (int k = lane; k < entries; k += 32) to[k] = own_stage[k + k / 32];
 }
 #endif

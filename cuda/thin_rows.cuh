@@ -1,7 +1,10 @@
-/* Rows of C = A*B for B of at most 1024 columns: the records of B's rows, and dense rows of sums, a warp's or
- * eight warps'; which spmspm_thin.cu tells of. */
+/* Rows of C = A*B for B of at most 1024 columns: the records of B's rows, slots with its first values, and
+ * dense rows of sums, a warp's or a block's; which spmspm_thin.cu tells of. */
 #ifndef SPX_THIN_ROWS_CUH
 #define SPX_THIN_ROWS_CUH
+#include <cmath>
+#include <type_traits>
+
 #include "product_rows.cuh"
 #include "ptx.cuh"
 #include "reduce.cuh"
@@ -13,33 +16,25 @@ struct __align__(16) spx_thin_record
 {
     static constexpr int HELD = 4;
     unsigned begin_low;
-    static constexpr unsigned short REPEATS = 0x8000;
-    unsigned short begin_high; /* and REPEATS: a column occurs twice among these */
+    static constexpr unsigned short MIXED = 0x8000;
+    unsigned short begin_high; /* and MIXED: the row's columns do not ascend, or one comes twice */
     unsigned short length;     /* 0xffff: at least; the row pointers tell */
     unsigned short col[HELD];
 
     __device__ __forceinline__ int64_t begin() const
     {
-        return static_cast<int64_t>(begin_high & ~REPEATS) << 32 | begin_low;
+        return static_cast<int64_t>(begin_high & ~MIXED) << 32 | begin_low;
     }
-    __device__ __forceinline__ bool repeats() const
+    __device__ __forceinline__ bool is_mixed() const
     {
-        return begin_high & REPEATS;
+        return begin_high & MIXED;
     }
-};
-
-/* B's rows: their records, and a bit each: it has entries. One array, the plan's state. */
-struct spx_thin_records {
-    const spx_thin_record *all;
-    const unsigned *some; /* or NULL: half of them have, or more */
-
-    template <class F> void each_pointer(F f) const
+    /* Of one of the first HELD, by its number, without an array in memory. */
+    __device__ __forceinline__ int column(int i) const
     {
-        f(all), f(some);
-    }
-    __device__ __forceinline__ bool has_some(int c) const
-    {
-        return !some || __ldg(some + c / 32) >> (c % 32) & 1u;
+        const unsigned low = col[0] | static_cast<unsigned>(col[1]) << 16,
+                       high = col[2] | static_cast<unsigned>(col[3]) << 16;
+        return static_cast<int>((i < 2 ? low : high) >> (i % 2 * 16) & 0xffffu);
     }
 };
 
@@ -51,35 +46,11 @@ __device__ __forceinline__ spx_thin_record spx_load_record(const spx_thin_record
     return r;
 }
 
-/* A row of B with its first values, so that an entry of A finds both in one place. */
-template <class V> struct alignas(sizeof(V) == 8 ? 64 : 32) spx_thin_row {
-    spx_thin_record record;
-    V val[spx_thin_record::HELD];
-};
-
-/* What entries of A find of B's rows: these, where they have been put together for this product, else records
- * and B's values. */
-template <class V> struct spx_thin_rows {
-    spx_thin_records records;
-    const spx_thin_row<V> *all; /* or NULL */
-    const V *b;
-
-    template <class F> void each_pointer(F f) const
-    {
-        records.each_pointer(f), f(all), f(b);
-    }
-};
-
-/* Puts rows together, a lane a value; of empty rows, which nobody asks for then, nothing. */
-template <class V> __global__ void spx_fill_thin_rows(int nrows, spx_thin_rows<V> rows, spx_thin_row<V> *to)
+__device__ __forceinline__ void spx_store_record(spx_thin_record *p, const spx_thin_record &r)
 {
-    constexpr int HELD = spx_thin_record::HELD;
-    const int64_t i = spx_element(), r = i / HELD;
-    const int j = static_cast<int>(i % HELD);
-    if (r >= nrows || !rows.records.has_some(static_cast<int>(r))) return;
-    const spx_thin_record own = spx_load_record(rows.records.all + r);
-    to[r].val[j] = j < own.length ? __ldg(rows.b + own.begin() + j) : V(0);
-    if (j == 0) to[r].record = own;
+    uint4 bits;
+    memcpy(&bits, &r, sizeof bits);
+    *reinterpret_cast<uint4 *>(p) = bits;
 }
 
 __device__ __forceinline__ int64_t spx_record_length(const spx_thin_record &r, const spx_factor &B, int c)
@@ -87,158 +58,184 @@ __device__ __forceinline__ int64_t spx_record_length(const spx_thin_record &r, c
     return r.length < 0xffff ? r.length : B.ptr[c + 1] - B.ptr[c];
 }
 
-/* Adds a lane's product to its copy: lanes with the same copy in turns; of one copy, lanes with the same
- * column one after the other. */
-template <int COPIES, class V>
-__device__ __forceinline__ void spx_add_to_copies(V *sum, bool in, int col, V term)
+/* One of the first entries of a row of B: its value, its column, and how long the row is. Those of a row,
+ * so many as lanes take it, lie side by side. */
+template <class V> struct alignas(2 * sizeof(V)) spx_thin_slot {
+    static constexpr unsigned short MIXED = 0x8000, LONG = 0x7fff; /* of `length`; LONG: at least */
+    V val;
+    unsigned short col, length;
+
+    __device__ __forceinline__ int known_length() const
+    {
+        return length & ~MIXED;
+    }
+    __device__ __forceinline__ bool is_mixed() const
+    {
+        return length & MIXED;
+    }
+};
+
+/* What entries of A find of B's rows: slots, where these have been made for this product, else records and
+ * B's values. */
+template <class V> struct spx_thin_rows {
+    const spx_thin_record *records;
+    const spx_thin_slot<V> *slots; /* or NULL */
+    const V *b;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(records), f(slots), f(b);
+    }
+};
+
+/* What is read of a value's row: of an entry of A that has products by its number among these, where they
+ * are told. */
+template <class V> struct spx_met_values : spx_product_values<V> {
+    const int *at; /* or NULL: entries are A's own */
+
+    template <class F> void each_pointer(F f) const
+    {
+        spx_product_values<V>::each_pointer(f), f(at);
+    }
+    __device__ __forceinline__ V left(int64_t e) const
+    {
+        return __ldg(this->a + (at ? __ldg(at + e) : e));
+    }
+};
+
+/* Lane `own` of the LANES that take row c of B; c < 0: none. */
+template <int LANES, class V>
+__device__ __forceinline__ spx_thin_slot<V> spx_load_slot(const spx_thin_rows<V> &b, int c, int own)
 {
+    using bits_of = typename std::conditional<sizeof(V) == 8, uint4, uint2>::type;
+    spx_thin_slot<V> slot;
+    bits_of bits = {};
+    if (b.slots) {
+        const int64_t at = static_cast<int64_t>(c) * LANES + own;
+        bits = spx_load_if<SPX_KEPT>(c >= 0, reinterpret_cast<const bits_of *>(b.slots + at), bits_of{});
+        memcpy(&slot, &bits, sizeof slot);
+        return slot;
+    }
+    const uint4 record =
+        spx_load_if<SPX_KEPT>(c >= 0, reinterpret_cast<const uint4 *>(b.records + c), uint4{});
+    spx_thin_record r;
+    memcpy(&r, &record, sizeof r);
+    const unsigned length = min(static_cast<unsigned>(r.length), unsigned(spx_thin_slot<V>::LONG));
+    memcpy(&slot, &bits, sizeof slot);
+    slot.val = spx_load_if<SPX_KEPT>(own < static_cast<int>(r.length), b.b + r.begin() + own, V(0));
+    slot.col = static_cast<unsigned short>(r.column(own));
+    slot.length =
+        static_cast<unsigned short>(length | (r.is_mixed() ? unsigned(spx_thin_slot<V>::MIXED) : 0u));
+    return slot;
+}
+
+/* Makes slots, a lane each; where `some` is given, of these rows alone, since nobody asks for others. */
+template <int LANES, class V>
+__global__ void spx_fill_slots(int nrows, spx_thin_rows<V> rows, const unsigned *some, spx_thin_slot<V> *to)
+{
+    const int64_t i = spx_element(), r = i / LANES;
+    if (r >= nrows || (some && !(__ldg(some + r / 32) >> (r % 32) & 1u))) return;
+    const spx_thin_slot<V> own = spx_load_slot<LANES>(rows, static_cast<int>(r), static_cast<int>(i % LANES));
+    typename std::conditional<sizeof(V) == 8, uint4, uint2>::type bits;
+    memcpy(&bits, &own, sizeof bits);
+    *reinterpret_cast<decltype(bits) *>(to + i) = bits; /* in one store */
+}
+
+/* The products of an entry of A with a row of B that LANES lanes take: add(in, its column, left, right,
+ * mixed), called by all lanes of the warp, as often as the longest of their rows wants; mixed: two of them
+ * may have the same column. c < 0: none. Which rows share a warp differs from run to run, so that no bit may
+ * depend on it: products are rounded with their sum, whatever the compiler makes of each way here. */
+template <int LANES, class V, class F>
+__device__ __forceinline__ void spx_each_product(const spx_factor &B, const spx_thin_rows<V> &b, int c,
+                                                 V left, const spx_thin_slot<V> &slot, F add)
+{
+    const int own = spx_lane() % LANES, length = slot.known_length();
+    if (!__any_sync(SPX_ALL_LANES, slot.is_mixed() || length > LANES)) {
+        add(own < length, slot.col, left, slot.val, false);
+        return;
+    }
+    const bool mixed = LANES > 1 && __any_sync(SPX_ALL_LANES, slot.is_mixed());
+    int64_t k = length > LANES ? B.ptr[c] + own : 0;
+    const int64_t end = length > LANES ? B.ptr[c + 1] : 0;
+    int col = slot.col;
+    V right = slot.val;
+    for (bool in = own < length;; in = k < end) {
+        add(in, col, left, right, mixed);
+        k += LANES;
+        if (!__any_sync(SPX_ALL_LANES, k < end)) return;
+        col = k < end ? __ldg(B.col + k) : 0;
+        right = k < end ? __ldg(b.b + k) : V(0);
+    }
+}
+
+/* Adds a lane's product to the sums of its column, of which LANES lanes have a copy, or several times as many
+ * share one: these in turns; of one copy, lanes with the same column one after the other. */
+template <int LANES, int COPIES, class V>
+__device__ __forceinline__ void spx_add_to_copies(V *sum, bool in, int col, V left, V right, bool mixed)
+{
+    constexpr int GROUPS = 32 / LANES, TURNS = GROUPS / COPIES;
     const int lane = spx_lane();
-    if constexpr (COPIES > 1) {
-        for (int turn = 0; turn < 32 / COPIES; turn++) {
-            if (in && lane / COPIES == turn) sum[col * COPIES + lane % COPIES] += term;
+    if (TURNS <= 8 && !mixed) {
+        V *const to = sum + col * COPIES + lane / LANES % COPIES;
+#pragma unroll
+        for (int turn = 0; turn < TURNS; turn++) {
+            if (in && lane / (LANES * COPIES) == turn) *to = std::fma(left, right, *to);
             __syncwarp();
         }
     } else {
-        const unsigned peers = __match_any_sync(SPX_ALL_LANES, in ? col : -1);
+        const int at = col * COPIES + lane / LANES % COPIES;
+        const unsigned peers = __match_any_sync(SPX_ALL_LANES, in ? at : -1);
         const int rank = in ? __popc(peers & ((1u << lane) - 1u)) : 0,
                   most = __reduce_max_sync(SPX_ALL_LANES, rank);
         for (int r = 0; r <= most; r++) {
-            if (in && rank == r) sum[col] += term;
+            if (in && rank == r) sum[at] = std::fma(left, right, sum[at]);
             __syncwarp();
         }
     }
 }
 
-/* The rows of B that some entries of a lane meet, with their first values; c < 0: none. Without branches, so
- * that all loads are under way at once. */
-template <int AHEAD, class V>
-__device__ __forceinline__ void spx_load_thin_rows(const spx_thin_rows<V> &b, const int (&c)[AHEAD],
-                                                   spx_thin_record (&r)[AHEAD],
-                                                   V (&right)[AHEAD][spx_thin_record::HELD])
-{
-    constexpr int HELD = spx_thin_record::HELD, WORDS = HELD * static_cast<int>(sizeof(V)) / 16;
-    const auto load = [](bool in, const void *p) {
-        return spx_load_if<SPX_KEPT>(in, static_cast<const uint4 *>(p), uint4{});
-    };
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++) {
-        const uint4 bits = load(c[i] >= 0, b.all ? &b.all[c[i]].record : b.records.all + c[i]);
-        memcpy(&r[i], &bits, sizeof bits);
-    }
-    if (b.all) {
-        uint4 bits[AHEAD][WORDS];
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++)
-#pragma unroll
-            for (int w = 0; w < WORDS; w++) bits[i][w] = load(c[i] >= 0, &b.all[c[i]].val[w * HELD / WORDS]);
-        memcpy(right, bits, sizeof right);
-    } else {
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++)
-#pragma unroll
-            for (int j = 0; j < HELD; j++)
-                right[i][j] = spx_load_if<SPX_KEPT>(j < r[i].length, b.b + r[i].begin() + j, V(0));
-    }
-}
-
-/* Adds the products of an entry of A each that lanes have, AHEAD times; c < 0: none. */
-template <int COPIES, int AHEAD, class V>
-__device__ __forceinline__ void spx_add_entries(const spx_factor &B, const spx_thin_rows<V> &b,
-                                                const int (&c)[AHEAD], const V (&left)[AHEAD], V *sum)
-{
-    spx_thin_record r[AHEAD];
-    V right[AHEAD][spx_thin_record::HELD];
-    spx_load_thin_rows(b, c, r, right);
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++) {
-        const int most = __reduce_max_sync(SPX_ALL_LANES, static_cast<int>(r[i].length));
-#pragma unroll
-        for (int j = 0; j < spx_thin_record::HELD; j++)
-            if (j < most) spx_add_to_copies<COPIES>(sum, j < r[i].length, r[i].col[j], left[i] * right[i][j]);
-        if (most <= spx_thin_record::HELD) continue;
-        const int64_t begin = r[i].begin(),
-                      end = begin +
-                            (r[i].length > spx_thin_record::HELD ? spx_record_length(r[i], B, c[i]) : 0);
-        for (int64_t k = begin + spx_thin_record::HELD; __any_sync(SPX_ALL_LANES, k < end); k++)
-            spx_add_to_copies<COPIES>(sum, k < end, k < end ? __ldg(B.col + k) : 0,
-                                      k < end ? left[i] * __ldg(b.b + k) : V(0));
-    }
-}
-
-/* The same for entries at, at + step, ... of each lane, as they come; */
-template <int COPIES, class V>
+/* Adds the products of entries at, at + step, ... of A, of which each of the warp's lanes has one, and LANES
+ * lanes take one after the other. */
+template <int LANES, int COPIES, class V>
 __device__ __forceinline__ void spx_add_all(const spx_factor &A, const spx_factor &B,
-                                            const spx_thin_rows<V> &b, const spx_product_values<V> &v,
-                                            int64_t at, int64_t last, int step, V *sum)
+                                            const spx_thin_rows<V> &b, const spx_met_values<V> &v, int64_t at,
+                                            int64_t last, int step, V *sum)
 {
-    constexpr int AHEAD = 2; /* entries of a lane that are loaded at once */
-    for (; at < last; at += AHEAD * step) {
-        int c[AHEAD];
-        V left[AHEAD];
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            const int64_t e = at + i * step + spx_lane();
-            c[i] = e < last ? __ldg(A.col + e) : -1;
-            left[i] = e < last ? __ldg(v.a + e) : V(0);
-        }
-        spx_add_entries<COPIES>(B, b, c, left, sum);
-    }
-}
-
-/* and of those alone that have products, which the warp collects until there is one for each lane. */
-constexpr int SPX_COLLECTED = 64; /* at most */
-template <int COPIES, class V>
-__device__ __forceinline__ void spx_add_some(const spx_factor &A, const spx_factor &B,
-                                             const spx_thin_rows<V> &b, const spx_product_values<V> &v,
-                                             int64_t at, int64_t last, int step, int *collected, V *sum)
-{
-    constexpr int AHEAD = 8;
+    constexpr int GROUPS = 32 / LANES, AHEAD = 4, EACH = AHEAD / LANES; /* rows of B, and entries of a lane */
     const int lane = spx_lane();
-    const int64_t first = at;
-    int filled = 0;
-    const auto take = [&] { /* the first 32 */
-                            const bool in = lane < filled;
-                            const int64_t e = in ? first + collected[lane] : first;
-                            const int c[1] = { in ? __ldg(A.col + e) : -1 };
-                            const V left[1] = { in ? __ldg(v.a + e) : V(0) };
-                            const int next = lane + 32 < filled ? collected[lane + 32] : 0;
-                            __syncwarp();
-                            collected[lane] = next;
-                            filled = max(filled - 32, 0);
-                            spx_add_entries<COPIES>(B, b, c, left, sum);
-                            __syncwarp();
-    };
-    for (; at < last; at += AHEAD * step) {
-        int c[AHEAD];
-        bool has[AHEAD];
+    for (; at < last; at += EACH * step) {
+        int c[EACH];
+        V left[EACH];
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
+        for (int i = 0; i < EACH; i++) {
             const int64_t e = at + i * step + lane;
             c[i] = e < last ? __ldg(A.col + e) : -1;
+            left[i] = e < last ? v.left(e) : V(0);
         }
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) has[i] = c[i] >= 0 && b.records.has_some(c[i]);
+        int of[AHEAD];
+        spx_thin_slot<V> slot[AHEAD];
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
-            const unsigned lanes = __ballot_sync(SPX_ALL_LANES, has[i]);
-            if (has[i])
-                collected[filled + __popc(lanes & ((1u << lane) - 1u))] =
-                    static_cast<int>(at - first) + i * step + lane;
-            filled += __popc(lanes);
-            __syncwarp();
-            if (filled >= 32) take();
+            of[i] = __shfl_sync(SPX_ALL_LANES, c[i / LANES], i % LANES * GROUPS + lane / LANES);
+            slot[i] = spx_load_slot<LANES>(b, of[i], lane % LANES);
         }
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            spx_each_product<LANES>(
+                B, b, of[i], __shfl_sync(SPX_ALL_LANES, left[i / LANES], i % LANES * GROUPS + lane / LANES),
+                slot[i], [&](bool in, int col, V by, V right, bool mixed) {
+                    spx_add_to_copies<LANES, COPIES>(sum, in, col, by, right, mixed);
+                });
     }
-    if (filled) take();
 }
 
 /* Warps of a block: few where each has a row, since those of a block wait for the longest. */
 template <int TEAM> constexpr int SPX_DENSE_WARPS = TEAM > 1 ? TEAM : 2;
 
-/* A row for each TEAM warps of a block. SOME: most of B's rows are empty. */
-template <class V, int COPIES, int TEAM, bool SOME>
+/* A row for each TEAM warps of a block. */
+template <class V, int LANES, int COPIES, int TEAM>
 __global__ void __launch_bounds__(1024, 1)
-    spx_values_dense(spx_factor A, spx_factor B, spx_thin_rows<V> b, spx_product_values<V> v, int columns,
+    spx_values_dense(spx_factor A, spx_factor B, spx_thin_rows<V> b, spx_met_values<V> v, int columns,
                      const spx_task *list, int rows)
 {
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32,
@@ -251,12 +248,7 @@ __global__ void __launch_bounds__(1024, 1)
     const int64_t row = list[i].row, last = A.ptr[row + 1], first = A.ptr[row] + team_lane - lane;
     for (int j = lane; j < sums; j += 32) sum[j] = V(-0.0);
     __syncwarp();
-    if constexpr (SOME) {
-        __shared__ int collected[WARPS][SPX_COLLECTED];
-        spx_add_some<COPIES>(A, B, b, v, first, last, 32 * TEAM, collected[warp], sum);
-    } else {
-        spx_add_all<COPIES>(A, B, b, v, first, last, 32 * TEAM, sum);
-    }
+    spx_add_all<LANES, COPIES>(A, B, b, v, first, last, 32 * TEAM, sum);
     if constexpr (TEAM > 1) __syncthreads();
     else __syncwarp();
     const V *const team = all + (warp - warp % TEAM) * sums;

@@ -202,12 +202,14 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         using small = spx_row_shared<V, SMALL, 128>;
         using middle = spx_row_shared<V, MIDDLE, 256>;
         const spx_product_values<V> v = spx_product_values_of<V>(A, B, C);
-        SPX_TRY(spx_each_thread_way<V>([&](int way, int each, int threads, size_t shared, auto kernel) {
-            return over(way, each, threads, shared, kernel, a, b, v);
-        }));
-        SPX_TRY(spx_each_sorted_way<V>([&](int way, int each, int threads, size_t shared, auto kernel) {
-            return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
-        }));
+        SPX_TRY(spx_each_thread_way<spx_product_values<V>>(
+            [&](int way, int each, int threads, size_t shared, auto kernel) {
+                return over(way, each, threads, shared, kernel, a, b, v);
+            }));
+        SPX_TRY(spx_each_sorted_way<spx_product_values<V>>(
+            [&](int way, int each, int threads, size_t shared, auto kernel) {
+                return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
+            }));
         SPX_TRY(over(BY_WARP_SMALL, EACH, THREADS, EACH * sizeof(small), spx_values_by_words<V, SMALL, 128>,
                      a, b, v, distinct));
         SPX_TRY(over(BY_WARP_WORDS, EACH, THREADS, EACH * sizeof(middle), spx_values_by_words<V, MIDDLE, 256>,

@@ -1,22 +1,25 @@
 /* C = A*B on a GPU for B of at most 1024 columns, where a row of C is a dense row of sums.
  *
  * Each row of B has a record of 16 bytes with where its values are and its first columns, so that an entry of
- * A costs a sector of 32 bytes for the pattern, and one or two more for values; where A comes back to rows of
- * B often enough, these are put together with their first values for each product, and an entry costs one
- * sector or two in all. Where most of B's rows are empty, a bit each tells those that are not, and lanes
- * collect entries of A that meet such. A row of C is found as bits, which are kept until its columns are
- * written. Rows of few entries of A are a lane's work, with dense sums where B has few columns
- * (thin_lanes.cuh), else sorted by a few lanes where they have few products (rows_by_sorting.cuh), or a
- * thread's (product_rows.cuh); others are a warp's, long ones eight or 32 warps'. The lanes of a warp take an
- * entry of A each, and add what they have to some copies of the sums, in turns, no more than leave room for
- * many warps; or, of many columns, to one, where lanes with the same column wait for those below them. Copies
- * are added up in a fixed order.
+ * A costs a sector of 32 bytes for the pattern. For values a row of B is taken by one, two or four lanes, by
+ * the mean of their lengths, each of which reads a slot with a value, its column and the row's length; where
+ * A comes back to rows of B often enough, slots are made for each product, and an entry costs a sector or two
+ * in all, in one load, else they are put together from the record and the values as they are read. Where most
+ * of B's rows are empty, the entries of A that have products become a CSR of their own (thin_entries.cuh),
+ * and a plan keeps these. A row of C is found as bits, which are kept until its columns are written. Rows of
+ * few entries of A are a team's work, with dense sums where B has few columns (thin_teams.cuh), else sorted
+ * by a few lanes where they have few products (rows_by_sorting.cuh), or a thread's (product_rows.cuh); others
+ * are a warp's, long ones eight or 32 warps'. A warp takes as many entries of A at once as it has teams,
+ * which add what they have to some copies of the sums, in turns, no more than leave room for many warps; or,
+ * of many columns, to one, where lanes with the same column wait for those below them. Copies are added up in
+ * a fixed order.
  * Source: Charaf, Charaf & Abou Hawili report, whose products are thin, and which leaves B sorted and tiled
  * to future work; copies: privatisation of histograms (Gomez-Luna et al., Concurrency and Computation 25,
  * 2013). */
 #include "rows_by_sorting.cuh"
 #include "thin_columns.cuh"
-#include "thin_lanes.cuh"
+#include "thin_entries.cuh"
+#include "thin_teams.cuh"
 
 namespace {
 
@@ -25,55 +28,67 @@ constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
 
 enum rows_by {
     BY_SORTING = SPX_THREAD_WAYS,
-    BY_LANE_FEW = BY_SORTING + SPX_SORTED_WAYS,
-    BY_LANE_SOME,
-    BY_LANE,
+    BY_TEAM_FEW = BY_SORTING + SPX_SORTED_WAYS,
+    BY_TEAM_SOME,
+    BY_TEAM,
     BY_WARP,
     BY_BLOCK,
     BY_LARGE_BLOCK,
     WAYS
 };
-/* A plan's numbers behind the lists' lengths: have few of B's rows entries? Does it pay to put the others
- * together with their first values? */
-enum { FEW = WAYS, TOGETHER };
+/* A plan's numbers behind the lists' lengths: how many lanes take a row of B; does it pay to make slots; and
+ * the entries of A that have products, where these stand apart. */
+constexpr int TOLD = 3; /* of what the pattern tells: two halves of `products`, and with_some; for a while */
+enum { LANES_A_ROW = WAYS, SLOTS, MET = WAYS + TOLD };
+static_assert(static_cast<int>(MET) < static_cast<int>(SPX_PLAN_NUMBERS));
 
-/* It pays to put B's rows together from so many entries of A for each on, and, where a value has 8 bytes, so
- * many of the row itself. */
-constexpr int REUSED = 8, FULL = 3;
+/* Slots pay from so many entries of A for each row of B on. */
+constexpr int REUSED = 4;
 
-/* Entries of rows that are a lane's: fewer are more lanes on a multiprocessor. */
+/* Rows of B with this many entries in the mean, and fewer than nrows / FEW that are not empty, may pay a look
+ * for entries of A that meet such. */
+constexpr int MEAN = 4, FEW = 2;
+
+/* Entries of rows that are a team's: fewer are more teams on a multiprocessor. */
 constexpr int FEW_SUMS = 16, SOME_SUMS = 32;
 
 struct way_of {
     spx_pointers a_ptr;
-    int longest, columns; /* row of B; of B */
-    int64_t huge;         /* row of A: more than a small block's */
+    const int *longest; /* row of B */
+    int columns;        /* of B */
+    int64_t huge;       /* row of A: more than a small block's */
 
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
         const int64_t n = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
-        if (n <= SPX_THREAD_ENTRIES && columns <= SPX_LANES_COLUMNS)
-            return entries <= FEW_SUMS && columns > FEW_SUMS     ? BY_LANE_FEW
-                   : entries <= SOME_SUMS && columns > SOME_SUMS ? BY_LANE_SOME
-                                                                 : BY_LANE;
-        if (spx_is_sorted(n * longest, n, SPX_FEW_PRODUCTS)) return BY_SORTING + spx_way_of(n * longest, n);
+        if (n <= SPX_THREAD_ENTRIES && columns <= SPX_TEAMS_COLUMNS)
+            return entries <= FEW_SUMS && columns > FEW_SUMS     ? BY_TEAM_FEW
+                   : entries <= SOME_SUMS && columns > SOME_SUMS ? BY_TEAM_SOME
+                                                                 : BY_TEAM;
+        const int64_t most = n * __ldg(longest);
+        if (spx_is_sorted(most, n, SPX_FEW_PRODUCTS)) return BY_SORTING + spx_way_of(most, n);
         if (n <= SPX_THREAD_ENTRIES && entries <= SPX_MORE) return spx_thread_way(entries);
         return n <= SPX_LONG_ROW ? BY_WARP : n <= huge ? BY_BLOCK : BY_LARGE_BLOCK;
     }
     template <class F> void each_pointer(F f) const
     {
-        f(static_cast<const char *>(a_ptr.data));
+        f(static_cast<const char *>(a_ptr.data)), f(longest);
     }
 };
 
 /* ---- the host's side ---- */
 
-constexpr int SUMS = 512; /* of a warp, where B has no more columns; a block has room for 32 times as many */
+constexpr int SUMS = 512; /* of a warp; a block has room for 32 times as many; or twice these */
 
-int copies_for(int64_t columns)
+int copies_for(int64_t columns, int64_t lanes)
 {
-    return columns <= SUMS / 16 ? 16 : columns <= SUMS / 8 ? 8 : columns <= SUMS / 4 ? 4 : 1;
+    if (lanes == 4) return columns <= SUMS / 8 ? 8 : columns <= SUMS ? 2 : 1;
+    return columns <= SUMS / 16 ? 16 : columns <= SUMS / 4 ? 4 : 1;
+}
+int64_t lanes_for(int64_t entries, int64_t rows)
+{
+    return 2 * entries <= 3 * rows ? 1 : 2 * entries <= 5 * rows ? 2 : 4;
 }
 
 /* Entries of a row of A that are more than a small block's, where large ones fit on the device. */
@@ -90,45 +105,102 @@ size_t bytes_of_records(int64_t nrows)
     return spx_plus(spx_bytes(spx_max(nrows, 1), sizeof(spx_thin_record)),
                     spx_bytes(spx_max(spx_ceil_div(nrows, 32), 1), sizeof(unsigned)));
 }
-spx_thin_records records_of(const spx_plan *plan, const spx_sparse *B, bool few)
+const spx_thin_record *records_of(const spx_plan *plan)
 {
-    const spx_thin_record *const all = static_cast<const spx_thin_record *>(plan->state->data);
-    return { all, few ? reinterpret_cast<const unsigned *>(all + spx_max(B->nrows, 1)) : nullptr };
+    return static_cast<const spx_thin_record *>(plan->state->data);
+}
+const unsigned *some_of(const spx_plan *plan, const spx_sparse *B)
+{
+    return reinterpret_cast<const unsigned *>(records_of(plan) + spx_max(B->nrows, 1));
 }
 
-/* Records of B's rows, which are the plan's state; C's row pointers and columns; and what these tell. */
-spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan,
-                          spx_thin_totals *t)
+/* A, or its entries that have products, where these stand apart. */
+spx_factor left_factor(const spx_plan *plan, const spx_sparse *A)
 {
-    spx_temporary bits, counts, found;
+    return plan->met ? spx_met_entries(plan->met, A->nrows, plan->number[MET]).factor(A->nrows)
+                     : spx_factor_of(A);
+}
+int64_t left_entries(const spx_plan *plan, const spx_sparse *A)
+{
+    return plan->met ? plan->number[MET] : A->nnz;
+}
+
+/* Finds entries of A that have products, where less than half of B's rows are not empty, and there is room. */
+spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                      const spx_thin_totals *on_device, spx_plan *plan)
+{
+    if (B->nnz >= MEAN * B->nrows || A->nnz > INT32_MAX) return SPMVX_OK;
+    int with_some = 0;
+    SPX_TRY(ctx->backend->download(ctx, &with_some, &on_device->with_some, sizeof with_some));
+    if (with_some >= spx_ceil_div(B->nrows, FEW)) return SPMVX_OK;
+    return spx_where_room(ctx, [&] {
+        const int *const col = spx_slot_of<int>(A, SPX_COL);
+        const int64_t words = spx_ceil_div(A->nnz, 32);
+        spx_temporary met, counts;
+        SPX_TRY(met.make(ctx, words, sizeof(unsigned), "entries of A that have products"));
+        SPX_TRY(counts.make(ctx, words + 1, sizeof(int64_t), "entries of A that have products"));
+        SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_MET_WORDS) * 32, spx_find_met, A->nnz, col,
+                                some_of(plan, B), met.as<unsigned>(), counts.as<int64_t>()));
+        SPX_TRY(spx_sum_up(ctx, NAME, words, counts.as<int64_t>(), &plan->number[MET]));
+        SPX_TRY(ctx->backend->array_new(ctx, spx_met_entries::bytes(A->nrows, plan->number[MET]),
+                                        "entries of A that have products", &plan->met));
+        const spx_met_entries to(plan->met, A->nrows, plan->number[MET]);
+        SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_MET_WORDS) * 32, spx_write_met, A->nnz,
+                                col, met.as<unsigned>(), counts.as<int64_t>(), to));
+        return spx_launch_over(ctx, NAME, A->nrows + 1, spx_write_met_pointers, spx_factor_of(A),
+                               met.as<unsigned>(), counts.as<int64_t>(), to);
+    });
+}
+
+/* Records of B's rows, which are the plan's state; C's row pointers and columns; and what these tell of all. WORDS:
+ * of masks of B's rows, or 0, which takes none. */
+template <int WORDS>
+spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                          spx_thin_mask<WORDS> *masks, spx_thin_totals *totals, spx_plan *plan)
+{
+    spx_temporary bits, counts;
     const int words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
     SPX_TRY(ctx->backend->array_new(ctx, bytes_of_records(B->nrows), "records of B's rows", &plan->state));
     spx_thin_record *const records = static_cast<spx_thin_record *>(plan->state->data);
-    const spx_thin_records read = records_of(plan, B, true);
     SPX_TRY(bits.make(ctx, A->nrows * words, sizeof(unsigned), "the columns of C's rows as bits"));
     SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
-    SPX_TRY(found.make(ctx, 1, sizeof *t, NAME));
     SPX_TRY(spx_cuda_clear(ctx, bits.as<void>(), spx_bytes(A->nrows * words, sizeof(unsigned)), NAME));
-    SPX_TRY(spx_cuda_clear(ctx, found.as<void>(), sizeof *t, NAME));
-    SPX_TRY(spx_launch_over(ctx, NAME, B->nrows, spx_make_records, spx_factor_of(B), records,
-                            const_cast<unsigned *>(read.some), found.as<spx_thin_totals>()));
-    const int rows = A->nnz <= 64 * A->nrows    ? THREADS
-                     : A->nnz <= 256 * A->nrows ? THREADS / 4
-                                                : THREADS / 16;
-    SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, spx_find_bits,
-                            spx_factor_of(A), spx_factor_of(B), read, rows, words, bits.as<unsigned>(),
-                            counts.as<int64_t>(), found.as<spx_thin_totals>()));
-    if (A->nnz > SPX_HUGE_OF_A)
+    SPX_TRY(spx_cuda_clear(ctx, totals, sizeof *totals, NAME));
+    SPX_TRY(spx_launch_over(ctx, NAME, spx_min(B->nrows, spx_cuda_blocks_held(ctx, THREADS) * THREADS),
+                            spx_make_records<WORDS>, spx_factor_of(B), records,
+                            const_cast<unsigned *>(some_of(plan, B)), masks, totals));
+    SPX_TRY(find_met(ctx, A, B, totals, plan));
+    const spx_factor left = left_factor(plan, A);
+    const int64_t entries = left_entries(plan, A);
+    const int rows = entries <= 64 * A->nrows    ? THREADS
+                     : entries <= 256 * A->nrows ? THREADS / 4
+                                                 : THREADS / 16;
+    SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, spx_find_bits<WORDS>, left,
+                            spx_factor_of(B), records_of(plan), masks, rows, words, bits.as<unsigned>(),
+                            counts.as<int64_t>(), totals));
+    if (entries > SPX_HUGE_OF_A)
         SPX_TRY(spx_launch_over(ctx, NAME, spx_cuda_blocks_held(ctx, THREADS) * THREADS,
-                                spx_find_bits_of_huge, spx_factor_of(A), spx_factor_of(B), read, words,
-                                bits.as<unsigned>(), counts.as<int64_t>(), found.as<spx_thin_totals>()));
-    SPX_TRY(ctx->backend->download(ctx, t, found.as<void>(), offsetof(spx_thin_totals, huge_row)));
-    plan->products = static_cast<int64_t>(t->products);
+                                spx_find_bits_of_huge<WORDS>, left, spx_factor_of(B), records_of(plan), masks,
+                                words, bits.as<unsigned>(), counts.as<int64_t>(), totals));
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
     return spx_launch_over(ctx, NAME, A->nrows * words, spx_write_columns, A->nrows * words, words,
                            bits.as<unsigned>(), spx_pointers_of(&plan->C),
                            static_cast<int *>(plan->C.slot[SPX_COL]->data));
+}
+
+/* The same, with masks where B's columns allow these, and the budget does. */
+spmvx_status find_pattern_by_masks(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                   spx_thin_totals *totals, spx_plan *plan)
+{
+    const int words = B->ncols <= 32 ? 1 : B->ncols <= 64 ? 2 : B->ncols <= 128 ? 4 : 0;
+    spx_temporary masks;
+    SPX_TRY(masks.try_to_make(ctx, B->nrows * words, sizeof(unsigned), "the columns of B's rows as bits"));
+    const bool there = words && masks.as<void>();
+    return spx_pick<0, 1, 2, 4>(there ? words : 0, [&](auto of) {
+        constexpr int WORDS = decltype(of)::value;
+        return find_pattern(ctx, A, B, masks.as<spx_thin_mask<WORDS>>(), totals, plan);
+    });
 }
 
 bool is_captured(const spmvx_context *ctx)
@@ -137,20 +209,55 @@ bool is_captured(const spmvx_context *ctx)
     return spx_cuda_is_captured(spx_cuda_of(ctx)->stream);
 }
 
-/* Rows of B together with their first values, where the plan has it so and the budget has room; but nothing
- * is allocated for a stream that is captured. */
-template <class V>
-spmvx_status put_together(const spmvx_context *ctx, const spx_plan *plan, const spx_sparse *B,
-                          spx_thin_rows<V> *rows, spx_temporary *room)
+/* Slots, where the plan has it so and the budget has room; but nothing is allocated for a stream that is
+ * captured. */
+template <int LANES, class V>
+spmvx_status make_slots(const spmvx_context *ctx, const spx_plan *plan, const spx_sparse *B,
+                        spx_thin_rows<V> *rows, spx_temporary *room)
 {
-    if (!plan->number[TOGETHER] || is_captured(ctx)) return SPMVX_OK;
-    SPX_TRY(room->try_to_make(ctx, B->nrows, sizeof(spx_thin_row<V>), "rows of B"));
-    spx_thin_row<V> *const to = room->as<spx_thin_row<V>>();
+    if (!plan->number[SLOTS] || is_captured(ctx)) return SPMVX_OK;
+    SPX_TRY(room->try_to_make(ctx, B->nrows * LANES, sizeof(spx_thin_slot<V>), "slots of B's rows"));
+    spx_thin_slot<V> *const to = room->as<spx_thin_slot<V>>();
     if (!to) return SPMVX_OK;
-    SPX_TRY(spx_launch_over(ctx, NAME, B->nrows * spx_thin_record::HELD, spx_fill_thin_rows<V>,
-                            static_cast<int>(B->nrows), *rows, to));
-    rows->all = to;
+    SPX_TRY(spx_launch_over(ctx, NAME, B->nrows * LANES, spx_fill_slots<LANES, V>, static_cast<int>(B->nrows),
+                            *rows, plan->met ? some_of(plan, B) : nullptr, to));
+    rows->slots = to;
     return SPMVX_OK;
+}
+
+/* The kernels in which rows of B are a team's, over the plan's lists. */
+template <class V, int LANES, class OVER>
+spmvx_status over_teams(OVER &over, const spx_factor &a, const spx_factor &b, const spx_thin_rows<V> &rows,
+                        const spx_met_values<V> &v, int columns)
+{
+    const auto by_team = [&](int way, auto most, auto ranked) {
+        constexpr int MOST = decltype(most)::value, T = SPX_TEAMS_THREADS;
+        return over(way, T / LANES, T, T / LANES * MOST * sizeof(V),
+                    spx_values_by_team<V, LANES, MOST, decltype(ranked)::value>, a, b, rows, v);
+    };
+    SPX_TRY(by_team(BY_TEAM_FEW, std::integral_constant<int, FEW_SUMS>(), std::true_type()));
+    SPX_TRY(by_team(BY_TEAM_SOME, std::integral_constant<int, SOME_SUMS>(), std::true_type()));
+    SPX_TRY((spx_pick<FEW_SUMS, SOME_SUMS, SPX_TEAMS_COLUMNS>(
+        columns <= FEW_SUMS    ? FEW_SUMS
+        : columns <= SOME_SUMS ? SOME_SUMS
+                               : SPX_TEAMS_COLUMNS,
+        [&](auto most) { return by_team(BY_TEAM, most, std::false_type()); })));
+    constexpr int MOST_COPIES = LANES == 4 ? 8 : 16, SOME_COPIES = LANES == 4 ? 2 : 4;
+    return spx_pick<MOST_COPIES, SOME_COPIES, 1>(copies_for(columns, LANES), [&](auto copies) {
+        constexpr int COPIES = decltype(copies)::value;
+        const auto by_warps = [&](int way, auto warps) {
+            constexpr int TEAM = decltype(warps)::value, WARPS = SPX_DENSE_WARPS<TEAM>;
+            return over(way, WARPS / TEAM, WARPS * 32,
+                        static_cast<size_t>(WARPS * columns * COPIES) * sizeof(V),
+                        spx_values_dense<V, LANES, COPIES, TEAM>, a, b, rows, v, columns);
+        };
+        SPX_TRY(by_warps(BY_WARP, std::integral_constant<int, 1>()));
+        SPX_TRY(by_warps(BY_BLOCK, std::integral_constant<int, SPX_THIN_WARPS>()));
+        if constexpr (COPIES <= 2)
+            if (columns * COPIES > SUMS)
+                return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 2 * SPX_THIN_WARPS>());
+        return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 4 * SPX_THIN_WARPS>());
+    });
 }
 
 /* All kernels over the plan's lists. */
@@ -158,51 +265,26 @@ template <bool LAUNCH>
 spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
                         const spx_sparse *C)
 {
-    const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
-    const int columns = static_cast<int>(B->ncols);
+    const spx_factor a = left_factor(plan, A), b = spx_factor_of(B);
     spx_over_lists<LAUNCH> over(ctx, NAME, plan);
     return spx_by_value(A, [&](auto value) {
         using V = decltype(value);
-        const spx_product_values<V> v = spx_product_values_of<V>(A, B, C);
-        spx_thin_rows<V> rows = { records_of(plan, B, plan->number[FEW]), nullptr, v.b };
-        spx_temporary together;
-        if (LAUNCH) SPX_TRY(put_together(ctx, plan, B, &rows, &together));
-        SPX_TRY(spx_each_thread_way<V>([&](int way, int each, int threads, size_t shared, auto kernel) {
+        using values = spx_met_values<V>;
+        const int *const at =
+            plan->met ? spx_met_entries(plan->met, A->nrows, plan->number[MET]).at : nullptr;
+        const values v = { spx_product_values_of<V>(A, B, C), at };
+        SPX_TRY(spx_each_thread_way<values>([&](int way, int each, int threads, size_t shared, auto kernel) {
             return over(way, each, threads, shared, kernel, a, b, v);
         }));
-        SPX_TRY(spx_each_sorted_way<V>([&](int way, int each, int threads, size_t shared, auto kernel) {
+        SPX_TRY(spx_each_sorted_way<values>([&](int way, int each, int threads, size_t shared, auto kernel) {
             return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
         }));
-        const auto by_lane = [&](int way, auto most, auto ranked) {
-            constexpr int MOST = decltype(most)::value, T = SPX_LANES_THREADS;
-            return over(way, T, T, T * MOST * sizeof(V), spx_values_by_lane<V, MOST, decltype(ranked)::value>,
-                        a, b, rows, v);
-        };
-        SPX_TRY(by_lane(BY_LANE_FEW, std::integral_constant<int, FEW_SUMS>(), std::true_type()));
-        SPX_TRY(by_lane(BY_LANE_SOME, std::integral_constant<int, SOME_SUMS>(), std::true_type()));
-        SPX_TRY((spx_pick<FEW_SUMS, SOME_SUMS, SPX_LANES_COLUMNS>(
-            columns <= FEW_SUMS    ? FEW_SUMS
-            : columns <= SOME_SUMS ? SOME_SUMS
-                                   : SPX_LANES_COLUMNS,
-            [&](auto most) { return by_lane(BY_LANE, most, std::false_type()); })));
-        return spx_pick<16, 8, 4, 1>(copies_for(columns), [&](auto copies) {
-            constexpr int COPIES = decltype(copies)::value;
-            const auto dense = [&](auto some) {
-                constexpr bool SOME = decltype(some)::value;
-                const auto by_team = [&](int way, auto warps) {
-                    constexpr int TEAM = decltype(warps)::value, WARPS = SPX_DENSE_WARPS<TEAM>;
-                    return over(way, WARPS / TEAM, WARPS * 32,
-                                static_cast<size_t>(WARPS * columns * COPIES) * sizeof(V),
-                                spx_values_dense<V, COPIES, TEAM, SOME>, a, b, rows, v, columns);
-                };
-                SPX_TRY(by_team(BY_WARP, std::integral_constant<int, 1>()));
-                SPX_TRY(by_team(BY_BLOCK, std::integral_constant<int, SPX_THIN_WARPS>()));
-                if constexpr (COPIES == 1)
-                    if (columns > SUMS)
-                        return by_team(BY_LARGE_BLOCK, std::integral_constant<int, 2 * SPX_THIN_WARPS>());
-                return by_team(BY_LARGE_BLOCK, std::integral_constant<int, 4 * SPX_THIN_WARPS>());
-            };
-            return rows.records.some ? dense(std::true_type()) : dense(std::false_type());
+        return spx_pick<1, 2, 4>(static_cast<int>(plan->number[LANES_A_ROW]), [&](auto lanes) {
+            constexpr int LANES = decltype(lanes)::value;
+            spx_thin_rows<V> rows = { records_of(plan), nullptr, v.b };
+            spx_temporary slots;
+            if (LAUNCH) SPX_TRY(make_slots<LANES>(ctx, plan, B, &rows, &slots));
+            return over_teams<V, LANES>(over, a, b, rows, v, static_cast<int>(B->ncols));
         });
     });
 }
@@ -213,19 +295,27 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     if (B->ncols > SPX_THIN_COLUMNS)
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s takes a B of at most %d columns; this one has %lld",
                         NAME, SPX_THIN_COLUMNS, static_cast<long long>(B->ncols));
-    spx_thin_totals t = {};
-    SPX_TRY(find_pattern(ctx, A, B, plan, &t));
-    plan->number[FEW] = spx_few_rows(t.with_some, B->nrows) && A->nnz <= INT32_MAX; /* collected as int */
+    spx_temporary found;
+    SPX_TRY(found.make(ctx, 1, sizeof(spx_thin_totals), NAME));
+    spx_thin_totals *const totals = found.as<spx_thin_totals>();
+    SPX_TRY(find_pattern_by_masks(ctx, A, B, totals, plan));
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
-                          way_of{ spx_pointers_of(A), t.longest, static_cast<int>(B->ncols),
+                          way_of{ left_factor(plan, A).ptr, &totals->longest, static_cast<int>(B->ncols),
                                   huge_row(ctx, A->val_type) },
-                          nullptr));
-    const bool wide = A->val_type == SPMVX_F64;
+                          nullptr, reinterpret_cast<const int *>(totals), TOLD));
+    const auto told = [&](int i) {
+        return static_cast<uint64_t>(static_cast<uint32_t>(plan->number[WAYS + i]));
+    };
+    plan->products = static_cast<int64_t>(told(0) | told(1) << 32);
+    const int64_t with_some = static_cast<int64_t>(told(2));
     bool met = false;
-    for (int way = BY_LANE_FEW; way < WAYS; way++) met = met || plan->number[way];
-    plan->number[TOGETHER] = met && A->nnz >= REUSED * B->nrows && (!wide || B->nnz >= FULL * t.with_some);
-    const size_t each = wide ? sizeof(spx_thin_row<double>) : sizeof(spx_thin_row<float>);
-    if (plan->number[TOGETHER]) plan->work = spx_bytes(B->nrows, each);
+    for (int way = BY_TEAM_FEW; way < WAYS; way++) met = met || plan->number[way];
+    const int64_t lanes = lanes_for(B->nnz, with_some);
+    plan->number[LANES_A_ROW] = lanes;
+    plan->number[SLOTS] = met && left_entries(plan, A) >= REUSED * spx_max(with_some, 1);
+    const size_t each =
+        A->val_type == SPMVX_F64 ? sizeof(spx_thin_slot<double>) : sizeof(spx_thin_slot<float>);
+    if (plan->number[SLOTS]) plan->work = spx_bytes(B->nrows * lanes, each);
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
 

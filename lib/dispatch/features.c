@@ -1,5 +1,5 @@
-/* The statistics pass of the host: one look at the row pointers and at the first and last column of each
- * row, and a sample of windows of rows, for how many sectors of x their gathers touch. A device's own is
+/* The statistics pass of the host: one look at the row pointers, and samples: of the first and last columns
+ * of rows, and of windows of rows, for how many sectors of x their gathers touch. A device's own is
  * cuda/features.cu, which finds the same numbers. */
 #include "dispatch/features.h"
 
@@ -60,7 +60,7 @@ static void look_at_rows(const spx_sparse *csr, spx_features *f)
 {
     const int32_t *col = spx_data(csr, SPX_COL);
     double squares = 0, span = 0;
-    int64_t to = spx_ptr_at(csr, 0);
+    int64_t to = spx_ptr_at(csr, 0), spanned = 0;
     for (int64_t r = 0; r < csr->nrows; r++) {
         const int64_t from = to;
         to = spx_ptr_at(csr, r + 1);
@@ -68,11 +68,13 @@ static void look_at_rows(const spx_sparse *csr, spx_features *f)
         f->longest = spx_max(f->longest, n);
         f->empty += n == 0;
         squares += (double)n * (double)n;
-        if (n) span += fabs((double)col[to - 1] - (double)col[from]);
+        if (!n || (csr->nrows >= SPX_SPAN_ROWS && r / 32 % SPX_SPAN_APART)) continue;
+        span += fabs((double)col[to - 1] - (double)col[from]);
+        spanned++;
     }
-    const double rows = (double)spx_max(csr->nrows, 1), filled = (double)spx_max(csr->nrows - f->empty, 1);
+    const double rows = (double)spx_max(csr->nrows, 1);
     f->deviation = sqrt(fmax(0.0, squares / rows - f->mean * f->mean));
-    f->span = span / filled;
+    f->span = span / (double)spx_max(spanned, 1);
 }
 
 spx_features spx_features_of_shape(const spmvx_context *ctx, const spx_sparse *a, int64_t nvec)

@@ -397,7 +397,7 @@ void spx_product_plan_info(const spmspm_plan *p, spmspm_info *info)
     info->products = found->products;
     info->workspace = p->max_workspace && p->max_workspace < found->work ? p->max_workspace : found->work;
     info->bytes_held = sizeof *p + spx_sparse_bytes(&found->C, true) + array_bytes(found->state) +
-                       array_bytes(found->rows) + array_bytes(found->shapes) +
+                       array_bytes(found->met) + array_bytes(found->rows) + array_bytes(found->shapes) +
                        (p->C.format == SPMVX_COO ? array_bytes(p->C.slot[SPX_ROW]) : 0);
     info->kernel = p->product.kernel->name;
     info->reason = p->reason;

@@ -19,6 +19,7 @@ typedef struct spx_plan {
     spx_sparse C;      /* CSR without values. Its columns may be missing: then fill() writes them, and nothing
                        * can be planned */
     spx_array *state;  /* the kernel's own; or NULL */
+    spx_array *met;    /* on a device: the entries of A that have products, where few have; or NULL */
     spx_array *rows;   /* on a device: lists of C's rows; or NULL */
     spx_array *shapes; /* on a device: what rows of C of one shape share; or NULL */
     int64_t param[SPX_PARAMS];        /* the kernel's parameters */
