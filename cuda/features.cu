@@ -1,7 +1,7 @@
 /* The statistics pass over a CSR that lies on the device, so that a choice by the library needs no copy of
  * it on the host: the numbers of lib/dispatch/features.c, by one launch. Its first blocks take a window of
- * rows each, for how many sectors of x their gathers touch; the others go over all rows' pointers. Sums are of whole
- * numbers, so that their order does not matter. */
+ * rows each, for how many sectors of x their gathers touch; the others go over all row pointers. Sums are of
+ * whole numbers, so that their order does not matter. */
 #include <cmath>
 #include <cstring>
 

@@ -294,25 +294,40 @@ __global__ void spx_find_bits_of_huge(spx_factor A, spx_factor B, const spx_thin
     if (thread == 0 && products) atomicAdd(&t->products, static_cast<unsigned long long>(products));
 }
 
-/* The columns of all words, of which a warp has 32 that lie side by side, as their columns do in C: by way of
- * shared memory, where each lane puts its own, 33 places for each 32 so that full words meet all banks. */
+/* The columns of all words, of which a warp has SPX_WRITTEN_WORDS times 32 that lie side by side, as their
+ * columns do in C: by way of shared memory, where each lane puts its own, 33 places for each 32 so that full
+ * words meet all banks. */
+constexpr int SPX_WRITTEN_WORDS = 4; /* of a lane */
 static __global__ void spx_write_columns(int64_t all_words, int words, const unsigned *bits, spx_pointers ptr,
                                          int *col)
 {
+    constexpr int EACH = SPX_WRITTEN_WORDS;
     __shared__ int stage[SPX_THIN_WARPS][32 * 33];
     const int lane = spx_lane();
     int *const own_stage = stage[threadIdx.x / 32];
-    const int64_t i = spx_element(), first = i - lane;
+    const int64_t first = (spx_element() - lane) * EACH;
     if (first >= all_words) return;
-    const int64_t first_row = first / words, before = first_row * words + lane;
-    unsigned own = i < all_words ? bits[i] : 0u;
-    const int earlier = spx_sum_lanes_to_all<32>(before < first ? __popc(bits[before]) : 0), /* of that row */
-        with_own = spx_scan_lanes(__popc(own)), entries = __shfl_sync(SPX_ALL_LANES, with_own, 31);
-    const int first_column = static_cast<int>(i % words) * 32;
-    for (int to = with_own - __popc(own); own; own &= own - 1u, to++)
-        own_stage[to + to / 32] = first_column + __ffs(static_cast<int>(own)) - 1;
-    __syncwarp();
-    int *const to = col + ptr[first_row] + earlier;
-    for (int k = lane; k < entries; k += 32) to[k] = own_stage[k + k / 32];
+    const int64_t first_row = first / words, of_row = first_row * words;
+    unsigned own[EACH];
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+        const int64_t i = first + j * 32 + lane;
+        own[j] = i < all_words ? __ldg(bits + i) : 0u;
+    }
+    const unsigned before = of_row + lane < first ? __ldg(bits + of_row + lane) : 0u; /* in that row */
+    int *to = col + ptr[first_row] + spx_sum_lanes_to_all<32>(__popc(before));
+    const unsigned shift = static_cast<unsigned>(first - of_row) + static_cast<unsigned>(lane);
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+        const int with_own = spx_scan_lanes(__popc(own[j])),
+                  entries = __shfl_sync(SPX_ALL_LANES, with_own, 31),
+                  column = static_cast<int>((shift + j * 32u) % static_cast<unsigned>(words)) * 32;
+        for (int at = with_own - __popc(own[j]); own[j]; own[j] &= own[j] - 1u, at++)
+            own_stage[at + at / 32] = column + __ffs(static_cast<int>(own[j])) - 1;
+        __syncwarp();
+        for (int k = lane; k < entries; k += 32) to[k] = own_stage[k + k / 32];
+        __syncwarp(); /* before the next ones come */
+        to += entries;
+    }
 }
 #endif

@@ -79,11 +79,11 @@ struct way_of {
 
 /* ---- the host's side ---- */
 
-constexpr int SUMS = 512; /* of a warp; a block has room for 32 times as many; or twice these */
+constexpr int SUMS = 512; /* of a warp, where B has no more columns; a block has room for 32 times as many */
 
 int copies_for(int64_t columns, int64_t lanes)
 {
-    if (lanes == 4) return columns <= SUMS / 8 ? 8 : columns <= SUMS ? 2 : 1;
+    if (lanes == 4) return columns <= SUMS / 8 ? 8 : columns <= SUMS / 2 ? 2 : 1;
     return columns <= SUMS / 16 ? 16 : columns <= SUMS / 4 ? 4 : 1;
 }
 int64_t lanes_for(int64_t entries, int64_t rows)
@@ -152,8 +152,8 @@ spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse 
     });
 }
 
-/* Records of B's rows, which are the plan's state; C's row pointers and columns; and what these tell of all. WORDS:
- * of masks of B's rows, or 0, which takes none. */
+/* Records of B's rows, which are the plan's state; C's row pointers and columns; and what these tell of all.
+ * WORDS: of masks of B's rows, or 0, which takes none. */
 template <int WORDS>
 spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                           spx_thin_mask<WORDS> *masks, spx_thin_totals *totals, spx_plan *plan)
@@ -184,8 +184,8 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
                                 words, bits.as<unsigned>(), counts.as<int64_t>(), totals));
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
-    return spx_launch_over(ctx, NAME, A->nrows * words, spx_write_columns, A->nrows * words, words,
-                           bits.as<unsigned>(), spx_pointers_of(&plan->C),
+    return spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows * words, SPX_WRITTEN_WORDS), spx_write_columns,
+                           A->nrows * words, words, bits.as<unsigned>(), spx_pointers_of(&plan->C),
                            static_cast<int *>(plan->C.slot[SPX_COL]->data));
 }
 
@@ -253,8 +253,8 @@ spmvx_status over_teams(OVER &over, const spx_factor &a, const spx_factor &b, co
         };
         SPX_TRY(by_warps(BY_WARP, std::integral_constant<int, 1>()));
         SPX_TRY(by_warps(BY_BLOCK, std::integral_constant<int, SPX_THIN_WARPS>()));
-        if constexpr (COPIES <= 2)
-            if (columns * COPIES > SUMS)
+        if constexpr (COPIES == 1)
+            if (columns > SUMS)
                 return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 2 * SPX_THIN_WARPS>());
         return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 4 * SPX_THIN_WARPS>());
     });
