@@ -46,12 +46,25 @@ struct spx_ways {
     int of[SPX_WAYS];
 };
 
-/* Adds to `at` how many units there are of each kind; with a list, each of them goes to its place, the kind's
- * first and on. Rows of a block stay in their order. */
+/* Numbers that are told with the lists' lengths. */
+struct spx_told_numbers {
+    const int *from;
+    int count;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(from);
+    }
+};
+
+/* Adds to `at` how many units there are of each kind, behind which other numbers go; with a list, each of
+ * them goes to its place, the kind's first and on. Rows of a block stay in their order. */
 template <bool WRITE, class WAY>
-__global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of, spx_ways first, int *at,
-                              spx_task *list)
+__global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of, spx_told_numbers numbers,
+                              spx_ways first, int *at, spx_task *list)
 {
+    if (!WRITE && blockIdx.x == 0 && static_cast<int>(threadIdx.x) < numbers.count)
+        at[ways + threadIdx.x] = numbers.from[threadIdx.x];
     constexpr int WARPS = static_cast<int>(SPX_BUILD_THREADS) / 32;
     __shared__ int all[WARPS][SPX_WAYS]; /* of a warp; then before a warp */
     const int64_t r = spx_element();
@@ -95,7 +108,7 @@ __global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of,
  * device's memory become the plan's behind them. */
 template <class WAY>
 spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan *plan, int ways, WAY way_of,
-                           const spx_ways *known, const int *numbers = nullptr, int count = 0)
+                           const spx_ways *known, const spx_told_numbers &numbers = {})
 {
     const int nrows = static_cast<int>(plan->C.nrows);
     const spx_pointers ptr = spx_pointers_of(&plan->C);
@@ -107,12 +120,10 @@ spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan 
     if (known) {
         all = *known;
     } else {
-        SPX_TRY(spx_launch_over(ctx, what, nrows, spx_tell_rows<false, WAY>, nrows, ptr, ways, way_of, first,
-                                at.as<int>(), nullptr));
-        if (numbers)
-            SPX_TRY(ctx->backend->copy(ctx, at.as<int>() + ways, numbers, spx_bytes(count, sizeof(int))));
+        SPX_TRY(spx_launch_over(ctx, what, nrows, spx_tell_rows<false, WAY>, nrows, ptr, ways, way_of,
+                                numbers, first, at.as<int>(), nullptr));
         SPX_TRY(ctx->backend->download(ctx, &all, at.as<void>(), sizeof all));
-        for (int i = 0; i < count; i++) plan->number[ways + i] = all.of[ways + i];
+        for (int i = 0; i < numbers.count; i++) plan->number[ways + i] = all.of[ways + i];
     }
     for (int w = 0; w < ways; w++) {
         plan->number[w] = all.of[w];
@@ -121,8 +132,8 @@ spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan 
     }
     SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(units, sizeof(spx_task)), "rows of C by what they take",
                                     &plan->rows));
-    return spx_launch_over(ctx, what, nrows, spx_tell_rows<true, WAY>, nrows, ptr, ways, way_of, first,
-                           at.as<int>() + SPX_WAYS, static_cast<spx_task *>(plan->rows->data));
+    return spx_launch_over(ctx, what, nrows, spx_tell_rows<true, WAY>, nrows, ptr, ways, way_of, numbers,
+                           first, at.as<int>() + SPX_WAYS, static_cast<spx_task *>(plan->rows->data));
 }
 
 /* ---- a row a thread ---- */

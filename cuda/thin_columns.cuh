@@ -210,6 +210,8 @@ __global__ void spx_find_bits(spx_factor A, spx_factor B, const spx_thin_record 
                             : A.nrows,
                   first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
     const int huge = last - first > SPX_HUGE_OF_A ? atomicAdd(&t->huge, 1) : SPX_HUGE_ROWS;
+    if (row < A.nrows && (last == first || huge < SPX_HUGE_ROWS)) /* others' are written as they are found */
+        for (int w = 0; w < words; w++) bits[row * words + w] = 0;
     if (row >= A.nrows) {
     } else if (huge < SPX_HUGE_ROWS) {
         t->huge_row[huge] = static_cast<int>(row);
@@ -264,7 +266,7 @@ __global__ void spx_find_bits(spx_factor A, spx_factor B, const spx_thin_record 
     if (threadIdx.x == 0) atomicAdd(&t->products, static_cast<unsigned long long>(own_products));
 }
 
-/* Those of huge rows, SPX_HUGE_PARTS blocks each; bits are 0 before. */
+/* Those of huge rows, SPX_HUGE_PARTS blocks each; their bits are 0 before. */
 template <int WORDS>
 __global__ void spx_find_bits_of_huge(spx_factor A, spx_factor B, const spx_thin_record *records,
                                       const spx_thin_mask<WORDS> *masks, int words, unsigned *bits,

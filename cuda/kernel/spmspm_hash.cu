@@ -251,8 +251,9 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
                           way_of{ spx_pointers_of(A), rows.products, rows.words, most, shapes_of(plan) },
                           most && !look.more && !plan->shapes ? &known : nullptr,
-                          plan->shapes ? static_cast<const int *>(shapes.counters) : nullptr,
-                          plan->shapes ? sizeof(spx_shape_sizes) / sizeof(int) : 0));
+                          plan->shapes ? spx_told_numbers{ static_cast<const int *>(shapes.counters),
+                                                           sizeof(spx_shape_sizes) / sizeof(int) }
+                                       : spx_told_numbers{}));
     SPX_TRY(find_met(ctx, A, B, plan));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }

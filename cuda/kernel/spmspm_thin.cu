@@ -164,7 +164,6 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
     spx_thin_record *const records = static_cast<spx_thin_record *>(plan->state->data);
     SPX_TRY(bits.make(ctx, A->nrows * words, sizeof(unsigned), "the columns of C's rows as bits"));
     SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
-    SPX_TRY(spx_cuda_clear(ctx, bits.as<void>(), spx_bytes(A->nrows * words, sizeof(unsigned)), NAME));
     SPX_TRY(spx_cuda_clear(ctx, totals, sizeof *totals, NAME));
     SPX_TRY(spx_launch_over(ctx, NAME, spx_min(B->nrows, spx_cuda_blocks_held(ctx, THREADS) * THREADS),
                             spx_make_records<WORDS>, spx_factor_of(B), records,
@@ -302,7 +301,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
                           way_of{ left_factor(plan, A).ptr, &totals->longest, static_cast<int>(B->ncols),
                                   huge_row(ctx, A->val_type) },
-                          nullptr, reinterpret_cast<const int *>(totals), TOLD));
+                          nullptr, { reinterpret_cast<const int *>(totals), TOLD }));
     const auto told = [&](int i) {
         return static_cast<uint64_t>(static_cast<uint32_t>(plan->number[WAYS + i]));
     };
