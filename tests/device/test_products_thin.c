@@ -1,0 +1,139 @@
+/* Products with a B of few columns: of widths that its rows' masks just have and do not, with rows of one, two
+ * or more entries in the mean, long ones, unsorted ones, and few that are not empty; and rows of A for a team
+ * of lanes, a warp and blocks. Values have the same bits whatever the rows of B are read from. */
+#include "products.h"
+
+static const char *const kernels[] = { "thin", NULL };
+enum { INNER = 9000 };
+
+static const int of_a[] = { 24, 0, 1, 300, 7, 8200, 25, 1100, 3, 5, 16, 23, 2, 9, 31, 12, 8, 1 };
+enum { ROWS = sizeof of_a / sizeof *of_a };
+
+enum of_b { ONE, TWO, ANY, LONG, FEW, FEW_LONG, KINDS };
+
+static triples rows_of_b(enum of_b kind, int64_t columns, bool wild)
+{
+    static int length[INNER];
+    for (int r = 0; r < INNER; r++) {
+        const int of[KINDS] = { [ONE] = 1,
+                                [TWO] = 1 + r % 3,
+                                [ANY] = r % 7,
+                                [LONG] = r % 50 == 3 ? 40 : 4 + r % 2,
+                                [FEW] = r % 9 == 4 ? 1 + r % 5 : 0,
+                                [FEW_LONG] = r % 20 == 7 ? 30 : 0 };
+        length[r] = of[kind] < columns ? of[kind] : (int)columns;
+    }
+    return rows_of("few columns", length, INNER, columns, wild);
+}
+
+static void widths(void **state)
+{
+    (void)state;
+    static const int64_t columns[] = { 1, 32, 33, 64, 65, 128, 129, 512, 1024 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int width = 0; width < 9; width++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            if (takes_long() && (width + kind) % 4) continue;
+            triples l = rows_of("rows", of_a, ROWS, INNER, kind % 2),
+                    r = rows_of_b(kind, columns[width], (width + kind) % 3 == 1);
+            check_once(ctx, kernels, l, r, (width + kind) % 2 ? SPMVX_F32 : SPMVX_F64);
+        }
+    spmvx_context_destroy(ctx);
+}
+
+/* A product, a plan's values and those that a graph replays, in which nothing is allocated, so that rows of B
+ * are read as they lie. The rows of a warp differ from run to run. */
+static void same_bits_of(spmvx_context *ctx, cudaStream_t stream, enum of_b kind, int64_t columns, bool wild)
+{
+    triples l = rows_of("rows", of_a, ROWS, INNER, false), r = rows_of_b(kind, columns, wild);
+    csr_arrays a = case_csr(&l, SPMVX_F64), b = case_csr(&r, SPMVX_F64);
+    spmvx_matrix *A, *B, *C = NULL;
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    spmspm_plan *plan = NULL;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    o.kernel = "thin";
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, 0, &A));
+    assert_ok(ctx, spmvx_matrix_create(ctx, &b.arrays, 0, &B));
+    spmvx_matrix *first = product(ctx, A, B, "thin", SPMVX_CSR), *want = to_host(first),
+                 *again = product(ctx, A, B, "thin", SPMVX_CSR);
+    check_same("a product again", again, want, NULL);
+    assert_ok(ctx, spmspm_plan_create(ctx, A, B, &o, &plan));
+    assert_ok(ctx, spmspm_plan_mul(ctx, plan, A, B, &C));
+    check_same("a plan", C, want, NULL);
+    assert_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    assert_ok(ctx, spmspm_plan_refill(ctx, plan, A, B, C));
+    assert_cuda(cudaStreamEndCapture(stream, &graph));
+    assert_cuda(cudaGraphInstantiate(&exec, graph, 0));
+    assert_cuda(cudaGraphLaunch(exec, stream));
+    assert_ok(ctx, spmvx_context_synchronize(ctx));
+    check_same("refilled by a graph", C, want, NULL);
+    assert_cuda(cudaGraphExecDestroy(exec));
+    assert_cuda(cudaGraphDestroy(graph));
+    spmspm_plan_destroy(plan);
+    spmvx_matrix *const made[] = { A, B, C, first, want, again };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) spmvx_matrix_destroy(made[i]);
+    csr_free(&a);
+    csr_free(&b);
+    triples_free(&l);
+    triples_free(&r);
+}
+
+static void same_bits(void **state)
+{
+    (void)state;
+    static const int64_t columns[] = { 30, 64, 500 };
+    cudaStream_t stream;
+    assert_cuda(cudaStreamCreate(&stream));
+    spmvx_context *ctx = device_context(0, stream, 0);
+    for (int width = 0; width < 3; width++)
+        for (int kind = 0; kind < KINDS; kind++)
+            if (!takes_long() || (width + kind) % 3 == 0)
+                same_bits_of(ctx, stream, kind, columns[width], kind % 2 || width == 1);
+    spmvx_context_destroy(ctx);
+    assert_cuda(cudaStreamDestroy(stream));
+}
+
+/* Within budgets that hold no masks, no slots, or no list of the entries that have products: the same C. */
+static void budgets(void **state)
+{
+    (void)state;
+    enum { MANY = 2000 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples l = even_rows("rows", MANY, 30, INNER, false);
+    make_whole(&l);
+    for (int kind = ANY; kind < KINDS; kind++) {
+        triples r = rows_of_b(kind, 60, true);
+        make_whole(&r);
+        pair p = pair_new(ctx, &l, &r, SPMVX_F64);
+        spmvx_matrix *first = product(ctx, p.A, p.B, "thin", SPMVX_CSR), *want = to_host(first);
+        spmspm_options o = SPMSPM_OPTIONS_INIT;
+        int made = 0, refused = 0;
+        o.kernel = "thin";
+        for (o.max_workspace = 1 << 14; o.max_workspace < 1 << 23;
+             o.max_workspace += o.max_workspace / (takes_long() ? 1 : 4)) {
+            spmvx_matrix *C = NULL;
+            const spmvx_status s = spmspm_mul(ctx, p.A, p.B, &o, &C);
+            if (s == SPMVX_OK) check_same("within a budget", C, want, NULL);
+            else assert_int_equal(s, SPMVX_ERR_LIMIT);
+            made += s == SPMVX_OK, refused += s != SPMVX_OK;
+            assert_false(made && s != SPMVX_OK); /* more is never worse */
+            spmvx_matrix_destroy(C);
+        }
+        assert_true(made && refused);
+        spmvx_matrix_destroy(first);
+        spmvx_matrix_destroy(want);
+        pair_free(&p);
+        triples_free(&r);
+    }
+    triples_free(&l);
+    spmvx_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(widths), cmocka_unit_test(same_bits),
+                                        cmocka_unit_test(budgets) };
+    if (!device_count()) return 77;
+    return cmocka_run_group_tests(tests, open_host, close_host);
+}
