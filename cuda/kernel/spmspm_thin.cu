@@ -79,7 +79,7 @@ struct way_of {
 
 /* ---- the host's side ---- */
 
-constexpr int SUMS = 512; /* of a warp, where B has no more columns; a block has room for 32 times as many */
+constexpr int SUMS = 512; /* of a warp, where B has no more columns; a block has room for 32 times these */
 
 int copies_for(int64_t columns, int64_t lanes)
 {
