@@ -125,7 +125,8 @@ int64_t left_entries(const spx_plan *plan, const spx_sparse *A)
     return plan->met ? plan->number[MET] : A->nnz;
 }
 
-/* Finds entries of A that have products, where less than half of B's rows are not empty, and there is room. */
+/* Finds entries of A that have products, where less than half of B's rows are not empty, and there is
+ * room. */
 spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                       const spx_thin_totals *on_device, spx_plan *plan)
 {

@@ -1,6 +1,6 @@
 /* Products with a B of few columns: of widths that its rows' masks just have and do not, with rows of one,
- * two or more entries in the mean, long ones, unsorted ones, and few that are not empty; and rows of A for a team
- * of lanes, a warp and blocks. Values have the same bits whatever the rows of B are read from. */
+ * two or more entries in the mean, long ones, unsorted ones, and few that are not empty; and rows of A for a
+ * team of lanes, a warp and blocks. Values have the same bits whatever the rows of B are read from. */
 #include "products.h"
 
 static const char *const kernels[] = { "thin", NULL };
