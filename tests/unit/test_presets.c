@@ -37,6 +37,7 @@ static void test_measured(void **state)
     (void)state;
     static const spx_cpu cpus[] = { { "AuthenticAMD", 26, 2 },
                                     { "AuthenticAMD", 25, 1 },
+                                    { "AuthenticAMD", 25, 17 },
                                     { "GenuineIntel", 6, 207 } };
     for (size_t c = 0; c < sizeof cpus / sizeof *cpus; c++) {
         const spx_cpu_preset *p = spx_cpu_preset_for(cpus[c]);
@@ -56,7 +57,7 @@ static void test_measured(void **state)
 static void test_unknown(void **state)
 {
     (void)state;
-    static const spx_cpu cpus[] = { { "", 0, 0 }, { "AuthenticAMD", 25, 17 }, { "GenuineIntel", 6, 143 } };
+    static const spx_cpu cpus[] = { { "", 0, 0 }, { "AuthenticAMD", 25, 97 }, { "GenuineIntel", 6, 143 } };
     for (size_t c = 0; c < sizeof cpus / sizeof *cpus; c++) {
         const spx_cpu_preset *p = spx_cpu_preset_for(cpus[c]);
         assert_null(p->rates);
