@@ -125,82 +125,96 @@ int64_t left_entries(const spx_plan *plan, const spx_sparse *A)
     return plan->met ? plan->number[MET] : A->nnz;
 }
 
-/* Finds entries of A that have products, where less than half of B's rows are not empty, and there is
- * room. */
+/* Finds entries of A that have products, where less than half of B's rows are not empty, and the budget holds
+ * them beside what follows. Sums come in another order then: so the budget decides, which the caller gives,
+ * and not the memory that is free. */
 spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                       const spx_thin_totals *on_device, spx_plan *plan)
 {
+    constexpr size_t FOLLOWS = 1 << 16, A_ROW = 32; /* bytes */
     if (B->nnz >= MEAN * B->nrows || A->nnz > INT32_MAX) return SPMVX_OK;
     int with_some = 0;
     SPX_TRY(ctx->backend->download(ctx, &with_some, &on_device->with_some, sizeof with_some));
-    if (with_some >= spx_ceil_div(B->nrows, FEW)) return SPMVX_OK;
-    return spx_where_room(ctx, [&] {
-        const int *const col = spx_slot_of<int>(A, SPX_COL);
-        const int64_t words = spx_ceil_div(A->nnz, 32);
-        spx_temporary met, counts;
-        SPX_TRY(met.make(ctx, words, sizeof(unsigned), "entries of A that have products"));
-        SPX_TRY(counts.make(ctx, words + 1, sizeof(int64_t), "entries of A that have products"));
-        SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_MET_WORDS) * 32, spx_find_met, A->nnz, col,
-                                some_of(plan, B), met.as<unsigned>(), counts.as<int64_t>()));
-        SPX_TRY(spx_sum_up(ctx, NAME, words, counts.as<int64_t>(), &plan->number[MET]));
-        SPX_TRY(ctx->backend->array_new(ctx, spx_met_entries::bytes(A->nrows, plan->number[MET]),
-                                        "entries of A that have products", &plan->met));
-        const spx_met_entries to(plan->met, A->nrows, plan->number[MET]);
-        SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_MET_WORDS) * 32, spx_write_met, A->nnz,
-                                col, met.as<unsigned>(), counts.as<int64_t>(), to));
-        return spx_launch_over(ctx, NAME, A->nrows + 1, spx_write_met_pointers, spx_factor_of(A),
-                               met.as<unsigned>(), counts.as<int64_t>(), to);
-    });
+    const int64_t words = spx_ceil_div(A->nnz, 32);
+    const size_t most = spx_plus(spx_met_entries::bytes(A->nrows, A->nnz),
+                                 spx_plus(spx_bytes(words, sizeof(unsigned) + 2 * sizeof(int64_t)),
+                                          spx_plus(spx_bytes(A->nrows, A_ROW), FOLLOWS)));
+    if (with_some >= spx_ceil_div(B->nrows, FEW) || most > spx_budget_left(ctx)) return SPMVX_OK;
+    static const char what[] = "entries of A that have products";
+    const int *const col = spx_slot_of<int>(A, SPX_COL);
+    spx_temporary met, counts;
+    SPX_TRY(met.make(ctx, words, sizeof(unsigned), what));
+    SPX_TRY(counts.make(ctx, words + 1, sizeof(int64_t), what));
+    SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_MET_WORDS) * 32, spx_find_met, A->nnz, col,
+                            some_of(plan, B), met.as<unsigned>(), counts.as<int64_t>()));
+    int64_t entries;
+    SPX_TRY(spx_sum_up(ctx, NAME, words, counts.as<int64_t>(), &entries));
+    SPX_TRY(ctx->backend->array_new(ctx, spx_met_entries::bytes(A->nrows, entries), what, &plan->met));
+    plan->number[MET] = entries;
+    const spx_met_entries to(plan->met, A->nrows, entries);
+    SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_MET_WORDS) * 32, spx_write_met, A->nnz, col,
+                            met.as<unsigned>(), counts.as<int64_t>(), to));
+    return spx_launch_over(ctx, NAME, A->nrows + 1, spx_write_met_pointers, spx_factor_of(A),
+                           met.as<unsigned>(), counts.as<int64_t>(), to);
 }
 
-/* Records of B's rows, which are the plan's state; C's row pointers and columns; and what these tell of all.
- * WORDS: of masks of B's rows, or 0, which takes none. */
+/* What a pattern is found with. */
+struct pattern_room {
+    spx_temporary bits, counts,
+        masks; /* the columns of C's rows, their lengths, B's rows; the last: or none */
+    int words; /* of a row of bits */
+    spx_thin_totals *totals;
+};
+
+/* The bits of C's rows and their lengths. WORDS: of masks of B's rows, or 0, which takes none. */
 template <int WORDS>
-spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                          spx_thin_mask<WORDS> *masks, spx_thin_totals *totals, spx_plan *plan)
+spmvx_status find_bits(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const pattern_room &room,
+                       spx_plan *plan)
 {
-    spx_temporary bits, counts;
-    const int words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
-    SPX_TRY(ctx->backend->array_new(ctx, bytes_of_records(B->nrows), "records of B's rows", &plan->state));
-    spx_thin_record *const records = static_cast<spx_thin_record *>(plan->state->data);
-    SPX_TRY(bits.make(ctx, A->nrows * words, sizeof(unsigned), "the columns of C's rows as bits"));
-    SPX_TRY(counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
-    SPX_TRY(spx_cuda_clear(ctx, totals, sizeof *totals, NAME));
-    SPX_TRY(spx_launch_over(ctx, NAME, spx_min(B->nrows, spx_cuda_blocks_held(ctx, THREADS) * THREADS),
-                            spx_make_records<WORDS>, spx_factor_of(B), records,
-                            const_cast<unsigned *>(some_of(plan, B)), masks, totals));
-    SPX_TRY(find_met(ctx, A, B, totals, plan));
+    const spx_thin_mask<WORDS> *const masks = room.masks.as<spx_thin_mask<WORDS>>();
+    SPX_TRY(spx_launch_over(
+        ctx, NAME, spx_min(B->nrows, spx_cuda_blocks_held(ctx, THREADS) * THREADS), spx_make_records<WORDS>,
+        spx_factor_of(B), static_cast<spx_thin_record *>(plan->state->data),
+        const_cast<unsigned *>(some_of(plan, B)), const_cast<spx_thin_mask<WORDS> *>(masks), room.totals));
+    SPX_TRY(find_met(ctx, A, B, room.totals, plan));
     const spx_factor left = left_factor(plan, A);
     const int64_t entries = left_entries(plan, A);
     const int rows = entries <= 64 * A->nrows    ? THREADS
                      : entries <= 256 * A->nrows ? THREADS / 4
                                                  : THREADS / 16;
     SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, spx_find_bits<WORDS>, left,
-                            spx_factor_of(B), records_of(plan), masks, rows, words, bits.as<unsigned>(),
-                            counts.as<int64_t>(), totals));
-    if (entries > SPX_HUGE_OF_A)
-        SPX_TRY(spx_launch_over(ctx, NAME, spx_cuda_blocks_held(ctx, THREADS) * THREADS,
-                                spx_find_bits_of_huge<WORDS>, left, spx_factor_of(B), records_of(plan), masks,
-                                words, bits.as<unsigned>(), counts.as<int64_t>(), totals));
-    SPX_TRY(spx_cuda_product_pointers(ctx, A, B, counts.as<int64_t>(), plan));
-    SPX_TRY(spx_plan_columns(ctx, plan));
-    return spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows * words, SPX_WRITTEN_WORDS), spx_write_columns,
-                           A->nrows * words, words, bits.as<unsigned>(), spx_pointers_of(&plan->C),
-                           static_cast<int *>(plan->C.slot[SPX_COL]->data));
+                            spx_factor_of(B), records_of(plan), masks, rows, room.words,
+                            room.bits.as<unsigned>(), room.counts.as<int64_t>(), room.totals));
+    if (entries <= SPX_HUGE_OF_A) return SPMVX_OK;
+    return spx_launch_over(ctx, NAME, spx_cuda_blocks_held(ctx, THREADS) * THREADS,
+                           spx_find_bits_of_huge<WORDS>, left, spx_factor_of(B), records_of(plan), masks,
+                           room.words, room.bits.as<unsigned>(), room.counts.as<int64_t>(), room.totals);
 }
 
-/* The same, with masks where B's columns allow these, and the budget does. */
-spmvx_status find_pattern_by_masks(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                   spx_thin_totals *totals, spx_plan *plan)
+/* Records of B's rows, which are the plan's state; C's row pointers and columns; and what these tell of all.
+ * Masks are made where B's columns allow these, and the budget has room beside what is needed. */
+spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                          spx_thin_totals *totals, spx_plan *plan)
 {
-    const int words = B->ncols <= 32 ? 1 : B->ncols <= 64 ? 2 : B->ncols <= 128 ? 4 : 0;
-    spx_temporary masks;
-    SPX_TRY(masks.try_to_make(ctx, B->nrows * words, sizeof(unsigned), "the columns of B's rows as bits"));
-    const bool there = words && masks.as<void>();
-    return spx_pick<0, 1, 2, 4>(there ? words : 0, [&](auto of) {
-        constexpr int WORDS = decltype(of)::value;
-        return find_pattern(ctx, A, B, masks.as<spx_thin_mask<WORDS>>(), totals, plan);
-    });
+    pattern_room room;
+    const int masked = B->ncols <= 32 ? 1 : B->ncols <= 64 ? 2 : B->ncols <= 128 ? 4 : 0;
+    room.words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
+    room.totals = totals;
+    SPX_TRY(ctx->backend->array_new(ctx, bytes_of_records(B->nrows), "records of B's rows", &plan->state));
+    SPX_TRY(room.bits.make(ctx, A->nrows * room.words, sizeof(unsigned), "the columns of C's rows as bits"));
+    SPX_TRY(room.counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
+    if (masked) SPX_TRY(room.masks.try_to_make(ctx, B->nrows * masked, sizeof(unsigned), "B's rows as bits"));
+    SPX_TRY(spx_cuda_clear(ctx, totals, sizeof *totals, NAME));
+    SPX_TRY((spx_pick<0, 1, 2, 4>(room.masks.as<void>() ? masked : 0, [&](auto of) {
+        return find_bits<decltype(of)::value>(ctx, A, B, room, plan);
+    })));
+    room.masks.drop();
+    SPX_TRY(spx_cuda_product_pointers(ctx, A, B, room.counts.as<int64_t>(), plan));
+    SPX_TRY(spx_plan_columns(ctx, plan));
+    const int64_t words = A->nrows * room.words;
+    return spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_WRITTEN_WORDS), spx_write_columns, words,
+                           room.words, room.bits.as<unsigned>(), spx_pointers_of(&plan->C),
+                           static_cast<int *>(plan->C.slot[SPX_COL]->data));
 }
 
 bool is_captured(const spmvx_context *ctx)
@@ -276,9 +290,10 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         SPX_TRY(spx_each_thread_way<values>([&](int way, int each, int threads, size_t shared, auto kernel) {
             return over(way, each, threads, shared, kernel, a, b, v);
         }));
-        SPX_TRY(spx_each_sorted_way<values>([&](int way, int each, int threads, size_t shared, auto kernel) {
+        SPX_TRY((spx_each_sorted_way<values, false>(0.0, [&](int way, int each, int threads, size_t shared,
+                                                             auto kernel) {
             return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
-        }));
+        })));
         return spx_pick<1, 2, 4>(static_cast<int>(plan->number[LANES_A_ROW]), [&](auto lanes) {
             constexpr int LANES = decltype(lanes)::value;
             spx_thin_rows<V> rows = { records_of(plan), nullptr, v.b };
@@ -298,7 +313,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     spx_temporary found;
     SPX_TRY(found.make(ctx, 1, sizeof(spx_thin_totals), NAME));
     spx_thin_totals *const totals = found.as<spx_thin_totals>();
-    SPX_TRY(find_pattern_by_masks(ctx, A, B, totals, plan));
+    SPX_TRY(find_pattern(ctx, A, B, totals, plan));
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
                           way_of{ left_factor(plan, A).ptr, &totals->longest, static_cast<int>(B->ncols),
                                   huge_row(ctx, A->val_type) },

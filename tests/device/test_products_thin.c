@@ -3,10 +3,14 @@
  * team of lanes, a warp and blocks. Values have the same bits whatever the rows of B are read from. */
 #include "products.h"
 
-static const char *const kernels[] = { "thin", NULL };
-enum { INNER = 9000 };
+#include <math.h>
 
-static const int of_a[] = { 24, 0, 1, 300, 7, 8200, 25, 1100, 3, 5, 16, 23, 2, 9, 31, 12, 8, 1 };
+static const char *const kernels[] = { "thin", NULL };
+enum { INNER = 1500 };
+
+/* Enough entries for each row of B that slots are made of these. */
+static const int of_a[] = { 24, 0, 1, 300, 7,  1500, 25, 1100, 3,    5,   16,
+                            23, 2, 9, 31,  12, 8,    1,  1400, 1025, 1300 };
 enum { ROWS = sizeof of_a / sizeof *of_a };
 
 enum of_b { ONE, TWO, ANY, LONG, FEW, FEW_LONG, KINDS };
@@ -41,6 +45,24 @@ static void widths(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* How many products there are: as the host counts them. */
+static void assert_products(const csr_arrays *a, const csr_arrays *b, spmvx_context *ctx,
+                            const spmspm_plan *plan)
+{
+    spmvx_matrix *A, *B;
+    spmspm_plan *wanted = NULL;
+    spmspm_info want = SPMSPM_INFO_INIT, got = SPMSPM_INFO_INIT;
+    assert_ok(host, spmvx_matrix_create(host, &a->arrays, 0, &A));
+    assert_ok(host, spmvx_matrix_create(host, &b->arrays, 0, &B));
+    assert_ok(host, spmspm_plan_create(host, A, B, NULL, &wanted));
+    assert_ok(host, spmspm_plan_get_info(wanted, &want));
+    assert_ok(ctx, spmspm_plan_get_info(plan, &got));
+    assert_int_equal(got.products, want.products);
+    spmspm_plan_destroy(wanted);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(B);
+}
+
 /* A product, a plan's values and those that a graph replays, in which nothing is allocated, so that rows of B
  * are read as they lie. The rows of a warp differ from run to run. */
 static void same_bits_of(spmvx_context *ctx, cudaStream_t stream, enum of_b kind, int64_t columns, bool wild)
@@ -59,6 +81,7 @@ static void same_bits_of(spmvx_context *ctx, cudaStream_t stream, enum of_b kind
                  *again = product(ctx, A, B, "thin", SPMVX_CSR);
     check_same("a product again", again, want, NULL);
     assert_ok(ctx, spmspm_plan_create(ctx, A, B, &o, &plan));
+    assert_products(&a, &b, ctx, plan);
     assert_ok(ctx, spmspm_plan_mul(ctx, plan, A, B, &C));
     check_same("a plan", C, want, NULL);
     assert_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
@@ -94,7 +117,44 @@ static void same_bits(void **state)
     assert_cuda(cudaStreamDestroy(stream));
 }
 
-/* Within budgets that hold no masks, no slots, or no list of the entries that have products: the same C. */
+/* Rows of B with more entries than columns, and more than a record or a slot tells. */
+static void very_long(void **state)
+{
+    (void)state;
+    enum { LENGTH = 70000, COLUMNS = 60 };
+    static const int lengths[] = { 3, LENGTH, 0, 40000, 5, 300 };
+    static const int of_a_few[] = { 6, 1, 3, 2, 0, 5, 4 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples l = rows_of("a few rows", of_a_few, 7, 6, false),
+            r = rows_of("very long", lengths, 6, LENGTH, false);
+    for (int64_t i = 0; i < r.nnz; i++) r.col[i] %= COLUMNS;
+    r.ncols = COLUMNS;
+    check_once(ctx, kernels, l, r, SPMVX_F64);
+    spmvx_context_destroy(ctx);
+}
+
+/* What no entry of A meets is not read as a number: row 0 of B is not one. */
+static void not_met(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int kind = TWO; kind < KINDS; kind++) {
+        triples l = rows_of("rows", of_a, ROWS, INNER, false), r = rows_of_b(kind, 64, false);
+        make_whole(&l);
+        make_whole(&r);
+        for (int64_t i = 0; i < l.nnz; i++)
+            if (l.col[i] == 0) l.col[i] = 1;
+        for (int64_t i = 0; i < r.nnz; i++)
+            if (r.row[i] == 0) r.val[i] = NAN;
+        check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
+        triples_free(&l);
+        triples_free(&r);
+    }
+    spmvx_context_destroy(ctx);
+}
+
+/* Within budgets that hold no masks, no slots, or no list of the entries that have products: the same C of
+ * whole numbers. */
 static void budgets(void **state)
 {
     (void)state;
@@ -133,6 +193,7 @@ static void budgets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(widths), cmocka_unit_test(same_bits),
+                                        cmocka_unit_test(very_long), cmocka_unit_test(not_met),
                                         cmocka_unit_test(budgets) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
