@@ -250,85 +250,6 @@ __global__ void __launch_bounds__(BLOCK, K > 8 ? 4 : 7)
     }
 }
 
-/* Where rows of B are as long as a team, or half of it, and their columns ascend, nothing has to be sorted:
- * the team takes one after the other, whose columns are distinct, and finds places by bisection among the
- * row's of C. Sums are the same, bit by bit: terms in the same order, each rounded. */
-template <class V, int N> struct spx_sums_of_team {
-    V sum[N];
-    int col[N];
-};
-
-template <class VALUES, int TEAM, int K, int BLOCK>
-__global__ void __launch_bounds__(BLOCK)
-    spx_values_by_rows(spx_factor A, spx_factor B, VALUES v, const spx_task *list, int rows)
-{
-    using V = typename VALUES::value;
-    constexpr int N = TEAM * K, AHEAD = 4; /* rows of B that are loaded at once */
-    constexpr int TAKEN = TEAM < AHEAD ? AHEAD : TEAM, EACH = TAKEN / TEAM; /* entries of A, and a lane's */
-    const int lane = spx_team_lane<TEAM>(), thread = static_cast<int>(threadIdx.x),
-              first_lane = spx_lane() - lane;
-    spx_sums_of_team<V, N> *const s = spx_dynamic_shared<spx_sums_of_team<V, N>>() + thread / TEAM;
-    const int64_t i = static_cast<int64_t>(blockIdx.x) * (BLOCK / TEAM) + thread / TEAM,
-                  row = i < rows ? list[i].row : 0, last = i < rows ? A.ptr[row + 1] : 0,
-                  begin = i < rows ? v.ptr[row] : 0;
-    const int entries = i < rows ? static_cast<int>(v.ptr[row + 1] - begin) : 0;
-    for (int j = lane; j < entries; j += TEAM) {
-        s->col[j] = __ldg(v.col + begin + j);
-        s->sum[j] = V(-0.0);
-    }
-    __syncwarp();
-    const auto place_of = [&](int col) {
-        int at = 0; /* entries before it */
-#pragma unroll
-        for (int half = N / 2; half; half /= 2)
-            if (at + half < entries && s->col[at + half - 1] < col) at += half;
-        return at;
-    };
-    for (int64_t e = i < rows ? A.ptr[row] : 0; __any_sync(SPX_ALL_LANES, e < last); e += TAKEN) {
-        int64_t own_from[EACH];
-        int own_length[EACH];
-        V own_left[EACH];
-#pragma unroll
-        for (int k = 0; k < EACH; k++) {
-            const int64_t at = e + k * TEAM + lane;
-            const int c = at < last ? __ldg(A.col + at) : -1;
-            own_from[k] = c < 0 ? 0 : B.ptr[c];
-            own_length[k] = c < 0 ? 0 : static_cast<int>(B.ptr[c + 1] - own_from[k]);
-            own_left[k] = c < 0 ? V(0) : v.left(at);
-        }
-        for (int first = 0; first < TAKEN; first += AHEAD) {
-            if (first && !__any_sync(SPX_ALL_LANES, e + first < last)) break;
-            int64_t from[AHEAD];
-            int length[AHEAD], place[AHEAD];
-            V term[AHEAD];
-#pragma unroll
-            for (int r = 0; r < AHEAD; r++) {
-                const int of = first_lane + (first + r) % TEAM;
-                from[r] = __shfl_sync(SPX_ALL_LANES, own_from[r / TEAM], of) + lane;
-                length[r] = __shfl_sync(SPX_ALL_LANES, own_length[r / TEAM], of);
-                place[r] = lane < length[r] ? __ldg(B.col + from[r]) : 0;
-                term[r] = lane < length[r] ? __ldg(v.b + from[r]) : V(0);
-            }
-#pragma unroll
-            for (int r = 0; r < AHEAD; r++) place[r] = lane < length[r] ? place_of(place[r]) : 0;
-#pragma unroll
-            for (int r = 0; r < AHEAD; r++) {
-                const V left =
-                    __shfl_sync(SPX_ALL_LANES, own_left[r / TEAM], first_lane + (first + r) % TEAM);
-                if (lane < length[r]) s->sum[place[r]] += spx_rounded_product(left, term[r]);
-                __syncwarp();
-                for (int k = lane + TEAM; __any_sync(SPX_ALL_LANES, k - lane < length[r]); k += TEAM) {
-                    const int64_t at = from[r] + k - lane;
-                    if (k < length[r])
-                        s->sum[place_of(__ldg(B.col + at))] += spx_rounded_product(left, __ldg(v.b + at));
-                    __syncwarp();
-                }
-            }
-        }
-    }
-    for (int j = lane; j < entries; j += TEAM) v.c[begin + j] = s->sum[j];
-}
-
 /* ---- the host's side ---- */
 
 /* Calls f(way, lanes a row, products a lane) for each way to sort. */
@@ -344,17 +265,12 @@ template <class F> spmvx_status spx_each_team(F f)
     return f(5, std::integral_constant<int, 32>(), SIXTEEN);
 }
 
-/* Calls f(way, units a block, threads, shared bytes, kernel) for the values of each. BY_ROWS: where rows of B
- * are long enough. mean: of their entries, whose columns ascend; or 0: they may not. */
-template <class VALUES, bool BY_ROWS, class F> spmvx_status spx_each_sorted_way(double mean, F f)
+/* Calls f(way, units a block, threads, shared bytes, kernel) for the values of each. */
+template <class VALUES, class F> spmvx_status spx_each_sorted_way(F f)
 {
     using V = typename VALUES::value;
     return spx_each_team([&](int way, auto team, auto keys) {
         constexpr int TEAM = decltype(team)::value, K = decltype(keys)::value, BLOCK = 128;
-        if constexpr (BY_ROWS && TEAM <= 8)
-            if (2 * mean >= TEAM)
-                return f(way, BLOCK / TEAM, BLOCK, BLOCK / TEAM * sizeof(spx_sums_of_team<V, TEAM * K>),
-                         spx_values_by_rows<VALUES, TEAM, K, BLOCK>);
         return f(way, BLOCK / TEAM, BLOCK, BLOCK / TEAM * sizeof(spx_values_of_team<V, TEAM * K>),
                  spx_values_by_sorting<VALUES, TEAM, K, BLOCK>);
     });

@@ -195,8 +195,6 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
     const spx_shape_sizes sizes = sizes_of(plan);
     const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
     const bool distinct = plan->number[DISTINCT];
-    const double mean =
-        distinct ? static_cast<double>(B->nnz) / static_cast<double>(spx_max(B->nrows, 1)) : 0.0;
     const spx_piece_entries met = entries_met(plan), none = {};
     spx_over_lists<LAUNCH> over(ctx, NAME, plan);
     return spx_by_value(A, [&](auto value) {
@@ -208,10 +206,10 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
             [&](int way, int each, int threads, size_t shared, auto kernel) {
                 return over(way, each, threads, shared, kernel, a, b, v);
             }));
-        SPX_TRY((spx_each_sorted_way<spx_product_values<V>, true>(mean, [&](int way, int each, int threads,
-                                                                            size_t shared, auto kernel) {
-            return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
-        })));
+        SPX_TRY(spx_each_sorted_way<spx_product_values<V>>(
+            [&](int way, int each, int threads, size_t shared, auto kernel) {
+                return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
+            }));
         SPX_TRY(over(BY_WARP_SMALL, EACH, THREADS, EACH * sizeof(small), spx_values_by_words<V, SMALL, 128>,
                      a, b, v, distinct));
         SPX_TRY(over(BY_WARP_WORDS, EACH, THREADS, EACH * sizeof(middle), spx_values_by_words<V, MIDDLE, 256>,

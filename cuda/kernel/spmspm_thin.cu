@@ -290,10 +290,9 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         SPX_TRY(spx_each_thread_way<values>([&](int way, int each, int threads, size_t shared, auto kernel) {
             return over(way, each, threads, shared, kernel, a, b, v);
         }));
-        SPX_TRY((spx_each_sorted_way<values, false>(0.0, [&](int way, int each, int threads, size_t shared,
-                                                             auto kernel) {
+        SPX_TRY(spx_each_sorted_way<values>([&](int way, int each, int threads, size_t shared, auto kernel) {
             return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
-        })));
+        }));
         return spx_pick<1, 2, 4>(static_cast<int>(plan->number[LANES_A_ROW]), [&](auto lanes) {
             constexpr int LANES = decltype(lanes)::value;
             spx_thin_rows<V> rows = { records_of(plan), nullptr, v.b };
