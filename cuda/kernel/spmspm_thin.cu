@@ -125,21 +125,16 @@ int64_t left_entries(const spx_plan *plan, const spx_sparse *A)
     return plan->met ? plan->number[MET] : A->nnz;
 }
 
-/* Finds entries of A that have products, where less than half of B's rows are not empty, and the budget holds
- * them beside what follows. Sums come in another order then: so the budget decides, which the caller gives,
- * and not the memory that is free. */
+/* Finds entries of A that have products, where less than half of B's rows are not empty. Their sums come in
+ * an order that depends on it, so that this is not left out where there is no room. */
 spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                       const spx_thin_totals *on_device, spx_plan *plan)
 {
-    constexpr size_t FOLLOWS = 1 << 16, A_ROW = 32; /* bytes */
     if (B->nnz >= MEAN * B->nrows || A->nnz > INT32_MAX) return SPMVX_OK;
     int with_some = 0;
     SPX_TRY(ctx->backend->download(ctx, &with_some, &on_device->with_some, sizeof with_some));
+    if (with_some >= spx_ceil_div(B->nrows, FEW)) return SPMVX_OK;
     const int64_t words = spx_ceil_div(A->nnz, 32);
-    const size_t most = spx_plus(spx_met_entries::bytes(A->nrows, A->nnz),
-                                 spx_plus(spx_bytes(words, sizeof(unsigned) + 2 * sizeof(int64_t)),
-                                          spx_plus(spx_bytes(A->nrows, A_ROW), FOLLOWS)));
-    if (with_some >= spx_ceil_div(B->nrows, FEW) || most > spx_budget_left(ctx)) return SPMVX_OK;
     static const char what[] = "entries of A that have products";
     const int *const col = spx_slot_of<int>(A, SPX_COL);
     spx_temporary met, counts;

@@ -1,6 +1,6 @@
 /* On the emulator: rows of C that differ by a shift have other numbers of words of 32 columns. Where there is
  * no memory to list the places of their products, they go by tables of words, which have to be large
- * enough. */
+ * enough. Products of a B of few columns and rows are right, or refused, whatever finds no memory. */
 #include <string.h>
 
 #include "products.h"
@@ -13,12 +13,12 @@ static bool by_shapes(const spmspm_plan *plan)
     return strstr(i.reason, "one shape");
 }
 
-/* A plan by `hash` whose n-th call of the runtime finds no memory; or NULL. */
-static spmspm_plan *plan_without(spmvx_context *ctx, const pair *p, long n)
+/* A plan whose n-th call of the runtime finds no memory; or NULL. */
+static spmspm_plan *plan_without(spmvx_context *ctx, const char *kernel, const pair *p, long n)
 {
     spmspm_options o = SPMSPM_OPTIONS_INIT;
     spmspm_plan *plan = NULL;
-    o.kernel = "hash";
+    o.kernel = kernel;
     simt_fail_call(n, cudaErrorMemoryAllocation, 0);
     const spmvx_status s = spmspm_plan_create(ctx, p->A, p->B, &o, &plan);
     if (s != SPMVX_OK) assert_null(plan);
@@ -50,12 +50,12 @@ static void lists_refused(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     pair p = pair_new(ctx, &l, &r, SPMVX_F64), here = pair_new(host, &l, &r, SPMVX_F64);
     spmvx_matrix *want = product(host, here.A, here.B, NULL, SPMVX_AUTO), *C = NULL;
-    spmspm_plan *plan = plan_without(ctx, &p, NEVER);
+    spmspm_plan *plan = plan_without(ctx, "hash", &p, NEVER);
     assert_true(plan && by_shapes(plan));
     bool seen = false;
     for (long n = simt_calls(); n > 0 && !seen; n--) {
         spmspm_plan_destroy(plan);
-        plan = plan_without(ctx, &p, n);
+        plan = plan_without(ctx, "hash", &p, n);
         simt_fail_call(0, cudaSuccess, 0);
         seen = plan && !by_shapes(plan);
     }
@@ -72,8 +72,44 @@ static void lists_refused(void **state)
     triples_free(&r);
 }
 
+static void few_columns(void **state)
+{
+    (void)state;
+    enum { ROWS = 60, INNER = 200, NEVER = 1000000 };
+    static int of_b[INNER];
+    for (int r = 0; r < INNER; r++) of_b[r] = r % 5 == 2 ? 3 : 0;
+    triples l = even_rows("rows", ROWS, 70, INNER, false), r = rows_of("few columns", of_b, INNER, 60, true);
+    make_whole(&l);
+    make_whole(&r);
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    pair p = pair_new(ctx, &l, &r, SPMVX_F64), here = pair_new(host, &l, &r, SPMVX_F64);
+    spmvx_matrix *want = product(host, here.A, here.B, NULL, SPMVX_AUTO);
+    spmspm_plan *plan = plan_without(ctx, "thin", &p, NEVER);
+    assert_non_null(plan);
+    int made = 0, refused = 0;
+    for (long n = simt_calls(); n > 0; n--) {
+        spmspm_plan_destroy(plan);
+        plan = plan_without(ctx, "thin", &p, n);
+        simt_fail_call(0, cudaSuccess, 0);
+        made += plan != NULL, refused += !plan;
+        if (!plan) continue;
+        spmvx_matrix *C = NULL;
+        assert_ok(ctx, spmspm_plan_mul(ctx, plan, p.A, p.B, &C));
+        check_same("without memory", C, want, NULL);
+        spmvx_matrix_destroy(C);
+    }
+    assert_true(made && refused);
+    spmspm_plan_destroy(plan);
+    spmvx_matrix_destroy(want);
+    pair_free(&p);
+    pair_free(&here);
+    spmvx_context_destroy(ctx);
+    triples_free(&l);
+    triples_free(&r);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(lists_refused) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(lists_refused), cmocka_unit_test(few_columns) };
     return cmocka_run_group_tests(tests, open_host, close_host);
 }
