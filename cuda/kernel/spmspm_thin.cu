@@ -155,9 +155,10 @@ spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse 
 
 /* What a pattern is found with. */
 struct pattern_room {
-    spx_temporary bits, counts,
-        masks; /* the columns of C's rows, their lengths, B's rows; the last: or none */
-    int words; /* of a row of bits */
+    spx_temporary bits;   /* the columns of C's rows */
+    spx_temporary counts; /* lengths of these */
+    spx_temporary masks;  /* B's rows; or none */
+    int words;            /* of a row of C's bits */
     spx_thin_totals *totals;
 };
 
