@@ -88,8 +88,8 @@ template <class V> struct spx_thin_rows {
     }
 };
 
-/* What is read of a value's row: of an entry of A that has products by its number among these, where they
- * are told. */
+/* The same, where entries of A that have products stand apart: left() finds A's value by an entry's number
+ * among these. */
 template <class V> struct spx_met_values : spx_product_values<V> {
     const int *at; /* or NULL: entries are A's own */
 

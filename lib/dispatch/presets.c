@@ -248,8 +248,8 @@ static const spx_kernel_scales zen3[] = {
     { NULL, { { 0 } } },
 };
 
-/* By two threads on 23 matrices of the suite host and of applications (section 51), the rates those of the
- * same machine. */
+/* By two threads on 23 matrices of the suite host and of applications (section 51). Its rates
+ * were chosen, not fitted: the factors are to them. */
 static const spx_kernel_scales zen4[] = {
     { "bsr@c",
       { { 940, 940, 1400, 1730 }, { 1490, 1340, 1250, 1130 }, { 1450, 1450, 1440, 1440 }, { 0, 0, 0, 0 } } },
