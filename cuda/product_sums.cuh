@@ -83,20 +83,14 @@ template <class V, class PLACE, bool BLOCK> struct spx_add_products {
             __syncwarp();
         }
     }
-    /* The same among the threads of a block: of each place, the lowest lane of a warp has its warp's sum, and
-     * the warps' come one after the other. Later rounds have lower tickets. */
+    /* The same among the threads of a block: of each place, the lowest lane of a warp adds up what its warp
+     * has, one after the other, and the warps follow each other. Later rounds have lower tickets. */
     __device__ void in_order_of_warps(int at, V term)
     {
         constexpr int FIRST = INT_MAX / 1024 - 1; /* round; there are no more than 1024 threads */
         const unsigned peers = __match_any_sync(SPX_ALL_LANES, at), own = 1u << spx_lane();
         const int most = __reduce_max_sync(SPX_ALL_LANES, at < 0 ? 1 : __popc(peers));
         bool pending = at >= 0 && !(peers & (own - 1u));
-        unsigned others = peers & ~own;
-        for (int i = 1; i < most; i++, others &= others - 1u) {
-            const V other =
-                __shfl_sync(SPX_ALL_LANES, term, others ? __ffs(static_cast<int>(others)) - 1 : 0);
-            if (pending && others) term += other;
-        }
         while (__syncthreads_or(pending)) {
             if (round == 0) {
                 for (int j = static_cast<int>(threadIdx.x); j < places; j += static_cast<int>(blockDim.x))
@@ -107,9 +101,16 @@ template <class V, class PLACE, bool BLOCK> struct spx_add_products {
             const int mine = --round * 1024 + static_cast<int>(threadIdx.x);
             if (pending) atomicMin(ticket + at, mine);
             __syncthreads();
-            if (!pending || ticket[at] != mine) continue;
-            sum[at] += term;
-            pending = false;
+            const bool turn = pending && ticket[at] == mine;
+            if (!__any_sync(SPX_ALL_LANES, turn)) continue;
+            V with = turn ? sum[at] + term : V(0);
+            unsigned others = peers & ~own;
+            for (int i = 1; i < most; i++, others &= others - 1u) {
+                const V other =
+                    __shfl_sync(SPX_ALL_LANES, term, others ? __ffs(static_cast<int>(others)) - 1 : 0);
+                if (turn && others) with += other;
+            }
+            if (turn) sum[at] = with, pending = false;
         }
     }
     __device__ void use(bool in, const item &i, V own, bool distinct)
@@ -130,7 +131,7 @@ template <class V, class PLACE, bool BLOCK> struct spx_add_products {
 #pragma unroll
         for (int j = 0; j < AHEAD; j++) {
             at[j] = in[j] ? place(i[j].col) : -1;
-            term[j] = about_of(j) * i[j].val;
+            term[j] = spx_rounded_product(about_of(j), i[j].val);
         }
 #pragma unroll
         for (int j = 0; j < AHEAD; j++) in_order_of_warps(at[j], term[j]);

@@ -327,6 +327,7 @@ static spmvx_status plan(spmvx_context *ctx, const spx_sparse *A, const spx_spar
                         "%s finds the columns of C with its values, so that nothing can be planned; hash "
                         "finds them first",
                         out->product.kernel->name);
+    if (out->product.kernel->repeat) SPX_TRY(out->product.kernel->repeat(ctx, A, B, &out->product.plan));
     SPX_TRY(shape(ctx, &found->C, o->format, &out->C));
     SPX_TRY(spx_pattern_of(ctx, A, &out->A));
     SPX_TRY(spx_pattern_of(ctx, B, &out->B));
@@ -351,7 +352,9 @@ static void tell_reason(const spmspm_options *o, spmspm_plan *p)
              o->kernel ? "asked for" : "chosen by the columns of B, the multiplications and the budget",
              found->products, found->C.nnz,
              found->C.nnz ? (double)found->products / (double)found->C.nnz : 0.0,
-             found->shapes ? "; rows of one shape share their pattern" : "");
+             found->shapes  ? "; rows of one shape share their pattern"
+             : found->terms ? "; each entry has a list of its multiplications"
+                            : "");
 }
 
 spmvx_status spx_product_plan(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
@@ -398,6 +401,7 @@ void spx_product_plan_info(const spmspm_plan *p, spmspm_info *info)
     info->workspace = p->max_workspace && p->max_workspace < found->work ? p->max_workspace : found->work;
     info->bytes_held = sizeof *p + spx_sparse_bytes(&found->C, true) + array_bytes(found->state) +
                        array_bytes(found->met) + array_bytes(found->rows) + array_bytes(found->shapes) +
+                       array_bytes(found->terms) +
                        (p->C.format == SPMVX_COO ? array_bytes(p->C.slot[SPX_ROW]) : 0);
     info->kernel = p->product.kernel->name;
     info->reason = p->reason;

@@ -22,6 +22,7 @@ typedef struct spx_plan {
     spx_array *met;    /* on a device: the entries of A that have products, where few have; or NULL */
     spx_array *rows;   /* on a device: lists of C's rows; or NULL */
     spx_array *shapes; /* on a device: what rows of C of one shape share; or NULL */
+    spx_array *terms;  /* on a device: the products by C's entries; or NULL */
     int64_t param[SPX_PARAMS];        /* the kernel's parameters */
     int64_t number[SPX_PLAN_NUMBERS]; /* what else the kernel has to know */
     size_t work;                      /* bytes that fill() takes, if the budget has them */
@@ -37,6 +38,9 @@ typedef struct spx_product_kernel {
     const char *summary, *source;
     const spx_param *params; /* what may follow its name; or NULL */
     spmvx_status (*analyse)(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *);
+    /* What makes fill() faster where it follows often, for a plan that analyse() made; or NULL. The bits are
+     * the same, and where there is no room the plan stays as it is. */
+    spmvx_status (*repeat)(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *);
     /* C has the plan's row pointers, its columns or room for them, and room for values. */
     spmvx_status (*fill)(spmvx_context *, const spx_plan *, const spx_sparse *A, const spx_sparse *B,
                          spx_sparse *C);

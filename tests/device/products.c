@@ -36,6 +36,11 @@ void make_whole(triples *t)
     for (int64_t i = 0; i < t->nnz; i++) t->val[i] = (double)(case_random(&seed) % 9) - 4;
 }
 
+void make_rounded(triples *t)
+{
+    for (int64_t i = 0; i < t->nnz; i++) t->val[i] = sin((double)(i + 1));
+}
+
 triples rows_of(const char *name, const int *length, int rows, int64_t ncols, bool wild)
 {
     triples t = { name, rows, ncols, 0, NULL, NULL, NULL };

@@ -14,6 +14,8 @@ int close_host(void **state);
 triples turned(triples); /* the transpose */
 /* Whole numbers for values, so that sums are exact in any order, by any rounding. */
 void make_whole(triples *);
+/* Values whose sums are rounded: those of cases are whole numbers of 2^-20, whose sums are exact. */
+void make_rounded(triples *);
 /* Rows of given lengths with columns that rise; `wild`: in some rows they fall, in others one comes twice. */
 triples rows_of(const char *name, const int *length, int rows, int64_t ncols, bool wild);
 triples even_rows(const char *name, int rows, int length, int64_t ncols, bool wild);

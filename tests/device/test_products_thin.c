@@ -30,12 +30,6 @@ static triples rows_of_b(enum of_b kind, int64_t columns, bool wild)
     return rows_of("few columns", length, INNER, columns, wild);
 }
 
-/* Values whose sums are rounded: those of cases are whole numbers of 2^-20, whose sums are exact. */
-static void make_rounded(triples *t)
-{
-    for (int64_t i = 0; i < t->nnz; i++) t->val[i] = sin((double)(i + 1));
-}
-
 static void widths(void **state)
 {
     (void)state;
