@@ -120,8 +120,9 @@ static __global__ void spx_find_pieces(int pieces, const uint32_t *piece, int64_
 /* A block a piece of up to N entries. */
 template <class V, int BLOCK, int N> struct spx_piece_shared {
     spx_block_tile<BLOCK, spx_add_products<V, spx_place_by_columns, true>> tile;
-    V sum[N];
+    V sum[N], term[BLOCK];
     int col[N], ticket[N];
+    spx_block_turns<V> turns;
 };
 
 template <class V, int BLOCK, int N>
@@ -134,12 +135,13 @@ __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     const int64_t begin = v.ptr[t.row] + static_cast<int64_t>(t.piece) * N, end = v.ptr[t.row + 1];
     const int entries = static_cast<int>(end - begin < N ? end - begin : N);
     spx_add_products<V, spx_place_by_columns, true> step = {
-        v.a, v.b, B.col, s->sum, { s->col, entries }, s->ticket, entries, 0
+        v.a, v.b, B.col, s->sum, { s->col, entries }, &s->turns
     };
     for (int j = static_cast<int>(threadIdx.x); j < entries; j += BLOCK) {
         s->sum[j] = V(-0.0);
         s->col[j] = __ldg(v.col + begin + j);
     }
+    if (threadIdx.x == 0) s->turns = { s->ticket, entries, 0, -1, {}, s->term };
     __syncthreads();
     const bool whole = t.piece == 0 && entries == end - begin;
     const int64_t first = met.all ? met.first[blockIdx.x] : 0, row = A.ptr[t.row];

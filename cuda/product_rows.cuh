@@ -32,6 +32,13 @@ spx_product_values<V> spx_product_values_of(const spx_sparse *A, const spx_spars
              spx_slot_of<int>(C, SPX_COL), const_cast<V *>(spx_slot_of<V>(C, SPX_VAL)) };
 }
 
+/* A sum and one more term, in kernels that add the terms of an entry one after the other: each is rounded
+ * first, so that what the compiler makes of a loop does not show in the bits. */
+template <class V> __device__ __forceinline__ V spx_add_term(V sum, V left, V right)
+{
+    return sum + spx_rounded_product(left, right);
+}
+
 /* ---- lists ---- */
 
 /* A row, or a piece of one that is cut. */
@@ -180,7 +187,8 @@ __global__ void __launch_bounds__(BLOCK, 1)
         for (int j = 0; j < AHEAD; j++) {
             if (c[j] < 0) continue;
             if (at[j] < entries && col[at[j] * APART] < c[j]) at[j]++;
-            sum[at[j] * APART] += left * right[j];
+            V *const own = sum + at[j] * APART;
+            *own = spx_add_term(*own, left, right[j]);
         }
     };
     const auto take = [&](int64_t k, int64_t end, int(&c)[AHEAD], V(&right)[AHEAD]) {

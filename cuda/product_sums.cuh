@@ -48,6 +48,15 @@ template <class V> struct spx_product_item {
     V val;
 };
 
+/* What a block has in shared memory for its warps' turns. */
+template <class V> struct spx_block_turns {
+    int *ticket; /* of each place, of so many */
+    int places, round;
+    int hot;       /* a place that many warps have; -1 before it is known */
+    int lanes[32]; /* of each warp: how many have it */
+    V *term;       /* theirs; room for each thread's */
+};
+
 /* Adds products up. BLOCK: warps take turns. */
 template <class V, class PLACE, bool BLOCK> struct spx_add_products {
     static constexpr int AHEAD = 2;
@@ -57,8 +66,7 @@ template <class V, class PLACE, bool BLOCK> struct spx_add_products {
     const int *col;
     V *sum;
     PLACE place;
-    int *ticket; /* of a block: one a place, of so many */
-    int places, round;
+    spx_block_turns<V> *turns; /* of a block */
 
     __device__ V about(int64_t e) const
     {
@@ -79,45 +87,85 @@ template <class V, class PLACE, bool BLOCK> struct spx_add_products {
         const int rank = at < 0 ? 0 : __popc(peers & ((1u << spx_lane()) - 1u)),
                   most = __reduce_max_sync(SPX_ALL_LANES, rank);
         for (int r = 0; r <= most; r++) {
-            if (at >= 0 && rank == r) sum[at] += left * right;
+            if (at >= 0 && rank == r) sum[at] = spx_add_term(sum[at], left, right);
             __syncwarp();
         }
     }
     /* The same among the threads of a block: of each place, the lowest lane of a warp adds up what its warp
-     * has, one after the other, and the warps follow each other. Later rounds have lower tickets. */
+     * has, and warps follow each other. Later rounds have lower tickets. Where many warps have one place, it
+     * is seen to at once, every other round. */
     __device__ void in_order_of_warps(int at, V term)
     {
-        constexpr int FIRST = INT_MAX / 1024 - 1; /* round; there are no more than 1024 threads */
-        const unsigned peers = __match_any_sync(SPX_ALL_LANES, at), own = 1u << spx_lane();
-        const int most = __reduce_max_sync(SPX_ALL_LANES, at < 0 ? 1 : __popc(peers));
-        bool pending = at >= 0 && !(peers & (own - 1u));
+        const unsigned peers = __match_any_sync(SPX_ALL_LANES, at);
+        bool pending = at >= 0;
         while (__syncthreads_or(pending)) {
-            if (round == 0) {
-                for (int j = static_cast<int>(threadIdx.x); j < places; j += static_cast<int>(blockDim.x))
-                    ticket[j] = INT_MAX;
-                round = FIRST;
-                __syncthreads();
-            }
-            const int mine = --round * 1024 + static_cast<int>(threadIdx.x);
-            if (pending) atomicMin(ticket + at, mine);
-            __syncthreads();
-            const bool turn = pending && ticket[at] == mine;
-            if (!__any_sync(SPX_ALL_LANES, turn)) continue;
-            V with = turn ? sum[at] + term : V(0);
-            unsigned others = peers & ~own;
-            for (int i = 1; i < most; i++, others &= others - 1u) {
-                const V other =
-                    __shfl_sync(SPX_ALL_LANES, term, others ? __ffs(static_cast<int>(others)) - 1 : 0);
-                if (turn && others) with += other;
-            }
-            if (turn) sum[at] = with, pending = false;
+            pending = add_by_ticket(at, term, peers, pending);
+            if (!__syncthreads_or(pending)) break;
+            pending = add_at_hot(at, term, pending);
         }
+    }
+    __device__ bool add_by_ticket(int at, V term, unsigned peers, bool pending)
+    {
+        constexpr int FIRST = INT_MAX / 1024 - 1; /* round; there are no more than 1024 threads */
+        const unsigned own = 1u << spx_lane();
+        const bool leads = pending && !(peers & (own - 1u));
+        const int most = __reduce_max_sync(SPX_ALL_LANES, pending ? __popc(peers) : 1);
+        int round = turns->round;
+        if (round == 0) {
+            for (int j = static_cast<int>(threadIdx.x); j < turns->places; j += static_cast<int>(blockDim.x))
+                turns->ticket[j] = INT_MAX;
+            round = FIRST;
+            __syncthreads();
+        }
+        const int mine = --round * 1024 + static_cast<int>(threadIdx.x);
+        if (leads) atomicMin(turns->ticket + at, mine);
+        __syncthreads();
+        if (threadIdx.x == 0) turns->round = round;
+        const bool turn = leads && turns->ticket[at] == mine;
+        if (!__any_sync(SPX_ALL_LANES, turn)) return pending;
+        V with = turn ? sum[at] + term : V(0);
+        unsigned others = peers & ~own;
+        for (int i = 1; i < most; i++, others &= others - 1u) {
+            const V other =
+                __shfl_sync(SPX_ALL_LANES, term, others ? __ffs(static_cast<int>(others)) - 1 : 0);
+            if (turn && others) with += other;
+        }
+        if (turn) sum[at] = with;
+        const int done =
+            __shfl_sync(SPX_ALL_LANES, static_cast<int>(turn), __ffs(static_cast<int>(peers)) - 1);
+        return pending && !done;
+    }
+    /* The highest place of those that are pending, whose terms are put side by side for one thread. */
+    __device__ bool add_at_hot(int at, V term, bool pending)
+    {
+        const int highest = __reduce_max_sync(SPX_ALL_LANES, pending ? at : -1), lane = spx_lane(),
+                  warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
+        if (lane == 0 && highest >= 0) atomicMax(&turns->hot, highest);
+        __syncthreads();
+        const int place = turns->hot;
+        const bool own = pending && at == place;
+        const unsigned all = __ballot_sync(SPX_ALL_LANES, own);
+        if (lane == 0) turns->lanes[warp] = __popc(all);
+        __syncthreads();
+        const int with_own = spx_scan_lanes(lane < warps ? turns->lanes[lane] : 0),
+                  to = __shfl_sync(SPX_ALL_LANES, with_own, warp) - __popc(all);
+        if (own) turns->term[to + __popc(all & ((1u << lane) - 1u))] = term;
+        __syncthreads();
+        const int terms = __shfl_sync(SPX_ALL_LANES, with_own, 31);
+        if (threadIdx.x == 0) {
+            V with = sum[place];
+#pragma unroll 6
+            for (int k = 0; k < terms; k++) with += turns->term[k];
+            sum[place] = with;
+            turns->hot = -1;
+        }
+        return pending && !own;
     }
     __device__ void use(bool in, const item &i, V own, bool distinct)
     {
         const int at = in ? place(i.col) : -1;
         if (distinct) {
-            if (at >= 0) sum[at] += own * i.val;
+            if (at >= 0) sum[at] = spx_add_term(sum[at], own, i.val);
             __syncwarp();
         } else {
             in_order(at, own, i.val);
@@ -161,8 +209,9 @@ __global__ void spx_values_by_words(spx_factor A, spx_factor B, spx_product_valu
     const int lane = spx_lane();
     const int64_t row = list[i].row, begin = v.ptr[row];
     const int entries = static_cast<int>(v.ptr[row + 1] - begin);
-    spx_add_products<V, spx_place_by_words, false> step = { v.a,     v.b, B.col, s->sum, { {}, s->base },
-                                                            nullptr, 0,   0 };
+    spx_add_products<V, spx_place_by_words, false> step = {
+        v.a, v.b, B.col, s->sum, { {}, s->base }, nullptr
+    };
     step.place.table = spx_empty_words(s->key, s->bits, SLOTS, lane, 32);
     for (int j = lane; j < entries; j += 32) s->sum[j] = V(-0.0);
     __syncwarp();
@@ -195,9 +244,8 @@ __global__ void spx_values_by_warp(spx_factor A, spx_factor B, spx_product_value
     if (i >= rows) return;
     const int64_t row = list[i].row, begin = v.ptr[row];
     const int entries = static_cast<int>(v.ptr[row + 1] - begin);
-    spx_add_products<V, spx_place_by_columns, false> step = {
-        v.a, v.b, B.col, s->sum, { s->col, entries }, nullptr, 0, 0
-    };
+    spx_add_products<V, spx_place_by_columns, false> step = { v.a,    v.b, B.col, s->sum, { s->col, entries },
+                                                              nullptr };
     for (int j = spx_lane(); j < entries; j += 32) {
         s->sum[j] = V(-0.0);
         s->col[j] = __ldg(v.col + begin + j);

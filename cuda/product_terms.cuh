@@ -4,24 +4,26 @@
  * listed where a plan serves often, products are twice C's entries at most, and the budget has room.
  *
  * The list is made by counting: a product finds its entry of C by bisection, and a place behind those that
- * came before it; what an entry has is then sorted, so that chance decides nothing. A warp adds up 32
- * entries, whose terms its lanes fetch side by side.
+ * came before it; what an entry has is then sorted, so that chance decides nothing. A warp adds up the
+ * entries of a group, whose terms its lanes fetch side by side; of long ones those of the block.
  * Source: lists of products for repeated multiplication are known from Gustavson's symbolic and numeric
  * phases (ACM TOMS 4, 1978) and from Dalton, Olson & Bell (ACM TOMS 41, 2015), who sort all products. */
 #ifndef SPX_PRODUCT_TERMS_CUH
 #define SPX_PRODUCT_TERMS_CUH
 #include "product_rows.cuh"
-#include "product_ways.cuh"
 #include "ptx.cuh"
 
 constexpr int64_t SPX_MOST_TERMS = 2; /* for an entry of C, in the mean */
-/* A term is the numbers of an entry of A, in the upper half, and of one of B. Above the former: it is rounded
- * before it is added; above the latter: it is the first of an entry of C. */
-constexpr uint64_t SPX_TERM_ROUNDED = uint64_t(1) << 63, SPX_TERM_FIRST = uint64_t(1) << 31;
+/* A term is the numbers of an entry of A, in the upper half, and of one of B; above the latter a bit tells
+ * that it is the first of an entry of C. */
+constexpr uint64_t SPX_TERM_FIRST = uint64_t(1) << 31;
+
+/* Entries of C that a warp adds up: enough that the terms are many loads at once. */
+constexpr int SPX_TERM_LANE = 3, SPX_TERM_GROUP = 32 * SPX_TERM_LANE;
 
 /* A plan's, in one array. */
 struct spx_terms {
-    const int64_t *first; /* of 32 entries of C each, and the end */
+    const int64_t *first; /* of each group of entries of C, and the end */
     const uint64_t *term;
 
     template <class F> void each_pointer(F f) const
@@ -30,16 +32,33 @@ struct spx_terms {
     }
 };
 
-/* The last of low ... high from which on `at` is no more than n; at[low] is not. */
+/* The last of low ... high at which `at` is n at most, where it rises and is n at most at low: by a warp, whose
+ * lanes look at as many places at once. */
 template <class AT>
-__device__ __forceinline__ int64_t spx_last_up_to(const AT &at, int64_t low, int64_t high, int64_t n)
+__device__ __forceinline__ int64_t spx_warp_last_up_to(const AT &at, int64_t low, int64_t high, int64_t n)
 {
     while (low < high) {
-        const int64_t middle = low + (high - low + 1) / 2;
-        if (at[middle] <= n) low = middle;
-        else high = middle - 1;
+        const int64_t apart = (high - low + 32) / 32, place = low + spx_lane() * apart;
+        const unsigned up_to = __ballot_sync(SPX_ALL_LANES, place <= high && at[place] <= n);
+        low += (__popc(up_to) - 1) * apart;
+        high = low + apart - 1 < high ? low + apart - 1 : high;
     }
     return low;
+}
+
+/* The same of N numbers of a lane, whose loads are under way together. */
+template <int N, class AT>
+__device__ __forceinline__ void spx_last_up_to(const AT &at, int64_t low, int64_t high, const int64_t (&n)[N],
+                                               int64_t (&last)[N])
+{
+    int64_t half = 1;
+    while (2 * half <= high - low) half *= 2;
+#pragma unroll
+    for (int j = 0; j < N; j++) last[j] = low;
+    for (; half && high > low; half /= 2)
+#pragma unroll
+        for (int j = 0; j < N; j++)
+            if (last[j] + half <= high && at[last[j] + half] <= n[j]) last[j] += half;
 }
 
 static __global__ void spx_count_lengths(spx_factor A, spx_pointers b_ptr, int64_t nnz, int64_t *length)
@@ -50,45 +69,63 @@ static __global__ void spx_count_lengths(spx_factor A, spx_pointers b_ptr, int64
     length[e] = b_ptr[c + 1] - b_ptr[c];
 }
 
+constexpr int SPX_FOUND_EACH = 8, SPX_FOUND_AHEAD = 4; /* products of a lane, and at once */
+
 /* Counts the terms of each entry of C, or (WRITE) puts each down behind those that came before it. before:
- * products before each of A's nnz entries, and all. is_rounded(products, entries of A, of C) tells of a
- * row. */
-template <bool WRITE, class ROUNDED>
+ * products before each of A's nnz entries, and all. */
+template <bool WRITE>
 __global__ void spx_find_terms(spx_factor A, int64_t nnz, spx_factor B, spx_pointers ptr, const int *col,
-                               const int64_t *before, ROUNDED is_rounded, unsigned long long *at,
-                               uint64_t *term)
+                               const int64_t *before, unsigned long long *at, uint64_t *term)
 {
-    constexpr int64_t EACH = 4, OF_WARP = 32 * EACH;
+    constexpr int64_t OF_WARP = 32 * SPX_FOUND_EACH;
+    constexpr int N = SPX_FOUND_AHEAD;
     const int64_t first = spx_element() / 32 * OF_WARP, all = before[nnz];
     if (first >= all) return;
     const int64_t last = (first + OF_WARP < all ? first + OF_WARP : all) - 1,
-                  e_low = spx_last_up_to(before, 0, nnz - 1, first),
-                  e_high = spx_last_up_to(before, e_low, nnz - 1, last),
-                  row_low = spx_last_up_to(A.ptr, 0, A.nrows - 1, e_low),
-                  row_high = spx_last_up_to(A.ptr, row_low, A.nrows - 1, e_high);
+                  e_low = spx_warp_last_up_to(before, 0, nnz - 1, first),
+                  e_high = spx_warp_last_up_to(before, e_low, nnz - 1, last),
+                  row_low = spx_warp_last_up_to(A.ptr, 0, A.nrows - 1, e_low),
+                  row_high = spx_warp_last_up_to(A.ptr, row_low, A.nrows - 1, e_high);
+    for (int64_t from = first + spx_lane(); from - spx_lane() <= last; from += 32 * N) {
+        int64_t n[N], e[N], row[N], k[N], low[N], high[N];
+        int c[N];
 #pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        const int64_t n = first + i * 32 + spx_lane();
-        if (n > last) break;
-        const int64_t e = spx_last_up_to(before, e_low, e_high, n),
-                      row = spx_last_up_to(A.ptr, row_low, row_high, e),
-                      k = B.ptr[__ldg(A.col + e)] + n - before[e], begin = ptr[row], end = ptr[row + 1],
-                      entry = spx_first_from(col, begin, end, __ldg(B.col + k)),
-                      place = static_cast<int64_t>(atomicAdd(at + entry, 1ull));
-        if constexpr (WRITE) {
-            const int64_t e_begin = A.ptr[row], e_end = A.ptr[row + 1];
-            const bool rounded = is_rounded(before[e_end] - before[e_begin], e_end - e_begin, end - begin);
-            term[place] =
-                static_cast<uint64_t>(e) << 32 | static_cast<uint64_t>(k) | (rounded ? SPX_TERM_ROUNDED : 0);
+        for (int j = 0; j < N; j++) n[j] = from + j * 32 <= last ? from + j * 32 : last;
+        spx_last_up_to(before, e_low, e_high, n, e);
+        spx_last_up_to(A.ptr, row_low, row_high, e, row);
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            k[j] = B.ptr[__ldg(A.col + e[j])] + n[j] - before[e[j]];
+            c[j] = __ldg(B.col + k[j]);
+            low[j] = ptr[row[j]];
+            high[j] = ptr[row[j] + 1];
+        }
+        for (bool more = true; more;) {
+            more = false;
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                const int64_t middle = low[j] + (high[j] - low[j]) / 2;
+                if (low[j] >= high[j]) continue;
+                if (__ldg(col + middle) < c[j]) low[j] = middle + 1;
+                else high[j] = middle;
+                more = more || low[j] < high[j];
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            if (from + j * 32 > last) break;
+            const int64_t place = static_cast<int64_t>(atomicAdd(at + low[j], 1ull));
+            if constexpr (WRITE)
+                term[place] = static_cast<uint64_t>(e[j]) << 32 | static_cast<uint64_t>(k[j]);
         }
     }
 }
 
-/* Where the terms of 32 entries of C begin: every 32nd of n + 1. */
+/* Where the terms of each group of C's n entries begin. */
 static __global__ void spx_take_firsts(int64_t n, const int64_t *at, int64_t *first)
 {
-    const int64_t g = spx_element();
-    if (g <= (n + 31) / 32) first[g] = at[g * 32 < n ? g * 32 : n];
+    const int64_t g = spx_element(), i = g * SPX_TERM_GROUP;
+    if (i < n + SPX_TERM_GROUP) first[g] = at[i < n ? i : n];
 }
 
 /* Puts the terms of each of n entries in order, and marks the first: those of entry i end at end[i]. A thread
@@ -140,63 +177,163 @@ static __global__ void spx_order_terms(int64_t n, const unsigned long long *end,
 
 constexpr int SPX_TERM_THREADS = 256;
 
-/* A warp 32 entries of C. */
-template <class V>
-__global__ void __launch_bounds__(SPX_TERM_THREADS)
-    spx_values_of_terms(spx_terms terms, int64_t nnz, const V *a, const V *b, V *c)
+/* Terms that THREADS have fetched at once, EACH at most. */
+template <class V, int THREADS, int EACH> struct spx_terms_at_hand {
+    static constexpr int ALL = THREADS * EACH;
+    V term[ALL];
+    unsigned short begins[ALL]; /* where entries of C begin among them */
+    unsigned first[ALL / 32];   /* the same as bits */
+};
+
+/* Fetches n terms by THREADS, EACH at most of a thread; their products go to `to`. first: of each 32 the bits
+ * of those that are the first of an entry of C. */
+template <int THREADS, int EACH, class V>
+__device__ __forceinline__ void spx_fetch_terms(const uint64_t *from, int n, int thread, const V *a,
+                                                const V *b, V *to, unsigned (&first)[EACH])
 {
-    constexpr int EACH = 4, AT_ONCE = 32 * EACH, WARPS = SPX_TERM_THREADS / 32;
-    constexpr unsigned short ROUNDED = 1 << 15; /* with where an entry begins */
-    __shared__ V left[WARPS][AT_ONCE], right[WARPS][AT_ONCE];
-    __shared__ unsigned short begins[WARPS][AT_ONCE];
-    const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
-    const int64_t group = static_cast<int64_t>(blockIdx.x) * WARPS + warp, entry = group * 32 + lane;
-    if (group * 32 >= nnz) return;
-    const int64_t last = terms.first[group + 1];
-    int begun = 0; /* entries, before these terms */
-    bool rounded = false;
-    V sum = V(-0.0);
-    for (int64_t from = terms.first[group]; from < last; from += AT_ONCE) {
-        const int n = last - from < AT_ONCE ? static_cast<int>(last - from) : AT_ONCE;
-        uint64_t term[EACH] = {};
-        V l[EACH], r[EACH];
+    uint64_t term[EACH];
+    V left[EACH], right[EACH];
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const int at = i * THREADS + thread;
+        term[i] = spx_load_if<SPX_PAST>(at < n, from + at, uint64_t(0));
+    }
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const bool in = i * THREADS + thread < n;
+        left[i] = spx_load_if<SPX_KEPT>(in, a + (term[i] >> 32), V(0));
+        right[i] = spx_load_if<SPX_KEPT>(in, b + (term[i] & (SPX_TERM_FIRST - 1)), V(0));
+    }
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        first[i] = __ballot_sync(SPX_ALL_LANES, (term[i] & SPX_TERM_FIRST) != 0);
+        to[i * THREADS + thread] = spx_rounded_product(left[i], right[i]);
+    }
+}
+
+/* Adds n terms to the sums of a group's entries, of which some began before them, and `fresh` begin with
+ * them. A lane has every 32nd. */
+template <class V>
+__device__ __forceinline__ void spx_add_fetched(const V *term, const unsigned short *begins, int n, int begun,
+                                                int fresh, V (&sum)[SPX_TERM_LANE])
+{
+#pragma unroll
+    for (int j = 0; j < SPX_TERM_LANE; j++) {
+        const int own = j * 32 + spx_lane() - begun; /* of those that begin; -1: it began before */
+        if (own < -1 || own >= fresh) continue;
+        const int end = own + 1 < fresh ? begins[own + 1] : n;
+        for (int k = own < 0 ? 0 : begins[own]; k < end; k++) sum[j] += term[k];
+    }
+}
+
+template <class V>
+__device__ __forceinline__ void spx_write_sums(const V (&sum)[SPX_TERM_LANE], int64_t group, int64_t nnz,
+                                               V *c)
+{
+#pragma unroll
+    for (int j = 0; j < SPX_TERM_LANE; j++) {
+        const int64_t entry = group * SPX_TERM_GROUP + j * 32 + spx_lane();
+        if (entry < nnz) c[entry] = sum[j];
+    }
+}
+
+/* A group's entries, by a warp: their terms have numbers first ... last-1. */
+template <int EACH, class V>
+__device__ __forceinline__ void spx_sum_terms(const uint64_t *term, int64_t first, int64_t last, const V *a,
+                                              const V *b, V *at_hand, unsigned short *begins,
+                                              V (&sum)[SPX_TERM_LANE])
+{
+    constexpr int AT_ONCE = 32 * EACH;
+    const unsigned below = (1u << spx_lane()) - 1u;
+    for (int begun = 0; first < last; first += AT_ONCE) {
+        const int n = last - first < AT_ONCE ? static_cast<int>(last - first) : AT_ONCE;
+        unsigned begin[EACH];
         int fresh = 0;
-#pragma unroll
-        for (int i = 0; i < EACH; i++)
-            if (i * 32 + lane < n) term[i] = spx_load_stream(terms.term + from + i * 32 + lane);
+        spx_fetch_terms<32>(term + first, n, spx_lane(), a, b, at_hand, begin);
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
-            const bool in = i * 32 + lane < n;
-            l[i] = in ? __ldg(a + (term[i] >> 32 & (SPX_TERM_FIRST - 1))) : V(0);
-            r[i] = in ? __ldg(b + (term[i] & (SPX_TERM_FIRST - 1))) : V(0);
-        }
-#pragma unroll
-        for (int i = 0; i < EACH; i++) {
-            const bool first = term[i] & SPX_TERM_FIRST;
-            const unsigned all = __ballot_sync(SPX_ALL_LANES, first);
-            if (first)
-                begins[warp][fresh + __popc(all & ((1u << lane) - 1u))] =
-                    static_cast<unsigned short>((i * 32 + lane) | (term[i] & SPX_TERM_ROUNDED ? ROUNDED : 0));
-            fresh += __popc(all);
-            left[warp][i * 32 + lane] = l[i];
-            right[warp][i * 32 + lane] = r[i];
+            if (begin[i] >> spx_lane() & 1u)
+                begins[fresh + __popc(begin[i] & below)] = static_cast<unsigned short>(i * 32 + spx_lane());
+            fresh += __popc(begin[i]);
         }
         __syncwarp();
-        const int own = lane - begun; /* among those that begin here; -1: it began before and may go on */
-        int k = own < -1 || own >= fresh ? n : 0, end = n;
-        if (own >= 0 && own < fresh) {
-            k = begins[warp][own];
-            rounded = k & ROUNDED;
-            k &= ~ROUNDED;
-        }
-        if (own >= -1 && own + 1 < fresh) end = begins[warp][own + 1] & ~ROUNDED;
-        for (; k < end; k++)
-            sum = rounded ? sum + spx_rounded_product(left[warp][k], right[warp][k])
-                          : sum + left[warp][k] * right[warp][k];
+        spx_add_fetched(at_hand, begins, n, begun, fresh, sum);
         begun += fresh;
         __syncwarp(); /* they have been read */
     }
-    if (entry < nnz) c[entry] = sum;
+}
+
+/* The same by a block, for its first warp. */
+template <class V, int EACH>
+__device__ __forceinline__ void spx_sum_terms_of_block(const uint64_t *term, int64_t first, int64_t last,
+                                                       const V *a, const V *b,
+                                                       spx_terms_at_hand<V, SPX_TERM_THREADS, EACH> *at_hand,
+                                                       V (&sum)[SPX_TERM_LANE])
+{
+    constexpr int AT_ONCE = SPX_TERM_THREADS * EACH;
+    const int thread = static_cast<int>(threadIdx.x), lane = spx_lane();
+    for (int begun = 0; first < last; first += AT_ONCE) {
+        const int n = last - first < AT_ONCE ? static_cast<int>(last - first) : AT_ONCE;
+        unsigned begin[EACH];
+        spx_fetch_terms<SPX_TERM_THREADS>(term + first, n, thread, a, b, at_hand->term, begin);
+#pragma unroll
+        for (int i = 0; i < EACH; i++)
+            if (lane == 0) at_hand->first[(i * SPX_TERM_THREADS + thread) / 32] = begin[i];
+        __syncthreads();
+        if (thread < 32) {
+            static_assert(AT_ONCE == 32 * 32);
+            const unsigned own = at_hand->first[lane];
+            const int with_own = spx_scan_lanes(__popc(own)),
+                      fresh = __shfl_sync(SPX_ALL_LANES, with_own, 31);
+            int to = with_own - __popc(own);
+            for (unsigned left = own; left; left &= left - 1u)
+                at_hand->begins[to++] =
+                    static_cast<unsigned short>(lane * 32 + __ffs(static_cast<int>(left)) - 1);
+            __syncwarp();
+            spx_add_fetched(at_hand->term, at_hand->begins, n, begun, fresh, sum);
+            begun += fresh;
+        }
+        __syncthreads();
+    }
+}
+
+/* A warp a group; the block those that have many terms. */
+template <class V>
+__global__ void __launch_bounds__(SPX_TERM_THREADS, 4)
+    spx_values_of_terms(spx_terms terms, int64_t nnz, const V *a, const V *b, V *c)
+{
+    constexpr int FEW = 4, EACH = 6, OF_BLOCK = 4, WARPS = SPX_TERM_THREADS / 32;
+    using of_warp = spx_terms_at_hand<V, 32, EACH>;
+    using of_block = spx_terms_at_hand<V, SPX_TERM_THREADS, OF_BLOCK>;
+    __shared__ union {
+        of_warp warp[WARPS];
+        of_block block;
+    } at_hand;
+    __shared__ int64_t many[WARPS];
+    __shared__ int number;
+    const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
+    const int64_t group = static_cast<int64_t>(blockIdx.x) * WARPS + warp;
+    const bool in = group * SPX_TERM_GROUP < nnz;
+    const int64_t first = in ? terms.first[group] : 0, last = in ? terms.first[group + 1] : 0;
+    const bool is_long = last - first > 2 * of_block::ALL;
+    if (!is_long && in) {
+        of_warp *const own = at_hand.warp + warp;
+        V sum[SPX_TERM_LANE] = { V(-0.0), V(-0.0), V(-0.0) };
+        if (last - first <= 32 * FEW)
+            spx_sum_terms<FEW>(terms.term, first, last, a, b, own->term, own->begins, sum);
+        else spx_sum_terms<EACH>(terms.term, first, last, a, b, own->term, own->begins, sum);
+        spx_write_sums(sum, group, nnz, c);
+    }
+    if (threadIdx.x == 0) number = 0;
+    if (!__syncthreads_or(is_long)) return;
+    if (is_long && lane == 0) many[atomicAdd(&number, 1)] = group;
+    __syncthreads();
+    for (int i = 0; i < number; i++) {
+        const int64_t of = many[i];
+        V sum[SPX_TERM_LANE] = { V(-0.0), V(-0.0), V(-0.0) };
+        spx_sum_terms_of_block(terms.term, terms.first[of], terms.first[of + 1], a, b, &at_hand.block, sum);
+        if (warp == 0) spx_write_sums(sum, of, nnz, c);
+    }
 }
 
 /* ---- the host's side ---- */
@@ -205,44 +342,47 @@ __global__ void __launch_bounds__(SPX_TERM_THREADS)
 inline spx_terms spx_terms_at(const void *memory, int64_t nnz)
 {
     const int64_t *const first = static_cast<const int64_t *>(memory);
-    return { first, reinterpret_cast<const uint64_t *>(first + spx_ceil_div(nnz, 32) + 1) };
+    return { first, reinterpret_cast<const uint64_t *>(first + spx_ceil_div(nnz, SPX_TERM_GROUP) + 1) };
 }
 
 /* The plan's terms, where they pay and the budget has room. */
-template <class ROUNDED>
-spmvx_status spx_list_terms(spmvx_context *ctx, const char *what, const spx_sparse *A, const spx_sparse *B,
-                            ROUNDED is_rounded, spx_plan *plan)
+inline spmvx_status spx_list_terms(spmvx_context *ctx, const char *what, const spx_sparse *A,
+                                   const spx_sparse *B, spx_plan *plan)
 {
-    const int64_t nnz = plan->C.nnz, products = plan->products, groups = spx_ceil_div(nnz, 32);
+    const int64_t nnz = plan->C.nnz, products = plan->products, groups = spx_ceil_div(nnz, SPX_TERM_GROUP);
     const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
-    spx_temporary before, at, list;
+    const size_t bytes =
+        spx_plus(spx_bytes(groups + 1, sizeof(int64_t)), spx_bytes(products, sizeof(uint64_t)));
+    spx_temporary before, at;
+    spx_array *list = nullptr;
     int64_t all;
     if (!nnz || products > SPX_MOST_TERMS * nnz || products > INT_MAX || A->nnz > INT_MAX || B->nnz > INT_MAX)
         return SPMVX_OK;
-    const size_t bytes =
-        spx_plus(spx_bytes(groups + 1, sizeof(int64_t)), spx_bytes(products, sizeof(uint64_t)));
-    SPX_TRY(list.make(ctx, static_cast<int64_t>(bytes), 1, "products by entries of C"));
     SPX_TRY(before.make(ctx, A->nnz + 1, sizeof(int64_t), what));
     SPX_TRY(at.make(ctx, nnz + 1, sizeof(int64_t), what));
-    const spx_terms to = spx_terms_at(list.as<void>(), nnz);
-    const auto find = [&](auto kernel) {
-        return spx_launch_over(ctx, what, spx_ceil_div(products, 4), kernel, a, A->nnz, b,
+    const auto find = [&](auto kernel, uint64_t *term) {
+        return spx_launch_over(ctx, what, spx_ceil_div(products, SPX_FOUND_EACH), kernel, a, A->nnz, b,
                                spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
-                               before.as<const int64_t>(), is_rounded, at.as<unsigned long long>(),
-                               const_cast<uint64_t *>(to.term));
+                               before.as<const int64_t>(), at.as<unsigned long long>(), term);
+    };
+    const auto write = [&] {
+        const spx_terms to = spx_terms_at(list->data, nnz);
+        uint64_t *const term = const_cast<uint64_t *>(to.term);
+        SPX_TRY(spx_launch_over(ctx, what, groups + 1, spx_take_firsts, nnz, at.as<const int64_t>(),
+                                const_cast<int64_t *>(to.first)));
+        SPX_TRY(find(spx_find_terms<true>, term));
+        return spx_launch_over(ctx, what, nnz, spx_order_terms, nnz, at.as<const unsigned long long>(), term);
     };
     SPX_TRY(spx_launch_over(ctx, what, A->nnz, spx_count_lengths, a, b.ptr, A->nnz, before.as<int64_t>()));
     SPX_TRY(spx_sum_up(ctx, what, A->nnz, before.as<int64_t>(), &all));
     SPX_TRY(spx_cuda_clear(ctx, at.as<void>(), spx_bytes(nnz + 1, sizeof(int64_t)), what));
-    SPX_TRY(find(spx_find_terms<false, ROUNDED>));
+    SPX_TRY(find(spx_find_terms<false>, nullptr));
     SPX_TRY(spx_sum_up(ctx, what, nnz, at.as<int64_t>(), &all));
-    SPX_TRY(spx_launch_over(ctx, what, groups + 1, spx_take_firsts, nnz, at.as<const int64_t>(),
-                            const_cast<int64_t *>(to.first)));
-    SPX_TRY(find(spx_find_terms<true, ROUNDED>));
-    SPX_TRY(spx_launch_over(ctx, what, nnz, spx_order_terms, nnz, at.as<const unsigned long long>(),
-                            const_cast<uint64_t *>(to.term)));
-    plan->terms = list.give();
-    return SPMVX_OK;
+    SPX_TRY(ctx->backend->array_new(ctx, bytes, "products by entries of C", &list));
+    const spmvx_status s = write();
+    if (s == SPMVX_OK) plan->terms = list;
+    else spx_cuda_drop_behind(ctx, list);
+    return s;
 }
 
 /* C's values by the plan's terms, or (LAUNCH false) the code that makes them. */
@@ -255,7 +395,8 @@ spmvx_status spx_add_terms(spmvx_context *ctx, const char *what, const spx_plan 
         using V = decltype(value);
         if constexpr (!LAUNCH) return spx_cuda_load(ctx, what, spx_values_of_terms<V>, 0);
         else
-            return spx_cuda_launch(ctx, what, spx_values_of_terms<V>, spx_ceil_div(nnz, SPX_TERM_THREADS),
+            return spx_cuda_launch(ctx, what, spx_values_of_terms<V>,
+                                   spx_ceil_div(spx_ceil_div(nnz, SPX_TERM_GROUP), SPX_TERM_THREADS / 32),
                                    static_cast<unsigned>(SPX_TERM_THREADS), 0,
                                    spx_terms_at(plan->terms->data, nnz), nnz, spx_slot_of<V>(A, SPX_VAL),
                                    spx_slot_of<V>(B, SPX_VAL), const_cast<V *>(spx_slot_of<V>(C, SPX_VAL)));

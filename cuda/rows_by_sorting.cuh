@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(BLOCK, K > 8 ? 4 : 7)
         const int p = lane + k * TEAM, entry = p < n ? s->products.which[p] : 0;
         const int64_t at = p < n ? s->products.from[entry] + p : 0;
         key[k] = p < n ? static_cast<unsigned>(__ldg(B.col + at)) << BITS | static_cast<unsigned>(p) : ~0u;
-        term[k] = p < n ? v.left(first + entry) * __ldg(v.b + at) : V(0);
+        term[k] = p < n ? spx_rounded_product(v.left(first + entry), __ldg(v.b + at)) : V(0);
     }
 #pragma unroll
     for (int k = 0; k < K; k++)

@@ -16,7 +16,6 @@ struct spx_shape_list {
     int entries, columns; /* of A's row, and of C's; 0: it has no list */
     short longest;        /* of B's rows */
     char alike;           /* as many rows of B, one after the other, have the same columns */
-    bool rounded;         /* each term is rounded before it is added, as where terms are sorted */
 };
 
 /* Rows of a shape that some neighbours have are marked. */
@@ -72,9 +71,8 @@ static_assert(SPX_SHAPE_ENTRIES <= SPX_SHAPE_THREADS);
 
 /* A block a shape, where a row stands for it. taken: places. */
 static __global__ void spx_list_shapes(spx_factor A, spx_factor B, spx_pointers ptr, const int *col,
-                                       const int *stand, const int *products, int most, spx_shape_list *lists,
-                                       unsigned short *place, unsigned long long *taken,
-                                       spx_shape_sizes *sizes)
+                                       const int *stand, spx_shape_list *lists, unsigned short *place,
+                                       unsigned long long *taken, spx_shape_sizes *sizes)
 {
     constexpr int MOST_ALIKE = 3;
     __shared__ int64_t list, begins[SPX_SHAPE_ENTRIES];
@@ -125,12 +123,7 @@ static __global__ void spx_list_shapes(spx_factor A, spx_factor B, spx_pointers 
     int alike = 1;
     for (int n = 2; n <= MOST_ALIKE; n++)
         if (entries % n == 0 && !(differs >> n & 1u)) alike = n;
-    lists[shape] = { list,
-                     entries,
-                     columns,
-                     static_cast<short>(longest),
-                     static_cast<char>(alike),
-                     spx_is_sorted(products[row], entries, most) };
+    lists[shape] = { list, entries, columns, static_cast<short>(longest), static_cast<char>(alike) };
     atomicMax(&sizes->columns, columns);
     atomicMax(&sizes->alike, alike);
     if (columns <= SPX_SHORT_COLUMNS) atomicMax(&sizes->short_columns, columns);

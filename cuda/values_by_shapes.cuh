@@ -12,12 +12,6 @@
 #include "ptx.cuh"
 #include "shape_lists.cuh"
 
-template <bool ROUNDED, class V> __device__ __forceinline__ V spx_add_term(V sum, V left, V right)
-{
-    if constexpr (ROUNDED) return sum + spx_rounded_product(left, right);
-    else return sum + left * right;
-}
-
 /* ---- short rows ---- */
 
 constexpr int SPX_SHORT_APART =
@@ -30,7 +24,7 @@ template <class V> constexpr size_t spx_short_bytes(const spx_shape_sizes &sizes
 
 /* Of the lanes that are in, each a row of the shape, which begins at entry `first` of A: its sums, to sum.
  * All lanes call; leader: one that is in. */
-template <bool ROUNDED, class V>
+template <class V>
 __device__ __forceinline__ void spx_sum_short(const spx_factor &A, const spx_factor &B,
                                               const spx_product_values<V> &v, const spx_shape_list &shape,
                                               const unsigned short *place, bool in, int leader, int64_t first,
@@ -65,7 +59,7 @@ __device__ __forceinline__ void spx_sum_short(const spx_factor &A, const spx_fac
                 for (int i = 0; i < AHEAD; i++) {
                     if (k + i >= n) break;
                     V *const own = sum + __ldg(place + k + i) * SPX_SHORT_APART;
-                    if (in) *own = spx_add_term<ROUNDED>(*own, left[r], right[i]);
+                    if (in) *own = spx_add_term(*own, left[r], right[i]);
                 }
             }
             place += n;
@@ -95,8 +89,7 @@ __global__ void __launch_bounds__(SPX_SHORT_THREADS)
         const unsigned short *const place = plan.place + shape.begin;
         left &= ~mine;
         for (int j = 0; j < shape.columns; j++) sum[j * SPX_SHORT_APART + lane] = V(-0.0);
-        if (shape.rounded) spx_sum_short<true>(A, B, v, shape, place, in, leader, first, sum + lane);
-        else spx_sum_short<false>(A, B, v, shape, place, in, leader, first, sum + lane);
+        spx_sum_short(A, B, v, shape, place, in, leader, first, sum + lane);
         __syncwarp();
         /* two rows at a time, or one */
         const int side_by_side = shape.columns <= 16 ? 2 : 1, width = 32 / side_by_side, j = lane % width;
@@ -151,7 +144,7 @@ template <int STEPS, int AHEAD, int ALIKE, class V> struct spx_shape_products {
             }
         }
     }
-    template <bool ROUNDED> __device__ __forceinline__ void add_to(V *sum) const
+    __device__ __forceinline__ void add_to(V *sum) const
     {
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
@@ -160,7 +153,7 @@ template <int STEPS, int AHEAD, int ALIKE, class V> struct spx_shape_products {
                 if (place[i][s] < 0) continue;
                 V all = sum[place[i][s]];
 #pragma unroll
-                for (int a = 0; a < ALIKE; a++) all = spx_add_term<ROUNDED>(all, left[i][a], right[i][a][s]);
+                for (int a = 0; a < ALIKE; a++) all = spx_add_term(all, left[i][a], right[i][a][s]);
                 sum[place[i][s]] = all;
             }
             __syncwarp();
@@ -170,7 +163,7 @@ template <int STEPS, int AHEAD, int ALIKE, class V> struct spx_shape_products {
 
 /* Adds the products of n entries of A to a row's sums, while the next ones' are on their way where few
  * are. */
-template <bool ROUNDED, int STEPS, int AHEAD, int ALIKE, class V>
+template <int STEPS, int AHEAD, int ALIKE, class V>
 __device__ __forceinline__ void spx_sum_rows(const spx_shape_entry<V> *entry, int n,
                                              const unsigned short *place, const V *b, V *sum)
 {
@@ -181,22 +174,22 @@ __device__ __forceinline__ void spx_sum_rows(const spx_shape_entry<V> *entry, in
     for (int e = 0; e < n; e += EACH) {
         if constexpr (EARLY) next.load(entry, e + EACH, n, place, b);
         else now.load(entry, e, n, place, b);
-        now.template add_to<ROUNDED>(sum);
+        now.add_to(sum);
         if constexpr (EARLY) now = next;
     }
 }
 
 /* The same by what a shape's rows of B are. */
-template <bool ALIKE, bool ROUNDED, class V>
+template <bool ALIKE, class V>
 __device__ __forceinline__ void spx_sum_rows(const spx_shape_list &s, const spx_shape_entry<V> *entry, int n,
                                              const unsigned short *place, const V *b, V *sum)
 {
     if constexpr (ALIKE) {
-        if (s.alike == 3 && s.longest <= 96) return spx_sum_rows<ROUNDED, 3, 1, 3>(entry, n, place, b, sum);
-        if (s.alike == 2 && s.longest <= 64) return spx_sum_rows<ROUNDED, 2, 1, 2>(entry, n, place, b, sum);
+        if (s.alike == 3 && s.longest <= 96) return spx_sum_rows<3, 1, 3>(entry, n, place, b, sum);
+        if (s.alike == 2 && s.longest <= 64) return spx_sum_rows<2, 1, 2>(entry, n, place, b, sum);
     }
-    if (s.longest <= 32) spx_sum_rows<ROUNDED, 1, 3, 1>(entry, n, place, b, sum);
-    else spx_sum_rows<ROUNDED, 4, 1, 1>(entry, n, place, b, sum);
+    if (s.longest <= 32) spx_sum_rows<1, 3, 1>(entry, n, place, b, sum);
+    else spx_sum_rows<4, 1, 1>(entry, n, place, b, sum);
 }
 
 constexpr int SPX_LONG_ENTRIES = 30; /* that a warp has at a time: whole groups of rows alike */
@@ -235,8 +228,7 @@ __global__ void __launch_bounds__(SPX_LONG_THREADS, 4)
                         static_cast<unsigned short>(length) };
         before = __shfl_sync(SPX_ALL_LANES, with_own, 31);
         __syncwarp();
-        if (s.rounded) spx_sum_rows<ALIKE, true>(s, entry, n, place, v.b, sum);
-        else spx_sum_rows<ALIKE, false>(s, entry, n, place, v.b, sum);
+        spx_sum_rows<ALIKE>(s, entry, n, place, v.b, sum);
         __syncwarp();
     }
     for (int j = lane; j < s.columns; j += 32) v.c[to + j] = sum[j];

@@ -33,42 +33,14 @@ enum rows_by {
     WAYS
 };
 /* A plan's numbers behind the lists' lengths: sizes of shapes, places in their lists, and whether the
- * columns of B's rows are distinct, and how many products of a row are sorted at most. */
-enum { SHORT_COLUMNS = WAYS, ALL_COLUMNS, ROWS_ALIKE, PLACES, DISTINCT, MOST_SORTED, NUMBERS };
+ * columns of B's rows are distinct. */
+enum { SHORT_COLUMNS = WAYS, ALL_COLUMNS, ROWS_ALIKE, PLACES, DISTINCT, NUMBERS };
 static_assert(static_cast<int>(NUMBERS) <= static_cast<int>(SPX_PLAN_NUMBERS));
 
 /* Entries at most; */
 constexpr int SMALL = 128, MIDDLE = 512, MORE = 1024, LARGE = 2048, LARGER = 4096;
 /* words at most, of tables of 128 and 256; products at most, of threads, warps and blocks. */
 constexpr int SMALL_WORDS = 96, MIDDLE_WORDS = 192, BY_THREADS = 256, BY_WARPS = 1 << 14, BY_BLOCKS = 1 << 18;
-
-/* How a row with no shape is taken. */
-__device__ __forceinline__ rows_by way_of_row(int64_t products, int64_t left, int64_t entries, int words,
-                                              int most)
-{
-    if (spx_is_sorted(products, left, most))
-        return static_cast<rows_by>(BY_SORTING + spx_way_of(products, left));
-    if (entries <= SPX_MORE && products <= BY_THREADS && left <= BY_THREADS)
-        return static_cast<rows_by>(spx_thread_way(entries));
-    if (entries <= MIDDLE && products <= BY_WARPS && left <= BY_WARPS)
-        return entries <= SMALL && words <= SMALL_WORDS ? BY_WARP_SMALL
-               : words <= MIDDLE_WORDS                  ? BY_WARP_WORDS
-                                                        : BY_WARP;
-    if (entries > LARGER || products > BY_BLOCKS) return BY_PIECES;
-    return entries <= MORE ? BY_SMALL_BLOCK : entries <= LARGE ? BY_BLOCK : BY_LARGE_BLOCK;
-}
-
-/* Are the terms of such a row rounded before they are added? By the kernels that keep them until it is their
- * turn. */
-struct is_rounded {
-    int most;
-
-    __device__ __forceinline__ bool operator()(int64_t products, int64_t left, int64_t entries) const
-    {
-        const rows_by way = way_of_row(products, left, entries, 0, most);
-        return (way >= BY_SORTING && way < BY_WARP_SMALL) || way >= BY_SMALL_BLOCK;
-    }
-};
 
 struct way_of {
     spx_pointers a_ptr;
@@ -81,10 +53,17 @@ struct way_of {
         const int64_t left = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
         if (shapes.of && shapes.is_listed(row)) return shapes.is_short(row) ? BY_SHORT_SHAPE : BY_LONG_SHAPE;
-        const rows_by way = way_of_row(products[row], left, entries, words[row], most);
-        if (way == BY_PIECES)
-            *units = static_cast<int>((entries + SPX_PRODUCT_PIECE - 1) / SPX_PRODUCT_PIECE);
-        return way;
+        if (spx_is_sorted(products[row], left, most)) return BY_SORTING + spx_way_of(products[row], left);
+        if (entries <= SPX_MORE && products[row] <= BY_THREADS && left <= BY_THREADS)
+            return spx_thread_way(entries);
+        if (entries <= MIDDLE && products[row] <= BY_WARPS && left <= BY_WARPS)
+            return entries <= SMALL && words[row] <= SMALL_WORDS ? BY_WARP_SMALL
+                   : words[row] <= MIDDLE_WORDS                  ? BY_WARP_WORDS
+                                                                 : BY_WARP;
+        if (entries <= LARGER && products[row] <= BY_BLOCKS)
+            return entries <= MORE ? BY_SMALL_BLOCK : entries <= LARGE ? BY_BLOCK : BY_LARGE_BLOCK;
+        *units = static_cast<int>((entries + SPX_PRODUCT_PIECE - 1) / SPX_PRODUCT_PIECE);
+        return BY_PIECES;
     }
     template <class F> void each_pointer(F f) const
     {
@@ -123,8 +102,8 @@ size_t bytes_of_values(const spx_plan *plan)
 }
 
 /* Lists of shapes, where C's rows have some and the budget has room beside lists of these rows. */
-spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const int *products,
-                         int most, const spx_shapes *shapes, spx_plan *plan)
+spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                         const spx_shapes *shapes, spx_plan *plan)
 {
     constexpr size_t LEAST = 1 << 16;
     constexpr int64_t ALL = SPX_SHAPES + 1;
@@ -150,7 +129,7 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
                             const_cast<unsigned short *>(to.of)));
     SPX_TRY(spx_cuda_launch(ctx, NAME, spx_list_shapes, ALL, SPX_SHAPE_THREADS, 0, spx_factor_of(A),
                             spx_factor_of(B), spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
-                            shapes->stand, products, most, const_cast<spx_shape_list *>(to.lists),
+                            shapes->stand, const_cast<spx_shape_list *>(to.lists),
                             const_cast<unsigned short *>(to.place), taken, found));
     return SPMVX_OK;
 }
@@ -267,10 +246,9 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     plan->number[DISTINCT] = look.distinct;
     /* where keys have no room for columns and positions, these rows have few products, and few entries */
     const int most = B->ncols <= spx_sorted_columns(look.most) ? look.most : 0;
-    plan->number[MOST_SORTED] = most;
     spx_ways known = {};
     for (int way = 0; way < SPX_SORTED_WAYS; way++) known.of[BY_SORTING + way] = look.rows[way];
-    SPX_TRY(keep_shapes(ctx, A, B, rows.products, most, &shapes, plan));
+    SPX_TRY(keep_shapes(ctx, A, B, &shapes, plan));
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
                           way_of{ spx_pointers_of(A), rows.products, rows.words, most, shapes_of(plan) },
                           most && !look.more && !plan->shapes ? &known : nullptr,
@@ -293,10 +271,7 @@ spmvx_status repeat(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B
 {
     const spx_beside_captures on_device(ctx->device);
     if (plan->shapes) return SPMVX_OK;
-    SPX_TRY(spx_where_room(ctx, [&] {
-        return spx_list_terms(ctx, NAME, A, B, is_rounded{ static_cast<int>(plan->number[MOST_SORTED]) },
-                              plan);
-    }));
+    SPX_TRY(spx_where_room(ctx, [&] { return spx_list_terms(ctx, NAME, A, B, plan); }));
     if (!plan->terms) return SPMVX_OK;
     for (spx_array **array : { &plan->rows, &plan->state }) {
         spx_cuda_drop_behind(ctx, *array);
