@@ -32,8 +32,8 @@ struct spx_terms {
     }
 };
 
-/* The last of low ... high at which `at` is n at most, where it rises and is n at most at low: by a warp, whose
- * lanes look at as many places at once. */
+/* The last of low ... high at which `at` is n at most, where it rises and is n at most at low: by a warp,
+ * whose lanes look at as many places at once. */
 template <class AT>
 __device__ __forceinline__ int64_t spx_warp_last_up_to(const AT &at, int64_t low, int64_t high, int64_t n)
 {
