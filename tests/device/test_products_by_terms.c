@@ -68,6 +68,11 @@ static void check_bits(spmvx_context *ctx, bool wide, spmvx_type type, bool wild
     make_rounded(&r);
     pair p = pair_new(ctx, &l, &r, type);
     spmvx_matrix *first = product(ctx, p.A, p.B, "hash", SPMVX_CSR), *want = to_host(first);
+    pair here = pair_new(host, &l, &r, type);
+    spmvx_matrix *of_host = product(host, here.A, here.B, NULL, SPMVX_CSR);
+    check_same("the host", first, of_host, NULL);
+    spmvx_matrix_destroy(of_host);
+    pair_free(&here);
     int with = 0, without = 0;
     for (size_t budget = 1 << 14; budget < 1 << 24; budget *= 2) {
         spmvx_matrix *C = NULL;
