@@ -154,8 +154,8 @@ static __global__ void spx_order_terms(int64_t n, const unsigned long long *end,
         *own |= SPX_TERM_FIRST;
     }
     __syncthreads();
-    for (int m = 0; m < number;
-         m++) { /* a bitonic network, whose comparisons beyond the end change nothing */
+    /* a bitonic network, whose comparisons beyond the end change nothing */
+    for (int m = 0; m < number; m++) {
         uint64_t *const own = term + begin_of(many[m]);
         const int64_t terms = end_of(many[m]) - begin_of(many[m]);
         for (int64_t run = 1; run < terms; run *= 2)

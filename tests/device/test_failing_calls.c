@@ -202,6 +202,18 @@ static void check_runs(void)
     spmvx_matrix_destroy(s.made);
     scene_free(&s);
 }
+/* The plan that follows lists the products, so that what this takes fails in turn, too. */
+static void check_list(void)
+{
+    scene s = scene_new();
+    spmspm_plan *plan = NULL;
+    spmspm_info i = SPMSPM_INFO_INIT;
+    assert_ok(s.ctx, spmspm_plan_create(s.ctx, s.coo, s.wide, NULL, &plan));
+    assert_ok(s.ctx, spmspm_plan_get_info(plan, &i));
+    assert_non_null(strstr(i.reason, "list of its multiplications"));
+    spmspm_plan_destroy(plan);
+    scene_free(&s);
+}
 /* A plan, C of it, and once more; C is nobody's where the last call fails. */
 static spmvx_status plan_and_refill(scene *s)
 {
@@ -348,6 +360,7 @@ static void test_sweep(void **state)
     SWEEP(multiply_tall);
     check_runs();
     SWEEP(multiply_in_runs);
+    check_list();
     SWEEP(plan_and_refill);
     SWEEP(multiply);
     SWEEP(multiply_merge);
