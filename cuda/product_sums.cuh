@@ -52,7 +52,7 @@ template <class V> struct spx_product_item {
 template <class V> struct spx_block_turns {
     int *ticket; /* of each place, of so many */
     int places, round;
-    int hot;       /* a place that many warps have; -1 before it is known */
+    int hot;       /* the place that a round is for; -1 before it is known */
     int lanes[32]; /* of each warp: how many have it */
     V *term;       /* theirs; room for each thread's */
 };
@@ -92,8 +92,8 @@ template <class V, class PLACE, bool BLOCK> struct spx_add_products {
         }
     }
     /* The same among the threads of a block: of each place, the lowest lane of a warp adds up what its warp
-     * has, and warps follow each other. Later rounds have lower tickets. Where many warps have one place, it
-     * is seen to at once, every other round. */
+     * has, and warps follow each other. Later rounds have lower tickets. Every other round is one place's, so
+     * that it is seen to at once where many warps have it. */
     __device__ void in_order_of_warps(int at, V term)
     {
         const unsigned peers = __match_any_sync(SPX_ALL_LANES, at);

@@ -1,7 +1,8 @@
 /* Values of C = A*B for a plan where few products share an entry: the two factors of each product, in a list
  * by C's entries and of each in the order of A's row, then of B's. Values are then read, multiplied and
  * added without a look at any pattern, whatever the rows are like, for eight bytes a product. So they are
- * listed where a plan serves often, products are twice C's entries at most, and the budget has room.
+ * listed where a plan serves often, products are twice C's entries at most, no entry has too many to sort,
+ * and the budget has room.
  *
  * The list is made by counting: a product finds its entry of C by bisection, and a place behind those that
  * came before it; what an entry has is then sorted, so that chance decides nothing. A warp adds up the
@@ -13,7 +14,8 @@
 #include "product_rows.cuh"
 #include "ptx.cuh"
 
-constexpr int64_t SPX_MOST_TERMS = 2; /* for an entry of C, in the mean */
+/* For an entry of C, in the mean, and of one: a block sorts them. */
+constexpr int64_t SPX_MEAN_TERMS = 2, SPX_MOST_TERMS = 1 << 16;
 /* A term is the numbers of an entry of A, in the upper half, and of one of B; above the latter a bit tells
  * that it is the first of an entry of C. */
 constexpr uint64_t SPX_TERM_FIRST = uint64_t(1) << 31;
@@ -355,8 +357,8 @@ inline spmvx_status spx_list_terms(spmvx_context *ctx, const char *what, const s
         spx_plus(spx_bytes(groups + 1, sizeof(int64_t)), spx_bytes(products, sizeof(uint64_t)));
     spx_temporary before, at;
     spx_array *list = nullptr;
-    int64_t all;
-    if (!nnz || products > SPX_MOST_TERMS * nnz || products > INT_MAX || A->nnz > INT_MAX || B->nnz > INT_MAX)
+    int64_t all, most;
+    if (!nnz || products > SPX_MEAN_TERMS * nnz || products > INT_MAX || A->nnz > INT_MAX || B->nnz > INT_MAX)
         return SPMVX_OK;
     SPX_TRY(before.make(ctx, A->nnz + 1, sizeof(int64_t), what));
     SPX_TRY(at.make(ctx, nnz + 1, sizeof(int64_t), what));
@@ -377,6 +379,11 @@ inline spmvx_status spx_list_terms(spmvx_context *ctx, const char *what, const s
     SPX_TRY(spx_sum_up(ctx, what, A->nnz, before.as<int64_t>(), &all));
     SPX_TRY(spx_cuda_clear(ctx, at.as<void>(), spx_bytes(nnz + 1, sizeof(int64_t)), what));
     SPX_TRY(find(spx_find_terms<false>, nullptr));
+    SPX_TRY(spx_with_cub(ctx, what, [&](void *temp, size_t &size, cudaStream_t stream) {
+        return spx_cub_max(temp, size, nnz, at.as<const int64_t>(), at.as<int64_t>() + nnz, 0, stream);
+    }));
+    SPX_TRY(ctx->backend->download(ctx, &most, at.as<int64_t>() + nnz, sizeof most));
+    if (most > SPX_MOST_TERMS) return SPMVX_OK;
     SPX_TRY(spx_sum_up(ctx, what, nnz, at.as<int64_t>(), &all));
     SPX_TRY(ctx->backend->array_new(ctx, bytes, "products by entries of C", &list));
     const spmvx_status s = write();

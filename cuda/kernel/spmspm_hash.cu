@@ -271,13 +271,16 @@ spmvx_status repeat(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B
 {
     const spx_beside_captures on_device(ctx->device);
     if (plan->shapes) return SPMVX_OK;
-    SPX_TRY(spx_where_room(ctx, [&] { return spx_list_terms(ctx, NAME, A, B, plan); }));
+    SPX_TRY(spx_where_room(ctx, [&] {
+        SPX_TRY(spx_add_terms<false>(ctx, NAME, plan, A, B, &plan->C));
+        return spx_list_terms(ctx, NAME, A, B, plan);
+    }));
     if (!plan->terms) return SPMVX_OK;
     for (spx_array **array : { &plan->rows, &plan->state }) {
         spx_cuda_drop_behind(ctx, *array);
         *array = nullptr;
     }
-    return spx_add_terms<false>(ctx, NAME, plan, A, B, &plan->C);
+    return SPMVX_OK;
 }
 
 }

@@ -593,10 +593,10 @@ spmvx_status spmvx_mul_multi(spmvx_context *, spmvx_op, double alpha, const spmv
 
 /* ---- products of sparse matrices: C = A * B, columns sorted, no repeats, structural zeros kept ----
  * On the host terms of an entry are added in the order of A's row, then of B's, for any number of threads,
- * by the kernels "csr-dense-row", "coo-hash", "dense-window" and "hash". On a device there are "hash", and
- * "thin" for B of at most 1024 columns; products are fused with their additions, whose order the patterns and
- * the kernel fix. "rows-thread", "rows-block", "rows-block-private", "rows-warp" and "rows-multiwarp" have to
- * be asked for; all but the first add atomically, so that last bits may differ from run to run. */
+ * by the kernels "csr-dense-row", "coo-hash", "dense-window" and "hash". On a device there are "hash", which
+ * has the same bits, and "thin" for B of at most 1024 columns, whose order of additions the patterns fix.
+ * "rows-thread", "rows-block", "rows-block-private", "rows-warp" and "rows-multiwarp" have to be asked for; all
+ * but the first add atomically, so that last bits may differ from run to run. */
 
 /* How C = A*B is made. */
 typedef struct spmspm_options {
@@ -642,7 +642,7 @@ spmvx_status spmspm_mul(spmvx_context *, const spmvx_matrix *A, const spmvx_matr
 spmvx_status spmspm_triple(spmvx_context *, const spmvx_matrix *R, const spmvx_matrix *A,
                            const spmvx_matrix *P, const spmspm_options *, spmvx_matrix **C);
 /* The pattern of A*B, for repeated products with new values; ends by spmspm_plan_destroy. On a device it may
- * hold a list of the multiplications beside the pattern, 16 bytes an entry of C at most and within
+ * hold a list of the multiplications beside the pattern, some 16 bytes an entry of C at most and within
  * max_workspace, which makes the values faster and the plan slower to make. Errors: as spmspm_mul. */
 spmvx_status spmspm_plan_create(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B,
                                 const spmspm_options *, spmspm_plan **out);

@@ -340,6 +340,7 @@ static spmvx_status plan_matrices(spmvx_context *ctx, const spmvx_matrix *A, con
     factors f;
     SPX_TRY(take_factors(ctx, A, B, &f));
     const spmvx_status s = plan(ctx, &f.A, &f.B, o, out);
+    if (s != SPMVX_OK) spx_wait_after_failure(ctx); /* what was queued may read the factors still */
     drop_factors(&f);
     return s;
 }

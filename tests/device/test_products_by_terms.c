@@ -149,13 +149,8 @@ static void refill(void **state)
     assert_cuda(cudaStreamDestroy(stream));
 }
 
-/* No list where many products share an entry. */
-static void no_list(void **state)
+static void check_none(spmvx_context *ctx, triples l, triples r)
 {
-    (void)state;
-    spmvx_context *ctx = device_context(0, NULL, 0);
-    triples l = rows_of("rows", lengths, ROWS, INNER, false),
-            r = even_rows("even rows", INNER, 6, 1500, false);
     pair p = pair_new(ctx, &l, &r, SPMVX_F64);
     spmspm_plan *plan = plan_within(ctx, &p, 0);
     assert_false(has_list(plan));
@@ -163,6 +158,20 @@ static void no_list(void **state)
     pair_free(&p);
     triples_free(&l);
     triples_free(&r);
+}
+
+/* No list where many products share an entry, in the mean, or one that has more than a block sorts. */
+static void no_list(void **state)
+{
+    (void)state;
+    enum { MANY = (1 << 16) + 1 };
+    static const int one_row[] = { MANY };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    check_none(ctx, rows_of("rows", lengths, ROWS, INNER, false),
+               even_rows("even rows", INNER, 6, 1500, false));
+    triples r = even_rows("a column that all have", MANY, 2, MANY + 1, false);
+    for (int64_t i = 0; i < r.nnz; i++) r.col[i] = i % 2 ? 1 + r.row[i] : 0;
+    check_none(ctx, rows_of("a row", one_row, 1, MANY, false), r);
     spmvx_context_destroy(ctx);
 }
 
