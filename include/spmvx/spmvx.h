@@ -595,8 +595,8 @@ spmvx_status spmvx_mul_multi(spmvx_context *, spmvx_op, double alpha, const spmv
  * On the host terms of an entry are added in the order of A's row, then of B's, for any number of threads,
  * by the kernels "csr-dense-row", "coo-hash", "dense-window" and "hash". On a device there are "hash", which
  * has the same bits, and "thin" for B of at most 1024 columns, whose order of additions the patterns fix.
- * "rows-thread", "rows-block", "rows-block-private", "rows-warp" and "rows-multiwarp" have to be asked for; all
- * but the first add atomically, so that last bits may differ from run to run. */
+ * "rows-thread", "rows-block", "rows-block-private", "rows-warp" and "rows-multiwarp" have to be asked for;
+ * all but the first add atomically, so that last bits may differ from run to run. */
 
 /* How C = A*B is made. */
 typedef struct spmspm_options {
