@@ -227,7 +227,7 @@ static triples blocks_on_diagonals(int64_t blocks)
 static void test_cases(void **state)
 {
     (void)state;
-    enum { MANY = 1000 };
+    enum { MANY = 3000 };
     const char *emulated = getenv("TEST_EMULATED");
     const bool few = emulated && *emulated == '2'; /* under sanitizers */
     spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
