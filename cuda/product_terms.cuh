@@ -1,21 +1,19 @@
 /* Values of C = A*B for a plan where few products share an entry: the two factors of each product, in a list
  * by C's entries and of each in the order of A's row, then of B's. Values are then read, multiplied and
  * added without a look at any pattern, whatever the rows are like, for eight bytes a product. So they are
- * listed where a plan serves often, products are twice C's entries at most, no entry has too many to sort,
- * and the budget has room.
+ * listed where a plan serves often, products are not many times C's entries, and the budget has room.
  *
- * The list is made by counting: a product finds its entry of C by bisection, and a place behind those that
- * came before it; what an entry has is then sorted, so that chance decides nothing. A warp adds up the
- * entries of a group, whose terms its lanes fetch side by side; of long ones those of the block.
+ * The list is made for some rows of C at a time, whose products are found in their order, each with its entry
+ * of C by bisection, and sorted by that. A warp adds up the entries of a group, whose terms its lanes fetch
+ * side by side; of long ones those of the block.
  * Source: lists of products for repeated multiplication are known from Gustavson's symbolic and numeric
  * phases (ACM TOMS 4, 1978) and from Dalton, Olson & Bell (ACM TOMS 41, 2015), who sort all products. */
 #ifndef SPX_PRODUCT_TERMS_CUH
 #define SPX_PRODUCT_TERMS_CUH
+#include "cub.cuh"
 #include "product_rows.cuh"
 #include "ptx.cuh"
 
-/* For an entry of C, in the mean, and of one: a block sorts them. */
-constexpr int64_t SPX_MEAN_TERMS = 2, SPX_MOST_TERMS = 1 << 16;
 /* A term is the numbers of an entry of A, in the upper half, and of one of B; above the latter a bit tells
  * that it is the first of an entry of C. */
 constexpr uint64_t SPX_TERM_FIRST = uint64_t(1) << 31;
@@ -71,19 +69,40 @@ static __global__ void spx_count_lengths(spx_factor A, spx_pointers b_ptr, int64
     length[e] = b_ptr[c + 1] - b_ptr[c];
 }
 
+/* Rows of C whose products are listed at once begin with this row, these products and entries. */
+struct spx_term_run {
+    int64_t row, product, entry;
+};
+
+/* Where each run begins, and the end: with the last row that begins within `each` times its number of the
+ * products. */
+static __global__ void spx_cut_runs(spx_factor A, const int64_t *before, spx_pointers ptr, int64_t each,
+                                    int runs, spx_term_run *run)
+{
+    const int64_t j = spx_element();
+    if (j > runs) return;
+    int64_t low = 0, high = A.nrows;
+    while (low < high) {
+        const int64_t middle = low + (high - low + 1) / 2;
+        if (j == runs || before[A.ptr[middle]] <= j * each) low = middle;
+        else high = middle - 1;
+    }
+    run[j] = { low, before[A.ptr[low]], ptr[low] };
+}
+
 constexpr int SPX_FOUND_EACH = 8, SPX_FOUND_AHEAD = 4; /* products of a lane, and at once */
 
-/* Counts the terms of each entry of C, or (WRITE) puts each down behind those that came before it. before:
- * products before each of A's nnz entries, and all. */
-template <bool WRITE>
-__global__ void spx_find_terms(spx_factor A, int64_t nnz, spx_factor B, spx_pointers ptr, const int *col,
-                               const int64_t *before, unsigned long long *at, uint64_t *term)
+/* The terms of a run in the order of A's entries, and of each its entry of C as a key, counted from the run's
+ * first. before: products before each of A's nnz entries, and all. */
+static __global__ void spx_find_terms(spx_factor A, int64_t nnz, spx_factor B, spx_pointers ptr,
+                                      const int *col, const int64_t *before, spx_term_run run, int64_t end,
+                                      uint32_t *key, int64_t *term)
 {
     constexpr int64_t OF_WARP = 32 * SPX_FOUND_EACH;
     constexpr int N = SPX_FOUND_AHEAD;
-    const int64_t first = spx_element() / 32 * OF_WARP, all = before[nnz];
-    if (first >= all) return;
-    const int64_t last = (first + OF_WARP < all ? first + OF_WARP : all) - 1,
+    const int64_t first = run.product + spx_element() / 32 * OF_WARP;
+    if (first >= end) return;
+    const int64_t last = (first + OF_WARP < end ? first + OF_WARP : end) - 1,
                   e_low = spx_warp_last_up_to(before, 0, nnz - 1, first),
                   e_high = spx_warp_last_up_to(before, e_low, nnz - 1, last),
                   row_low = spx_warp_last_up_to(A.ptr, 0, A.nrows - 1, e_low),
@@ -116,63 +135,26 @@ __global__ void spx_find_terms(spx_factor A, int64_t nnz, spx_factor B, spx_poin
 #pragma unroll
         for (int j = 0; j < N; j++) {
             if (from + j * 32 > last) break;
-            const int64_t place = static_cast<int64_t>(atomicAdd(at + low[j], 1ull));
-            if constexpr (WRITE)
-                term[place] = static_cast<uint64_t>(e[j]) << 32 | static_cast<uint64_t>(k[j]);
+            key[n[j] - run.product] = static_cast<uint32_t>(low[j] - run.entry);
+            term[n[j] - run.product] = e[j] << 32 | k[j];
         }
     }
 }
 
-/* Where the terms of each group of C's n entries begin. */
-static __global__ void spx_take_firsts(int64_t n, const int64_t *at, int64_t *first)
+/* Puts a run's terms into the list, marks the first of each entry of C, and tells where groups begin: of C's
+ * nnz entries, which have `all`. */
+static __global__ void spx_put_terms(spx_term_run run, int64_t terms, const uint32_t *key,
+                                     const int64_t *term, int64_t nnz, int64_t all, int64_t *first,
+                                     uint64_t *to)
 {
-    const int64_t g = spx_element(), i = g * SPX_TERM_GROUP;
-    if (i < n + SPX_TERM_GROUP) first[g] = at[i < n ? i : n];
-}
-
-/* Puts the terms of each of n entries in order, and marks the first: those of entry i end at end[i]. A thread
- * an entry; the block one with many. */
-static __global__ void spx_order_terms(int64_t n, const unsigned long long *end, uint64_t *term)
-{
-    constexpr int64_t FEW = 16;
-    __shared__ int64_t many[SPX_BUILD_THREADS];
-    __shared__ int number;
-    if (threadIdx.x == 0) number = 0;
-    __syncthreads();
-    const auto begin_of = [&](int64_t i) { return static_cast<int64_t>(i ? end[i - 1] : 0); };
-    const auto end_of = [&](int64_t i) { return static_cast<int64_t>(end[i]); };
-    const int64_t entry = spx_element();
-    if (entry < n && end_of(entry) - begin_of(entry) > FEW) {
-        many[atomicAdd(&number, 1)] = entry;
-    } else if (entry < n) {
-        uint64_t *const own = term + begin_of(entry);
-        const int64_t terms = end_of(entry) - begin_of(entry);
-        for (int64_t i = 1; i < terms; i++) {
-            const uint64_t t = own[i];
-            int64_t j = i;
-            for (; j > 0 && own[j - 1] > t; j--) own[j] = own[j - 1];
-            own[j] = t;
-        }
-        *own |= SPX_TERM_FIRST;
-    }
-    __syncthreads();
-    /* a bitonic network, whose comparisons beyond the end change nothing */
-    for (int m = 0; m < number; m++) {
-        uint64_t *const own = term + begin_of(many[m]);
-        const int64_t terms = end_of(many[m]) - begin_of(many[m]);
-        for (int64_t run = 1; run < terms; run *= 2)
-            for (int64_t with = 2 * run - 1; with; with = with == 2 * run - 1 ? run / 2 : with / 2) {
-                for (int64_t i = threadIdx.x; i < terms; i += SPX_BUILD_THREADS) {
-                    const int64_t j = i ^ with;
-                    if (j <= i || j >= terms || own[i] <= own[j]) continue;
-                    const uint64_t t = own[i];
-                    own[i] = own[j];
-                    own[j] = t;
-                }
-                __syncthreads();
-            }
-        if (threadIdx.x == 0) *own |= SPX_TERM_FIRST;
-    }
+    const int64_t i = spx_element();
+    if (i >= terms) return;
+    const uint32_t own = key[i];
+    const bool begins = i == 0 || key[i - 1] != own;
+    const int64_t at = run.product + i, entry = run.entry + own;
+    to[at] = static_cast<uint64_t>(term[i]) | (begins ? SPX_TERM_FIRST : uint64_t(0));
+    if (begins && entry % SPX_TERM_GROUP == 0) first[entry / SPX_TERM_GROUP] = at;
+    if (at == all - 1) first[(nnz + SPX_TERM_GROUP - 1) / SPX_TERM_GROUP] = all;
 }
 
 /* ---- values ---- */
@@ -347,46 +329,75 @@ inline spx_terms spx_terms_at(const void *memory, int64_t nnz)
     return { first, reinterpret_cast<const uint64_t *>(first + spx_ceil_div(nnz, SPX_TERM_GROUP) + 1) };
 }
 
+/* A plan's terms as they are made: what finds them, and room for those of a run. */
+struct spx_terms_making {
+    spmvx_context *ctx;
+    const char *what;
+    spx_factor a, b;
+    int64_t nnz_a;
+    const spx_plan *plan;
+    const int64_t *before;
+    int64_t room;
+    uint32_t *key[2];
+    int64_t *term[2];
+
+    /* Lists the products of the rows from one run to the next. */
+    spmvx_status list(const spx_term_run &run, const spx_term_run &next, const spx_terms &to) const
+    {
+        const int64_t n = next.product - run.product, nnz = plan->C.nnz;
+        int in;
+        if (!n) return SPMVX_OK;
+        SPX_TRY(spx_launch_over(ctx, what, spx_ceil_div(n, SPX_FOUND_EACH), spx_find_terms, a, nnz_a, b,
+                                spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL), before, run,
+                                next.product, key[0], term[0]));
+        SPX_TRY(spx_with_cub(ctx, what, [&](void *temp, size_t &size, cudaStream_t stream) {
+            return spx_cub_sort_pairs(temp, size, n, key, term, &in, 0, spx_bits_for(next.entry - run.entry),
+                                      stream);
+        }));
+        return spx_launch_over(ctx, what, n, spx_put_terms, run, n, key[in], term[in], nnz, plan->products,
+                               const_cast<int64_t *>(to.first), const_cast<uint64_t *>(to.term));
+    }
+};
+
 /* The plan's terms, where they pay and the budget has room. */
 inline spmvx_status spx_list_terms(spmvx_context *ctx, const char *what, const spx_sparse *A,
                                    const spx_sparse *B, spx_plan *plan)
 {
+    constexpr int64_t MOST_RUNS = 128, MOST_OF_RUN = 1 << 24, LEAST_OF_RUN = 1 << 12;
+    constexpr size_t EACH = 2 * (sizeof(uint32_t) + sizeof(int64_t)), SORTING = 2; /* of a term */
     const int64_t nnz = plan->C.nnz, products = plan->products, groups = spx_ceil_div(nnz, SPX_TERM_GROUP);
-    const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
     const size_t bytes =
         spx_plus(spx_bytes(groups + 1, sizeof(int64_t)), spx_bytes(products, sizeof(uint64_t)));
-    spx_temporary before, at;
+    spx_term_run run[MOST_RUNS + 1];
+    spx_temporary before, cuts, room;
     spx_array *list = nullptr;
-    int64_t all, most;
-    if (!nnz || products > SPX_MEAN_TERMS * nnz || products > INT_MAX || A->nnz > INT_MAX || B->nnz > INT_MAX)
-        return SPMVX_OK;
+    int64_t all, most = 0;
+    if (!spx_is_listed(A, B, plan)) return SPMVX_OK;
     SPX_TRY(before.make(ctx, A->nnz + 1, sizeof(int64_t), what));
-    SPX_TRY(at.make(ctx, nnz + 1, sizeof(int64_t), what));
-    const auto find = [&](auto kernel, uint64_t *term) {
-        return spx_launch_over(ctx, what, spx_ceil_div(products, SPX_FOUND_EACH), kernel, a, A->nnz, b,
-                               spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
-                               before.as<const int64_t>(), at.as<unsigned long long>(), term);
-    };
-    const auto write = [&] {
-        const spx_terms to = spx_terms_at(list->data, nnz);
-        uint64_t *const term = const_cast<uint64_t *>(to.term);
-        SPX_TRY(spx_launch_over(ctx, what, groups + 1, spx_take_firsts, nnz, at.as<const int64_t>(),
-                                const_cast<int64_t *>(to.first)));
-        SPX_TRY(find(spx_find_terms<true>, term));
-        return spx_launch_over(ctx, what, nnz, spx_order_terms, nnz, at.as<const unsigned long long>(), term);
-    };
-    SPX_TRY(spx_launch_over(ctx, what, A->nnz, spx_count_lengths, a, b.ptr, A->nnz, before.as<int64_t>()));
+    SPX_TRY(cuts.make(ctx, MOST_RUNS + 1, sizeof(spx_term_run), what));
+    int64_t each = spx_min(products, MOST_OF_RUN);
+    while (each > LEAST_OF_RUN && spx_plus(spx_bytes(each, EACH + SORTING), bytes) > spx_budget_left(ctx))
+        each /= 2;
+    each = spx_max(each, spx_ceil_div(products, MOST_RUNS));
+    const int runs = static_cast<int>(spx_ceil_div(products, each));
+    spx_terms_making making = { ctx,    what, spx_factor_of(A),          spx_factor_of(B),
+                                A->nnz, plan, before.as<const int64_t>() };
+    SPX_TRY(spx_launch_over(ctx, what, A->nnz, spx_count_lengths, making.a, making.b.ptr, A->nnz,
+                            before.as<int64_t>()));
     SPX_TRY(spx_sum_up(ctx, what, A->nnz, before.as<int64_t>(), &all));
-    SPX_TRY(spx_cuda_clear(ctx, at.as<void>(), spx_bytes(nnz + 1, sizeof(int64_t)), what));
-    SPX_TRY(find(spx_find_terms<false>, nullptr));
-    SPX_TRY(spx_with_cub(ctx, what, [&](void *temp, size_t &size, cudaStream_t stream) {
-        return spx_cub_max(temp, size, nnz, at.as<const int64_t>(), at.as<int64_t>() + nnz, 0, stream);
-    }));
-    SPX_TRY(ctx->backend->download(ctx, &most, at.as<int64_t>() + nnz, sizeof most));
-    if (most > SPX_MOST_TERMS) return SPMVX_OK;
-    SPX_TRY(spx_sum_up(ctx, what, nnz, at.as<int64_t>(), &all));
+    SPX_TRY(spx_launch_over(ctx, what, runs + 1, spx_cut_runs, making.a, making.before,
+                            spx_pointers_of(&plan->C), each, runs, cuts.as<spx_term_run>()));
+    SPX_TRY(ctx->backend->download(ctx, run, cuts.as<void>(), (runs + 1) * sizeof *run));
+    for (int i = 0; i < runs; i++) most = spx_max(most, run[i + 1].product - run[i].product);
+    SPX_TRY(room.make(ctx, most, EACH, what));
+    for (int i = 0; i < 2; i++) {
+        making.term[i] = room.as<int64_t>() + i * most;
+        making.key[i] = reinterpret_cast<uint32_t *>(room.as<int64_t>() + 2 * most) + i * most;
+    }
     SPX_TRY(ctx->backend->array_new(ctx, bytes, "products by entries of C", &list));
-    const spmvx_status s = write();
+    spmvx_status s = SPMVX_OK;
+    for (int i = 0; i < runs && s == SPMVX_OK; i++)
+        s = making.list(run[i], run[i + 1], spx_terms_at(list->data, nnz));
     if (s == SPMVX_OK) plan->terms = list;
     else spx_cuda_drop_behind(ctx, list);
     return s;

@@ -360,7 +360,8 @@ static void plans(void **state)
     (void)state;
     plan_of(rows_of("rows", lengths, ROWS, INNER, false), even_rows("even rows", INNER, 40, 100000, false),
             0);
-    plan_of(even_rows("rows", 60, 20, 40, false), even_rows("rows met often", 40, 4, 48, false), 40 * 64);
+    plan_of(even_rows("rows", 60, 20, 40, false), even_rows("rows met often", 40, 4, 16, false), 40 * 64);
+    plan_of(even_rows("rows", 60, 20, 40, false), even_rows("two products an entry", 40, 4, 48, false), 0);
 }
 
 /* The same C within any budget that does. */

@@ -49,15 +49,50 @@ static pair csr_pair(spmvx_context *ctx, const triples *l, const triples *r)
     return p;
 }
 
-static spmspm_plan *plan_within(spmvx_context *ctx, const pair *p, size_t budget)
+static spmspm_plan *plan_by(spmvx_context *ctx, const pair *p, const char *kernel, size_t budget)
 {
     spmspm_options o = SPMSPM_OPTIONS_INIT;
     spmspm_plan *plan = NULL;
     o.max_workspace = budget;
-    o.kernel = "hash";
+    o.kernel = kernel;
     const spmvx_status s = spmspm_plan_create(ctx, p->A, p->B, &o, &plan);
     if (s != SPMVX_OK) assert_int_equal(s, SPMVX_ERR_LIMIT);
     return plan;
+}
+
+/* Plans by `hash`, asked for or not, within budgets from too small to ample: all have the bits that the host
+ * has; lists are kept from some budget on. some_less: there is one without a list, and one in which it is
+ * made for some rows at a time. */
+static void check_budgets(spmvx_context *ctx, const triples *l, const triples *r, spmvx_type type,
+                          const char *asked, bool some_less)
+{
+    pair p = pair_new(ctx, l, r, type), here = pair_new(host, l, r, type);
+    spmvx_matrix *want = product(host, here.A, here.B, NULL, SPMVX_CSR),
+                 *once = product(ctx, p.A, p.B, "hash", SPMVX_CSR);
+    int with = 0, without = 0, in_runs = 0;
+    check_same("a product", once, want, NULL);
+    for (size_t budget = 1 << 14; budget < 1 << 24; budget += budget / 2) {
+        spmvx_matrix *C = NULL;
+        spmspm_plan *plan = plan_by(ctx, &p, asked, budget);
+        if (!plan) continue;
+        spmspm_info i = SPMSPM_INFO_INIT;
+        assert_ok(ctx, spmspm_plan_get_info(plan, &i));
+        assert_string_equal(i.kernel, "hash");
+        if (has_list(plan)) {
+            assert_true(i.bytes_held > 8 * (size_t)i.products);
+            in_runs += budget < 32 * (size_t)i.products; /* what the list and making it at once take */
+        } else assert_int_equal(with, 0);
+        with += has_list(plan), without += !has_list(plan);
+        assert_ok(ctx, spmspm_plan_mul(ctx, plan, p.A, p.B, &C));
+        check_same(has_list(plan) ? "by a list" : "without one", C, want, NULL);
+        spmspm_plan_destroy(plan);
+        spmvx_matrix_destroy(C);
+    }
+    assert_true(with && (without || !some_less) && (in_runs || !some_less));
+    spmvx_matrix_destroy(want);
+    spmvx_matrix_destroy(once);
+    pair_free(&p);
+    pair_free(&here);
 }
 
 /* Rows that set bits for 20 million columns take more than any list. */
@@ -66,32 +101,7 @@ static void check_bits(spmvx_context *ctx, bool wide, spmvx_type type, bool wild
     triples l = left(wild), r = right(wide ? 20000000 : 100000, wild);
     make_rounded(&l);
     make_rounded(&r);
-    pair p = pair_new(ctx, &l, &r, type);
-    spmvx_matrix *first = product(ctx, p.A, p.B, "hash", SPMVX_CSR), *want = to_host(first);
-    pair here = pair_new(host, &l, &r, type);
-    spmvx_matrix *of_host = product(host, here.A, here.B, NULL, SPMVX_CSR);
-    check_same("the host", first, of_host, NULL);
-    spmvx_matrix_destroy(of_host);
-    pair_free(&here);
-    int with = 0, without = 0;
-    for (size_t budget = 1 << 14; budget < 1 << 24; budget *= 2) {
-        spmvx_matrix *C = NULL;
-        spmspm_plan *plan = plan_within(ctx, &p, budget);
-        if (!plan) continue;
-        spmspm_info i = SPMSPM_INFO_INIT;
-        assert_ok(ctx, spmspm_plan_get_info(plan, &i));
-        if (has_list(plan)) assert_true(i.bytes_held > 8 * (size_t)i.products);
-        else assert_int_equal(with, 0);
-        with += has_list(plan), without += !has_list(plan);
-        assert_ok(ctx, spmspm_plan_mul(ctx, plan, p.A, p.B, &C));
-        check_same(has_list(plan) ? "by a list" : "without one", C, want, NULL);
-        spmspm_plan_destroy(plan);
-        spmvx_matrix_destroy(C);
-    }
-    assert_true(with && (wide || without));
-    spmvx_matrix_destroy(first);
-    spmvx_matrix_destroy(want);
-    pair_free(&p);
+    check_budgets(ctx, &l, &r, type, "hash", !wide);
     triples_free(&l);
     triples_free(&r);
 }
@@ -105,6 +115,51 @@ static void bits(void **state)
         for (int wide = 0; wide < 2; wide++)
             if (!takes_long() || wild == wide)
                 check_bits(ctx, wide, wild == wide ? SPMVX_F64 : SPMVX_F32, wild);
+    spmvx_context_destroy(ctx);
+}
+
+/* A B of few columns, of which an entry of C has few products, some rows of C excepted: `hash` serves it for
+ * its list, and `thin` where it is asked for. */
+static void thin(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 900 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int wild = 0; wild < 2; wild++) {
+        triples l = rows_of("rows", lengths, ROWS - 2, INNER, wild),
+                r = even_rows("even rows", INNER, 3, COLUMNS, wild);
+        make_rounded(&l);
+        make_rounded(&r);
+        check_budgets(ctx, &l, &r, wild ? SPMVX_F32 : SPMVX_F64, NULL, true);
+        pair p = pair_new(ctx, &l, &r, SPMVX_F64);
+        spmspm_plan *plan = plan_by(ctx, &p, "thin", 0);
+        spmspm_info i = SPMSPM_INFO_INIT;
+        assert_ok(ctx, spmspm_plan_get_info(plan, &i));
+        assert_string_equal(i.kernel, "thin");
+        assert_false(has_list(plan));
+        spmspm_plan_destroy(plan);
+        pair_free(&p);
+        triples_free(&l);
+        triples_free(&r);
+    }
+    spmvx_context_destroy(ctx);
+}
+
+/* An entry of C with more products than a block takes at once, by far, beside those with one. */
+static void very_many(void **state)
+{
+    (void)state;
+    enum { MANY = (1 << 16) + 1 };
+    static const int one_row[] = { MANY };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples l = rows_of("a row", one_row, 1, MANY, false),
+            r = even_rows("a column that all have", MANY, 2, MANY + 1, false);
+    for (int64_t i = 0; i < r.nnz; i++) r.col[i] = i % 2 ? 1 + r.row[i] : 0;
+    make_rounded(&l);
+    make_rounded(&r);
+    check_budgets(ctx, &l, &r, SPMVX_F64, NULL, false);
+    triples_free(&l);
+    triples_free(&r);
     spmvx_context_destroy(ctx);
 }
 
@@ -122,7 +177,7 @@ static void refill(void **state)
     make_rounded(&l);
     make_rounded(&r);
     pair other = csr_pair(ctx, &l, &r);
-    spmspm_plan *plan = plan_within(ctx, &p, 0);
+    spmspm_plan *plan = plan_by(ctx, &p, "hash", 0);
     spmvx_matrix *C = NULL;
     assert_true(has_list(plan));
     assert_ok(ctx,
@@ -149,35 +204,32 @@ static void refill(void **state)
     assert_cuda(cudaStreamDestroy(stream));
 }
 
-static void check_none(spmvx_context *ctx, triples l, triples r)
-{
-    pair p = pair_new(ctx, &l, &r, SPMVX_F64);
-    spmspm_plan *plan = plan_within(ctx, &p, 0);
-    assert_false(has_list(plan));
-    spmspm_plan_destroy(plan);
-    pair_free(&p);
-    triples_free(&l);
-    triples_free(&r);
-}
-
-/* No list where many products share an entry, in the mean, or one that has more than a block sorts. */
+/* Where many products share an entry in the mean, there is no list, and `thin` has its own way. */
 static void no_list(void **state)
 {
     (void)state;
-    enum { MANY = (1 << 16) + 1 };
-    static const int one_row[] = { MANY };
     spmvx_context *ctx = device_context(0, NULL, 0);
-    check_none(ctx, rows_of("rows", lengths, ROWS, INNER, false),
-               even_rows("even rows", INNER, 6, 1500, false));
-    triples r = even_rows("a column that all have", MANY, 2, MANY + 1, false);
-    for (int64_t i = 0; i < r.nnz; i++) r.col[i] = i % 2 ? 1 + r.row[i] : 0;
-    check_none(ctx, rows_of("a row", one_row, 1, MANY, false), r);
+    triples l = rows_of("rows", lengths, ROWS, INNER, false);
+    for (int few = 0; few < 2; few++) {
+        triples r = even_rows("even rows", INNER, 6, few ? 60 : 1100, false);
+        pair p = pair_new(ctx, &l, &r, SPMVX_F64);
+        spmspm_plan *plan = plan_by(ctx, &p, NULL, 0);
+        spmspm_info i = SPMSPM_INFO_INIT;
+        assert_ok(ctx, spmspm_plan_get_info(plan, &i));
+        assert_string_equal(i.kernel, few ? "thin" : "hash");
+        assert_false(has_list(plan));
+        spmspm_plan_destroy(plan);
+        pair_free(&p);
+        triples_free(&r);
+    }
+    triples_free(&l);
     spmvx_context_destroy(ctx);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(bits), cmocka_unit_test(refill),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(bits), cmocka_unit_test(thin),
+                                        cmocka_unit_test(very_many), cmocka_unit_test(refill),
                                         cmocka_unit_test(no_list) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
