@@ -258,8 +258,10 @@ template <class VALUES, class F> spmvx_status spx_each_thread_way(F f)
  * the list and its length last. */
 template <bool LAUNCH> class spx_over_lists {
 public:
-    spx_over_lists(const spmvx_context *ctx, const char *what, const spx_plan *plan)
-        : ctx_(ctx), what_(what), plan_(plan), list_(static_cast<const spx_task *>(plan->rows->data))
+    /* first: the first way whose rows are taken. */
+    spx_over_lists(const spmvx_context *ctx, const char *what, const spx_plan *plan, int first = 0)
+        : ctx_(ctx), what_(what), plan_(plan), list_(static_cast<const spx_task *>(plan->rows->data)),
+          first_(first)
     {}
     template <class... P, class... ARGS>
     spmvx_status operator()(int way, int each, int threads, size_t shared, void (*kernel)(P...), ARGS... args)
@@ -267,7 +269,7 @@ public:
         const int64_t units = plan_->number[way];
         const spx_task *const own = list_;
         list_ += units;
-        if (!units) return SPMVX_OK;
+        if (!units || way < first_) return SPMVX_OK;
         if constexpr (LAUNCH)
             return spx_cuda_launch(ctx_, what_, kernel, spx_ceil_div(units, each),
                                    static_cast<unsigned>(threads), shared, args..., own,
@@ -280,5 +282,6 @@ private:
     const char *what_;
     const spx_plan *plan_;
     const spx_task *list_;
+    int first_;
 };
 #endif

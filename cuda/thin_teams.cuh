@@ -1,9 +1,10 @@
 /* Rows of C = A*B for B of few columns, a team of lanes a row: as many as take a row of B. Its sums are in
  * shared memory, and no team waits for another. There is one for each column of B, or, where rows of C have a
  * few of these, for each entry: then a column's place is its rank among the row's, which are bits of a word,
- * and more rows are under way. A team reads its row of A as many entries at once as it has lanes or more, and
- * has the rows of B of all of them under way. Sums lie row by row, their places turned by the row, so that
- * lanes that add, and those that write a row of C together, meet different banks. */
+ * and more rows are under way. Terms are added in the order of A's row, then of B's. A team reads its row of
+ * A as many entries at once as it has lanes or more, and has the rows of B of all of them under way. Sums lie
+ * row by row, their places turned by the row, so that lanes that add, and those that write a row of C
+ * together, meet different banks. */
 #ifndef SPX_THIN_TEAMS_CUH
 #define SPX_THIN_TEAMS_CUH
 #include "thin_rows.cuh"
@@ -12,7 +13,7 @@ constexpr int SPX_TEAMS_THREADS = 64, SPX_TEAMS_COLUMNS = 64; /* of B at most */
 
 /* Sums for MOST columns, or (RANKED) entries, a power of two. */
 template <class V, int LANES, int MOST, bool RANKED>
-__global__ void __launch_bounds__(SPX_TEAMS_THREADS)
+__global__ void __launch_bounds__(SPX_TEAMS_THREADS, sizeof(V) == 8 ? 0 : 14)
     spx_values_by_team(spx_factor A, spx_factor B, spx_thin_rows<V> b, spx_met_values<V> v,
                        const spx_task *list, int rows)
 {
@@ -38,12 +39,13 @@ __global__ void __launch_bounds__(SPX_TEAMS_THREADS)
     __syncwarp();
     const auto add = [&](bool there, int col, V by, V right, bool mixed) {
         const int place = RANKED ? __popcll(columns & ((1ull << col) - 1)) : col;
+        const V term = spx_rounded_product(by, right);
         V *const sum = all + turned(lane / LANES, place);
         if (LANES == 1 || !mixed) {
-            if (there) *sum = std::fma(by, right, *sum);
+            if (there) *sum += term;
         } else {
             for (int turn = 0; turn < LANES; turn++) {
-                if (there && own == turn) *sum = std::fma(by, right, *sum);
+                if (there && own == turn) *sum += term;
                 __syncwarp();
             }
         }

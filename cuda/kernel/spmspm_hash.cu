@@ -269,12 +269,10 @@ spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A,
 /* The products by C's entries, in place of the lists of rows. Rows of one shape have the faster way. */
 spmvx_status repeat(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
+    constexpr int64_t MEAN = 2; /* products of an entry, at most */
     const spx_beside_captures on_device(ctx->device);
-    if (plan->shapes) return SPMVX_OK;
-    SPX_TRY(spx_where_room(ctx, [&] {
-        SPX_TRY(spx_add_terms<false>(ctx, NAME, plan, A, B, &plan->C));
-        return spx_list_terms(ctx, NAME, A, B, plan);
-    }));
+    if (plan->shapes || plan->products > MEAN * plan->C.nnz) return SPMVX_OK;
+    SPX_TRY(spx_list_terms(ctx, NAME, spx_factor_of(A), A->nnz, nullptr, A, B, spx_all_rows(), MEAN, plan));
     if (!plan->terms) return SPMVX_OK;
     for (spx_array **array : { &plan->rows, &plan->state }) {
         spx_cuda_drop_behind(ctx, *array);

@@ -12,10 +12,11 @@
  * are a warp's, long ones eight or 32 warps'. A warp takes as many entries of A at once as it has teams,
  * which add what they have to some copies of the sums, in turns, no more than leave room for many warps; or,
  * of many columns, to one, where lanes with the same column wait for those below them. Copies are added up in
- * a fixed order.
+ * a fixed order. A plan may list the products of rows that are no warp's or block's (product_terms.cuh).
  * Source: Charaf, Charaf & Abou Hawili report, whose products are thin, and which leaves B sorted and tiled
  * to future work; copies: privatisation of histograms (Gomez-Luna et al., Concurrency and Computation 25,
  * 2013). */
+#include "product_terms.cuh"
 #include "rows_by_sorting.cuh"
 #include "thin_columns.cuh"
 #include "thin_entries.cuh"
@@ -31,15 +32,17 @@ enum rows_by {
     BY_TEAM_FEW = BY_SORTING + SPX_SORTED_WAYS,
     BY_TEAM_SOME,
     BY_TEAM,
-    BY_WARP,
+    IN_ORDER, /* those before add terms in the order of A's row, then of B's */
+    BY_WARP = IN_ORDER,
     BY_BLOCK,
     BY_LARGE_BLOCK,
     WAYS
 };
 /* A plan's numbers behind the lists' lengths: how many lanes take a row of B; does it pay to make slots; and
  * the entries of A that have products, where these stand apart. */
-constexpr int TOLD = 3; /* of what the pattern tells: two halves of `products`, and with_some; for a while */
-enum { LANES_A_ROW = WAYS, SLOTS, MET = WAYS + TOLD };
+constexpr int TOLD =
+    4; /* of what the pattern tells: two halves of `products`, with_some, longest; for a while */
+enum { LANES_A_ROW = WAYS, SLOTS, LONGEST, MET = WAYS + TOLD };
 static_assert(static_cast<int>(MET) < static_cast<int>(SPX_PLAN_NUMBERS));
 
 /* Slots pay from so many entries of A for each row of B on. */
@@ -52,11 +55,34 @@ constexpr int MEAN = 4, FEW = 2;
 /* Entries of rows that are a team's: fewer are more teams on a multiprocessor. */
 constexpr int FEW_SUMS = 16, SOME_SUMS = 32;
 
-struct way_of {
+/* The longest row of B. */
+struct longest_on_device {
+    const int *at;
+
+    __device__ __forceinline__ int operator()() const
+    {
+        return __ldg(at);
+    }
+    template <class F> void each_pointer(F f) const
+    {
+        f(at);
+    }
+};
+struct longest_known {
+    int n;
+
+    __device__ __forceinline__ int operator()() const
+    {
+        return n;
+    }
+    template <class F> void each_pointer(F) const {}
+};
+
+template <class LONGEST_ROW> struct way_of {
     spx_pointers a_ptr;
-    const int *longest; /* row of B */
-    int columns;        /* of B */
-    int64_t huge;       /* row of A: more than a small block's */
+    LONGEST_ROW longest; /* of B */
+    int columns;         /* of B */
+    int64_t huge;        /* row of A: more than a small block's */
 
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
@@ -66,14 +92,31 @@ struct way_of {
             return entries <= FEW_SUMS && columns > FEW_SUMS     ? BY_TEAM_FEW
                    : entries <= SOME_SUMS && columns > SOME_SUMS ? BY_TEAM_SOME
                                                                  : BY_TEAM;
-        const int64_t most = n * __ldg(longest);
+        const int64_t most = n * longest();
         if (spx_is_sorted(most, n, SPX_FEW_PRODUCTS)) return BY_SORTING + spx_way_of(most, n);
         if (n <= SPX_THREAD_ENTRIES && entries <= SPX_MORE) return spx_thread_way(entries);
         return n <= SPX_LONG_ROW ? BY_WARP : n <= huge ? BY_BLOCK : BY_LARGE_BLOCK;
     }
     template <class F> void each_pointer(F f) const
     {
-        f(static_cast<const char *>(a_ptr.data)), f(longest);
+        f(static_cast<const char *>(a_ptr.data));
+        longest.each_pointer(f);
+    }
+};
+
+/* Rows whose terms are added in order. */
+struct rows_in_order {
+    way_of<longest_known> way;
+    spx_pointers ptr;
+
+    __device__ __forceinline__ bool operator()(int64_t row) const
+    {
+        int units;
+        return way(row, ptr[row + 1] - ptr[row], &units) < IN_ORDER;
+    }
+    template <class F> void each_pointer(F f) const
+    {
+        way.each_pointer(f), f(static_cast<const char *>(ptr.data));
     }
 };
 
@@ -123,6 +166,11 @@ spx_factor left_factor(const spx_plan *plan, const spx_sparse *A)
 int64_t left_entries(const spx_plan *plan, const spx_sparse *A)
 {
     return plan->met ? plan->number[MET] : A->nnz;
+}
+/* Where these have their values; or NULL: as A has them. */
+const int *left_places(const spx_plan *plan, const spx_sparse *A)
+{
+    return plan->met ? spx_met_entries(plan->met, A->nrows, plan->number[MET]).at : nullptr;
 }
 
 /* Finds entries of A that have products, where less than half of B's rows are not empty. Their sums come in
@@ -270,19 +318,17 @@ spmvx_status over_teams(OVER &over, const spx_factor &a, const spx_factor &b, co
     });
 }
 
-/* All kernels over the plan's lists. */
+/* All kernels over the plan's lists, of rows whose products are not listed themselves. */
 template <bool LAUNCH>
 spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
                         const spx_sparse *C)
 {
     const spx_factor a = left_factor(plan, A), b = spx_factor_of(B);
-    spx_over_lists<LAUNCH> over(ctx, NAME, plan);
+    spx_over_lists<LAUNCH> over(ctx, NAME, plan, plan->terms ? IN_ORDER : 0);
     return spx_by_value(A, [&](auto value) {
         using V = decltype(value);
         using values = spx_met_values<V>;
-        const int *const at =
-            plan->met ? spx_met_entries(plan->met, A->nrows, plan->number[MET]).at : nullptr;
-        const values v = { spx_product_values_of<V>(A, B, C), at };
+        const values v = { spx_product_values_of<V>(A, B, C), left_places(plan, A) };
         SPX_TRY(spx_each_thread_way<values>([&](int way, int each, int threads, size_t shared, auto kernel) {
             return over(way, each, threads, shared, kernel, a, b, v);
         }));
@@ -299,6 +345,17 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
     });
 }
 
+/* Slots are made if there are rows that read them, from a way on; which tells what a product takes. */
+void tell_of_slots(const spx_sparse *A, const spx_sparse *B, spx_plan *plan, int first)
+{
+    const size_t each =
+        A->val_type == SPMVX_F64 ? sizeof(spx_thin_slot<double>) : sizeof(spx_thin_slot<float>);
+    bool read = false;
+    for (int way = first; way < WAYS; way++) read = read || plan->number[way];
+    plan->number[SLOTS] = plan->number[SLOTS] && read;
+    plan->work = plan->number[SLOTS] ? spx_bytes(B->nrows * plan->number[LANES_A_ROW], each) : 0;
+}
+
 spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
     const spx_beside_captures on_device(ctx->device); /* for all calls at once */
@@ -310,29 +367,45 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     spx_thin_totals *const totals = found.as<spx_thin_totals>();
     SPX_TRY(find_pattern(ctx, A, B, totals, plan));
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
-                          way_of{ left_factor(plan, A).ptr, &totals->longest, static_cast<int>(B->ncols),
-                                  huge_row(ctx, A->val_type) },
+                          way_of<longest_on_device>{ left_factor(plan, A).ptr,
+                                                     { &totals->longest },
+                                                     static_cast<int>(B->ncols),
+                                                     huge_row(ctx, A->val_type) },
                           nullptr, { reinterpret_cast<const int *>(totals), TOLD }));
     const auto told = [&](int i) {
         return static_cast<uint64_t>(static_cast<uint32_t>(plan->number[WAYS + i]));
     };
     plan->products = static_cast<int64_t>(told(0) | told(1) << 32);
-    const int64_t with_some = static_cast<int64_t>(told(2));
-    bool met = false;
-    for (int way = BY_TEAM_FEW; way < WAYS; way++) met = met || plan->number[way];
+    const int64_t with_some = static_cast<int64_t>(told(2)), longest = static_cast<int64_t>(told(3));
     const int64_t lanes = lanes_for(B->nnz, with_some);
     plan->number[LANES_A_ROW] = lanes;
-    plan->number[SLOTS] = met && left_entries(plan, A) >= REUSED * spx_max(with_some, 1);
-    const size_t each =
-        A->val_type == SPMVX_F64 ? sizeof(spx_thin_slot<double>) : sizeof(spx_thin_slot<float>);
-    if (plan->number[SLOTS]) plan->work = spx_bytes(B->nrows * lanes, each);
+    plan->number[LONGEST] = longest;
+    plan->number[SLOTS] = left_entries(plan, A) >= REUSED * spx_max(with_some, 1);
+    tell_of_slots(A, B, plan, BY_TEAM_FEW);
     return over_lists<false>(ctx, plan, A, B, &plan->C);
+}
+
+/* The products of short rows, by C's entries. */
+spmvx_status repeat(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
+{
+    constexpr int64_t MEAN = 4; /* products of an entry, at most */
+    const spx_beside_captures on_device(ctx->device);
+    const rows_in_order listed = { { left_factor(plan, A).ptr,
+                                     { static_cast<int>(plan->number[LONGEST]) },
+                                     static_cast<int>(B->ncols),
+                                     huge_row(ctx, A->val_type) },
+                                   spx_pointers_of(&plan->C) };
+    SPX_TRY(spx_list_terms(ctx, NAME, left_factor(plan, A), left_entries(plan, A), left_places(plan, A), A, B,
+                           listed, MEAN, plan));
+    if (plan->terms) tell_of_slots(A, B, plan, IN_ORDER);
+    return SPMVX_OK;
 }
 
 spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
                   spx_sparse *C)
 {
     const spx_beside_captures on_device(ctx->device);
+    if (plan->terms) SPX_TRY(spx_add_terms<true>(ctx, NAME, plan, A, B, C));
     return over_lists<true>(ctx, plan, A, B, C);
 }
 
@@ -347,5 +420,6 @@ extern "C" const spx_product_kernel spx_cuda_spmspm_thin = {
     .summary = "B of at most 1024 columns: dense sums, B's rows by records, copies for lanes",
     .source = "Charaf, Charaf & Abou Hawili report, future work; Gomez-Luna et al. 2013",
     .analyse = analyse,
+    .repeat = repeat,
     .fill = fill,
 };

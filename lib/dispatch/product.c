@@ -317,44 +317,17 @@ static spmvx_status shape(spmvx_context *ctx, const spx_sparse *csr, spmvx_forma
     return s;
 }
 
-/* Takes `hash` for a B of few columns where few products share an entry, since its list of products serves a
- * plan faster than the sums of `thin` do. The bits are those of `hash` then, so that it is taken without a
- * list, too, where the budget has no room: then it finds the pattern itself. */
-static spmvx_status prefer_list(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                const spmspm_options *o, spx_product *p)
-{
-    const spx_plan begun = { .products = p->plan.products, .most = p->plan.most };
-    spx_product listed = { .plan = begun };
-    spx_error_state before;
-    if (o->kernel || strcmp(p->kernel->name, "thin") != 0 || !spx_is_listed(A, B, &p->plan)) return SPMVX_OK;
-    spx_error_save(ctx, &before);
-    if (spx_product_kernel_parse(ctx, "hash", &listed.kernel, listed.plan.param) != SPMVX_OK) {
-        spx_error_restore(ctx, &before); /* SPMVX_DISABLE rules it out */
-        return SPMVX_OK;
-    }
-    listed.plan.C = spx_sparse_share(&p->plan.C);
-    spx_plan_drop(ctx, &p->plan);
-    *p = listed;
-    SPX_TRY(listed.kernel->repeat(ctx, A, B, &p->plan));
-    if (p->plan.terms) return SPMVX_OK;
-    spx_plan_drop(ctx, &p->plan);
-    p->plan = begun;
-    return p->kernel->analyse(ctx, A, B, &p->plan);
-}
-
 static spmvx_status plan(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                          const spmspm_options *o, spmspm_plan *out)
 {
     const spx_plan *found = &out->product.plan;
     SPX_TRY(spx_product_find(ctx, A, B, o, false, &out->product));
-    SPX_TRY(prefer_list(ctx, A, B, o, &out->product));
     if (!found->C.slot[SPX_COL])
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
                         "%s finds the columns of C with its values, so that nothing can be planned; hash "
                         "finds them first",
                         out->product.kernel->name);
-    if (out->product.kernel->repeat && !found->terms)
-        SPX_TRY(out->product.kernel->repeat(ctx, A, B, &out->product.plan));
+    if (out->product.kernel->repeat) SPX_TRY(out->product.kernel->repeat(ctx, A, B, &out->product.plan));
     SPX_TRY(shape(ctx, &found->C, o->format, &out->C));
     SPX_TRY(spx_pattern_of(ctx, A, &out->A));
     SPX_TRY(spx_pattern_of(ctx, B, &out->B));

@@ -28,14 +28,6 @@ typedef struct spx_plan {
     size_t work;                      /* bytes that fill() takes, if the budget has them */
 } spx_plan;
 
-/* Do products pay a list that a device's plan keeps, if the budget has room (cuda/product_terms.cuh)? */
-static inline bool spx_is_listed(const spx_sparse *A, const spx_sparse *B, const spx_plan *p)
-{
-    enum { MOST = 4 }; /* for an entry of C, in the mean */
-    return p->C.nnz && p->products <= MOST * p->C.nnz && p->products <= INT32_MAX && A->nnz <= INT32_MAX &&
-           B->nnz <= INT32_MAX;
-}
-
 typedef struct spx_product_kernel {
     const char *name;
     spmvx_format format; /* what it computes in */

@@ -60,35 +60,42 @@ static spmspm_plan *plan_by(spmvx_context *ctx, const pair *p, const char *kerne
     return plan;
 }
 
-/* Plans by `hash`, asked for or not, within budgets from too small to ample: all have the bits that the host
- * has; lists are kept from some budget on. some_less: there is one without a list, and one in which it is
- * made for some rows at a time. */
-static void check_budgets(spmvx_context *ctx, const triples *l, const triples *r, spmvx_type type,
-                          const char *asked, bool some_less)
+/* Plans within budgets from too small to ample: all have the bits of a product, lists are kept from some
+ * budget on. some_less: there is one without a list, and one in which it is made for some rows at a time. */
+static void check_budgets(spmvx_context *ctx, const pair *p, const char *kernel, bool some_less)
 {
-    pair p = pair_new(ctx, l, r, type), here = pair_new(host, l, r, type);
-    spmvx_matrix *want = product(host, here.A, here.B, NULL, SPMVX_CSR),
-                 *once = product(ctx, p.A, p.B, "hash", SPMVX_CSR);
+    spmvx_matrix *once = product(ctx, p->A, p->B, kernel, SPMVX_CSR), *want = to_host(once);
     int with = 0, without = 0, in_runs = 0;
-    check_same("a product", once, want, NULL);
-    for (size_t budget = 1 << 14; budget < 1 << 24; budget += budget / 2) {
+    for (size_t budget = 1 << 14; budget <= 1 << 24; budget = some_less ? budget + budget / 2 : 4 * budget) {
         spmvx_matrix *C = NULL;
-        spmspm_plan *plan = plan_by(ctx, &p, asked, budget);
+        spmspm_plan *plan = plan_by(ctx, p, kernel, budget);
         if (!plan) continue;
         spmspm_info i = SPMSPM_INFO_INIT;
         assert_ok(ctx, spmspm_plan_get_info(plan, &i));
-        assert_string_equal(i.kernel, "hash");
         if (has_list(plan)) {
-            assert_true(i.bytes_held > 8 * (size_t)i.products);
+            assert_true(i.bytes_held > 8 * (size_t)i.nnz);
             in_runs += budget < 32 * (size_t)i.products; /* what the list and making it at once take */
         } else assert_int_equal(with, 0);
         with += has_list(plan), without += !has_list(plan);
-        assert_ok(ctx, spmspm_plan_mul(ctx, plan, p.A, p.B, &C));
+        assert_ok(ctx, spmspm_plan_mul(ctx, plan, p->A, p->B, &C));
         check_same(has_list(plan) ? "by a list" : "without one", C, want, NULL);
         spmspm_plan_destroy(plan);
         spmvx_matrix_destroy(C);
     }
     assert_true(with && (without || !some_less) && (in_runs || !some_less));
+    spmvx_matrix_destroy(once);
+    spmvx_matrix_destroy(want);
+}
+
+/* Of `hash`, whose bits are the host's. */
+static void check_hash(spmvx_context *ctx, const triples *l, const triples *r, spmvx_type type,
+                       bool some_less)
+{
+    pair p = pair_new(ctx, l, r, type), here = pair_new(host, l, r, type);
+    spmvx_matrix *want = product(host, here.A, here.B, NULL, SPMVX_CSR),
+                 *once = product(ctx, p.A, p.B, "hash", SPMVX_CSR);
+    check_same("a product", once, want, NULL);
+    check_budgets(ctx, &p, "hash", some_less);
     spmvx_matrix_destroy(want);
     spmvx_matrix_destroy(once);
     pair_free(&p);
@@ -101,7 +108,7 @@ static void check_bits(spmvx_context *ctx, bool wide, spmvx_type type, bool wild
     triples l = left(wild), r = right(wide ? 20000000 : 100000, wild);
     make_rounded(&l);
     make_rounded(&r);
-    check_budgets(ctx, &l, &r, type, "hash", !wide);
+    check_hash(ctx, &l, &r, type, !wide);
     triples_free(&l);
     triples_free(&r);
 }
@@ -118,30 +125,49 @@ static void bits(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* A B of few columns, of which an entry of C has few products, some rows of C excepted: `hash` serves it for
- * its list, and `thin` where it is asked for. */
+/* Rows of A of which most are short, so that C's have a list, and some are a warp's or blocks'. */
+static triples mostly_short(bool wild)
+{
+    enum { SHORT = 260 };
+    static const int of[] = { 0, 1, 2, 3, 7, 12, 16, 20, 24 }, others[] = { 30, 300, 1500, 1100 };
+    static int length[SHORT + sizeof others / sizeof *others];
+    for (int r = 0; r < SHORT; r++) length[r] = of[r % 9];
+    memcpy(length + SHORT, others, sizeof others);
+    return rows_of("mostly short rows", length, SHORT + 4, INNER, wild);
+}
+
+enum of_b { ONE, TWO, LONG, FEW, KINDS };
+
+static triples rows_of_b(enum of_b kind, int64_t columns, bool wild)
+{
+    static int length[INNER];
+    for (int r = 0; r < INNER; r++)
+        length[r] = kind == ONE    ? 1
+                    : kind == TWO  ? 1 + r % 3
+                    : kind == LONG ? (r % 7 == 3 ? 11 : 3 + r % 2)
+                                   : (r % 9 == 4 ? 1 + r % 5 : 0);
+    return rows_of("few columns", length, INNER, columns, wild);
+}
+
+/* A B of few columns, whose rows one, two or four lanes take, and have no other entries or some; or most of
+ * which are empty. */
 static void thin(void **state)
 {
     (void)state;
-    enum { COLUMNS = 900 };
+    static const int64_t columns[] = { 20, 60, 100 };
     spmvx_context *ctx = device_context(0, NULL, 0);
-    for (int wild = 0; wild < 2; wild++) {
-        triples l = rows_of("rows", lengths, ROWS - 2, INNER, wild),
-                r = even_rows("even rows", INNER, 3, COLUMNS, wild);
-        make_rounded(&l);
-        make_rounded(&r);
-        check_budgets(ctx, &l, &r, wild ? SPMVX_F32 : SPMVX_F64, NULL, true);
-        pair p = pair_new(ctx, &l, &r, SPMVX_F64);
-        spmspm_plan *plan = plan_by(ctx, &p, "thin", 0);
-        spmspm_info i = SPMSPM_INFO_INIT;
-        assert_ok(ctx, spmspm_plan_get_info(plan, &i));
-        assert_string_equal(i.kernel, "thin");
-        assert_false(has_list(plan));
-        spmspm_plan_destroy(plan);
-        pair_free(&p);
-        triples_free(&l);
-        triples_free(&r);
-    }
+    for (int width = 0; width < 3; width++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            if (takes_long() && (width + kind) % 3) continue;
+            triples l = mostly_short(kind % 2), r = rows_of_b(kind, columns[width], (width + kind) % 2);
+            make_rounded(&l);
+            make_rounded(&r);
+            pair p = pair_new(ctx, &l, &r, width % 2 ? SPMVX_F32 : SPMVX_F64);
+            check_budgets(ctx, &p, "thin", false);
+            pair_free(&p);
+            triples_free(&l);
+            triples_free(&r);
+        }
     spmvx_context_destroy(ctx);
 }
 
@@ -157,27 +183,25 @@ static void very_many(void **state)
     for (int64_t i = 0; i < r.nnz; i++) r.col[i] = i % 2 ? 1 + r.row[i] : 0;
     make_rounded(&l);
     make_rounded(&r);
-    check_budgets(ctx, &l, &r, SPMVX_F64, NULL, false);
+    check_hash(ctx, &l, &r, SPMVX_F64, false);
     triples_free(&l);
     triples_free(&r);
     spmvx_context_destroy(ctx);
 }
 
 /* Other values of the same pattern, by a graph: nothing is allocated. */
-static void refill(void **state)
+static void refill_of(triples l, triples r, const char *kernel)
 {
-    (void)state;
     cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     assert_cuda(cudaStreamCreate(&stream));
     spmvx_context *ctx = device_context(0, stream, 0);
-    triples l = left(false), r = right(100000, false);
     pair p = csr_pair(ctx, &l, &r);
     make_rounded(&l);
     make_rounded(&r);
     pair other = csr_pair(ctx, &l, &r);
-    spmspm_plan *plan = plan_by(ctx, &p, "hash", 0);
+    spmspm_plan *plan = plan_by(ctx, &p, kernel, 0);
     spmvx_matrix *C = NULL;
     assert_true(has_list(plan));
     assert_ok(ctx,
@@ -189,7 +213,7 @@ static void refill(void **state)
     assert_cuda(cudaGraphInstantiate(&exec, graph, 0));
     assert_cuda(cudaGraphLaunch(exec, stream));
     assert_ok(ctx, spmvx_context_synchronize(ctx));
-    spmvx_matrix *again = product(ctx, other.A, other.B, "hash", SPMVX_CSR), *want = to_host(again);
+    spmvx_matrix *again = product(ctx, other.A, other.B, kernel, SPMVX_CSR), *want = to_host(again);
     check_same("refilled by a graph", C, want, NULL);
     assert_cuda(cudaGraphExecDestroy(exec));
     assert_cuda(cudaGraphDestroy(graph));
@@ -204,25 +228,35 @@ static void refill(void **state)
     assert_cuda(cudaStreamDestroy(stream));
 }
 
-/* Where many products share an entry in the mean, there is no list, and `thin` has its own way. */
+static void refill(void **state)
+{
+    (void)state;
+    refill_of(left(false), right(100000, false), "hash");
+    refill_of(mostly_short(true), rows_of_b(LONG, 60, false), "thin");
+    refill_of(mostly_short(false), rows_of_b(FEW, 60, true), NULL);
+}
+
+static void check_none(spmvx_context *ctx, triples l, triples r, const char *kernel)
+{
+    pair p = pair_new(ctx, &l, &r, SPMVX_F64);
+    spmspm_plan *plan = plan_by(ctx, &p, kernel, 0);
+    assert_false(has_list(plan));
+    spmspm_plan_destroy(plan);
+    pair_free(&p);
+    triples_free(&l);
+    triples_free(&r);
+}
+
+/* Where many products share an entry in the mean, or, of a B of few columns, few are of short rows. */
 static void no_list(void **state)
 {
     (void)state;
     spmvx_context *ctx = device_context(0, NULL, 0);
-    triples l = rows_of("rows", lengths, ROWS, INNER, false);
-    for (int few = 0; few < 2; few++) {
-        triples r = even_rows("even rows", INNER, 6, few ? 60 : 1100, false);
-        pair p = pair_new(ctx, &l, &r, SPMVX_F64);
-        spmspm_plan *plan = plan_by(ctx, &p, NULL, 0);
-        spmspm_info i = SPMSPM_INFO_INIT;
-        assert_ok(ctx, spmspm_plan_get_info(plan, &i));
-        assert_string_equal(i.kernel, few ? "thin" : "hash");
-        assert_false(has_list(plan));
-        spmspm_plan_destroy(plan);
-        pair_free(&p);
-        triples_free(&r);
-    }
-    triples_free(&l);
+    check_none(ctx, rows_of("rows", lengths, ROWS, INNER, false),
+               even_rows("even rows", INNER, 6, 1500, false), "hash");
+    check_none(ctx, rows_of("rows", lengths, ROWS, INNER, false),
+               even_rows("few columns", INNER, 2, 60, false), "thin");
+    check_none(ctx, mostly_short(false), even_rows("fewer", INNER, 4, 8, false), "thin");
     spmvx_context_destroy(ctx);
 }
 
