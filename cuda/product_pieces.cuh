@@ -130,6 +130,7 @@ __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     spx_values_by_block(spx_factor A, spx_factor B, spx_product_values<V> v, bool distinct,
                         spx_piece_entries met, const spx_task *list, int)
 {
+    const spx_beside_other_rows beside;
     spx_piece_shared<V, BLOCK, N> *const s = spx_dynamic_shared<spx_piece_shared<V, BLOCK, N>>();
     const spx_task t = list[blockIdx.x];
     const int64_t begin = v.ptr[t.row] + static_cast<int64_t>(t.piece) * N, end = v.ptr[t.row + 1];

@@ -41,6 +41,19 @@ template <class V> __device__ __forceinline__ V spx_add_term(V sum, V left, V ri
 
 /* ---- lists ---- */
 
+/* The first variable of a kernel over a list: it begins while the one before is at its last rows, since each
+ * has rows of C to itself, and does not end before that one ends, which whatever follows waits for. */
+struct spx_beside_other_rows {
+    __device__ __forceinline__ spx_beside_other_rows()
+    {
+        spx_let_next_begin();
+    }
+    __device__ __forceinline__ ~spx_beside_other_rows()
+    {
+        if (blockIdx.x == 0) spx_wait_for_previous();
+    }
+};
+
 /* A row, or a piece of one that is cut. */
 struct spx_task {
     int row, piece;
@@ -156,6 +169,7 @@ template <class VALUES, int N, int BLOCK>
 __global__ void __launch_bounds__(BLOCK, 1)
     spx_values_by_thread(spx_factor A, spx_factor B, VALUES v, const spx_task *list, int rows)
 {
+    const spx_beside_other_rows beside;
     using V = typename VALUES::value;
     constexpr int APART = BLOCK + 1, ROWS = 2, AHEAD = 8; /* rows of B at once, and entries of each */
     spx_threads_shared<V, N, BLOCK> *const s = spx_dynamic_shared<spx_threads_shared<V, N, BLOCK>>();
@@ -258,7 +272,7 @@ template <class VALUES, class F> spmvx_status spx_each_thread_way(F f)
  * the list and its length last. */
 template <bool LAUNCH> class spx_over_lists {
 public:
-    /* first: the first way whose rows are taken. */
+    /* Kernels have a spx_beside_other_rows. first: the first way whose rows are taken. */
     spx_over_lists(const spmvx_context *ctx, const char *what, const spx_plan *plan, int first = 0)
         : ctx_(ctx), what_(what), plan_(plan), list_(static_cast<const spx_task *>(plan->rows->data)),
           first_(first)
@@ -270,11 +284,19 @@ public:
         const spx_task *const own = list_;
         list_ += units;
         if (!units || way < first_) return SPMVX_OK;
-        if constexpr (LAUNCH)
-            return spx_cuda_launch(ctx_, what_, kernel, spx_ceil_div(units, each),
-                                   static_cast<unsigned>(threads), shared, args..., own,
-                                   static_cast<int>(units));
-        else return spx_cuda_load(ctx_, what_, kernel, shared);
+        if constexpr (LAUNCH) {
+            const bool early = begun_;
+            begun_ = true;
+            return spx_cuda_launch_as({ .early = early }, ctx_, what_, kernel, spx_ceil_div(units, each),
+                                      static_cast<unsigned>(threads), shared, args..., own,
+                                      static_cast<int>(units));
+        } else return spx_cuda_load(ctx_, what_, kernel, shared);
+    }
+
+    /* The next kernel reads what was launched in between. */
+    void begin_behind()
+    {
+        begun_ = false;
     }
 
 private:
@@ -283,5 +305,6 @@ private:
     const spx_plan *plan_;
     const spx_task *list_;
     int first_;
+    bool begun_ = false;
 };
 #endif

@@ -202,6 +202,7 @@ template <class V, int N, int SLOTS>
 __global__ void spx_values_by_words(spx_factor A, spx_factor B, spx_product_values<V> v, bool distinct,
                                     const spx_task *list, int rows)
 {
+    const spx_beside_other_rows beside;
     const int64_t i = static_cast<int64_t>(blockIdx.x) * (SPX_SUM_THREADS / 32) + threadIdx.x / 32;
     spx_row_shared<V, N, SLOTS> *const s =
         spx_dynamic_shared<spx_row_shared<V, N, SLOTS>>() + threadIdx.x / 32;
@@ -239,6 +240,7 @@ template <class V, int N>
 __global__ void spx_values_by_warp(spx_factor A, spx_factor B, spx_product_values<V> v, bool distinct,
                                    const spx_task *list, int rows)
 {
+    const spx_beside_other_rows beside;
     const int64_t i = static_cast<int64_t>(blockIdx.x) * (SPX_SUM_THREADS / 32) + threadIdx.x / 32;
     spx_warp_shared<V, N> *const s = spx_dynamic_shared<spx_warp_shared<V, N>>() + threadIdx.x / 32;
     if (i >= rows) return;

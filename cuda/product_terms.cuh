@@ -73,11 +73,16 @@ __device__ __forceinline__ void spx_last_up_to(const AT &at, int64_t low, int64_
             if (last[j] + half <= high && at[last[j] + half] <= n[j]) last[j] += half;
 }
 
+/* Of rows that are not listed. */
+struct spx_other_rows {
+    unsigned long long of_a, of_c; /* entries */
+};
+
 /* How many terms each of A's nnz entries has: its products, or of rows that are not listed a share of C's
  * entries, which are counted. */
 template <class ROWS>
 __global__ void spx_count_terms(spx_factor A, int64_t nnz, spx_pointers b_ptr, spx_pointers ptr, ROWS listed,
-                                int64_t *terms, unsigned long long *others)
+                                int64_t *terms, spx_other_rows *others)
 {
     const int64_t own = spx_element(), first = own - spx_lane();
     if (first >= nnz) return;
@@ -99,8 +104,12 @@ __global__ void spx_count_terms(spx_factor A, int64_t nnz, spx_pointers b_ptr, s
     }
     if (own < nnz) terms[own] = n;
     if constexpr (!std::is_same<ROWS, spx_all_rows>::value) {
+        const int of_a = __popc(__ballot_sync(SPX_ALL_LANES, own < nnz && !listed(row[0])));
         other = spx_sum_lanes_to_all<32>(other);
-        if (other && spx_lane() == 0) atomicAdd(others, static_cast<unsigned long long>(other));
+        if (of_a && spx_lane() == 0) {
+            atomicAdd(&others->of_a, static_cast<unsigned long long>(of_a));
+            atomicAdd(&others->of_c, static_cast<unsigned long long>(other));
+        }
     }
 }
 
@@ -395,9 +404,9 @@ public:
     /* Of A's nnz entries the values are at[], or NULL, in their order; those of rows that are listed have
      * terms, of which C's entries have `mean` at most, in the mean, or it is left. */
     spx_terms_making(spmvx_context *ctx, const char *what, const spx_factor &a, int64_t nnz, const int *at,
-                     const spx_sparse *B, ROWS listed, int64_t mean, spx_plan *plan)
+                     const spx_sparse *B, ROWS listed, int64_t mean, spx_plan *plan, spx_other_rows *others)
         : ctx_(ctx), what_(what), a_(a), b_(spx_factor_of(B)), nnz_(nnz), at_(at), listed_(listed),
-          mean_(mean), plan_(plan)
+          mean_(mean), plan_(plan), others_(others)
     {}
 
     /* Gives the plan its terms, where they pay and the budget has room. */
@@ -425,17 +434,17 @@ private:
     /* Terms before each entry of A, and all; whether that many pay. */
     spmvx_status count(bool *pays)
     {
-        unsigned long long others;
         spx_temporary on_device;
-        SPX_TRY(on_device.make(ctx_, 1, sizeof others, what_));
+        SPX_TRY(on_device.make(ctx_, 1, sizeof *others_, what_));
         SPX_TRY(before_.make(ctx_, nnz_ + 1, sizeof(int64_t), what_));
-        SPX_TRY(spx_cuda_clear(ctx_, on_device.as<void>(), sizeof others, what_));
+        SPX_TRY(spx_cuda_clear(ctx_, on_device.as<void>(), sizeof *others_, what_));
         SPX_TRY(spx_launch_over(ctx_, what_, nnz_, spx_count_terms<ROWS>, a_, nnz_, b_.ptr,
                                 spx_pointers_of(&plan_->C), listed_, before_.as<int64_t>(),
-                                on_device.as<unsigned long long>()));
+                                on_device.as<spx_other_rows>()));
         SPX_TRY(spx_sum_up(ctx_, what_, nnz_, before_.as<int64_t>(), &all_));
-        SPX_TRY(ctx_->backend->download(ctx_, &others, on_device.as<void>(), sizeof others));
-        *pays = all_ <= mean_ * plan_->C.nnz && all_ <= INT_MAX && static_cast<int64_t>(others) <= all_ / 2;
+        SPX_TRY(ctx_->backend->download(ctx_, others_, on_device.as<void>(), sizeof *others_));
+        *pays = all_ <= mean_ * plan_->C.nnz && all_ <= INT_MAX &&
+                static_cast<int64_t>(others_->of_c) <= all_ / 2;
         return SPMVX_OK;
     }
 
@@ -490,6 +499,7 @@ private:
     ROWS listed_;
     int64_t mean_;
     spx_plan *plan_;
+    spx_other_rows *others_;
     int64_t all_ = 0;
     spx_temporary before_;
     spx_term_run run_[MOST_RUNS + 1];
@@ -502,12 +512,12 @@ private:
 template <class ROWS>
 spmvx_status spx_list_terms(spmvx_context *ctx, const char *what, const spx_factor &a, int64_t nnz,
                             const int *at, const spx_sparse *A, const spx_sparse *B, ROWS listed,
-                            int64_t mean, spx_plan *plan)
+                            int64_t mean, spx_plan *plan, spx_other_rows *others)
 {
     if (!plan->C.nnz || A->nnz > INT_MAX || B->nnz > INT_MAX) return SPMVX_OK;
     return spx_where_room(ctx, [&] {
         SPX_TRY(spx_add_terms<false>(ctx, what, plan, A, B, &plan->C));
-        return spx_terms_making<ROWS>(ctx, what, a, nnz, at, B, listed, mean, plan).make();
+        return spx_terms_making<ROWS>(ctx, what, a, nnz, at, B, listed, mean, plan, others).make();
     });
 }
 #endif

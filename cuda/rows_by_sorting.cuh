@@ -207,6 +207,7 @@ template <class VALUES, int TEAM, int K, int BLOCK>
 __global__ void __launch_bounds__(BLOCK, K > 8 ? 4 : 7)
     spx_values_by_sorting(spx_factor A, spx_factor B, VALUES v, const spx_task *list, int rows)
 {
+    const spx_beside_other_rows beside;
     using V = typename VALUES::value;
     constexpr int N = TEAM * K, BITS = spx_bits_of(N);
     const int lane = spx_team_lane<TEAM>(), thread = static_cast<int>(threadIdx.x);

@@ -203,15 +203,18 @@ __device__ __forceinline__ void spx_add_all(const spx_factor &A, const spx_facto
 {
     constexpr int GROUPS = 32 / LANES, AHEAD = 4, EACH = AHEAD / LANES; /* rows of B, and entries of a lane */
     const int lane = spx_lane();
-    for (; at < last; at += EACH * step) {
-        int c[EACH];
-        V left[EACH];
+    int c[EACH];
+    V left[EACH];
+    const auto take = [&] {
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
             const int64_t e = at + i * step + lane;
             c[i] = e < last ? __ldg(A.col + e) : -1;
             left[i] = e < last ? v.left(e) : V(0);
         }
+    };
+    take();
+    while (at < last) {
         int of[AHEAD];
         spx_thin_slot<V> slot[AHEAD];
 #pragma unroll
@@ -219,13 +222,18 @@ __device__ __forceinline__ void spx_add_all(const spx_factor &A, const spx_facto
             of[i] = __shfl_sync(SPX_ALL_LANES, c[i / LANES], i % LANES * GROUPS + lane / LANES);
             slot[i] = spx_load_slot<LANES>(b, of[i], lane % LANES);
         }
+        V by[AHEAD];
 #pragma unroll
         for (int i = 0; i < AHEAD; i++)
-            spx_each_product<LANES>(
-                B, b, of[i], __shfl_sync(SPX_ALL_LANES, left[i / LANES], i % LANES * GROUPS + lane / LANES),
-                slot[i], [&](bool in, int col, V by, V right, bool mixed) {
-                    spx_add_to_copies<LANES, COPIES>(sum, in, col, by, right, mixed);
-                });
+            by[i] = __shfl_sync(SPX_ALL_LANES, left[i / LANES], i % LANES * GROUPS + lane / LANES);
+        at += EACH * step;
+        take(); /* while these are on their way */
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++)
+            spx_each_product<LANES>(B, b, of[i], by[i], slot[i],
+                                    [&](bool in, int col, V left_of, V right, bool mixed) {
+                                        spx_add_to_copies<LANES, COPIES>(sum, in, col, left_of, right, mixed);
+                                    });
     }
 }
 
@@ -238,6 +246,7 @@ __global__ void __launch_bounds__(1024, 1)
     spx_values_dense(spx_factor A, spx_factor B, spx_thin_rows<V> b, spx_met_values<V> v, int columns,
                      const spx_task *list, int rows)
 {
+    const spx_beside_other_rows beside;
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32,
               team_lane = threadIdx.x % (32 * TEAM);
     constexpr int WARPS = SPX_DENSE_WARPS<TEAM>;

@@ -13,10 +13,13 @@ constexpr int SPX_TEAMS_THREADS = 64, SPX_TEAMS_COLUMNS = 64; /* of B at most */
 
 /* Sums for MOST columns, or (RANKED) entries, a power of two. */
 template <class V, int LANES, int MOST, bool RANKED>
-__global__ void __launch_bounds__(SPX_TEAMS_THREADS, sizeof(V) == 8 ? 0 : 14)
+__global__ void __launch_bounds__(SPX_TEAMS_THREADS, sizeof(V) == 4 ? 14
+                                                     : LANES == 4   ? 18
+                                                                    : 0)
     spx_values_by_team(spx_factor A, spx_factor B, spx_thin_rows<V> b, spx_met_values<V> v,
                        const spx_task *list, int rows)
 {
+    const spx_beside_other_rows beside;
     constexpr int AHEAD = sizeof(V) == 8 ? 4 : 8, EACH = AHEAD / LANES; /* rows of B, and entries of a lane */
     constexpr int MANY = 16;                                            /* entries of a row of C */
     const int lane = spx_lane(), own = lane % LANES, first_lane = lane - own;

@@ -74,6 +74,7 @@ __global__ void __launch_bounds__(SPX_SHORT_THREADS)
     spx_values_of_short_shapes(spx_factor A, spx_factor B, spx_product_values<V> v, spx_shape_plan plan,
                                spx_shape_sizes sizes, const spx_task *list, int rows)
 {
+    const spx_beside_other_rows beside;
     const int lane = spx_lane();
     V *const sum = spx_dynamic_shared<V>() + threadIdx.x / 32 * (sizes.short_columns * SPX_SHORT_APART);
     const int64_t i = static_cast<int64_t>(blockIdx.x) * SPX_SHORT_THREADS + threadIdx.x,
@@ -201,6 +202,7 @@ __global__ void __launch_bounds__(SPX_LONG_THREADS, 4)
     spx_values_of_long_shapes(spx_factor A, spx_factor B, spx_product_values<V> v, spx_shape_plan plan,
                               spx_shape_sizes sizes, const spx_task *list, int rows)
 {
+    const spx_beside_other_rows beside;
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
     char *const own = spx_dynamic_shared<char>() + warp * spx_long_bytes<V>(sizes);
     spx_shape_entry<V> *const entry = reinterpret_cast<spx_shape_entry<V> *>(own);

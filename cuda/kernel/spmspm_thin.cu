@@ -42,11 +42,11 @@ enum rows_by {
  * the entries of A that have products, where these stand apart. */
 constexpr int TOLD =
     4; /* of what the pattern tells: two halves of `products`, with_some, longest; for a while */
-enum { LANES_A_ROW = WAYS, SLOTS, LONGEST, MET = WAYS + TOLD };
+enum { LANES_A_ROW = WAYS, SLOTS, LONGEST, WITH_SOME, MET = WAYS + TOLD };
 static_assert(static_cast<int>(MET) < static_cast<int>(SPX_PLAN_NUMBERS));
 
-/* Slots pay from so many entries of A for each row of B on. */
-constexpr int REUSED = 4;
+/* Slots pay from so many entries of A for each row of B that has some on. */
+constexpr int REUSED = 3;
 
 /* Rows of B with this many entries in the mean, and fewer than nrows / FEW that are not empty, may pay a look
  * for entries of A that meet such. */
@@ -340,19 +340,21 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
             spx_thin_rows<V> rows = { records_of(plan), nullptr, v.b };
             spx_temporary slots;
             if (LAUNCH) SPX_TRY(make_slots<LANES>(ctx, plan, B, &rows, &slots));
+            if (rows.slots) over.begin_behind();
             return over_teams<V, LANES>(over, a, b, rows, v, static_cast<int>(B->ncols));
         });
     });
 }
 
-/* Slots are made if there are rows that read them, from a way on; which tells what a product takes. */
-void tell_of_slots(const spx_sparse *A, const spx_sparse *B, spx_plan *plan, int first)
+/* Slots are made where there are rows that read them, from a way on, of enough entries of A; which tells what
+ * a product takes. */
+void choose_slots(const spx_sparse *A, const spx_sparse *B, spx_plan *plan, int first, int64_t entries)
 {
     const size_t each =
         A->val_type == SPMVX_F64 ? sizeof(spx_thin_slot<double>) : sizeof(spx_thin_slot<float>);
     bool read = false;
     for (int way = first; way < WAYS; way++) read = read || plan->number[way];
-    plan->number[SLOTS] = plan->number[SLOTS] && read;
+    plan->number[SLOTS] = read && entries >= REUSED * spx_max(plan->number[WITH_SOME], 1);
     plan->work = plan->number[SLOTS] ? spx_bytes(B->nrows * plan->number[LANES_A_ROW], each) : 0;
 }
 
@@ -380,12 +382,12 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     const int64_t lanes = lanes_for(B->nnz, with_some);
     plan->number[LANES_A_ROW] = lanes;
     plan->number[LONGEST] = longest;
-    plan->number[SLOTS] = left_entries(plan, A) >= REUSED * spx_max(with_some, 1);
-    tell_of_slots(A, B, plan, BY_TEAM_FEW);
+    plan->number[WITH_SOME] = with_some;
+    choose_slots(A, B, plan, BY_TEAM_FEW, left_entries(plan, A));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
 
-/* The products of short rows, by C's entries. */
+/* The products of short rows, by C's entries; not looked for where others have most entries of C for sure. */
 spmvx_status repeat(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
     constexpr int64_t MEAN = 4; /* products of an entry, at most */
@@ -395,9 +397,17 @@ spmvx_status repeat(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B
                                      static_cast<int>(B->ncols),
                                      huge_row(ctx, A->val_type) },
                                    spx_pointers_of(&plan->C) };
+    int64_t rows = 0;
+    for (int way = 0; way < IN_ORDER; way++) rows += plan->number[way];
+    /* what a row has at most, products and entries of C together */
+    const double each = B->ncols + std::fmax(static_cast<double>(SPX_THREAD_ENTRIES) *
+                                                 static_cast<double>(plan->number[LONGEST]),
+                                             SPX_FEW_PRODUCTS);
+    if (static_cast<double>(rows) * each < static_cast<double>(plan->C.nnz)) return SPMVX_OK;
+    spx_other_rows others;
     SPX_TRY(spx_list_terms(ctx, NAME, left_factor(plan, A), left_entries(plan, A), left_places(plan, A), A, B,
-                           listed, MEAN, plan));
-    if (plan->terms) tell_of_slots(A, B, plan, IN_ORDER);
+                           listed, MEAN, plan, &others));
+    if (plan->terms) choose_slots(A, B, plan, IN_ORDER, static_cast<int64_t>(others.of_a));
     return SPMVX_OK;
 }
 
