@@ -202,31 +202,45 @@ static void check_runs(void)
     spmvx_matrix_destroy(s.made);
     scene_free(&s);
 }
-/* The plan that follows lists the products, so that what this takes fails in turn, too. */
-static void check_list(void)
+/* The plans that follow list the products, so that what this takes fails in turn, too. */
+static void check_list(const scene *s, const spmvx_matrix *A, const spmvx_matrix *B, const char *kernel)
 {
-    scene s = scene_new();
     spmspm_plan *plan = NULL;
     spmspm_info i = SPMSPM_INFO_INIT;
-    assert_ok(s.ctx, spmspm_plan_create(s.ctx, s.coo, s.wide, NULL, &plan));
-    assert_ok(s.ctx, spmspm_plan_get_info(plan, &i));
+    assert_ok(s->ctx, spmspm_plan_create(s->ctx, A, B, NULL, &plan));
+    assert_ok(s->ctx, spmspm_plan_get_info(plan, &i));
+    assert_string_equal(i.kernel, kernel);
     assert_non_null(strstr(i.reason, "list of its multiplications"));
     spmspm_plan_destroy(plan);
+}
+static void check_lists(void)
+{
+    scene s = scene_new();
+    check_list(&s, s.coo, s.wide, "hash");
+    check_list(&s, s.tall, s.thin, "thin");
     scene_free(&s);
 }
 /* A plan, C of it, and once more; C is nobody's where the last call fails. */
-static spmvx_status plan_and_refill(scene *s)
+static spmvx_status plan_and_refill_of(scene *s, const spmvx_matrix *A, const spmvx_matrix *B)
 {
     spmspm_plan *plan = NULL;
-    spmvx_status status = spmspm_plan_create(s->ctx, s->coo, s->wide, NULL, &plan);
-    if (status == SPMVX_OK) status = spmspm_plan_mul(s->ctx, plan, s->coo, s->wide, &s->made);
-    if (status == SPMVX_OK) status = spmspm_plan_refill(s->ctx, plan, s->coo, s->wide, s->made);
+    spmvx_status status = spmspm_plan_create(s->ctx, A, B, NULL, &plan);
+    if (status == SPMVX_OK) status = spmspm_plan_mul(s->ctx, plan, A, B, &s->made);
+    if (status == SPMVX_OK) status = spmspm_plan_refill(s->ctx, plan, A, B, s->made);
     spmspm_plan_destroy(plan);
     if (status != SPMVX_OK) {
         spmvx_matrix_destroy(s->made);
         s->made = NULL;
     }
     return status;
+}
+static spmvx_status plan_and_refill(scene *s)
+{
+    return plan_and_refill_of(s, s->coo, s->wide);
+}
+static spmvx_status plan_thin(scene *s)
+{
+    return plan_and_refill_of(s, s->tall, s->thin);
 }
 static spmvx_status multiply(scene *s)
 {
@@ -360,8 +374,9 @@ static void test_sweep(void **state)
     SWEEP(multiply_tall);
     check_runs();
     SWEEP(multiply_in_runs);
-    check_list();
+    check_lists();
     SWEEP(plan_and_refill);
+    SWEEP(plan_thin);
     SWEEP(multiply);
     SWEEP(multiply_merge);
     SWEEP(multiply_turned);
