@@ -6,7 +6,7 @@
 #include "thin_rows.cuh"
 #include "word_table.cuh"
 
-constexpr int SPX_THREAD_ENTRIES = 24, SPX_LONG_ROW = 1024; /* of A: a thread's at most; more than a warp's */
+constexpr int SPX_THREAD_ENTRIES = 32, SPX_LONG_ROW = 1024; /* of A: a thread's at most; more than a warp's */
 constexpr int SPX_THIN_COLUMNS = 1024;                      /* of B, at most */
 
 constexpr int SPX_HUGE_OF_A = 8192, SPX_HUGE_ROWS = 1024,
