@@ -120,14 +120,14 @@ spmvx_status list_all(analysis *a)
 
 template <bool WRITE> spmvx_status by_sorting(const analysis *a)
 {
+    spx_launches_beside launch;
     return spx_each_team([&](int way, auto team, auto keys) {
         constexpr int TEAM = decltype(team)::value, K = decltype(keys)::value, T = SPX_SORTING_THREADS;
         constexpr size_t SHARED = T / TEAM * sizeof(spx_team_products<TEAM * K>);
         if (!a->all.rows[way]) return SPMVX_OK;
         SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting<TEAM, K, WRITE>, SHARED));
-        return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_sorting<TEAM, K, WRITE>,
-                               spx_ceil_div(a->A.nrows, T), static_cast<unsigned>(T), SHARED, a->A, a->B,
-                               a->out, way);
+        return launch(a->ctx, WHAT, spx_columns_by_sorting<TEAM, K, WRITE>, spx_ceil_div(a->A.nrows, T),
+                      static_cast<unsigned>(T), SHARED, a->A, a->B, a->out, way);
     });
 }
 

@@ -41,8 +41,8 @@ template <class V> __device__ __forceinline__ V spx_add_term(V sum, V left, V ri
 
 /* ---- lists ---- */
 
-/* The first variable of a kernel over a list: it begins while the one before is at its last rows, since each
- * has rows of C to itself, and does not end before that one ends, which whatever follows waits for. */
+/* The first variable of a kernel that has some rows of C to itself: it begins while the one before is at its
+ * last rows, and does not end before that one ends, which whatever follows waits for. */
 struct spx_beside_other_rows {
     __device__ __forceinline__ spx_beside_other_rows()
     {
@@ -52,6 +52,27 @@ struct spx_beside_other_rows {
     {
         if (blockIdx.x == 0) spx_wait_for_previous();
     }
+};
+
+/* Launches such kernels. */
+class spx_launches_beside {
+public:
+    template <class... P>
+    spmvx_status operator()(const spmvx_context *ctx, const char *what, void (*kernel)(P...), int64_t blocks,
+                            unsigned threads, size_t shared, typename spx_same<P>::type... args)
+    {
+        const bool early = begun_;
+        begun_ = true;
+        return spx_cuda_launch_as({ .early = early }, ctx, what, kernel, blocks, threads, shared, args...);
+    }
+    /* The next one reads what was launched by others. */
+    void begin_behind()
+    {
+        begun_ = false;
+    }
+
+private:
+    bool begun_ = false;
 };
 
 /* A row, or a piece of one that is cut. */
@@ -284,19 +305,15 @@ public:
         const spx_task *const own = list_;
         list_ += units;
         if (!units || way < first_) return SPMVX_OK;
-        if constexpr (LAUNCH) {
-            const bool early = begun_;
-            begun_ = true;
-            return spx_cuda_launch_as({ .early = early }, ctx_, what_, kernel, spx_ceil_div(units, each),
-                                      static_cast<unsigned>(threads), shared, args..., own,
-                                      static_cast<int>(units));
-        } else return spx_cuda_load(ctx_, what_, kernel, shared);
+        if constexpr (LAUNCH)
+            return launch_(ctx_, what_, kernel, spx_ceil_div(units, each), static_cast<unsigned>(threads),
+                           shared, args..., own, static_cast<int>(units));
+        else return spx_cuda_load(ctx_, what_, kernel, shared);
     }
 
-    /* The next kernel reads what was launched in between. */
     void begin_behind()
     {
-        begun_ = false;
+        launch_.begin_behind();
     }
 
 private:
@@ -305,6 +322,6 @@ private:
     const spx_plan *plan_;
     const spx_task *list_;
     int first_;
-    bool begun_ = false;
+    spx_launches_beside launch_;
 };
 #endif

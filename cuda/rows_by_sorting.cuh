@@ -135,6 +135,7 @@ template <int TEAM, int K, bool WRITE>
 __global__ void __launch_bounds__(SPX_SORTING_THREADS, K > 8 ? 3 : 5)
     spx_columns_by_sorting(spx_factor A, spx_factor B, spx_found out, int way)
 {
+    const spx_beside_other_rows beside;
     constexpr int N = TEAM * K, T = SPX_SORTING_THREADS;
     __shared__ int list[T];
     __shared__ int64_t taken;
