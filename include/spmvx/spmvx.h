@@ -642,7 +642,7 @@ spmvx_status spmspm_mul(spmvx_context *, const spmvx_matrix *A, const spmvx_matr
 spmvx_status spmspm_triple(spmvx_context *, const spmvx_matrix *R, const spmvx_matrix *A,
                            const spmvx_matrix *P, const spmspm_options *, spmvx_matrix **C);
 /* The pattern of A*B, for repeated products with new values; ends by spmspm_plan_destroy. On a device it may
- * hold a list of the multiplications beside the pattern, some 16 bytes an entry of C at most and within
+ * hold a list of the multiplications beside the pattern, some 32 bytes an entry of C at most and within
  * max_workspace, which makes the values faster and the plan slower to make. Errors: as spmspm_mul. */
 spmvx_status spmspm_plan_create(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B,
                                 const spmspm_options *, spmspm_plan **out);

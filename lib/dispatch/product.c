@@ -354,7 +354,7 @@ static void tell_reason(const spmspm_options *o, spmspm_plan *p)
              found->products, found->C.nnz,
              found->C.nnz ? (double)found->products / (double)found->C.nnz : 0.0,
              found->shapes  ? "; rows of one shape share their pattern"
-             : found->terms ? "; each entry has a list of its multiplications"
+             : found->terms ? "; entries have lists of their multiplications"
                             : "");
 }
 

@@ -210,7 +210,7 @@ static void check_list(const scene *s, const spmvx_matrix *A, const spmvx_matrix
     assert_ok(s->ctx, spmspm_plan_create(s->ctx, A, B, NULL, &plan));
     assert_ok(s->ctx, spmspm_plan_get_info(plan, &i));
     assert_string_equal(i.kernel, kernel);
-    assert_non_null(strstr(i.reason, "list of its multiplications"));
+    assert_non_null(strstr(i.reason, "lists of their multiplications"));
     spmspm_plan_destroy(plan);
 }
 static void check_lists(void)

@@ -355,6 +355,61 @@ static void plan_of(triples l, triples r, size_t workspace)
     triples_free(&r);
 }
 
+/* Values that change between refills, which nobody waits for: one row is of one kind, and those of the other
+ * are many, whose kernel begins while that of the first still runs. */
+static void changed_values(void **state)
+{
+    (void)state;
+    enum { MOST = 20000, COLUMNS = 12 };
+    static int length[MOST];
+    const bool emulated = getenv("TEST_EMULATED") != NULL;
+    const int rows = emulated ? 300 : MOST, times = emulated ? 3 : 300;
+    for (int r = 0; r < rows; r++) length[r] = r ? 20 : 2;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples l = rows_of("one short row", length, rows, 500, false),
+            r = even_rows("rows", 500, 2, 1100, false);
+    for (int64_t i = 0; i < r.nnz; i++) r.col[i] %= COLUMNS;
+    make_whole(&l);
+    make_whole(&r);
+    spmvx_matrix *B = case_coo(ctx, &r, SPMVX_F64), *given, *A, *C = NULL, *want[2];
+    void *values[2];
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    spmspm_plan *plan = NULL;
+    csr_arrays a = case_csr(&l, SPMVX_F64);
+    spmvx_convert_options updatable = SPMVX_CONVERT_OPTIONS_INIT;
+    updatable.format = SPMVX_CSR;
+    updatable.flags = SPMVX_UPDATABLE;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, 0, &given));
+    assert_ok(ctx, spmvx_matrix_convert(ctx, given, &updatable, &A));
+    spmvx_matrix_destroy(given);
+    for (int v = 0; v < 2; v++) {
+        for (int64_t i = 0; i < l.nnz; i++) ((double *)a.val)[i] *= 1 + 2 * v;
+        values[v] = test_up(ctx, a.val, (size_t)l.nnz * sizeof(double));
+        assert_ok(ctx, spmvx_matrix_update_values(ctx, A, values[v]));
+        spmvx_matrix *c = product(ctx, A, B, "hash", SPMVX_CSR);
+        want[v] = to_host(c);
+        spmvx_matrix_destroy(c);
+    }
+    o.kernel = "hash";
+    assert_ok(ctx, spmspm_plan_create(ctx, A, B, &o, &plan));
+    assert_ok(ctx, spmspm_plan_mul(ctx, plan, A, B, &C));
+    for (int i = 0; i < times; i++) {
+        for (int v = 0; v < 2; v++) {
+            assert_ok(ctx, spmvx_matrix_update_values(ctx, A, values[(i + v) % 2]));
+            assert_ok(ctx, spmspm_plan_refill(ctx, plan, A, B, C));
+        }
+        check_same("after values changed", C, want[(i + 1) % 2], NULL);
+    }
+    spmspm_plan_destroy(plan);
+    spmvx_matrix *const made[] = { A, B, C, want[0], want[1] };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) spmvx_matrix_destroy(made[i]);
+    for (int v = 0; v < 2; v++) spmvx_buffer_free(ctx, values[v]);
+    spmvx_context_destroy(ctx);
+    csr_free(&a);
+    triples_free(&l);
+    triples_free(&r);
+}
+
 static void plans(void **state)
 {
     (void)state;
@@ -421,10 +476,11 @@ static void triple_products(void **state)
 int main(void)
 {
     if (!device_count()) return 77;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(cases),           cmocka_unit_test(lengths_of_rows),
-                                        cmocka_unit_test(rows_alike),      cmocka_unit_test(long_rows),
-                                        cmocka_unit_test(budgets),         cmocka_unit_test(plans),
-                                        cmocka_unit_test(triple_products), cmocka_unit_test(empty_rows),
-                                        cmocka_unit_test(order_of_terms),  cmocka_unit_test(rows_met_often) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(cases),          cmocka_unit_test(lengths_of_rows),
+                                        cmocka_unit_test(rows_alike),     cmocka_unit_test(long_rows),
+                                        cmocka_unit_test(budgets),        cmocka_unit_test(plans),
+                                        cmocka_unit_test(changed_values), cmocka_unit_test(triple_products),
+                                        cmocka_unit_test(empty_rows),     cmocka_unit_test(order_of_terms),
+                                        cmocka_unit_test(rows_met_often) };
     return cmocka_run_group_tests(tests, open_host, close_host);
 }

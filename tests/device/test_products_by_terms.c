@@ -34,7 +34,7 @@ static bool has_list(const spmspm_plan *plan)
 {
     spmspm_info i = SPMSPM_INFO_INIT;
     assert_ok(host, spmspm_plan_get_info(plan, &i));
-    return strstr(i.reason, "list of its multiplications") != NULL;
+    return strstr(i.reason, "lists of their multiplications") != NULL;
 }
 
 /* Both as CSR, which keeps what tells its pattern. */
