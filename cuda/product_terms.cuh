@@ -73,21 +73,35 @@ __device__ __forceinline__ void spx_last_up_to(const AT &at, int64_t low, int64_
             if (last[j] + half <= high && at[last[j] + half] <= n[j]) last[j] += half;
 }
 
-/* Of rows that are not listed. */
-struct spx_other_rows {
-    unsigned long long of_a, of_c; /* entries */
+/* Entries of A in rows that are listed, and of C in others. */
+struct spx_listed_entries {
+    unsigned long long of_a, others_of_c;
 };
 
+template <class ROWS>
+__global__ void spx_look_at_rows(spx_factor A, spx_pointers ptr, ROWS listed, spx_listed_entries *found)
+{
+    const int64_t row = spx_element();
+    int64_t of_a = 0, of_c = 0;
+    if (row < A.nrows && listed(row)) of_a = A.ptr[row + 1] - A.ptr[row];
+    else if (row < A.nrows) of_c = ptr[row + 1] - ptr[row];
+    of_a = spx_scan_block<SPX_BUILD_THREADS>(of_a).total;
+    of_c = spx_scan_block<SPX_BUILD_THREADS>(of_c).total;
+    if (threadIdx.x) return;
+    atomicAdd(&found->of_a, static_cast<unsigned long long>(of_a));
+    atomicAdd(&found->others_of_c, static_cast<unsigned long long>(of_c));
+}
+
 /* How many terms each of A's nnz entries has: its products, or of rows that are not listed a share of C's
- * entries, which are counted. */
+ * entries. */
 template <class ROWS>
 __global__ void spx_count_terms(spx_factor A, int64_t nnz, spx_pointers b_ptr, spx_pointers ptr, ROWS listed,
-                                int64_t *terms, spx_other_rows *others)
+                                int64_t *terms)
 {
     const int64_t own = spx_element(), first = own - spx_lane();
     if (first >= nnz) return;
     const int64_t e[1] = { own < nnz ? own : nnz - 1 };
-    int64_t row[1] = { 0 }, n = 0, other = 0;
+    int64_t row[1] = { 0 }, n;
     if constexpr (!std::is_same<ROWS, spx_all_rows>::value) {
         const int64_t last = first + 31 < nnz ? first + 31 : nnz - 1,
                       low = spx_warp_last_up_to(A.ptr, 0, A.nrows - 1, first);
@@ -100,17 +114,8 @@ __global__ void spx_count_terms(spx_factor A, int64_t nnz, spx_pointers b_ptr, s
         const int64_t begin = A.ptr[row[0]], all = A.ptr[row[0] + 1] - begin,
                       of = ptr[row[0] + 1] - ptr[row[0]];
         n = of / all + (own - begin < of % all ? 1 : 0);
-        other = own < nnz ? n : 0;
     }
     if (own < nnz) terms[own] = n;
-    if constexpr (!std::is_same<ROWS, spx_all_rows>::value) {
-        const int of_a = __popc(__ballot_sync(SPX_ALL_LANES, own < nnz && !listed(row[0])));
-        other = spx_sum_lanes_to_all<32>(other);
-        if (of_a && spx_lane() == 0) {
-            atomicAdd(&others->of_a, static_cast<unsigned long long>(of_a));
-            atomicAdd(&others->of_c, static_cast<unsigned long long>(other));
-        }
-    }
 }
 
 /* Rows of C whose products are listed at once begin with this row, this term and this entry. */
@@ -404,9 +409,9 @@ public:
     /* Of A's nnz entries the values are at[], or NULL, in their order; those of rows that are listed have
      * terms, of which C's entries have `mean` at most, in the mean, or it is left. */
     spx_terms_making(spmvx_context *ctx, const char *what, const spx_factor &a, int64_t nnz, const int *at,
-                     const spx_sparse *B, ROWS listed, int64_t mean, spx_plan *plan, spx_other_rows *others)
+                     const spx_sparse *B, ROWS listed, int64_t mean, spx_plan *plan)
         : ctx_(ctx), what_(what), a_(a), b_(spx_factor_of(B)), nnz_(nnz), at_(at), listed_(listed),
-          mean_(mean), plan_(plan), others_(others)
+          mean_(mean), plan_(plan)
     {}
 
     /* Gives the plan its terms, where they pay and the budget has room. */
@@ -434,17 +439,11 @@ private:
     /* Terms before each entry of A, and all; whether that many pay. */
     spmvx_status count(bool *pays)
     {
-        spx_temporary on_device;
-        SPX_TRY(on_device.make(ctx_, 1, sizeof *others_, what_));
         SPX_TRY(before_.make(ctx_, nnz_ + 1, sizeof(int64_t), what_));
-        SPX_TRY(spx_cuda_clear(ctx_, on_device.as<void>(), sizeof *others_, what_));
         SPX_TRY(spx_launch_over(ctx_, what_, nnz_, spx_count_terms<ROWS>, a_, nnz_, b_.ptr,
-                                spx_pointers_of(&plan_->C), listed_, before_.as<int64_t>(),
-                                on_device.as<spx_other_rows>()));
+                                spx_pointers_of(&plan_->C), listed_, before_.as<int64_t>()));
         SPX_TRY(spx_sum_up(ctx_, what_, nnz_, before_.as<int64_t>(), &all_));
-        SPX_TRY(ctx_->backend->download(ctx_, others_, on_device.as<void>(), sizeof *others_));
-        *pays = all_ <= mean_ * plan_->C.nnz && all_ <= INT_MAX &&
-                static_cast<int64_t>(others_->of_c) <= all_ / 2;
+        *pays = all_ <= mean_ * plan_->C.nnz && all_ <= INT_MAX;
         return SPMVX_OK;
     }
 
@@ -499,7 +498,6 @@ private:
     ROWS listed_;
     int64_t mean_;
     spx_plan *plan_;
-    spx_other_rows *others_;
     int64_t all_ = 0;
     spx_temporary before_;
     spx_term_run run_[MOST_RUNS + 1];
@@ -512,12 +510,12 @@ private:
 template <class ROWS>
 spmvx_status spx_list_terms(spmvx_context *ctx, const char *what, const spx_factor &a, int64_t nnz,
                             const int *at, const spx_sparse *A, const spx_sparse *B, ROWS listed,
-                            int64_t mean, spx_plan *plan, spx_other_rows *others)
+                            int64_t mean, spx_plan *plan)
 {
     if (!plan->C.nnz || A->nnz > INT_MAX || B->nnz > INT_MAX) return SPMVX_OK;
     return spx_where_room(ctx, [&] {
         SPX_TRY(spx_add_terms<false>(ctx, what, plan, A, B, &plan->C));
-        return spx_terms_making<ROWS>(ctx, what, a, nnz, at, B, listed, mean, plan, others).make();
+        return spx_terms_making<ROWS>(ctx, what, a, nnz, at, B, listed, mean, plan).make();
     });
 }
 #endif

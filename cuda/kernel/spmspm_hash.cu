@@ -272,9 +272,7 @@ spmvx_status repeat(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B
     constexpr int64_t MEAN = 2; /* products of an entry, at most */
     const spx_beside_captures on_device(ctx->device);
     if (plan->shapes || plan->products > MEAN * plan->C.nnz) return SPMVX_OK;
-    spx_other_rows none;
-    SPX_TRY(spx_list_terms(ctx, NAME, spx_factor_of(A), A->nnz, nullptr, A, B, spx_all_rows(), MEAN, plan,
-                           &none));
+    SPX_TRY(spx_list_terms(ctx, NAME, spx_factor_of(A), A->nnz, nullptr, A, B, spx_all_rows(), MEAN, plan));
     if (!plan->terms) return SPMVX_OK;
     for (spx_array **array : { &plan->rows, &plan->state }) {
         spx_cuda_drop_behind(ctx, *array);

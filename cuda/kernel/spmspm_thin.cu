@@ -387,27 +387,33 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
 
-/* The products of short rows, by C's entries; not looked for where others have most entries of C for sure. */
+/* The products of short rows, by C's entries, where most of a list would be such, and these are a good part
+ * of all: as entries of A tell, each of which has so many products in the mean. */
 spmvx_status repeat(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
     constexpr int64_t MEAN = 4; /* products of an entry, at most */
+    constexpr double PART = .25;
     const spx_beside_captures on_device(ctx->device);
-    const rows_in_order listed = { { left_factor(plan, A).ptr,
+    const spx_factor a = left_factor(plan, A);
+    const rows_in_order listed = { { a.ptr,
                                      { static_cast<int>(plan->number[LONGEST]) },
                                      static_cast<int>(B->ncols),
                                      huge_row(ctx, A->val_type) },
                                    spx_pointers_of(&plan->C) };
-    int64_t rows = 0;
-    for (int way = 0; way < IN_ORDER; way++) rows += plan->number[way];
-    /* what a row has at most, products and entries of C together */
-    const double each = B->ncols + std::fmax(static_cast<double>(SPX_THREAD_ENTRIES) *
-                                                 static_cast<double>(plan->number[LONGEST]),
-                                             SPX_FEW_PRODUCTS);
-    if (static_cast<double>(rows) * each < static_cast<double>(plan->C.nnz)) return SPMVX_OK;
-    spx_other_rows others;
-    SPX_TRY(spx_list_terms(ctx, NAME, left_factor(plan, A), left_entries(plan, A), left_places(plan, A), A, B,
-                           listed, MEAN, plan, &others));
-    if (plan->terms) choose_slots(A, B, plan, IN_ORDER, static_cast<int64_t>(others.of_a));
+    const int64_t entries = left_entries(plan, A);
+    spx_listed_entries n;
+    spx_temporary found;
+    if (entries) SPX_TRY(found.try_to_make(ctx, 1, sizeof n, NAME));
+    if (!found.as<void>()) return SPMVX_OK;
+    SPX_TRY(spx_cuda_clear(ctx, found.as<void>(), sizeof n, NAME));
+    SPX_TRY(spx_launch_over(ctx, NAME, A->nrows, spx_look_at_rows<rows_in_order>, a,
+                            spx_pointers_of(&plan->C), listed, found.as<spx_listed_entries>()));
+    SPX_TRY(ctx->backend->download(ctx, &n, found.as<void>(), sizeof n));
+    const double part = static_cast<double>(n.of_a) / static_cast<double>(entries);
+    if (part < PART || part * static_cast<double>(plan->products) < static_cast<double>(n.others_of_c))
+        return SPMVX_OK;
+    SPX_TRY(spx_list_terms(ctx, NAME, a, entries, left_places(plan, A), A, B, listed, MEAN, plan));
+    if (plan->terms) choose_slots(A, B, plan, IN_ORDER, entries - static_cast<int64_t>(n.of_a));
     return SPMVX_OK;
 }
 
