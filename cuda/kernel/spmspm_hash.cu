@@ -9,7 +9,7 @@
 #include "product_pieces.cuh"
 #include "product_rows.cuh"
 #include "product_sums.cuh"
-#include "product_terms.cuh"
+#include "product_terms_list.cuh"
 #include "rows_by_sorting.cuh"
 #include "values_by_shapes.cuh"
 

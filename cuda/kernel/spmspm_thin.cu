@@ -16,7 +16,7 @@
  * Source: Charaf, Charaf & Abou Hawili report, whose products are thin, and which leaves B sorted and tiled
  * to future work; copies: privatisation of histograms (Gomez-Luna et al., Concurrency and Computation 25,
  * 2013). */
-#include "product_terms.cuh"
+#include "product_terms_list.cuh"
 #include "rows_by_sorting.cuh"
 #include "thin_columns.cuh"
 #include "thin_entries.cuh"
