@@ -232,8 +232,10 @@ inline spmvx_status spx_cuda_scale_y(const spx_mul *m)
  * multiplication to the next. */
 inline double spx_cuda_l2_ratio(const spmvx_context *ctx, const spx_sparse *a)
 {
-    const size_t each = spx_type_bytes(a->val_type), bytes = static_cast<size_t>(a->stored) * (4 + each) +
-                                                             static_cast<size_t>(a->nrows + a->ncols) * each;
+    const bool one = a->format == SPMVX_CSR && a->layout.values;
+    const size_t each = spx_type_bytes(a->val_type), of_entry = one ? 4 : 4 + each,
+                 bytes = static_cast<size_t>(a->stored) * of_entry +
+                         static_cast<size_t>(a->nrows + a->ncols) * each;
     return static_cast<double>(bytes) / static_cast<double>(spx_cuda_of(ctx)->l2_bytes);
 }
 
@@ -249,8 +251,10 @@ void spx_cuda_drop_behind(const spmvx_context *, spx_array *);
 
 /* The backend's statistics pass: cuda/features.cu. */
 spmvx_status spx_cuda_features(const spmvx_context *, const spx_sparse *csr, spx_features *);
-/* What a sample of the values tells: cuda/build/values.cu. */
+/* What a sample of the values tells, and whether all are one (LIMIT where they are not):
+ * cuda/build/values.cu. */
 spmvx_status spx_cuda_look_at_values(const spmvx_context *, const spx_sparse *csr, spx_features *);
+spmvx_status spx_cuda_is_one_value(const spmvx_context *, const spx_sparse *csr);
 
 /* The backend's work on vectors, and what loads its kernels, so that no multiplication waits for code:
  * cuda/vectors.cu. */

@@ -14,6 +14,12 @@ extern "C" {
 
 namespace {
 
+spmvx_status csr_from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
+                          spx_sparse *out)
+{
+    return spx_csr_from_csr(ctx, csr, build, spx_cuda_is_one_value, out);
+}
+
 spmvx_status look_at_sell(const spmvx_context *, const spx_sparse *, const spx_features *f,
                           const spx_layout *asked, spx_look *out)
 {
@@ -179,10 +185,12 @@ const spx_layout_key tiled_layout[] = {
 extern "C" const spx_format spx_cuda_format_csr = {
     .format = SPMVX_CSR,
     .place = SPMVX_CUDA,
+    .layout = spx_csr_layout,
     .opaque_values = true,
-    .from_csr = spx_csr_from_csr,
+    .from_csr = csr_from_csr,
     .to_csr = spx_csr_to_csr,
     .transpose = spx_cuda_transpose,
+    .idle_bytes = spx_csr_idle_bytes,
 };
 
 extern "C" const spx_format spx_cuda_format_coo = {

@@ -137,6 +137,15 @@ spmvx_status spx_cuda_find_values(const spmvx_context *ctx, const char *what, co
     return s;
 }
 
+spmvx_status spx_cuda_is_one_value(const spmvx_context *ctx, const spx_sparse *csr)
+{
+    spx_temporary numbers;
+    spx_value_code code;
+    SPX_TRY(spx_cuda_find_values(ctx, "CSR", csr, SPX_VALUES_ONE, &code, &numbers));
+    spx_value_code_drop(ctx, &code);
+    return SPMVX_OK;
+}
+
 spmvx_status spx_cuda_put_table(const spmvx_context *ctx, spx_value_code &code, spx_draft &a)
 {
     if (!code.set) return SPMVX_OK;

@@ -7,6 +7,7 @@
  * are added up in fixed order, by clusters, not by atomics.
  * Source: Greathouse & Daga, SC 2014; Daga & Greathouse, HiPC 2015. */
 #include "early.cuh"
+#include "one_value.cuh"
 #include "reduce.cuh"
 #include "row_groups.cuh"
 
@@ -18,7 +19,8 @@ constexpr int64_t LONGEST = 1 << 15; /* entries of a row, from which on a lane h
 enum { ITEMS_PARAM, CLUSTER_PARAM }; /* by their places in params */
 
 /* Entries of a group, or of a step of a piece: ITEMS a lane. */
-template <class V, int ITEMS> struct entries {
+template <class V, int ITEMS, bool ONE> struct entries {
+    spx_value_of<V, ONE> one;
     int col[ITEMS];
     V val[ITEMS];
 
@@ -33,7 +35,7 @@ template <class V, int ITEMS> struct entries {
     {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++)
-            val[i] = spx_load_if<SPX_KEPT, SPX_LATE>(k + 32 * i < count, vals + k + 32 * i, V(0));
+            val[i] = one.template load<SPX_KEPT, SPX_LATE>(k + 32 * i < count, vals + k + 32 * i);
     }
 };
 
@@ -75,9 +77,9 @@ __device__ __forceinline__ void add_rows(const spx_vectors<V> &vectors, const sp
 }
 
 /* The sum of a piece whose first columns are loaded, in all lanes. */
-template <class V, int ITEMS>
+template <class V, int ITEMS, bool ONE>
 __device__ __forceinline__ V add_piece(const spx_early_vectors<V> &vectors, const int *col, const V *val,
-                                       int count, entries<V, ITEMS> &e)
+                                       int count, entries<V, ITEMS, ONE> &e)
 {
     constexpr int STEP = 32 * ITEMS;
     V sum = 0;
@@ -130,7 +132,7 @@ __device__ __forceinline__ void add_pieces(const spx_vectors<V> &vectors, int ro
     vectors.put(row, sum);
 }
 
-template <class V, class P, int ITEMS>
+template <class V, class P, int ITEMS, bool ONE>
 __global__ void __launch_bounds__(THREADS)
     csr_adaptive(spx_csr<V, P> A, const spx_row_group *groups, spx_early_vectors<V> vectors)
 {
@@ -140,7 +142,7 @@ __global__ void __launch_bounds__(THREADS)
     const int *const col = A.col + g.entry();
     const V *const val = A.val + g.entry();
     const int rows = g.rows();
-    entries<V, ITEMS> e;
+    entries<V, ITEMS, ONE> e = { spx_value_of<V, ONE>(A.val) };
     e.load_columns(col, spx_lane(), g.entries);
     if (rows >= 0) {
         V *const product = s->product[warp];
@@ -164,7 +166,7 @@ __global__ void __launch_bounds__(THREADS)
     }
     if (-rows > SPX_GROUP_WARPS) spx_begin_in_cluster();
     vectors.wait();
-    add_pieces<V, ITEMS>(vectors, g.row, -rows, add_piece<V, ITEMS>(vectors, col, val, g.entries, e), s);
+    add_pieces<V, ITEMS>(vectors, g.row, -rows, add_piece(vectors, col, val, g.entries, e), s);
 }
 
 /* ---- the host's side ---- */
@@ -176,7 +178,9 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
         return spx_pick<2, 4, 8>(p->param[ITEMS_PARAM], [&](auto items) {
             using V = decltype(value);
             constexpr int ITEMS = items.value;
-            return f(csr_adaptive<V, decltype(pointer), ITEMS>, sizeof(shared<V, ITEMS>));
+            return spx_by_one_value(a, [&](auto one) {
+                return f(csr_adaptive<V, decltype(pointer), ITEMS, one.value>, sizeof(shared<V, ITEMS>));
+            });
         });
     });
 }
@@ -313,11 +317,11 @@ spmvx_status run(const spx_mul *m)
 /* A group takes LEAST ns, whatever is in it, and a row that is one block's, or one cluster's, alone STEP for
  * each step of its warps, or FAR_STEP, which these few multiprocessors wait for memory. From there all of it
  * streams less well than by csr-merge-path, whose blocks go on. */
-double cost(const spx_features *f, const spx_look *)
+double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double LEAST = 700.0, STEP = 500.0, FAR_STEP = 1500.0, EFFICIENCY = 0.85, FAR = 1.1;
     constexpr double LANES = 32.0 * SPX_GROUP_WARPS;
-    const double longest = static_cast<double>(f->longest), bytes = spx_csr_bytes(f);
+    const double longest = static_cast<double>(f->longest), bytes = spx_csr_bytes_of(f, look);
     const bool of_cluster = longest > 4.0 * LANES * SPX_GROUP_STEPS, near = bytes < f->machine->last_cache;
     const double in_step = of_cluster ? (f->longest > LONGEST ? 8.0 : 4.0) * SPX_GROUP_CLUSTER : 4.0,
                  steps = longest / (in_step * LANES);
@@ -343,6 +347,7 @@ extern "C" const spx_kernel spx_cuda_mul_csr_adaptive = {
     .summary = "a warp a group of rows or a piece of one, pieces added up in a block or a cluster",
     .source = "Greathouse & Daga 2014; Daga & Greathouse 2015",
     .params = params,
+    .one_value = true,
     .cost = cost,
     .prepare = prepare,
     .run = run,

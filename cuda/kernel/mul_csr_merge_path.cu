@@ -9,6 +9,7 @@
  * from shared memory: Greathouse & Daga, Efficient sparse matrix-vector multiplication on GPUs using the
  * CSR storage format, SC 2014. */
 #include "early.cuh"
+#include "one_value.cuh"
 #include "tile_parts.cuh"
 
 namespace {
@@ -37,9 +38,9 @@ template <class V> struct entries {
 
 /* All of a tile whose begin and end are known. Registers are short now: a few more, and the compiler puts
  * products between the loads of x, which then wait twice for memory. */
-template <class V, class P>
-__device__ __forceinline__ void load_tile(const spx_csr<V, P> &A, int64_t base, const spx_merge_tile &t,
-                                          entries<V> &e)
+template <class V, class P, bool ONE>
+__device__ __forceinline__ void load_tile(const spx_csr<V, P> &A, spx_value_of<V, ONE> one, int64_t base,
+                                          const spx_merge_tile &t, entries<V> &e)
 {
     const int thread = static_cast<int>(threadIdx.x);
     const int *col = A.col + base + threadIdx.x;
@@ -49,7 +50,7 @@ __device__ __forceinline__ void load_tile(const spx_csr<V, P> &A, int64_t base, 
         const int k = thread + i * THREADS;
         const bool in = (i || k >= t.begin) && k < t.end;
         e.col[i] = spx_load_if<SPX_PAST>(in, col + i * THREADS, -1);
-        e.val[i] = spx_load_if<SPX_PAST, SPX_LATE>(in, val + i * THREADS, V(0));
+        e.val[i] = one.template load<SPX_PAST, SPX_LATE>(in, val + i * THREADS);
     }
 }
 
@@ -59,11 +60,12 @@ template <class V> constexpr size_t shared_bytes()
     return CAPACITY<V> * sizeof(V) + (CAPACITY<V> + 2) * sizeof(int);
 }
 
-template <class V, class P>
+template <class V, class P, bool ONE>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
     merge_path(spx_csr<V, P> A, spx_tiling g, spx_early_vectors<V> vectors, spx_carries<V> carries)
 {
     __shared__ spx_between_tiles<V> b;
+    const spx_value_of<V, ONE> one(A.val);
     V *staged = spx_dynamic_shared<V>();
     int *ends = reinterpret_cast<int *>(staged + CAPACITY<V>);
     const int thread = static_cast<int>(threadIdx.x);
@@ -91,7 +93,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
         t.ends = i + 1 == last;
         t.parity = (i - first) & 1;
         entries<V> e;
-        load_tile(A, base, t, e);
+        load_tile(A, one, base, t, e);
         const bool few = t.rows + t.goes_on <= FEW;
         int end[FEW > AHEAD ? FEW : AHEAD];
         if (few) {
@@ -211,7 +213,9 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
         using V = decltype(value);
-        return f(merge_path<V, decltype(pointer)>, spx_settle<V, spx_cut_tiles>);
+        return spx_by_one_value(a, [&](auto one) {
+            return f(merge_path<V, decltype(pointer), one.value>, spx_settle<V, spx_cut_tiles>);
+        });
     });
 }
 
@@ -264,9 +268,9 @@ spmvx_status run(const spx_mul *m)
     return with_instance(m->A, [m](auto kernel, auto settle) { return launch(m, kernel, settle); });
 }
 
-double cost(const spx_features *f, const spx_look *)
+double cost(const spx_features *f, const spx_look *look)
 {
-    return 0.6 * f->machine->launch_ns + spx_cuda_cost(f, spx_csr_bytes(f), 0.82, 0.0);
+    return 0.6 * f->machine->launch_ns + spx_cuda_cost(f, spx_csr_bytes_of(f, look), 0.82, 0.0);
 }
 
 const spx_param params[] = {
@@ -287,6 +291,7 @@ extern "C" const spx_kernel spx_cuda_mul_csr_merge_path = {
     .summary = "equal runs of the merge path, cut rows ended by a second launch",
     .source = "Merrill & Garland 2016",
     .params = params,
+    .one_value = true,
     .cost = cost,
     .prepare = prepare,
     .run = run,

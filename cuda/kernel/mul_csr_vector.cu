@@ -8,6 +8,7 @@
  * other rows.
  * Source: Bell & Garland, SC 2009 (CSR-vector); Tsai, Cojean & Anzt, ISC 2020. */
 #include "early.cuh"
+#include "one_value.cuh"
 #include "reduce.cuh"
 
 namespace {
@@ -30,10 +31,11 @@ template <class V, class P, int LANES, bool EARLY> constexpr int registers_a_thr
 template <class V, class P, int LANES, bool EARLY>
 constexpr int registers = registers_a_thread<V, P, LANES, EARLY>();
 
-template <class V, class P, int LANES, spx_policy POLICY, bool EARLY>
+template <class V, class P, int LANES, spx_policy POLICY, bool EARLY, bool ONE>
 __global__ void __maxnreg__((registers<V, P, LANES, EARLY>))
     csr_vector(spx_csr<V, P> A, spx_early_vectors<V, EARLY> vectors)
 {
+    const spx_value_of<V, ONE> one(A.val);
     constexpr int ROWS = rows_at_once<V, LANES>, STEPS = steps_at_once<LANES>;
     constexpr spx_written WRITTEN = decltype(vectors)::WRITTEN;
     const unsigned rows = static_cast<unsigned>(A.nrows), groups = blockDim.x / LANES,
@@ -69,7 +71,7 @@ __global__ void __maxnreg__((registers<V, P, LANES, EARLY>))
 #pragma unroll
             for (int s = 0; s < STEPS; s++)
                 val[i][s] =
-                    spx_load_if<POLICY, WRITTEN>(s * LANES < left[i], A.val + at[i] + s * LANES, V(0));
+                    one.template load<POLICY, WRITTEN>(s * LANES < left[i], A.val + at[i] + s * LANES);
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll
@@ -108,10 +110,13 @@ spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const 
             using V = decltype(value);
             using P = decltype(pointer);
             constexpr int LANES = lanes.value, EACH = rows_at_once<V, LANES>;
-            if (of_l2 < 1.0) return f(csr_vector<V, P, LANES, SPX_KEPT, true>, EACH);
             constexpr bool EARLY = begins_early<LANES>;
-            return keep ? f(csr_vector<V, P, LANES, SPX_KEPT, EARLY>, EACH)
-                        : f(csr_vector<V, P, LANES, SPX_PASSING, EARLY>, EACH);
+            return spx_by_one_value(a, [&](auto one) {
+                constexpr bool ONE = one.value;
+                if (of_l2 < 1.0) return f(csr_vector<V, P, LANES, SPX_KEPT, true, ONE>, EACH);
+                return keep ? f(csr_vector<V, P, LANES, SPX_KEPT, EARLY, ONE>, EACH)
+                            : f(csr_vector<V, P, LANES, SPX_PASSING, EARLY, ONE>, EACH);
+            });
         });
     });
 }
@@ -155,7 +160,7 @@ spmvx_status run(const spx_mul *m)
 
 /* A long row is one group's alone: 110 to 250 ns for each step of its lanes. Few rows do not fill the
  * multiprocessors. */
-double cost(const spx_features *f, const spx_look *)
+double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double ALONE = 150.0; /* ns */
     const double lanes = static_cast<double>(lanes_for(f->mean));
@@ -164,7 +169,8 @@ double cost(const spx_features *f, const spx_look *)
     const double busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0;
     const double uneven = f->deviation / (f->mean + 1.0) - 0.45;
     const double efficiency = 0.9 * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
-    return spx_cuda_cost(f, spx_csr_bytes(f), efficiency, ALONE * static_cast<double>(f->longest) / lanes);
+    return spx_cuda_cost(f, spx_csr_bytes_of(f, look), efficiency,
+                         ALONE * static_cast<double>(f->longest) / lanes);
 }
 
 const spx_param params[] = {
@@ -185,6 +191,7 @@ extern "C" const spx_kernel spx_cuda_mul_csr_vector = {
     .summary = "2 to 64 lanes a row, added by shuffles",
     .source = "Bell & Garland 2009; the reports of Marconi, Oniarti and FrogByte; Baskaran & Bordawekar 2009",
     .params = params,
+    .one_value = true,
     .cost = cost,
     .prepare = prepare,
     .run = run,

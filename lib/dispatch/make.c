@@ -188,6 +188,7 @@ bool spx_is_kept(const spx_conversion *c, const spx_sparse *A)
         return A->format == SPMVX_COO && spx_rows_outnumber(A->nrows, A->nnz) &&
                spx_kernel_serves(c->ctx, SPMVX_COO, true);
     if (format != A->format) return false;
+    if (format == SPMVX_CSR && A->layout.values && !asked.values) return false; /* as they came */
     if (format == SPMVX_CSR &&
         (!q->forced.kernel || (q->forced.any_variant && spx_kernel_has_variants(q->forced.kernel))))
         return false;

@@ -3,10 +3,12 @@
 
 #include "dispatch/transfer.h"
 
-/* Does the kernel multiply by a copy of the values, which does not see what their owner changes? */
+/* Does the kernel multiply by a copy of the values, or by what was found of them, which does not see what
+ * their owner changes? */
 static bool copies_values(const spx_operator *op)
 {
-    return op->choice.kernel && op->choice.kernel->refresh && op->part.order;
+    const bool one = op->A.format == SPMVX_CSR && op->A.layout.values;
+    return one || (op->choice.kernel && op->choice.kernel->refresh && op->part.order);
 }
 
 static bool all_values_borrowed(const spmvx_matrix *m)

@@ -140,10 +140,11 @@ static bool layout_fits(selection *s, const spx_format *f, const spx_layout *ask
     return ok;
 }
 
-/* Does the format store values in fewer bits, by a code that nobody has asked for? */
+/* Does the format store values in fewer bits, by a code that nobody has asked for? CSR has them as they
+ * came. */
 static bool codes_values(const spx_format *f, const spx_layout *asked)
 {
-    const spx_layout_key *k = f->layout;
+    const spx_layout_key *k = f->format == SPMVX_CSR ? NULL : f->layout;
     while (k && k->key && !spx_tells_values(k)) k++;
     return k && k->key && !asked->values;
 }
@@ -189,6 +190,27 @@ static spmvx_status view_of(selection *s, spmvx_format format)
     if (!out || spx_request_format(s->request) != SPMVX_AUTO) return status;
     spx_log(s->ctx, SPMVX_LOG_DEBUG, "%s is left out of the choice: %s", spx_format_name(format),
             s->ctx->error);
+    spx_error_restore(s->ctx, &before);
+    return SPMVX_OK;
+}
+
+/* In a choice by the library, are all values one, as far as a sample tells, and will they stay so? Where there
+ * is no memory to look, nobody knows. */
+static spmvx_status find_one_value(selection *s, bool *one)
+{
+    *one = false;
+    if (spx_request_format(s->request) != SPMVX_AUTO || s->request->updatable || !s->csr->nnz)
+        return SPMVX_OK;
+    const size_t most = scratch(s->csr);
+    spx_error_state before;
+    spx_error_save(s->ctx, &before);
+    spmvx_status status = spx_budget_open(s->ctx, most, "the scratch of a choice", most);
+    if (status == SPMVX_OK) {
+        status = spx_features_of_values(s->ctx, s->csr, &s->features);
+        spx_budget_close(s->ctx);
+    }
+    *one = status == SPMVX_OK && s->features.distinct == 1;
+    if (status != SPMVX_ERR_MEMORY && status != SPMVX_ERR_LIMIT) return status;
     spx_error_restore(s->ctx, &before);
     return SPMVX_OK;
 }
@@ -246,9 +268,11 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
     selection s = { .ctx = ctx, .csr = csr, .request = q };
     static const double close = 1.25; /* the model does not know tables better */
     const bool any = spx_request_format(q) == SPMVX_AUTO;
+    bool one_value;
     SPX_TRY(spx_features_of(ctx, csr, q->nvec, &s.features));
     *f = s.features;
     *count = 0;
+    SPX_TRY(find_one_value(&s, &one_value));
     for (int32_t i = 0; i < spx_kernel_total(); i++) {
         const spx_kernel *k = spx_kernel_at(i);
         if (!wanted(ctx, q, k, csr->val_type)) continue;
@@ -257,7 +281,12 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
         if (!v->usable || (any && !v->look.stored && csr->nnz)) continue;
         const spx_candidate c = candidate_of(&s, k, &v->look, v->setup_ns);
         put_in_order(out, count, &c, q->expected_muls);
-        spx_look raw;
+        spx_look one = v->look, raw;
+        one.layout.values = SPX_VALUES_ONE;
+        if (one_value && k->one_value) {
+            const spx_candidate by_one = candidate_of(&s, k, &one, v->setup_ns);
+            put_in_order(out, count, &by_one, q->expected_muls);
+        }
         if (!raw_look(&s, v, k->format, &raw)) continue;
         const spx_candidate as_they_came = candidate_of(&s, k, &raw, v->setup_ns);
         if (as_they_came.mul_ns < close * c.mul_ns) put_in_order(out, count, &as_they_came, q->expected_muls);

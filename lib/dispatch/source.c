@@ -49,7 +49,8 @@ static spmvx_status make_csr(const spmvx_context *ctx, const spx_sparse *A, spx_
 
 spmvx_status spx_source_csr(const spmvx_context *ctx, spx_source *s, const spx_sparse **csr)
 {
-    const bool there = s->A->format == SPMVX_CSR && spx_is_at_place(ctx, s->A);
+    /* what a kernel knows of the values is its own */
+    const bool there = s->A->format == SPMVX_CSR && !s->A->layout.values && spx_is_at_place(ctx, s->A);
     if (!there && !s->csr.format) SPX_TRY(make_csr(ctx, s->A, &s->csr));
     *csr = there ? s->A : &s->csr;
     return SPMVX_OK;

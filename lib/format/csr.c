@@ -1,8 +1,11 @@
 /* CSR: ptr[nrows+1], col[nnz], val[nnz]; rows in order, entries of a row in the order they came. The hub
- * of all conversions. Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4. */
+ * of all conversions. Where all values are one, as those of graphs are, the layout may say so, and then there
+ * are kernels that do not stream them; the array is there still. Source: Saad, Iterative Methods for Sparse
+ * Linear Systems, section 3.4. */
 #include <inttypes.h>
 
 #include "format/import.h"
+#include "format/values.h"
 
 static spmvx_status pointers(const spmvx_context *ctx, const spmvx_arrays *a, int64_t *count)
 {
@@ -25,19 +28,48 @@ static spmvx_status check(const spmvx_context *ctx, const spmvx_arrays *a, const
 }
 
 spmvx_status spx_csr_from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
-                              spx_sparse *out)
+                              spx_one_value *is_one, spx_sparse *out)
 {
+    const int64_t values = build->layout.values;
+    if (values > SPX_VALUES_RAW && values != SPX_VALUES_ONE)
+        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                        "options.kernel has values=%s; CSR takes raw, and one where all values are the same",
+                        spx_values_names[values - 1]);
     SPX_TRY(spx_build_check(ctx, "CSR", spx_sparse_bytes(csr, false), csr, build));
+    if (values == SPX_VALUES_ONE && csr->nnz) SPX_TRY(is_one(ctx, csr));
     *out = spx_sparse_share(csr);
+    out->layout.values = values == SPX_VALUES_ONE && csr->nnz ? values : 0;
     return SPMVX_OK;
+}
+
+static spmvx_status is_one(const spmvx_context *ctx, const spx_sparse *csr)
+{
+    spx_value_code code;
+    SPX_TRY(spx_value_code_find(ctx, spx_data(csr, SPX_VAL), csr->val_type, csr->nnz, SPX_VALUES_ONE, &code));
+    spx_value_code_drop(ctx, &code);
+    return SPMVX_OK;
+}
+
+static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
+                             spx_sparse *out)
+{
+    return spx_csr_from_csr(ctx, csr, build, is_one, out);
 }
 
 spmvx_status spx_csr_to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
 {
     (void)ctx;
     *csr = spx_sparse_share(a);
+    csr->layout.values = 0;
     return SPMVX_OK;
 }
+
+size_t spx_csr_idle_bytes(const spx_sparse *a)
+{
+    return a->layout.values ? a->slot[SPX_VAL]->bytes - spx_type_bytes(a->val_type) : 0;
+}
+
+const spx_layout_key spx_csr_layout[] = { SPX_VALUES_KEY(SPX_VALUES_ONE, spx_values_of_places), { 0 } };
 
 static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
@@ -50,11 +82,13 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 const spx_format spx_format_csr = {
     .format = SPMVX_CSR,
     .place = SPMVX_HOST,
+    .layout = spx_csr_layout,
     .opaque_values = true,
     .pointers = pointers,
     .measure = measure,
     .check = check,
     .view = view,
-    .from_csr = spx_csr_from_csr,
+    .from_csr = from_csr,
     .to_csr = spx_csr_to_csr,
+    .idle_bytes = spx_csr_idle_bytes,
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/order.h"
+#include "core/values.h"
 
 const char *spx_format_name(spmvx_format f)
 {
@@ -43,8 +44,9 @@ spmvx_status spx_layout_check(const spmvx_context *ctx, const spx_format *f, con
 bool spx_layout_matches(const spx_format *f, const spx_layout *asked, const spx_layout *has)
 {
     for (const spx_layout_key *k = f->layout; k && k->key; k++) {
-        const int64_t v = spx_layout_value(asked, k);
-        if (v && v != spx_layout_value(has, k)) return false;
+        const int64_t v = spx_layout_value(asked, k), own = spx_layout_value(has, k);
+        const bool raw = spx_tells_values(k) && v == SPX_VALUES_RAW && !own; /* CSR's, as they came */
+        if (v && v != own && !raw) return false;
     }
     return true;
 }

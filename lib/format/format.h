@@ -136,10 +136,14 @@ static inline int64_t spx_slice_window(int64_t C, int i)
     return i && C >= 32 ? spx_min(2 * windows[i], INT32_MAX) : windows[i];
 }
 
-/* From CSR to CSR, wherever it lies: the arrays shared. */
+/* From CSR to CSR, wherever it lies: the arrays shared. The place tells whether all values are one; LIMIT
+ * where they are not. */
+typedef spmvx_status spx_one_value(const spmvx_context *, const spx_sparse *csr);
 spmvx_status spx_csr_from_csr(const spmvx_context *, const spx_sparse *csr, const spx_build *,
-                              spx_sparse *out);
+                              spx_one_value *, spx_sparse *out);
 spmvx_status spx_csr_to_csr(const spmvx_context *, const spx_sparse *a, spx_sparse *csr);
+size_t spx_csr_idle_bytes(const spx_sparse *);
+extern const spx_layout_key spx_csr_layout[];
 
 /* The transpose, CSR (COO for COO, and where its rows far outnumber the entries): rows of the result hold
  * their entries in the order of A's rows. */

@@ -124,6 +124,7 @@ struct spx_kernel {
     uint32_t flags; /* SPMVX_KERNEL_DETERMINISTIC */
     const char *summary, *source;
     const spx_param *params; /* or NULL */
+    bool one_value;          /* of CSR: where the layout says that all values are one, it is read once */
     /* Predicted nanoseconds of a multiplication by features->nvec columns (MUL: one), given what the kernel's
      * format would hold; only the order among kernels matters. */
     double (*cost)(const spx_features *, const spx_look *);
@@ -162,6 +163,12 @@ spmvx_status spx_run_columns(const spx_mul *);
 
 /* What a multiplication by CSR streams beside x and y; for cost() functions of every place. */
 double spx_csr_bytes(const spx_features *);
+/* The same by a kernel that reads one value once. */
+static inline double spx_csr_bytes_of(const spx_features *f, const spx_look *look)
+{
+    const bool one = look->layout.values == SPX_VALUES_ONE;
+    return spx_csr_bytes(f) - (one ? (double)f->nnz * (double)f->value_bytes : 0.0);
+}
 
 /* ---- shared by cost() functions of the host ---- */
 

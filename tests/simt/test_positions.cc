@@ -6,6 +6,7 @@
 
 #include "device.cuh"
 #include "early.cuh"
+#include "one_value.cuh"
 #include "ptx.cuh"
 #include "reduce.cuh"
 #include "row_groups.cuh"
@@ -50,7 +51,7 @@ __global__ void csr_vector_at(spx_csr<double, int> A, spx_vectors<double> v, int
     spx_early_vectors<double, true> early = {};
     static_cast<spx_vectors<double> &>(early) = v;
     early.early = true;
-    csr_vector_file::csr_vector<double, int, LANES, SPX_KEPT, true>(shifted(A, shift), early);
+    csr_vector_file::csr_vector<double, int, LANES, SPX_KEPT, true, false>(shifted(A, shift), early);
 }
 __global__ static void csr_adaptive_at(spx_csr<double, int> A, const spx_row_group *groups,
                                        spx_vectors<double> v, int64_t shift)
@@ -58,7 +59,7 @@ __global__ static void csr_adaptive_at(spx_csr<double, int> A, const spx_row_gro
     spx_early_vectors<double> early = {};
     static_cast<spx_vectors<double> &>(early) = v;
     early.early = true;
-    csr_adaptive_file::csr_adaptive<double, int, 2>(shifted(A, shift), groups, early);
+    csr_adaptive_file::csr_adaptive<double, int, 2, false>(shifted(A, shift), groups, early);
 }
 template <int LANES>
 __global__ void multi_csr_vector_at(spx_csr<double, int> A, spx_columns<double> v, int64_t shift)
