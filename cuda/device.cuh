@@ -251,10 +251,9 @@ void spx_cuda_drop_behind(const spmvx_context *, spx_array *);
 
 /* The backend's statistics pass: cuda/features.cu. */
 spmvx_status spx_cuda_features(const spmvx_context *, const spx_sparse *csr, spx_features *);
-/* What a sample of the values tells, and whether all are one (LIMIT where they are not):
- * cuda/build/values.cu. */
+/* What a sample of the values tells, and whether all are one: cuda/build/values.cu. */
 spmvx_status spx_cuda_look_at_values(const spmvx_context *, const spx_sparse *csr, spx_features *);
-spmvx_status spx_cuda_is_one_value(const spmvx_context *, const spx_sparse *csr);
+spmvx_status spx_cuda_is_one_value(const spmvx_context *, const spx_sparse *csr, bool *one);
 
 /* The backend's work on vectors, and what loads its kernels, so that no multiplication waits for code:
  * cuda/vectors.cu. */

@@ -14,10 +14,20 @@ extern "C" {
 
 namespace {
 
+/* Are all values to be one? Then they are looked at. */
 spmvx_status csr_from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
                           spx_sparse *out)
 {
-    return spx_csr_from_csr(ctx, csr, build, spx_cuda_is_one_value, out);
+    bool one = true;
+    const bool asked = build->layout.values == SPX_VALUES_ONE && csr->nnz > 0;
+    if (asked) SPX_TRY(spx_cuda_is_one_value(ctx, csr, &one));
+    if (!one)
+        return spx_fail(ctx, SPMVX_ERR_LIMIT,
+                        "options.kernel has values=one, and A's %lld values are not all the same",
+                        static_cast<long long>(csr->nnz));
+    SPX_TRY(spx_csr_from_csr(ctx, csr, build, out));
+    if (asked) out->layout.values = SPX_VALUES_ONE;
+    return SPMVX_OK;
 }
 
 spmvx_status look_at_sell(const spmvx_context *, const spx_sparse *, const spx_features *f,
@@ -176,7 +186,7 @@ const spx_layout_key packed_layout[] = {
 const spx_layout_key tiled_layout[] = {
     { "width", offsetof(spx_layout, tile_width), 64, 57344, 0, false },
     { "hot", offsetof(spx_layout, hot), 1, 57344, 0, false },
-    SPX_VALUES_KEY(SPX_VALUES_ONE, spx_values_of_places),
+    SPX_VALUES_KEY(SPX_VALUES_U8, spx_values_of_places),
     {},
 };
 
@@ -190,7 +200,6 @@ extern "C" const spx_format spx_cuda_format_csr = {
     .from_csr = csr_from_csr,
     .to_csr = spx_csr_to_csr,
     .transpose = spx_cuda_transpose,
-    .idle_bytes = spx_csr_idle_bytes,
 };
 
 extern "C" const spx_format spx_cuda_format_coo = {

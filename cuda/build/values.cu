@@ -82,6 +82,18 @@ spmvx_status sample(const spmvx_context *ctx, const char *what, const spx_sparse
     return ctx->backend->download(ctx, found, h, sizeof *found);
 }
 
+/* Does a value differ from the first? */
+template <class E>
+__global__ void __launch_bounds__(SPX_BUILD_THREADS) find_others(int64_t n, const E *val, int *others)
+{
+    const int64_t all = static_cast<int64_t>(gridDim.x) * SPX_BUILD_THREADS;
+    const E first = val[0];
+    bool other = false;
+#pragma unroll 8
+    for (int64_t i = spx_element(); i < n; i += all) other |= val[i] != first;
+    if (other) *others = 1;
+}
+
 bool may_be_coded(const spx_sparse *csr, int64_t asked)
 {
     return asked != SPX_VALUES_RAW && (csr->val_type == SPMVX_F64 || csr->val_type == SPMVX_F32);
@@ -137,12 +149,24 @@ spmvx_status spx_cuda_find_values(const spmvx_context *ctx, const char *what, co
     return s;
 }
 
-spmvx_status spx_cuda_is_one_value(const spmvx_context *ctx, const spx_sparse *csr)
+spmvx_status spx_cuda_is_one_value(const spmvx_context *ctx, const spx_sparse *csr, bool *one)
 {
-    spx_temporary numbers;
-    spx_value_code code;
-    SPX_TRY(spx_cuda_find_values(ctx, "CSR", csr, SPX_VALUES_ONE, &code, &numbers));
-    spx_value_code_drop(ctx, &code);
+    static const char what[] = "the look for one value";
+    constexpr int EACH = 16; /* values of a thread */
+    spx_temporary found;
+    int others;
+    SPX_TRY(found.make(ctx, 1, sizeof others, what));
+    SPX_TRY(spx_cuda_clear(ctx, found.as<int>(), sizeof others, what));
+    SPX_TRY(spx_by_width(csr->val_type, [&](auto value) {
+        using E = decltype(value);
+        SPX_TRY(spx_cuda_load(ctx, what, find_others<E>, 0));
+        return spx_cuda_launch(ctx, what, find_others<E>,
+                               spx_ceil_div(csr->nnz, static_cast<int64_t>(EACH) * SPX_BUILD_THREADS),
+                               static_cast<unsigned>(SPX_BUILD_THREADS), 0, csr->nnz,
+                               spx_slot_of<E>(csr, SPX_VAL), found.as<int>());
+    }));
+    SPX_TRY(ctx->backend->download(ctx, &others, found.as<int>(), sizeof others));
+    *one = !others;
     return SPMVX_OK;
 }
 

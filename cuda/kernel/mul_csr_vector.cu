@@ -19,24 +19,30 @@ enum { LANES_PARAM, THREADS_PARAM }; /* by their places in params */
 /* Beyond L2 it pays where rows are short: else columns that are loaded ahead take registers (measured). */
 template <int LANES> constexpr bool begins_early = LANES <= 8;
 
-template <class V, int LANES>
-constexpr int rows_at_once = LANES == 16 || LANES == 32 || (LANES <= 8 && sizeof(V) == 4) ? 2 : 1;
-template <int LANES> constexpr int steps_at_once = LANES <= 8 ? 4 : 3;
-template <class V, class P, int LANES, bool EARLY> constexpr int registers_a_thread()
-{
-    constexpr int AHEAD = EARLY && sizeof(V) == 8 ? 8 : 0; /* the next step's columns */
-    if (rows_at_once<V, LANES> == 2) return (sizeof(P) == 8 ? 48 : 40) + AHEAD;
-    return sizeof(P) == 8 ? 44 : 32;
-}
-template <class V, class P, int LANES, bool EARLY>
-constexpr int registers = registers_a_thread<V, P, LANES, EARLY>();
+constexpr double SHORT = 3.5; /* mean length of rows of which two lanes have four places at once, not eight */
 
-template <class V, class P, int LANES, spx_policy POLICY, bool EARLY, bool ONE>
-__global__ void __maxnreg__((registers<V, P, LANES, EARLY>))
+/* How many rows a group of lanes has at once, by how many steps. */
+template <class V, int LANES, bool FOUR> struct shape {
+    static constexpr bool SINGLE = sizeof(V) == 4;
+    static constexpr int STEPS = FOUR         ? 2
+                                 : LANES <= 8 ? 4
+                                              : 3,
+                         ROWS = FOUR ? (SINGLE ? 4 : 2)
+                                     : (LANES == 16 || LANES == 32 || (LANES <= 8 && SINGLE) ? 2 : 1);
+    template <class P> static constexpr int registers(bool early)
+    {
+        const int ahead = early && sizeof(V) == 8 ? 8 : 0; /* the next step's columns */
+        if (ROWS > 1) return (sizeof(P) == 8 ? 48 : 40) + ahead;
+        return sizeof(P) == 8 ? 44 : 32;
+    }
+};
+
+template <class V, class P, int LANES, bool FOUR, spx_policy POLICY, bool EARLY, bool ONE>
+__global__ void __maxnreg__((shape<V, LANES, FOUR>::template registers<P>(EARLY)))
     csr_vector(spx_csr<V, P> A, spx_early_vectors<V, EARLY> vectors)
 {
     const spx_value_of<V, ONE> one(A.val);
-    constexpr int ROWS = rows_at_once<V, LANES>, STEPS = steps_at_once<LANES>;
+    constexpr int ROWS = shape<V, LANES, FOUR>::ROWS, STEPS = shape<V, LANES, FOUR>::STEPS;
     constexpr spx_written WRITTEN = decltype(vectors)::WRITTEN;
     const unsigned rows = static_cast<unsigned>(A.nrows), groups = blockDim.x / LANES,
                    lane = threadIdx.x % LANES, first = blockIdx.x * groups * ROWS + threadIdx.x / LANES;
@@ -99,24 +105,34 @@ __global__ void __maxnreg__((registers<V, P, LANES, EARLY>))
 
 /* ---- the host's side ---- */
 
-/* Calls f with the instance for this matrix, and with the rows that a group of its lanes takes. */
+/* Calls f with the instance for so many lanes, and with the rows that a group of them takes. */
+template <class V, class P, int LANES, bool FOUR, class F>
+spmvx_status with_lanes(const spmvx_context *ctx, const spx_sparse *a, F f)
+{
+    constexpr int EACH = shape<V, LANES, FOUR>::ROWS;
+    constexpr bool EARLY = begins_early<LANES>;
+    const double of_l2 = spx_cuda_l2_ratio(ctx, a);
+    const bool keep = of_l2 < 1.0 || of_l2 > 4.0;
+    return spx_by_one_value(a, [&](auto one) {
+        constexpr bool ONE = one.value;
+        if (of_l2 < 1.0) return f(csr_vector<V, P, LANES, FOUR, SPX_KEPT, true, ONE>, EACH);
+        return keep ? f(csr_vector<V, P, LANES, FOUR, SPX_KEPT, EARLY, ONE>, EACH)
+                    : f(csr_vector<V, P, LANES, FOUR, SPX_PASSING, EARLY, ONE>, EACH);
+    });
+}
+
+/* The same for this matrix. */
 template <class F>
 spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
 {
-    const double of_l2 = spx_cuda_l2_ratio(ctx, a);
-    const bool keep = of_l2 < 1.0 || of_l2 > 4.0;
+    const int64_t lanes = p->param[LANES_PARAM];
+    const bool four = lanes == 2 && static_cast<double>(a->nnz) <= SHORT * static_cast<double>(a->nrows);
     return spx_by_type(a, [&](auto value, auto pointer) {
-        return spx_pick<2, 4, 8, 16, 32, 64>(p->param[LANES_PARAM], [&](auto lanes) {
-            using V = decltype(value);
-            using P = decltype(pointer);
-            constexpr int LANES = lanes.value, EACH = rows_at_once<V, LANES>;
-            constexpr bool EARLY = begins_early<LANES>;
-            return spx_by_one_value(a, [&](auto one) {
-                constexpr bool ONE = one.value;
-                if (of_l2 < 1.0) return f(csr_vector<V, P, LANES, SPX_KEPT, true, ONE>, EACH);
-                return keep ? f(csr_vector<V, P, LANES, SPX_KEPT, EARLY, ONE>, EACH)
-                            : f(csr_vector<V, P, LANES, SPX_PASSING, EARLY, ONE>, EACH);
-            });
+        using V = decltype(value);
+        using P = decltype(pointer);
+        if (four) return with_lanes<V, P, 2, true>(ctx, a, f);
+        return spx_pick<2, 4, 8, 16, 32, 64>(lanes, [&](auto n) {
+            return with_lanes<V, P, n.value, false>(ctx, a, f);
         });
     });
 }

@@ -472,17 +472,18 @@ typedef struct spmvx_convert_options {
     }
 
 /* Makes the same matrix in another format, or with another kernel. A result that shares the caller's arrays
- * shows SPMVX_IS_BORROWED; one that copied any of their values (SPMVX_UPDATABLE, a kept transpose) has
- * copies of all. The source may live on the host or on any device; the result lives where the context
- * computes. Arrays that stay the same are shared, not copied; borrowing is inherited by what shares them.
- * Every conversion back to CSR is exact: entries of a row keep their order, repeats and explicit zeros
- * stay; but for DIA and BSR, which order a row by column and add repeats up in input order. Workspace for
- * op N and nvec columns is reserved in this context. All that a conversion takes beside its source, the
- * result and candidates that are dropped included and also where it is refused, is at most max_bytes + 8
- * times the bytes of CSR + the source's + 16 MiB; with effort 1 or 2 also max_bytes once more, X and Y of
- * nvec columns, and one column. NULL options: AUTO. Errors: ARGUMENT (also a kernel parameter that is
- * unknown or out of range: the message lists the known ones); UNSUPPORTED (a format or kernel this version
- * or machine lacks; an update order that is no longer known); LIMIT (max_bytes); DEVICE; MEMORY. */
+ * shows SPMVX_IS_BORROWED; one that copied any of their values (SPMVX_UPDATABLE, a kept transpose), or knows
+ * them to be all the same (a kernel with values=one), has copies of all. The source may live on the host or
+ * on any device; the result lives where the context computes. Arrays that stay the same are shared, not
+ * copied; borrowing is inherited by what shares them. Every conversion back to CSR is exact: entries of a
+ * row keep their order, repeats and explicit zeros stay; but for DIA and BSR, which order a row by column
+ * and add repeats up in input order. Workspace for op N and nvec columns is reserved in this context. All
+ * that a conversion takes beside its source, the result and candidates that are dropped included and also
+ * where it is refused, is at most max_bytes + 8 times the bytes of CSR + the source's + 16 MiB; with effort
+ * 1 or 2 also max_bytes once more, X and Y of nvec columns, and one column. NULL options: AUTO. Errors:
+ * ARGUMENT (also a kernel parameter that is unknown or out of range: the message lists the known ones);
+ * UNSUPPORTED (a format or kernel this version or machine lacks; an update order that is no longer known);
+ * LIMIT (max_bytes; a code of values that would lose some); DEVICE; MEMORY. */
 spmvx_status spmvx_matrix_convert(spmvx_context *, const spmvx_matrix *, const spmvx_convert_options *,
                                   spmvx_matrix **out);
 /* The transpose, as a CSR matrix of its own (ncols x nrows; COO where its rows far outnumber entries);

@@ -1,24 +1,25 @@
 /* How a format stores the values of its places in fewer bits, nothing lost. Found and written by
- * format/values.c; PACKED and TILED have it. */
+ * format/values.c; PACKED and TILED have it. CSR stores them as they came, and may know that all are one. */
 #ifndef SPX_CORE_VALUES_H
 #define SPX_CORE_VALUES_H
 #include <float.h>
 
 #include "core/sparse.h"
 
-/* A place's value: as it came; as an f32 that is exactly the f64; as its number in TABLE, in 16 or 8 bits;
- * not at all, since all are TABLE's one. Of PACKED alone: as it came, once for all lanes of a step. */
+/* A place's value: as it came; not at all, since all are TABLE's one; as an f32 that is exactly the f64; as
+ * its number in TABLE, in 16 or 8 bits. Of PACKED alone: as it came, once for all lanes of a step. */
 enum spx_values {
     SPX_VALUES_RAW = 1,
+    SPX_VALUES_ONE,
     SPX_VALUES_F32,
     SPX_VALUES_U16,
     SPX_VALUES_U8,
-    SPX_VALUES_ONE,
     SPX_VALUES_STEP
 };
 enum { SPX_VALUES_TABLE = 4096 }; /* values at most */
-static const char *const spx_values_names[] = { "raw", "f32", "u16", "u8", "one", "step", NULL };
-static const char *const spx_values_of_places[] = { "raw", "f32", "u16", "u8", "one", NULL };
+static const char *const spx_values_names[] = { "raw", "one", "f32", "u16", "u8", "step", NULL };
+static const char *const spx_values_of_places[] = { "raw", "one", "f32", "u16", "u8", NULL };
+static const char *const spx_values_of_csr[] = { "raw", "one", NULL };
 /* The layout's field, of type spx_layout_key, of a format that has codes up to this one. */
 #define SPX_VALUES_KEY(last, names)                                                  \
     {                                                                                \

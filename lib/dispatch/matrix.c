@@ -59,12 +59,8 @@ static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *A, const
                             spx_partition *out, spx_choice *chosen)
 {
     spx_partition part = { 0 };
-    const spx_kernel *k = choice->kernel;
-    if (k->operation == SPMVX_MUL && A->format == SPMVX_CSR && A->layout.values && !k->one_value)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
-                        "options.kernel has values=one; %s reads all values, and takes raw", k->name);
     memcpy(part.param, choice->param, sizeof part.param);
-    spmvx_status s = k->prepare ? k->prepare(ctx, A, &part) : SPMVX_OK;
+    spmvx_status s = choice->kernel->prepare ? choice->kernel->prepare(ctx, A, &part) : SPMVX_OK;
     if (s == SPMVX_OK && (part.bounds || part.order))
         s = ctx->backend->synchronize(ctx); /* then it serves other streams, too */
     if (s != SPMVX_OK) {

@@ -203,6 +203,7 @@ const spx_format *spx_format_of_place(const spmvx_context *ctx, spmvx_format f)
 
 const spx_layout_key *spx_kernel_layout(const spx_kernel *k)
 {
+    if (k->format == SPMVX_CSR && !k->one_value) return NULL; /* values are as they came, to it */
     const spx_format *own = format_at(k->format, k->place);
     return (own ? own : spx_format_find(k->format))->layout;
 }
@@ -315,11 +316,10 @@ __attribute__((format(printf, 2, 3))) static void append(text *t, const char *fo
 void spx_kernel_spec(const spx_choice *c, char out[SPX_SPEC])
 {
     const spx_kernel *k = c->kernel;
-    const spx_format *f = format_at(k->format, SPMVX_HOST);
     text t = { out, SPX_SPEC, 0 };
     char sep = ':';
     append(&t, "%s%s", k->name, !strchr(k->name, '@') && spx_kernel_has_variants(k) ? "@c" : "");
-    for (const spx_layout_key *l = f->layout; l && l->key; l++) {
+    for (const spx_layout_key *l = spx_kernel_layout(k); l && l->key; l++) {
         if (!l->in_name || !spx_layout_value(&c->layout, l)) continue;
         const int64_t v = spx_layout_value(&c->layout, l);
         if (l->words) append(&t, "%c%s=%s", sep, l->key, l->words[v - 1]);

@@ -194,8 +194,8 @@ static spmvx_status view_of(selection *s, spmvx_format format)
     return SPMVX_OK;
 }
 
-/* In a choice by the library, are all values one, as far as a sample tells, and will they stay so? Where there
- * is no memory to look, nobody knows. */
+/* In a choice by the library, are all values one, as far as a sample tells, and will they stay so? Where
+ * there is no memory to look, nobody knows. */
 static spmvx_status find_one_value(selection *s, bool *one)
 {
     *one = false;

@@ -4,8 +4,8 @@
  * Linear Systems, section 3.4. */
 #include <inttypes.h>
 
+#include "core/values.h"
 #include "format/import.h"
-#include "format/values.h"
 
 static spmvx_status pointers(const spmvx_context *ctx, const spmvx_arrays *a, int64_t *count)
 {
@@ -28,32 +28,12 @@ static spmvx_status check(const spmvx_context *ctx, const spmvx_arrays *a, const
 }
 
 spmvx_status spx_csr_from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
-                              spx_one_value *is_one, spx_sparse *out)
+                              spx_sparse *out)
 {
-    const int64_t values = build->layout.values;
-    if (values > SPX_VALUES_RAW && values != SPX_VALUES_ONE)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
-                        "options.kernel has values=%s; CSR takes raw, and one where all values are the same",
-                        spx_values_names[values - 1]);
     SPX_TRY(spx_build_check(ctx, "CSR", spx_sparse_bytes(csr, false), csr, build));
-    if (values == SPX_VALUES_ONE && csr->nnz) SPX_TRY(is_one(ctx, csr));
     *out = spx_sparse_share(csr);
-    out->layout.values = values == SPX_VALUES_ONE && csr->nnz ? values : 0;
+    out->layout.values = 0;
     return SPMVX_OK;
-}
-
-static spmvx_status is_one(const spmvx_context *ctx, const spx_sparse *csr)
-{
-    spx_value_code code;
-    SPX_TRY(spx_value_code_find(ctx, spx_data(csr, SPX_VAL), csr->val_type, csr->nnz, SPX_VALUES_ONE, &code));
-    spx_value_code_drop(ctx, &code);
-    return SPMVX_OK;
-}
-
-static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, const spx_build *build,
-                             spx_sparse *out)
-{
-    return spx_csr_from_csr(ctx, csr, build, is_one, out);
 }
 
 spmvx_status spx_csr_to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_sparse *csr)
@@ -64,12 +44,13 @@ spmvx_status spx_csr_to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_s
     return SPMVX_OK;
 }
 
-size_t spx_csr_idle_bytes(const spx_sparse *a)
+/* The values, but for the one that is read where all are one. */
+static size_t idle_bytes(const spx_sparse *a)
 {
     return a->layout.values ? a->slot[SPX_VAL]->bytes - spx_type_bytes(a->val_type) : 0;
 }
 
-const spx_layout_key spx_csr_layout[] = { SPX_VALUES_KEY(SPX_VALUES_ONE, spx_values_of_places), { 0 } };
+const spx_layout_key spx_csr_layout[] = { SPX_VALUES_KEY(SPX_VALUES_ONE, spx_values_of_csr), { 0 } };
 
 static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 {
@@ -88,7 +69,7 @@ const spx_format spx_format_csr = {
     .measure = measure,
     .check = check,
     .view = view,
-    .from_csr = from_csr,
+    .from_csr = spx_csr_from_csr,
     .to_csr = spx_csr_to_csr,
-    .idle_bytes = spx_csr_idle_bytes,
+    .idle_bytes = idle_bytes,
 };

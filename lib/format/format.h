@@ -136,13 +136,10 @@ static inline int64_t spx_slice_window(int64_t C, int i)
     return i && C >= 32 ? spx_min(2 * windows[i], INT32_MAX) : windows[i];
 }
 
-/* From CSR to CSR, wherever it lies: the arrays shared. The place tells whether all values are one; LIMIT
- * where they are not. */
-typedef spmvx_status spx_one_value(const spmvx_context *, const spx_sparse *csr);
+/* From CSR to CSR, wherever it lies: the arrays shared, values as they came. */
 spmvx_status spx_csr_from_csr(const spmvx_context *, const spx_sparse *csr, const spx_build *,
-                              spx_one_value *, spx_sparse *out);
+                              spx_sparse *out);
 spmvx_status spx_csr_to_csr(const spmvx_context *, const spx_sparse *a, spx_sparse *csr);
-size_t spx_csr_idle_bytes(const spx_sparse *);
 extern const spx_layout_key spx_csr_layout[];
 
 /* The transpose, CSR (COO for COO, and where its rows far outnumber the entries): rows of the result hold

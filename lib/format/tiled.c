@@ -496,7 +496,7 @@ static double setup_ns(const spx_features *f, const spx_look *l)
 static const spx_layout_key layout[] = {
     { "width", offsetof(spx_layout, tile_width), 64, SPX_TILED_MOST, 0, true, NULL },
     { "hot", offsetof(spx_layout, hot), 1, SPX_TILED_MOST, 0, true, NULL },
-    SPX_VALUES_KEY(SPX_VALUES_ONE, spx_values_of_places),
+    SPX_VALUES_KEY(SPX_VALUES_U8, spx_values_of_places),
     { 0 },
 };
 

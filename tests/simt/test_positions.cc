@@ -51,7 +51,7 @@ __global__ void csr_vector_at(spx_csr<double, int> A, spx_vectors<double> v, int
     spx_early_vectors<double, true> early = {};
     static_cast<spx_vectors<double> &>(early) = v;
     early.early = true;
-    csr_vector_file::csr_vector<double, int, LANES, SPX_KEPT, true, false>(shifted(A, shift), early);
+    csr_vector_file::csr_vector<double, int, LANES, false, SPX_KEPT, true, false>(shifted(A, shift), early);
 }
 __global__ static void csr_adaptive_at(spx_csr<double, int> A, const spx_row_group *groups,
                                        spx_vectors<double> v, int64_t shift)
