@@ -20,6 +20,7 @@ extern const spx_product_kernel spx_spmspm_csr_dense_row, spx_spmspm_coo_hash, s
 extern const spx_kernel spx_mul_csr_vector_avx2, spx_mul_csr_vector_avx512, spx_mul_dia_avx2,
     spx_mul_dia_avx512, spx_mul_sell_avx2, spx_mul_sell_avx512, spx_mul_packed_avx2, spx_mul_packed_avx512,
     spx_mul_bsr_avx512;
+extern const spx_product_kernel spx_spmspm_dense_window_avx2;
 #endif
 #ifdef SPX_CUDA
 extern const spx_product_kernel spx_cuda_spmspm_hash, spx_cuda_spmspm_thin, spx_cuda_spmspm_rows_thread,
@@ -119,6 +120,9 @@ static const spx_product_kernel *const product_kernels[] = {
     &spx_spmspm_csr_dense_row,
     &spx_spmspm_coo_hash,
     &spx_spmspm_dense_window,
+#ifdef SPX_X86
+    &spx_spmspm_dense_window_avx2,
+#endif
     &spx_spmspm_hash,
 #ifdef SPX_CUDA
     &spx_cuda_spmspm_rows_thread,
@@ -489,19 +493,25 @@ spmvx_status spx_kernel_parse(const spmvx_context *ctx, spmvx_operation operatio
 spmvx_status spx_product_kernel_parse(const spmvx_context *ctx, const char *spec,
                                       const spx_product_kernel **out, int64_t param[SPX_PARAMS])
 {
-    const size_t name = strcspn(spec, ":");
+    const size_t name = strcspn(spec, ":"), base = strcspn(spec, "@:");
+    const bool portable = name == base + 2 && spec[base + 1] == 'c';
+    const spx_product_kernel *found = NULL, *known = NULL;
     char names[SPX_MESSAGE / 2] = "none";
     text list = { names, sizeof names, 0 };
     for (int32_t i = 0; i < spx_product_kernel_total(); i++) {
         const spx_product_kernel *k = product_kernels[i];
         if (k->place != ctx->backend->place) continue;
         append(&list, "%s%s", list.n ? ", " : "", k->name);
-        if (!is_word(spec, name, k->name)) continue;
-        if (!spx_product_kernel_available(k)) return ruled_out(ctx, spec);
-        for (int n = 0; k->params && k->params[n].key; n++) param[n] = k->params[n].preset;
-        *out = k;
-        const spelling to = { k->name, k->params, NULL, param, NULL };
-        return spec[name] ? parse_params(ctx, spec + name + 1, &to) : SPMVX_OK;
+        const bool exact = is_word(spec, name, k->name),
+                   bare = name == base && same_base(k->name, spec, base);
+        if (!exact && !bare && !(portable && is_word(spec, base, k->name))) continue;
+        known = k;
+        if (spx_product_kernel_available(k)) found = k; /* of several variants the last one */
     }
-    return unknown_name(ctx, spec, names);
+    if (!known) return unknown_name(ctx, spec, names);
+    if (!found) return ruled_out(ctx, spec);
+    for (int n = 0; found->params && found->params[n].key; n++) param[n] = found->params[n].preset;
+    *out = found;
+    const spelling to = { found->name, found->params, NULL, param, NULL };
+    return spec[name] ? parse_params(ctx, spec + name + 1, &to) : SPMVX_OK;
 }

@@ -7,28 +7,41 @@
 #include <string.h>
 
 #include "kernel/product_parts.h"
+#include "kernel/product_sorter.h"
 
 enum {
     FEW = 8,      /* products whose columns are put in order one by one, */
     SHORT = 12,   /* and words */
     SAMPLES = 64, /* places at which so many entries of B are looked at: */
     SAMPLE = 256,
-    AHEAD = 8,      /* entries of A whose rows of B are fetched before their turn */
-    BLOCK = 1 << 16 /* columns that are allocated at once */
+    AHEAD = 8,               /* entries of A whose rows of B are fetched before their turn */
+    LEAST_CHUNK = 256 << 10, /* bytes that are allocated at once, */
+    MOST_CHUNK = 4 << 20,    /* which grow until large pages hold them (core/alloc.c) */
+    BATCH = 16               /* groups of rows that are gathered before the first is sorted */
 };
 
-/* Columns of C that a part found: whole rows. */
+/* Columns of C that a part found: whole rows. Blocks lie in their thread's chunks, one behind the other. */
 typedef struct block {
     struct block *next;
     int64_t used;
     int32_t col[];
 } block;
 
+typedef struct chunk {
+    struct chunk *next;
+} chunk;
+
+/* A thread's. */
+typedef struct arena {
+    chunk *chunks;
+    char *at, *end;  /* what is left of the last one */
+    size_t grows_to; /* bytes of the next one */
+} arena;
+
 typedef struct part {
     int64_t first, last; /* rows */
     int64_t stored;      /* rows whose columns are in the blocks: first ... stored-1 */
     block *head, *tail;
-    int64_t room;    /* left in the last block */
     int64_t grouped; /* entries of rows that share their columns */
     int64_t untold;  /* entries that the count of all threads has not yet */
 } part;
@@ -44,12 +57,16 @@ typedef struct marks {
 
 typedef struct job {
     spmvx_context *ctx;
-    const spx_sparse *A, *B, *C; /* C: lengths of rows at first, in place of pointers */
-    int64_t ahead;               /* where A's entries end */
-    bool runs;                   /* in B's columns */
-    bool frugal;                 /* C is charged to a limit, too: nothing is taken that can be done without */
-    uint64_t *same;              /* rows of B with the columns of the row before; or NULL */
+    const spx_sparse *A, *B, *C;  /* C: lengths of rows at first, in place of pointers */
+    int64_t ahead;                /* where A's entries end */
+    const spx_row_sorter *sorter; /* or NULL */
+    int64_t gathered;             /* entries of a row of A that may have few enough products, at most */
+    bool runs;                    /* in B's columns */
+    bool frugal;    /* C is charged to a limit, too: nothing is taken that can be done without */
+    uint64_t *same; /* rows of B with the columns of the row before; or NULL */
     part *parts;
+    arena *arenas; /* the threads' */
+    bool groups;   /* of rows of A with the same columns: there are some */
     int64_t most;  /* entries of C that are worth keeping, */
     int64_t found; /* and that were found so far, by all threads */
     void *own;     /* the threads' marks */
@@ -203,22 +220,44 @@ static marks marks_new(const job *j, int thread)
                     .top = own + words + list_words(ncols) + words_of(words) };
 }
 
-/* Room for n columns in the part's last block; NULL where the budget is spent. */
-static int32_t *room_for(const job *j, part *p, int64_t n)
+/* A new chunk with a block of at least n columns; false where there is no room. */
+static bool new_chunk(const job *j, arena *own, int64_t n)
 {
+    const size_t needed = spx_plus(sizeof(chunk) + sizeof(block), spx_bytes(n, sizeof(int32_t)));
+    const size_t wanted =
+        (own->grows_to ? own->grows_to : LEAST_CHUNK) - SPX_ALIGN; /* with what is before it */
+    size_t bytes = wanted > needed ? wanted : needed;
+    chunk *c = spx_try_alloc(j->ctx, bytes);
+    if (!c && bytes > needed) c = spx_try_alloc(j->ctx, bytes = needed);
+    if (!c) return false;
+    c->next = own->chunks;
+    own->chunks = c;
+    own->at = (char *)(c + 1);
+    own->end = (char *)c + bytes;
+    own->grows_to = wanted + SPX_ALIGN < MOST_CHUNK ? 4 * (wanted + SPX_ALIGN) : MOST_CHUNK;
+    return true;
+}
+
+static bool has_room(const arena *own, size_t bytes)
+{
+    return (size_t)(own->end - own->at) >= bytes;
+}
+
+/* Room for n columns behind the part's last ones; NULL where the budget is spent. */
+static int32_t *room_for(const job *j, arena *own, part *p, int64_t n)
+{
+    const size_t bytes = spx_bytes(n, sizeof(int32_t));
     if (j->frugal) return NULL;
-    if (!p->tail || p->room < n) {
-        const int64_t columns = spx_max(n, BLOCK);
-        block *b = spx_try_alloc(j->ctx, spx_plus(sizeof *b, spx_bytes(columns, sizeof *b->col)));
-        if (!b) return NULL;
-        b->next = NULL;
-        b->used = 0;
-        if (p->tail) p->tail->next = b;
-        else p->head = b;
-        p->tail = b;
-        p->room = columns;
-    }
-    return p->tail->col + p->tail->used;
+    if (p->tail && has_room(own, bytes)) return p->tail->col + p->tail->used;
+    const size_t with_block = spx_plus(sizeof(block) + _Alignof(block), bytes);
+    if ((!own->at || !has_room(own, with_block)) && !new_chunk(j, own, n)) return NULL;
+    block *b = (block *)(void *)(own->at + (-(uintptr_t)own->at & (_Alignof(block) - 1)));
+    *b = (block){ 0 };
+    if (p->tail) p->tail->next = b;
+    else p->head = b;
+    p->tail = b;
+    own->at = (char *)b->col;
+    return b->col;
 }
 
 /* All threads' count follows in steps: to write it for every row would take longer than the row. */
@@ -252,40 +291,89 @@ static int64_t find_few(const job *j, int64_t r, int32_t *col)
     return count;
 }
 
-/* Finds the columns of n rows of C from r on, all the same, and keeps them where there is room. Answers how
- * many each has. */
-static int64_t find_rows(job *j, part *p, int64_t r, int64_t n, marks *m)
+/* n rows from row `first` on, all with the same columns; and, where these are few, as many products. */
+typedef struct group {
+    int64_t first, n, products; /* products: -1: too many to be sorted */
+    spx_sort_keys keys;
+} group;
+
+static int64_t gather_row(const job *j, int64_t r, spx_sort_keys *keys)
 {
-    int32_t few[FEW];
-    int64_t length = find_few(j, r, few);
-    const int64_t at_most = length < 0 ? spx_min(mark_row(j, r, m), j->B->ncols) : length;
-    const bool wanted = p->stored == r && __atomic_load_n(&j->found, __ATOMIC_RELAXED) <= j->most;
-    int32_t *col = wanted ? room_for(j, p, n * at_most) : NULL;
-    if (length < 0) length = take_marks(m, col);
+    if (!j->sorter || spx_ptr_at(j->A, r + 1) - spx_ptr_at(j->A, r) > j->gathered) return -1;
+    return j->sorter->gather(j->A, j->B, r, j->ahead, keys);
+}
+
+/* Finds the columns of a group's rows of C, and keeps them where there is room. Answers how many each has. */
+static int64_t find_rows(job *j, arena *own, part *p, const group *g, marks *m)
+{
+    int32_t few[SPX_SORTED + SPX_SORT_OVER];
+    const bool sorted = g->products >= 0;
+    int64_t length = sorted ? g->products : find_few(j, g->first, few);
+    const int64_t at_most = length < 0 ? spx_min(mark_row(j, g->first, m), j->B->ncols) : length;
+    const bool wanted = p->stored == g->first && __atomic_load_n(&j->found, __ATOMIC_RELAXED) <= j->most;
+    int32_t *col = wanted ? room_for(j, own, p, g->n * at_most + SPX_SORT_OVER) : NULL;
+    if (sorted) length = j->sorter->sort(&g->keys, g->products, col ? col : few);
+    else if (length < 0) length = take_marks(m, col);
     else if (col)
         for (int64_t k = 0; k < length; k++) col[k] = few[k];
-    tell_found(j, p, n * length);
+    tell_found(j, p, g->n * length);
     if (!col) return length;
-    for (int64_t g = 1; g < n; g++) memcpy(col + g * length, col, (size_t)length * sizeof *col);
-    p->tail->used += n * length;
-    p->room -= n * length;
-    p->stored = r + n;
+    for (int64_t k = 1; k < g->n; k++) memcpy(col + k * length, col, (size_t)length * sizeof *col);
+    p->tail->used += g->n * length;
+    own->at = (char *)(p->tail->col + p->tail->used);
+    p->stored = g->first + g->n;
     return length;
 }
 
+/* Some groups from row r on; answers how many. */
+static int gather_some(const job *j, int64_t r, int64_t last, group some[BATCH])
+{
+    int n = 0;
+    for (; n < BATCH && r < last; n++) {
+        group *g = &some[n];
+        g->first = r;
+        g->n = j->groups ? spx_group_at(j->A, r, last) : 1;
+        g->products = gather_row(j, r, &g->keys);
+        r += g->n;
+    }
+    return n;
+}
+
+/* Parts and arenas lie side by side, so that each thread has a copy of its own while it writes to them. */
 static void find_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     job *j = arg;
     marks m = marks_new(j, thread);
+    group some[BATCH];
+    arena own = j->arenas[thread];
     for (int64_t i = begin; i < end; i++) {
-        part *p = &j->parts[i];
-        for (int64_t r = p->first, n; r < p->last; r += n) {
-            n = spx_group_at(j->A, r, p->last);
-            const int64_t length = find_rows(j, p, r, n, &m);
-            for (int64_t g = 0; g < n; g++)
-                spx_index_put(j->C->slot[SPX_PTR]->data, j->C->ptr_type, r + g + 1, length);
-            p->grouped += n > 1 ? n * length : 0;
+        part p = j->parts[i];
+        for (int64_t r = p.first; r < p.last;) {
+            const int groups = gather_some(j, r, p.last, some);
+            for (int k = 0; k < groups; k++) {
+                const group *g = &some[k];
+                const int64_t length = find_rows(j, &own, &p, g, &m);
+                for (r = g->first; r < g->first + g->n; r++)
+                    spx_index_put(j->C->slot[SPX_PTR]->data, j->C->ptr_type, r + 1, length);
+                p.grouped += g->n > 1 ? g->n * length : 0;
+            }
         }
+        j->parts[i] = p;
+    }
+    j->arenas[thread] = own;
+}
+
+/* Finds the columns of a row once more, which go to its place in C. */
+static void place_row(const job *j, int64_t r, marks *m, int32_t *out)
+{
+    int32_t few[SPX_SORTED + SPX_SORT_OVER];
+    spx_sort_keys keys;
+    const int64_t products = gather_row(j, r, &keys);
+    int64_t length = products < 0 ? find_few(j, r, few) : j->sorter->sort(&keys, products, few);
+    if (length >= 0) memcpy(out, few, (size_t)length * sizeof *out);
+    else {
+        mark_row(j, r, m);
+        take_marks(m, out);
     }
 }
 
@@ -296,18 +384,10 @@ static void place_body(void *arg, int thread, int64_t begin, int64_t end)
     marks m = marks_new(j, thread);
     for (int64_t i = begin; i < end; i++) {
         const part *p = &j->parts[i];
-        int32_t few[FEW], *col = j->C->slot[SPX_COL]->data, *to = col + spx_ptr_at(j->C, p->first);
+        int32_t *col = j->C->slot[SPX_COL]->data, *to = col + spx_ptr_at(j->C, p->first);
         for (const block *b = p->head; b; to += b->used, b = b->next)
             memcpy(to, b->col, (size_t)b->used * sizeof *to);
-        for (int64_t r = p->stored; r < p->last; r++) {
-            if (find_few(j, r, few) >= 0) {
-                for (int64_t k = spx_ptr_at(j->C, r), f = 0; k < spx_ptr_at(j->C, r + 1); k++)
-                    col[k] = few[f++];
-                continue;
-            }
-            mark_row(j, r, &m);
-            take_marks(&m, col + spx_ptr_at(j->C, r));
-        }
+        for (int64_t r = p->stored; r < p->last; r++) place_row(j, r, &m, col + spx_ptr_at(j->C, r));
     }
 }
 
@@ -336,18 +416,18 @@ static spmvx_status find_pattern(job *j, int64_t parts, const int64_t *bound, sp
     return over_parts(j, parts, plan->products, place_body);
 }
 
-static void free_blocks(const job *j, int64_t parts)
+static void free_found(const job *j)
 {
-    for (int64_t p = 0; p < parts; p++)
-        for (block *b = j->parts[p].head, *next; b; b = next) {
-            next = b->next;
-            spx_free(j->ctx, b);
+    for (int t = 0; t < j->ctx->threads; t++)
+        for (chunk *c = j->arenas[t].chunks, *next; c; c = next) {
+            next = c->next;
+            spx_free(j->ctx, c);
         }
     spx_free(j->ctx, j->parts);
 }
 
 spmvx_status spx_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan,
-                                 const spx_array *bounds, int64_t *grouped)
+                                 const spx_array *bounds, const spx_row_sorter *sorter, int64_t *grouped)
 {
     const int64_t parts = spx_parts_of(bounds);
     job j = { .ctx = ctx,
@@ -355,14 +435,22 @@ spmvx_status spx_product_columns(spmvx_context *ctx, const spx_sparse *A, const 
               .B = B,
               .C = &plan->C,
               .ahead = spx_ptr_at(A, A->nrows),
+              .sorter = plan->products > FEW / 2 * A->nrows ? sorter : NULL,
+              .groups = spx_has_groups(A),
               .runs = has_runs(B),
               .frugal = plan->beside && spx_budget_left(ctx) != SIZE_MAX,
               .most = plan->most ? plan->most : INT64_MAX };
     SPX_TRY(spx_plan_begin(ctx, A, B, plan));
-    SPX_TRY(spx_calloc(ctx, spx_bytes(parts, sizeof *j.parts), "parts of a product", &j.parts));
+    const size_t of_parts = spx_bytes(parts, sizeof *j.parts);
+    SPX_TRY(spx_calloc(ctx, spx_plus(of_parts, spx_bytes(ctx->threads, sizeof *j.arenas)),
+                       "parts of a product", &j.parts));
+    j.arenas = (arena *)(j.parts + parts);
+    /* by the mean length of B's rows */
+    const int64_t of_b = spx_ptr_at(B, B->nrows) - spx_ptr_at(B, 0);
+    j.gathered = SPX_SORTED * B->nrows / spx_max(of_b, 1) + 1;
     if (j.runs && !j.frugal) j.same = spx_same_rows(ctx, B, marks_bytes(B));
     const spmvx_status s = find_pattern(&j, parts, bounds->data, plan, grouped);
-    free_blocks(&j, parts);
+    free_found(&j);
     spx_free(ctx, j.same);
     return s;
 }

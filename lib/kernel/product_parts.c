@@ -92,6 +92,17 @@ static bool same_columns(const spx_sparse *A, int64_t r, int64_t s)
     return col[a] == col[b] && !memcmp(col + a, col + b, (size_t)n * sizeof *col);
 }
 
+bool spx_has_groups(const spx_sparse *A)
+{
+    enum { SAMPLES = 64, ROWS = 16, WORTH = 16 }; /* a row in so many */
+    int64_t seen = 0, same = 0;
+    for (int64_t s = 0; s < SAMPLES; s++) {
+        const int64_t first = spx_part(A->nrows, SAMPLES, s), end = spx_min(first + ROWS + 1, A->nrows);
+        for (int64_t r = first + 1; r < end; r++, seen++) same += same_columns(A, r - 1, r);
+    }
+    return WORTH * same > seen;
+}
+
 int64_t spx_group_at(const spx_sparse *A, int64_t r, int64_t last)
 {
     int64_t n = 1;

@@ -17,6 +17,9 @@ static inline int64_t spx_parts_of(const spx_array *bounds)
 /* Rows from r on, before `last`, that have r's columns; SPX_GROUP at most. */
 int64_t spx_group_at(const spx_sparse *A, int64_t r, int64_t last);
 
+/* Are there such rows, as far as a sample tells? */
+bool spx_has_groups(const spx_sparse *A);
+
 /* A bit a row of m: it has the columns of the row before it, and they rise: with repeats the terms of an
  * entry would be added in another order. NULL where that is rare, or where the budget does not hold it
  * beside `each` bytes, which the step that follows has to take. Ends by spx_free. */
@@ -37,7 +40,9 @@ spmvx_status spx_parts_run(spmvx_context *, int64_t parts, int64_t products, siz
                            spx_body *, void *arg, void **own);
 
 /* The pattern of C, all of it, unless there are more entries than anybody wants: kernel/product_columns.c.
- * *grouped: entries of rows that share their columns with a neighbour. */
+ * sorter: of rows of few products; or NULL. *grouped: entries of rows that share their columns with a
+ * neighbour. */
+struct spx_row_sorter;
 spmvx_status spx_product_columns(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
-                                 const spx_array *bounds, int64_t *grouped);
+                                 const spx_array *bounds, const struct spx_row_sorter *, int64_t *grouped);
 #endif

@@ -6,6 +6,7 @@
  * Matrix Anal. Appl. 13(1), 1992. */
 #ifndef SPX_V
 #include "kernel/product_parts.h"
+#include "kernel/product_sorter.h"
 
 enum { AHEAD = 8 }; /* entries of A whose rows of B are fetched before their turn */
 
@@ -27,22 +28,28 @@ static int64_t lanes_of(const spx_plan *plan)
 
 /* The plan's state: the rows where parts begin, the end, and how many entries are of rows that share their
  * columns. */
-static spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
+spmvx_status spx_dense_window_analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                      spx_plan *plan, const spx_row_sorter *sorter)
 {
     SPX_TRY(spx_parts_cut(ctx, A, B, &plan->state));
     int64_t *bound = plan->state->data;
     const int64_t parts = spx_parts_of(plan->state),
                   threads = spx_min(parts, spx_threads_for(ctx->threads, plan->products));
-    SPX_TRY(spx_product_columns(ctx, A, B, plan, plan->state, &bound[parts + 1]));
+    SPX_TRY(spx_product_columns(ctx, A, B, plan, plan->state, sorter, &bound[parts + 1]));
     plan->work = spx_block_bytes(spx_bytes(threads * lanes_of(plan) * B->ncols, spx_type_bytes(B->val_type)));
     return SPMVX_OK;
+}
+
+static spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
+{
+    return spx_dense_window_analyse(ctx, A, B, plan, NULL);
 }
 
 #define SPX_TEMPLATE "kernel/spmspm_dense_window.c"
 #include "kernel/each_value.h"
 
-static spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
-                         spx_sparse *C)
+spmvx_status spx_dense_window_fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A,
+                                   const spx_sparse *B, spx_sparse *C)
 {
     static spx_body *const bodies[] = { spx_fill_rows_f32, spx_fill_rows_f64 };
     const int64_t *bound = plan->state->data, parts = spx_parts_of(plan->state);
@@ -67,7 +74,7 @@ const spx_product_kernel spx_spmspm_dense_window = {
     .summary = "columns by bits, values by a dense row of sums, equal rows at once",
     .source = "Gustavson 1978; Gilbert, Moler & Schreiber 1992",
     .analyse = analyse,
-    .fill = fill,
+    .fill = spx_dense_window_fill,
 };
 
 #else

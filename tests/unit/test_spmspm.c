@@ -8,7 +8,8 @@
 
 #include "cases.h"
 
-static const char *const kernels[] = { NULL, "csr-dense-row", "coo-hash", "dense-window", "hash" };
+static const char *const kernels[] = { NULL,           "csr-dense-row",  "coo-hash",
+                                       "dense-window", "dense-window@c", "hash" };
 
 /* Dense long-double rows of |A||B| and A*B; met: some product falls there. */
 typedef struct dense {

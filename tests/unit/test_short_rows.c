@@ -1,0 +1,146 @@
+/* Products of short rows, whose columns are sorted in registers where the processor can: as many products a
+ * row as just fit in some registers and one more, columns in any order and again and again, the last row at
+ * the end of the caller's arrays. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+
+/* CSR with arrays of just its size. */
+typedef struct exact {
+    int32_t *ptr, *col;
+    double *val;
+    spmvx_arrays arrays;
+} exact;
+
+static exact exact_new(int64_t nrows, int64_t ncols, const int *lengths)
+{
+    exact e = { .arrays = SPMVX_ARRAYS_INIT };
+    e.ptr = malloc((size_t)(nrows + 1) * sizeof *e.ptr);
+    assert_non_null(e.ptr);
+    e.ptr[0] = 0;
+    for (int64_t r = 0; r < nrows; r++) e.ptr[r + 1] = e.ptr[r] + lengths[r];
+    const size_t nnz = (size_t)e.ptr[nrows];
+    e.col = malloc(nnz * sizeof *e.col);
+    e.val = malloc(nnz * sizeof *e.val);
+    assert_true(e.col && e.val);
+    e.arrays.nrows = nrows, e.arrays.ncols = ncols, e.arrays.nnz = (int64_t)nnz;
+    e.arrays.ptr = e.ptr, e.arrays.col = e.col, e.arrays.val = e.val;
+    e.arrays.ptr_type = e.arrays.idx_type = SPMVX_I32;
+    return e;
+}
+
+static void exact_free(exact *e)
+{
+    free(e->ptr);
+    free(e->col);
+    free(e->val);
+}
+
+static spmvx_matrix *product(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B, const char *by)
+{
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    spmvx_matrix *C = NULL;
+    o.kernel = by;
+    assert_ok(ctx, spmspm_mul(ctx, A, B, &o, &C));
+    return C;
+}
+
+static void check_same(spmvx_context *ctx, const spmvx_matrix *a, const spmvx_matrix *b, const char *by)
+{
+    spmvx_arrays v = SPMVX_ARRAYS_INIT, w = SPMVX_ARRAYS_INIT;
+    assert_ok(ctx, spmvx_matrix_arrays(a, &v));
+    assert_ok(ctx, spmvx_matrix_arrays(b, &w));
+    if (v.nnz != w.nnz || memcmp(v.ptr, w.ptr, (size_t)(v.nrows + 1) * sizeof(int32_t)) ||
+        memcmp(v.col, w.col, (size_t)v.nnz * sizeof(int32_t)) || memcmp(v.val, w.val, (size_t)v.nnz * 8))
+        fail_msg("%s differs from csr-dense-row", by);
+}
+
+/* A's row r has entries for rows of B that have r products in all, or one more or less; B's rows have up to 6
+ * entries, or up to 20. */
+static void check_lengths(uint64_t seed, int64_t longest, int64_t columns)
+{
+    enum { ROWS = 700, INNER = 200, MOST = 80 };
+    static const char *const by[] = { "dense-window@c", "dense-window", NULL };
+    static int of_b[INNER], of_a[ROWS];
+    for (int r = 0; r < INNER; r++) of_b[r] = (int)(case_random(&seed) % (uint64_t)(longest + 1));
+    of_b[INNER - 1] = (int)longest;
+    exact b = exact_new(INNER, columns, of_b);
+    for (int64_t k = 0; k < b.arrays.nnz; k++) {
+        b.col[k] = (int32_t)(case_random(&seed) % (uint64_t)columns);
+        b.val[k] = case_value(&seed);
+    }
+    static int32_t chosen[ROWS][MOST];
+    for (int r = 0; r < ROWS; r++) {
+        int64_t products = 0;
+        for (of_a[r] = 0; products < r % 75 && of_a[r] < MOST; of_a[r]++) {
+            const int32_t row = r % 9 ? (int32_t)(case_random(&seed) % INNER) : INNER - 1;
+            chosen[r][of_a[r]] = row;
+            products += of_b[row];
+        }
+    }
+    exact a = exact_new(ROWS, INNER, of_a);
+    for (int r = 0, k = 0; r < ROWS; r++)
+        for (int i = 0; i < of_a[r]; i++, k++) a.col[k] = chosen[r][i], a.val[k] = case_value(&seed);
+    for (int threads = 1; threads < 4; threads += 2) {
+        spmvx_context *ctx = test_context(NULL, threads);
+        spmvx_matrix *A = NULL, *B = NULL;
+        assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, SPMVX_BORROW, &A));
+        assert_ok(ctx, spmvx_matrix_create(ctx, &b.arrays, SPMVX_BORROW, &B));
+        spmvx_matrix *want = product(ctx, A, B, "csr-dense-row");
+        for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+            spmvx_matrix *C = product(ctx, A, B, by[i]);
+            check_same(ctx, want, C, by[i] ? by[i] : "AUTO");
+            spmvx_matrix_destroy(C);
+        }
+        spmvx_matrix_destroy(want);
+        spmvx_matrix_destroy(A);
+        spmvx_matrix_destroy(B);
+        spmvx_context_destroy(ctx);
+    }
+    exact_free(&a);
+    exact_free(&b);
+}
+
+static void test_lengths(void **state)
+{
+    (void)state;
+    static const int64_t longest[] = { 1, 3, 6, 8, 9, 20, 70 };
+    for (uint64_t i = 0; i < sizeof longest / sizeof *longest; i++) {
+        check_lengths(2 * i + 1, longest[i], 90);
+        check_lengths(2 * i + 2, longest[i], 100000);
+    }
+}
+
+/* More columns than a thread's first chunks hold, by parts and threads. */
+static void test_chunks(void **state)
+{
+    (void)state;
+    enum { ROWS = 60000, EACH = 6 };
+    static int lengths[ROWS];
+    uint64_t seed = 5;
+    for (int r = 0; r < ROWS; r++) lengths[r] = EACH;
+    exact a = exact_new(ROWS, ROWS, lengths);
+    for (int k = 0; k < ROWS * EACH; k++) {
+        a.col[k] = (int32_t)(case_random(&seed) % ROWS);
+        a.val[k] = case_value(&seed);
+    }
+    for (int threads = 1; threads < 4; threads++) {
+        spmvx_context *ctx = test_context(NULL, threads);
+        spmvx_matrix *A = NULL;
+        assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, SPMVX_BORROW, &A));
+        spmvx_matrix *want = product(ctx, A, A, "csr-dense-row"), *C = product(ctx, A, A, NULL);
+        check_same(ctx, want, C, "AUTO");
+        spmvx_matrix_destroy(C);
+        spmvx_matrix_destroy(want);
+        spmvx_matrix_destroy(A);
+        spmvx_context_destroy(ctx);
+    }
+    exact_free(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lengths), cmocka_unit_test(test_chunks) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
