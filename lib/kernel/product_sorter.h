@@ -15,12 +15,12 @@ typedef struct spx_sort_keys {
 } spx_sort_keys;
 
 typedef struct spx_row_sorter {
-    /* The columns of all products of row r of A*B; answers how many, or -1 where they are more than SPX_SORTED.
-     * Rows of B that are some entries ahead are fetched; A has entries before `end`. */
+    /* The columns of all products of row r of A*B; answers how many, or -1 where they are more than
+     * SPX_SORTED. Rows of B that are some entries ahead are fetched; A has entries before `end`. */
     int64_t (*gather)(const spx_sparse *A, const spx_sparse *B, int64_t r, int64_t end, spx_sort_keys *);
     /* Writes n of them in rising order, each once; answers how many that are. What was just gathered is in
-     * the processor's store buffer still, by pieces that overlap, and cannot be loaded whole until it has left:
-     * some rows are gathered before the first is sorted. */
+     * the processor's store buffer still, by pieces that overlap, and cannot be loaded whole until it has
+     * left: some rows are gathered before the first is sorted. */
     int64_t (*sort)(const spx_sort_keys *, int64_t n, int32_t *out);
 } spx_row_sorter;
 
