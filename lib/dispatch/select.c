@@ -194,12 +194,12 @@ static spmvx_status view_of(selection *s, spmvx_format format)
     return SPMVX_OK;
 }
 
-/* In a choice by the library, are all values one, as far as a sample tells, and will they stay so? Where
- * there is no memory to look, nobody knows. */
-static spmvx_status find_one_value(selection *s, bool *one)
+/* In a choice by the library, are all values one, as far as a sample tells, and will they stay so? Asked
+ * where a kernel would read it once. Where there is no memory to look, nobody knows. */
+static spmvx_status is_one_value(selection *s, const spx_kernel *k, bool *one)
 {
     *one = false;
-    if (spx_request_format(s->request) != SPMVX_AUTO || s->request->updatable || !s->csr->nnz)
+    if (!k->one_value || spx_request_format(s->request) != SPMVX_AUTO || s->request->updatable)
         return SPMVX_OK;
     const size_t most = scratch(s->csr);
     spx_error_state before;
@@ -209,7 +209,7 @@ static spmvx_status find_one_value(selection *s, bool *one)
         status = spx_features_of_values(s->ctx, s->csr, &s->features);
         spx_budget_close(s->ctx);
     }
-    *one = status == SPMVX_OK && s->features.distinct == 1;
+    *one = status == SPMVX_OK && s->csr->nnz && s->features.distinct == 1;
     if (status != SPMVX_ERR_MEMORY && status != SPMVX_ERR_LIMIT) return status;
     spx_error_restore(s->ctx, &before);
     return SPMVX_OK;
@@ -268,11 +268,9 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
     selection s = { .ctx = ctx, .csr = csr, .request = q };
     static const double close = 1.25; /* the model does not know tables better */
     const bool any = spx_request_format(q) == SPMVX_AUTO;
-    bool one_value;
     SPX_TRY(spx_features_of(ctx, csr, q->nvec, &s.features));
     *f = s.features;
     *count = 0;
-    SPX_TRY(find_one_value(&s, &one_value));
     for (int32_t i = 0; i < spx_kernel_total(); i++) {
         const spx_kernel *k = spx_kernel_at(i);
         if (!wanted(ctx, q, k, csr->val_type)) continue;
@@ -281,9 +279,11 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
         if (!v->usable || (any && !v->look.stored && csr->nnz)) continue;
         const spx_candidate c = candidate_of(&s, k, &v->look, v->setup_ns);
         put_in_order(out, count, &c, q->expected_muls);
+        bool is_one;
         spx_look one = v->look, raw;
         one.layout.values = SPX_VALUES_ONE;
-        if (one_value && k->one_value) {
+        SPX_TRY(is_one_value(&s, k, &is_one));
+        if (is_one) {
             const spx_candidate by_one = candidate_of(&s, k, &one, v->setup_ns);
             put_in_order(out, count, &by_one, q->expected_muls);
         }

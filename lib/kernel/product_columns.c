@@ -436,7 +436,7 @@ spmvx_status spx_product_columns(spmvx_context *ctx, const spx_sparse *A, const 
               .C = &plan->C,
               .ahead = spx_ptr_at(A, A->nrows),
               .sorter = plan->products > FEW / 2 * A->nrows ? sorter : NULL,
-              .groups = spx_has_groups(A),
+              .groups = plan->products > FEW * A->nrows && spx_has_groups(A),
               .runs = has_runs(B),
               .frugal = plan->beside && spx_budget_left(ctx) != SIZE_MAX,
               .most = plan->most ? plan->most : INT64_MAX };

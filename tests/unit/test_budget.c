@@ -248,7 +248,7 @@ static void specs(void **state)
     for (int32_t i = 0; i < spx_kernel_total(); i++)
         for (int high = 0; high < 2; high++) {
             const spx_kernel *k = spx_kernel_at(i);
-            const spx_format *format = spx_format_find(k->format);
+            const spx_layout_key *const layout = spx_kernel_layout(k);
             spx_choice c = spx_kernel_preset(k), back;
             char spec[SPX_SPEC], again[SPX_SPEC];
             int params = 0;
@@ -256,7 +256,7 @@ static void specs(void **state)
                 assert_true(params < SPX_PARAMS);
                 c.param[params] = extreme(&k->params[params], high);
             }
-            for (const spx_layout_key *l = format->layout; l && l->key; l++)
+            for (const spx_layout_key *l = layout; l && l->key; l++)
                 if (l->in_name) *spx_layout_field(&c.layout, l) = high ? l->high : l->low;
             spx_kernel_spec(&c, spec);
             if (strlen(spec) + 1 >= SPX_SPEC) fail_msg("%s is cut at '%s'", k->name, spec);
@@ -264,7 +264,7 @@ static void specs(void **state)
             assert_ok(f->ctx, spx_kernel_parse(f->ctx, k->operation, spec, &back));
             assert_ptr_equal(back.kernel, k);
             for (int p = 0; p < params; p++) assert_int_equal(back.param[p], c.param[p]);
-            for (const spx_layout_key *l = format->layout; l && l->key; l++)
+            for (const spx_layout_key *l = layout; l && l->key; l++)
                 if (l->in_name)
                     assert_int_equal(spx_layout_value(&back.layout, l), spx_layout_value(&c.layout, l));
             spx_kernel_spec(&back, again);

@@ -289,7 +289,7 @@ static void test_steps(void **state)
         assert_ok(ctx, convert(ctx, A, 0, NULL, 0, &m));
         assert_int_equal(code_of(m), U8);
         assert_fails(SPMVX_ERR_LIMIT, "would lose", convert(ctx, A, 0, "packed:values=step", 0, &numbers));
-        assert_fails(SPMVX_ERR_ARGUMENT, "raw, f32, u16, u8, one",
+        assert_fails(SPMVX_ERR_ARGUMENT, "raw, one, f32, u16, u8",
                      convert(ctx, A, 1, "tiled:values=step", 0, &numbers));
         spmvx_matrix_destroy(m);
         spmvx_matrix_destroy(A);
