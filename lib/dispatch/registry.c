@@ -320,10 +320,11 @@ __attribute__((format(printf, 2, 3))) static void append(text *t, const char *fo
 void spx_kernel_spec(const spx_choice *c, char out[SPX_SPEC])
 {
     const spx_kernel *k = c->kernel;
+    const spx_layout_key *l = spx_kernel_layout(k) ? format_at(k->format, SPMVX_HOST)->layout : NULL;
     text t = { out, SPX_SPEC, 0 };
     char sep = ':';
     append(&t, "%s%s", k->name, !strchr(k->name, '@') && spx_kernel_has_variants(k) ? "@c" : "");
-    for (const spx_layout_key *l = spx_kernel_layout(k); l && l->key; l++) {
+    for (; l && l->key; l++) {
         if (!l->in_name || !spx_layout_value(&c->layout, l)) continue;
         const int64_t v = spx_layout_value(&c->layout, l);
         if (l->words) append(&t, "%c%s=%s", sep, l->key, l->words[v - 1]);
