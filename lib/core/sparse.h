@@ -40,7 +40,7 @@ typedef struct spx_layout {
     int64_t packet;                 /* PKT: rows, and columns, of a packet */
     int64_t partition;              /* PKT: SPX_PKT_ORDER or SPX_PKT_METIS */
     int64_t piece;                  /* PACKED: entries at which longer rows are cut */
-    int64_t values;                 /* PACKED, TILED: how values are stored, an spx_values */
+    int64_t values;                 /* PACKED, TILED: how values are stored, an spx_values; CSR: 0, or ONE */
 } spx_layout;
 
 /* A number that a multiplication is scaled by, in the type of the matrix's values. */

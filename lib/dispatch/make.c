@@ -25,10 +25,13 @@ static bool has_array(const spx_sparse *A, const spx_array *array)
     return false;
 }
 
-/* With its partition, and what it shares counted once, does an operator that is built fit? */
+/* With its partition, and what it shares counted once, does an operator that is built fit? One that knows
+ * CSR's values to be one will have copies of what is borrowed (dispatch/ownership.c). */
 static spmvx_status check_operator(const spx_conversion *c, const spx_operator *op)
 {
     size_t held = c->used + spx_operator_bytes(op);
+    if (op->A.format == SPMVX_CSR && op->A.layout.values)
+        held = spx_plus(held, spx_sparse_bytes(&op->A, true) - spx_sparse_bytes(&op->A, false));
     for (int i = 0; c->n && i < SPX_SLOTS; i++) {
         const spx_array *array = op->A.slot[i];
         if (array && !array->borrowed && has_array(&c->n->A, array)) held -= array->bytes;
@@ -266,15 +269,21 @@ static void take_layout(const spx_layout_key *keys, const spx_layout *advised, s
     }
 }
 
+/* Are values stored in a code, or known to be one? CSR says nothing of values as they came. */
+static bool is_coded(const spx_choice *choice)
+{
+    const int64_t values = choice->layout.values;
+    return values != SPX_VALUES_RAW && (values || choice->kernel->format != SPMVX_CSR);
+}
+
 /* The candidate for what wisdom knows: its kernel, with values as they came where these were faster than a
  * code, if that is in question here; NULL where there is none. */
 static const spx_candidate *candidate_for(const spx_choice *known, const spx_candidate *candidates, int count)
 {
-    const bool raw = known->layout.values == SPX_VALUES_RAW;
     const spx_candidate *found = NULL;
     for (const spx_candidate *c = candidates; c < candidates + count; c++) {
         if (c->choice.kernel != known->kernel) continue;
-        if ((c->choice.layout.values == SPX_VALUES_RAW) == raw) return c;
+        if (is_coded(&c->choice) == is_coded(known)) return c;
         if (!found) found = c;
     }
     return found;
@@ -342,7 +351,7 @@ static spmvx_status choose(spx_conversion *c, spx_source *source, spmvx_op op, s
         snprintf(reason, SPX_REASON, "wisdom of an earlier timing");
         return SPMVX_OK;
     }
-    if (c->effort > 0 && (source->nrows || source->ncols)) {
+    if (c->effort > 0 && source->nrows && source->nnz) { /* else no kernel is called */
         const spmvx_status s = spx_build_timed(c, source, candidates, count, &best, &timed, out);
         char how[48];
         snprintf(how, sizeof how, "fastest of %d timed", timed);

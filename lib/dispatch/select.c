@@ -120,6 +120,7 @@ typedef struct selection {
     const spx_sparse *csr;
     const spx_request *request;
     spx_features features;
+    bool one_value_asked, one_value;
     view of[SPX_FORMATS];
 } selection;
 
@@ -155,6 +156,7 @@ static spmvx_status look_at(selection *s, spmvx_format format, view *v)
     const spx_layout all = spx_request_layout(s->request), asked = spx_layout_of(f, &all);
     const bool any = spx_request_format(s->request) == SPMVX_AUTO;
     v->look = (spx_look){ .layout = asked, .stored = s->csr->nnz };
+    if (format == SPMVX_CSR && asked.values == SPX_VALUES_RAW) v->look.layout.values = 0; /* as they came */
     if (any && !layout_fits(s, f, &asked)) return SPMVX_OK;
     SPX_TRY(spx_layout_check(s->ctx, f, &asked, "options."));
     if (s->request->updatable && !f->opaque_values)
@@ -194,8 +196,21 @@ static spmvx_status view_of(selection *s, spmvx_format format)
     return SPMVX_OK;
 }
 
-/* In a choice by the library, are all values one, as far as a sample tells, and will they stay so? Asked
- * where a kernel would read it once. Where there is no memory to look, nobody knows. */
+/* A sample tells whether all values may be one, the builder whether they are. */
+static spmvx_status look_for_one_value(selection *s)
+{
+    const spx_build how = { .layout = { .values = SPX_VALUES_ONE }, .left = SIZE_MAX, .max_bytes = SIZE_MAX };
+    spx_sparse known;
+    SPX_TRY(spx_features_of_values(s->ctx, s->csr, &s->features));
+    if (s->features.distinct != 1 || !s->csr->nnz) return SPMVX_OK;
+    SPX_TRY(spx_format_of_place(s->ctx, SPMVX_CSR)->from_csr(s->ctx, s->csr, &how, &known));
+    s->one_value = known.layout.values == SPX_VALUES_ONE;
+    spx_sparse_drop(&known);
+    return SPMVX_OK;
+}
+
+/* In a choice by the library, are all values one, and will they stay so? Asked once, where a kernel would
+ * read it once. Where there is no memory to look, nobody knows. */
 static spmvx_status is_one_value(selection *s, const spx_kernel *k, bool *one)
 {
     *one = false;
@@ -204,15 +219,29 @@ static spmvx_status is_one_value(selection *s, const spx_kernel *k, bool *one)
     const size_t most = scratch(s->csr);
     spx_error_state before;
     spx_error_save(s->ctx, &before);
-    spmvx_status status = spx_budget_open(s->ctx, most, "the scratch of a choice", most);
-    if (status == SPMVX_OK) {
-        status = spx_features_of_values(s->ctx, s->csr, &s->features);
-        spx_budget_close(s->ctx);
+    spmvx_status status = SPMVX_OK;
+    if (!s->one_value_asked) {
+        s->one_value_asked = true;
+        status = spx_budget_open(s->ctx, most, "the scratch of a choice", most);
+        if (status == SPMVX_OK) {
+            status = look_for_one_value(s);
+            spx_budget_close(s->ctx);
+        }
     }
-    *one = status == SPMVX_OK && s->csr->nnz && s->features.distinct == 1;
+    *one = s->one_value;
     if (status != SPMVX_ERR_MEMORY && status != SPMVX_ERR_LIMIT) return status;
     spx_error_restore(s->ctx, &before);
     return SPMVX_OK;
+}
+
+/* What it takes to know one value: a pass over the values, and where the arrays are the caller's, who might
+ * change them, a copy. */
+static double one_value_setup_ns(const selection *s)
+{
+    const spx_features *f = &s->features;
+    const double values = (double)f->nnz * (double)f->value_bytes,
+                 copied = s->csr->slot[SPX_VAL]->borrowed ? 2.0 * spx_csr_bytes(f) : 0.0;
+    return (values + copied) / f->machine->memory_rate;
 }
 
 static spx_candidate candidate_of(const selection *s, const spx_kernel *k, const spx_look *look,
@@ -267,6 +296,7 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
 {
     selection s = { .ctx = ctx, .csr = csr, .request = q };
     static const double close = 1.25; /* the model does not know tables better */
+    static const double worth = 0.99; /* of one value, for which arrays may have to be copied */
     const bool any = spx_request_format(q) == SPMVX_AUTO;
     SPX_TRY(spx_features_of(ctx, csr, q->nvec, &s.features));
     *f = s.features;
@@ -279,13 +309,13 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
         if (!v->usable || (any && !v->look.stored && csr->nnz)) continue;
         const spx_candidate c = candidate_of(&s, k, &v->look, v->setup_ns);
         put_in_order(out, count, &c, q->expected_muls);
-        bool is_one;
         spx_look one = v->look, raw;
+        bool is_one;
         one.layout.values = SPX_VALUES_ONE;
         SPX_TRY(is_one_value(&s, k, &is_one));
         if (is_one) {
-            const spx_candidate by_one = candidate_of(&s, k, &one, v->setup_ns);
-            put_in_order(out, count, &by_one, q->expected_muls);
+            const spx_candidate by_one = candidate_of(&s, k, &one, v->setup_ns + one_value_setup_ns(&s));
+            if (by_one.mul_ns < worth * c.mul_ns) put_in_order(out, count, &by_one, q->expected_muls);
         }
         if (!raw_look(&s, v, k->format, &raw)) continue;
         const spx_candidate as_they_came = candidate_of(&s, k, &raw, v->setup_ns);

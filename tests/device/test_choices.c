@@ -96,10 +96,38 @@ static void test_advice_of_values(void **state)
     free(ptr);
 }
 
+/* Nothing to multiply: no rows, no columns, no entries, whatever is tried to find the best kernel. */
+static void test_nothing(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][2] = { { 0, 800 }, { 800, 0 }, { 0, 0 }, { 800, 800 } };
+    static const int32_t ptr[801];
+    static double x[800], y[800];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int effort = 0; effort < 3; effort++) {
+            spmvx_arrays a = SPMVX_ARRAYS_INIT;
+            spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+            spmvx_matrix *m = NULL, *A = NULL;
+            a.nrows = shapes[s][0], a.ncols = shapes[s][1];
+            a.ptr = ptr;
+            o.effort = effort;
+            assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &m));
+            assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &A));
+            for (int64_t r = 0; r < a.nrows; r++) y[r] = 1;
+            assert_ok(ctx, mul_there(ctx, SPMVX_N, 1.0, A, x, 0.0, y, a.nrows, a.ncols, sizeof *y));
+            for (int64_t r = 0; r < a.nrows; r++) assert_true(y[r] == 0);
+            spmvx_matrix_destroy(A);
+            spmvx_matrix_destroy(m);
+        }
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
     if (!test_place_answers()) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_updates_of_wide),
-                                        cmocka_unit_test(test_advice_of_values) };
+                                        cmocka_unit_test(test_advice_of_values),
+                                        cmocka_unit_test(test_nothing) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

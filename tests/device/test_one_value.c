@@ -216,6 +216,13 @@ static void test_choice(void **state)
         if (knows_one(A) == odd) fail_msg("%s: %s", i.kernel, i.reason);
         problem_run(ctx, &p, A);
         spmvx_matrix_destroy(A);
+        spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+        o.effort = 1;
+        assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &A));
+        assert_ok(ctx, spmvx_matrix_get_info(A, &i));
+        if (strstr(i.reason, "fastest of 1 timed")) fail_msg("%s: %s", i.kernel, i.reason);
+        problem_run(ctx, &p, A);
+        spmvx_matrix_destroy(A);
         assert_ok(ctx, convert(ctx, m, NULL, SPMVX_UPDATABLE, &A));
         assert_false(knows_one(A));
         problem_run(ctx, &p, A);
@@ -227,10 +234,55 @@ static void test_choice(void **state)
     unsetenv("SPMVX_DISABLE");
 }
 
+/* Wisdom tells which of the two was the faster. */
+static void test_advice(void **state)
+{
+    (void)state;
+    static const char *const advice[] = { "csr-vector:lanes=2,threads=256",
+                                          "csr-vector:values=one,lanes=2,threads=256",
+                                          "csr-merge-path:run=1" };
+    enum { ROWS = 100000 };
+    static int lengths[ROWS];
+    setenv("SPMVX_DISABLE", "tiled,packed,sell,ell,dia,bsr", 1);
+    for (int r = 0; r < ROWS; r++) lengths[r] = 3 + r % 5; /* enough that one value is worth it */
+    problem p = problem_of_rows(ROWS, lengths);
+    for (int64_t k = 0; k < p.t.nnz; k++) ((double *)p.csr.val)[k] = 1;
+    spmvx_context *teacher = device_context(0, NULL, 0);
+    spmvx_matrix *m, *A;
+    char learned[4000];
+    size_t length = sizeof learned;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.effort = 1;
+    assert_ok(teacher, spmvx_matrix_create(teacher, &p.csr.arrays, 0, &m));
+    assert_ok(teacher, spmvx_matrix_convert(teacher, m, &o, &A));
+    assert_ok(teacher, spmvx_wisdom_export(teacher, learned, &length));
+    spmvx_matrix_destroy(A);
+    const char *const arrow = strstr(learned, " -> ");
+    assert_non_null(arrow);
+    for (size_t k = 0; k < sizeof advice / sizeof *advice; k++) {
+        char text[4200];
+        spmvx_context *ctx = device_context(0, NULL, 0);
+        spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+        snprintf(text, sizeof text, "%.*s -> %s\n", (int)(arrow - learned), learned, advice[k]);
+        assert_ok(ctx, spmvx_wisdom_import(ctx, text, strlen(text)));
+        assert_ok(ctx, convert(ctx, m, NULL, 0, &A));
+        assert_ok(ctx, spmvx_matrix_get_info(A, &i));
+        if (strncmp(i.kernel, advice[k], strlen(advice[k])) || !strstr(i.reason, "wisdom"))
+            fail_msg("'%s' gave %s: %s", advice[k], i.kernel, i.reason);
+        spmvx_matrix_destroy(A);
+        spmvx_context_destroy(ctx);
+    }
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(teacher);
+    problem_free(&p);
+    unsetenv("SPMVX_DISABLE");
+}
+
 int main(void)
 {
     if (!test_place_answers()) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_bits), cmocka_unit_test(test_refused),
-                                        cmocka_unit_test(test_borrowed), cmocka_unit_test(test_choice) };
+                                        cmocka_unit_test(test_borrowed), cmocka_unit_test(test_choice),
+                                        cmocka_unit_test(test_advice) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
