@@ -351,7 +351,7 @@ static spmvx_status choose(spx_conversion *c, spx_source *source, spmvx_op op, s
         snprintf(reason, SPX_REASON, "wisdom of an earlier timing");
         return SPMVX_OK;
     }
-    if (c->effort > 0 && source->nrows && source->nnz) { /* else no kernel is called */
+    if (c->effort > 0 && source->nrows) {
         const spmvx_status s = spx_build_timed(c, source, candidates, count, &best, &timed, out);
         char how[48];
         snprintf(how, sizeof how, "fastest of %d timed", timed);

@@ -31,7 +31,11 @@ typedef struct batch {
 /* As spx_mul_run does it. */
 static spmvx_status multiply(const batch *b)
 {
-    if (b->op->multi.kernel) return b->op->multi.kernel->run(&b->all);
+    const spx_mul *all = &b->all;
+    if (!b->op->A.nnz)
+        return all->ctx->backend->scale(all->ctx, b->op->A.val_type, b->op->A.nrows, all->nvec, all->beta,
+                                        all->y, all->ldy);
+    if (b->op->multi.kernel) return b->op->multi.kernel->run(all);
     const size_t each = spx_type_bytes(b->op->A.val_type);
     spx_mul one = b->one;
     for (int64_t j = 0; j < b->all.nvec; j++) {
