@@ -460,18 +460,25 @@ static spmvx_status ruled_out(const spmvx_context *ctx, const char *spec)
                     "options.kernel is \"%.64s\", which this machine or SPMVX_DISABLE rules out", spec);
 }
 
+/* Is the kernel meant by the first `name` characters: all of its name, its base without a variant, or, as the
+ * portable one, its name and "@c"? */
+static bool is_meant(const char *spec, size_t name, const char *kernel)
+{
+    const size_t base = strcspn(spec, "@:");
+    const bool portable = name == base + 2 && spec[base + 1] == 'c';
+    return is_word(spec, name, kernel) || (name == base && same_base(kernel, spec, base)) ||
+           (portable && is_word(spec, base, kernel));
+}
+
 spmvx_status spx_kernel_parse(const spmvx_context *ctx, spmvx_operation operation, const char *spec,
                               spx_choice *out)
 {
     const size_t name = strcspn(spec, ":"), base = strcspn(spec, "@:");
-    const bool portable = name == base + 2 && spec[base + 1] == 'c';
     const spx_kernel *found = NULL, *known = NULL;
     for (int32_t i = 0; i < spx_kernel_total(); i++) {
         const spx_kernel *k = kernels[i];
         if (k->operation != operation || k->place != ctx->backend->place) continue;
-        const bool exact = is_word(spec, name, k->name),
-                   bare = name == base && same_base(k->name, spec, base);
-        if (!exact && !bare && !(portable && is_word(spec, base, k->name))) continue;
+        if (!is_meant(spec, name, k->name)) continue;
         known = k;
         if (spx_kernel_available(k))
             found = k; /* of several variants the last one, until the model has looked */
@@ -494,8 +501,7 @@ spmvx_status spx_kernel_parse(const spmvx_context *ctx, spmvx_operation operatio
 spmvx_status spx_product_kernel_parse(const spmvx_context *ctx, const char *spec,
                                       const spx_product_kernel **out, int64_t param[SPX_PARAMS])
 {
-    const size_t name = strcspn(spec, ":"), base = strcspn(spec, "@:");
-    const bool portable = name == base + 2 && spec[base + 1] == 'c';
+    const size_t name = strcspn(spec, ":");
     const spx_product_kernel *found = NULL, *known = NULL;
     char names[SPX_MESSAGE / 2] = "none";
     text list = { names, sizeof names, 0 };
@@ -503,9 +509,7 @@ spmvx_status spx_product_kernel_parse(const spmvx_context *ctx, const char *spec
         const spx_product_kernel *k = product_kernels[i];
         if (k->place != ctx->backend->place) continue;
         append(&list, "%s%s", list.n ? ", " : "", k->name);
-        const bool exact = is_word(spec, name, k->name),
-                   bare = name == base && same_base(k->name, spec, base);
-        if (!exact && !bare && !(portable && is_word(spec, base, k->name))) continue;
+        if (!is_meant(spec, name, k->name)) continue;
         known = k;
         if (spx_product_kernel_available(k)) found = k; /* of several variants the last one */
     }
