@@ -49,13 +49,14 @@ double cost_of_sums(const spx_features *f, double segments)
 }
 
 /* A row has a segment in each tile that its columns reach, which is filled up to groups of eight; each
- * segment's sum is written and read. x comes from memory once a block and tile, before which little
+ * segment's sum is written and read. x comes from memory once a block and tile, before which nothing
  * begins, and is gathered from shared memory, which takes a multiprocessor GATHER ns a byte, since lanes
  * meet in its banks. The longest piece is one lane's, STEP ns for each group, or some parts' where most
  * pieces are long. */
 double cost_of_tiles(const spx_features *f, double width, double coded)
 {
-    constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1, STEP = 300.0, LEAST = 4.0, MOST = 4.0;
+    constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1, STEP = 300.0, LEAST = 4.0, MOST = 4.0,
+                     START = 2500.0; /* ns of the first tile */
     const double value = static_cast<double>(f->value_bytes), mean = std::fmax(f->mean, 1.0),
                  reach = 1.0 + f->span / width, segments = std::fmin(mean, reach), length = mean / segments,
                  filled = GROUP * std::ceil(length / GROUP), rows = static_cast<double>(f->nrows),
@@ -65,16 +66,16 @@ double cost_of_tiles(const spx_features *f, double width, double coded)
     const spx_machine *m = f->machine;
     const double stream = bytes / (EFFICIENCY * (bytes < m->last_cache ? m->cache_rate : m->memory_rate)),
                  gather = GATHER * value * places / static_cast<double>(m->multiprocessors),
-                 tile = 0.5 * width * value * static_cast<double>(m->multiprocessors) / m->cache_rate,
+                 tile = START + width * value * static_cast<double>(m->multiprocessors) / m->cache_rate,
                  parts = std::fmax(std::fmin(filled / GROUP / LEAST, MOST), 1.0),
                  alone = STEP * std::fmin(static_cast<double>(f->longest), SPX_TILED_PIECE) / GROUP / parts;
     const double all = stream > gather ? stream + OVERLAP * gather : gather + OVERLAP * stream;
     return LAUNCHES * m->launch_ns + tile + cost_of_sums(f, rows * segments) + std::fmax(all, alone);
 }
 
-/* Rows are filled up to groups; what is not held is gathered, a sector an entry. Each of the device's warps
- * waits some times for memory on every slice that it takes. */
-double cost_of_hot(const spx_features *f, double coded, double share)
+/* Rows are filled up to groups; each multiprocessor gathers what it holds, and what is not held is gathered,
+ * a sector an entry. Each of the device's warps waits some times for memory on every slice that it takes. */
+double cost_of_hot(const spx_features *f, double hot, double coded, double share)
 {
     constexpr double EFFICIENCY = 0.8, SLICE = 2000.0, LANES = SPX_TILED_LANES; /* SLICE: ns */
     const spx_machine *const m = f->machine;
@@ -82,17 +83,18 @@ double cost_of_hot(const spx_features *f, double coded, double share)
                  places = static_cast<double>(f->nnz) + 0.5 * GROUP * rows, bytes = places * (4.0 + coded),
                  sums = static_cast<double>(f->nrows) * (2.0 * value + 12.0),
                  rate = EFFICIENCY * m->memory_rate;
-    const double slices = rows / LANES / 32.0 / static_cast<double>(m->multiprocessors);
+    const double slices = rows / LANES / 32.0 / static_cast<double>(m->multiprocessors),
+                 hold = hot * static_cast<double>(m->multiprocessors) / m->gather_first;
     spx_features cold = *f;
     cold.nnz = static_cast<int64_t>((1.0 - share) * static_cast<double>(f->nnz));
-    return LAUNCHES * m->launch_ns + cost_of_sums(f, rows) + SLICE * slices + (0.5 * bytes + sums) / rate +
-           spx_cuda_cost(&cold, 0.5 * bytes, EFFICIENCY, 0.0);
+    return LAUNCHES * m->launch_ns + hold + cost_of_sums(f, rows) + SLICE * slices +
+           (0.5 * bytes + sums) / rate + spx_cuda_cost(&cold, 0.5 * bytes, EFFICIENCY, 0.0);
 }
 
 }
 
 double spx_cuda_tiled_cost(const spx_features *f, const spx_layout *l, double value_bytes, double hot_share)
 {
-    return l->hot ? cost_of_hot(f, value_bytes, hot_share)
+    return l->hot ? cost_of_hot(f, static_cast<double>(l->hot), value_bytes, hot_share)
                   : cost_of_tiles(f, static_cast<double>(spx_max(l->tile_width, 1)), value_bytes);
 }

@@ -67,6 +67,7 @@ static void look_at_rows(const spx_sparse *csr, spx_features *f)
         const int64_t n = to - from;
         f->longest = spx_max(f->longest, n);
         f->empty += n == 0;
+        f->long_rows += n > SPX_SHORT_ROW;
         squares += (double)n * (double)n;
         if (!n || (csr->nrows >= SPX_SPAN_ROWS && r / 32 % SPX_SPAN_APART)) continue;
         span += fabs((double)col[to - 1] - (double)col[from]);

@@ -34,11 +34,15 @@ typedef struct spx_param {
 /* Of a matrix with SPX_SPAN_ROWS rows and more, every SPX_SPAN_APART-th group of 32 rows tells the span. */
 enum { SPX_SPAN_ROWS = 65536, SPX_SPAN_APART = 7 };
 
+/* A short row, where rows are counted by their length, has so many entries at most. */
+enum { SPX_SHORT_ROW = 16 };
+
 /* What the statistics pass found of a matrix, and for whom; for cost(). See dispatch/features.h. */
 typedef struct spx_features {
     int64_t nrows, ncols, nnz;
     int64_t longest;        /* row */
     int64_t empty;          /* rows */
+    int64_t long_rows;      /* of more than SPX_SHORT_ROW entries */
     double mean, deviation; /* of the row length */
     double span;            /* mean distance between the first and last column of a row; sampled */
     /* Sectors of 32 bytes that 32 consecutive rows touch in x, over their entries; sampled. */

@@ -90,6 +90,47 @@ void problem_run(spmvx_context *ctx, const problem *p, const spmvx_matrix *A)
     free(y);
 }
 
+void problem_check_scaled(spmvx_context *ctx, const problem *p, const spmvx_matrix *A, const char *kernel)
+{
+    const size_t ny = (size_t)p->t.nrows * sizeof(double);
+    double *y = malloc(ny), *again = malloc(ny);
+    void *dx = test_up(ctx, p->x, (size_t)p->t.ncols * sizeof(double));
+    for (int64_t r = 0; r < p->t.nrows; r++) y[r] = (double)r;
+    void *dy = test_up(ctx, y, ny), *dz = test_up(ctx, y, ny);
+    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 2.5, A, dx, -3.0, dy));
+    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 2.5, A, dx, -3.0, dz));
+    assert_ok(ctx, spmvx_buffer_download(ctx, y, dy, ny));
+    assert_ok(ctx, spmvx_buffer_download(ctx, again, dz, ny));
+    for (int64_t r = 0; r < p->t.nrows; r++)
+        if (!(fabs(y[r] - (2.5 * p->want[r] - 3.0 * (double)r)) < 1e-8))
+            fail_msg("%s: row %d is %g", kernel, (int)r, y[r]);
+    assert_memory_equal(y, again, ny);
+    spmvx_buffer_free(ctx, dx);
+    spmvx_buffer_free(ctx, dy);
+    spmvx_buffer_free(ctx, dz);
+    free(y);
+    free(again);
+}
+
+void problem_check_kernel(spmvx_context *ctx, const problem *p, const spmvx_matrix *m, const char *kernel)
+{
+    spmvx_matrix *A = convert_by(ctx, m, kernel, 0, 0, 0);
+    problem_check_scaled(ctx, p, A, kernel);
+    spmvx_matrix_destroy(A);
+}
+
+void problem_spoil_unused(problem *p, int32_t unused)
+{
+    int32_t *col = (int32_t *)(uintptr_t)p->csr.arrays.col;
+    memset(p->want, 0, (size_t)p->t.nrows * sizeof *p->want);
+    p->x[0] = NAN;
+    p->x[unused] = INFINITY;
+    for (int64_t k = 0; k < p->t.nnz; k++) {
+        if (col[k] == 0 || col[k] == unused) col[k] = 1;
+        p->want[p->t.row[k]] += p->t.val[k] * p->x[col[k]];
+    }
+}
+
 void problem_run_special(spmvx_context *ctx, problem p, int64_t special, int count,
                          const char *const *kernels)
 {

@@ -1,9 +1,6 @@
 /* csr-adaptive, each of its ways: groups of rows, rows of one warp, of two to eight, and of a cluster of
  * blocks, with the lengths at which one ends and the next begins. */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "device.h"
 
@@ -12,46 +9,16 @@ static void kernel_text(char *text, size_t room, int items, int cluster)
     snprintf(text, room, "csr-adaptive:items=%d,cluster=%d", items, cluster);
 }
 
-/* y = 2.5*A*x - 3*y, twice: right, and the same bits. */
-static void check_scaled(spmvx_context *ctx, const problem *p, const spmvx_matrix *A, const char *kernel)
-{
-    const size_t ny = (size_t)p->t.nrows * sizeof(double);
-    double *y = malloc(ny), *again = malloc(ny);
-    void *dx = test_up(ctx, p->x, (size_t)p->t.ncols * sizeof(double));
-    for (int64_t r = 0; r < p->t.nrows; r++) y[r] = (double)r;
-    void *dy = test_up(ctx, y, ny), *dz = test_up(ctx, y, ny);
-    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 2.5, A, dx, -3.0, dy));
-    assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 2.5, A, dx, -3.0, dz));
-    assert_ok(ctx, spmvx_buffer_download(ctx, y, dy, ny));
-    assert_ok(ctx, spmvx_buffer_download(ctx, again, dz, ny));
-    for (int64_t r = 0; r < p->t.nrows; r++)
-        if (!(fabs(y[r] - (2.5 * p->want[r] - 3.0 * (double)r)) < 1e-8))
-            fail_msg("%s: row %d is %g", kernel, (int)r, y[r]);
-    assert_memory_equal(y, again, ny);
-    spmvx_buffer_free(ctx, dx);
-    spmvx_buffer_free(ctx, dy);
-    spmvx_buffer_free(ctx, dz);
-    free(y);
-    free(again);
-}
-
-static void check_kernel(spmvx_context *ctx, const problem *p, const spmvx_matrix *m, const char *kernel)
-{
-    spmvx_matrix *A = convert_by(ctx, m, kernel, 0, 0, 0);
-    check_scaled(ctx, p, A, kernel);
-    spmvx_matrix_destroy(A);
-}
-
 static void check_all(spmvx_context *ctx, problem p)
 {
     spmvx_matrix *m = NULL;
     char kernel[64];
     assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
-    check_kernel(ctx, &p, m, "csr-adaptive");
+    problem_check_kernel(ctx, &p, m, "csr-adaptive");
     for (int items = 2; items <= 8; items *= 2)
         for (int cluster = 1; cluster <= 8; cluster *= 2) {
             kernel_text(kernel, sizeof kernel, items, cluster);
-            check_kernel(ctx, &p, m, kernel);
+            problem_check_kernel(ctx, &p, m, kernel);
         }
     spmvx_matrix_destroy(m);
     problem_free(&p);
@@ -139,7 +106,7 @@ static void check_name(spmvx_context *ctx, problem p, const char *name)
     spmvx_matrix *A = convert_by(ctx, m, "csr-adaptive", 0, 0, 0);
     assert_ok(ctx, spmvx_matrix_get_info(A, &info));
     assert_string_equal(info.kernel, name);
-    check_scaled(ctx, &p, A, name);
+    problem_check_scaled(ctx, &p, A, name);
     spmvx_matrix_destroy(A);
     spmvx_matrix_destroy(m);
     problem_free(&p);
@@ -171,14 +138,7 @@ static void test_absent_entries(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (int r = 0; r < ROWS; r++) lengths[r] = r % 40 == 17 ? 2900 + r : r % 30 == 3 ? 190 : r % 7;
     problem p = problem_of_rows(ROWS, lengths);
-    int32_t *col = (int32_t *)(uintptr_t)p.csr.arrays.col;
-    memset(p.want, 0, ROWS * sizeof *p.want);
-    p.x[0] = NAN;
-    p.x[UNUSED] = INFINITY;
-    for (int64_t k = 0; k < p.t.nnz; k++) {
-        if (col[k] == 0 || col[k] == UNUSED) col[k] = 1;
-        p.want[p.t.row[k]] += p.t.val[k] * p.x[col[k]];
-    }
+    problem_spoil_unused(&p, UNUSED);
     check_all(ctx, p);
     spmvx_context_destroy(ctx);
 }

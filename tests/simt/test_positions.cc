@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "csr_vector.cuh"
 #include "device.cuh"
 #include "early.cuh"
 #include "one_value.cuh"
@@ -15,11 +16,15 @@
 /* The library's kernels once more, to be called from kernels of this file: near_the_end below. */
 #define spx_cuda_mul_csr_vector spx_cuda_mul_csr_vector_again
 #define spx_cuda_mul_csr_adaptive spx_cuda_mul_csr_adaptive_again
+#define spx_cuda_mul_csr_shared_x spx_cuda_mul_csr_shared_x_again
 #define spx_cuda_mul_sell spx_cuda_mul_sell_again
 #define spx_cuda_mul_multi_csr_vector spx_cuda_mul_multi_csr_vector_again
 #define spx_cuda_mul_multi_sell spx_cuda_mul_multi_sell_again
 namespace csr_vector_file {
 #include "kernel/mul_csr_vector.cu"
+}
+namespace csr_shared_x_file {
+#include "kernel/mul_csr_shared_x.cu"
 }
 namespace csr_adaptive_file {
 #include "kernel/mul_csr_adaptive.cu"
@@ -51,7 +56,8 @@ __global__ void csr_vector_at(spx_csr<double, int> A, spx_vectors<double> v, int
     spx_early_vectors<double, true> early = {};
     static_cast<spx_vectors<double> &>(early) = v;
     early.early = true;
-    csr_vector_file::csr_vector<double, int, LANES, false, SPX_KEPT, true, false>(shifted(A, shift), early);
+    spx_csr_vector<double, int, LANES, false, SPX_KEPT, true, false, false>(shifted(A, shift), early,
+                                                                            spx_row_pieces<double, false>());
 }
 __global__ static void csr_adaptive_at(spx_csr<double, int> A, const spx_row_group *groups,
                                        spx_vectors<double> v, int64_t shift)
@@ -60,6 +66,25 @@ __global__ static void csr_adaptive_at(spx_csr<double, int> A, const spx_row_gro
     static_cast<spx_vectors<double> &>(early) = v;
     early.early = true;
     csr_adaptive_file::csr_adaptive<double, int, 2, false>(shifted(A, shift), groups, early);
+}
+template <int LANES>
+__global__ void csr_shared_x_at(spx_csr<double, int> A, spx_vectors<double> v, int64_t shift)
+{
+    spx_early_vectors<double> early = {};
+    static_cast<spx_vectors<double> &>(early) = v;
+    early.early = true;
+    csr_shared_x_file::csr_shared_x<double, int, LANES, true, false>(shifted(A, shift), early, 1);
+}
+/* Each warp has a piece. */
+__global__ static void pieces_at(spx_csr<double, int> A, spx_vectors<double> v, const spx_row_piece *list,
+                                 unsigned count, int64_t shift)
+{
+    spx_early_vectors<double> early = {};
+    static_cast<spx_vectors<double> &>(early) = v;
+    early.early = true;
+    const spx_row_pieces<double, true> pieces = { list, nullptr, 0, count, gridDim.x };
+    const spx_csr<double, int> there = shifted(A, shift);
+    spx_multiply_piece<SPX_KEPT>(there, spx_value_of<double, false>(there.val), early, pieces);
 }
 template <int LANES>
 __global__ void multi_csr_vector_at(spx_csr<double, int> A, spx_columns<double> v, int64_t shift)
@@ -156,6 +181,17 @@ static void test_csr_near_2_to_the_31(void **)
         launch(rows, 256, 0, csr_vector_at<16>, p.A(), p.vectors(), p.shift);
         p.check();
         launch(rows, 256, 0, csr_vector_at<64>, p.A(), p.vectors(), p.shift);
+        p.check();
+        launch(1, 1024, sizeof(double), csr_shared_x_at<2>, p.A(), p.vectors(), p.shift);
+        p.check();
+        launch(1, 1024, sizeof(double), csr_shared_x_at<32>, p.A(), p.vectors(), p.shift);
+        p.check();
+        std::vector<spx_row_piece> pieces;
+        int64_t entry = p.shift;
+        for (int r = 0; r < p.nrows; entry += lengths[static_cast<std::size_t>(r++)])
+            pieces.push_back({ entry, lengths[static_cast<std::size_t>(r)], r });
+        const Array<spx_row_piece> list(pieces);
+        launch(rows, 32, 0, pieces_at, p.A(), p.vectors(), list, rows, p.shift);
         p.check();
     }
 }

@@ -1,0 +1,122 @@
+/* y = alpha*A*x + beta*y for CSR on a GPU: 2 to 64 lanes a row, whose partial sums are added by shuffles; the
+ * kernel of csr-vector, and of csr-vector-split, where rows that are long are left to warps, a piece each
+ * (row_pieces.cuh), in the launch's first blocks.
+ * A group of lanes loads STEPS entries a lane of each of ROWS rows before it uses the first. Neighbouring
+ * lanes of a short row take a part of a sector each, so L1 has to keep it until the next step; plain loads
+ * are best where the matrix stays in L2, and where it is far larger; in between they drive x out of it.
+ * Source: Bell & Garland, SC 2009 (CSR-vector); Tsai, Cojean & Anzt, ISC 2020. */
+#ifndef SPX_CSR_VECTOR_CUH
+#define SPX_CSR_VECTOR_CUH
+#include "early.cuh"
+#include "one_value.cuh"
+#include "reduce.cuh"
+#include "row_pieces.cuh"
+
+/* Beyond L2 it pays where rows are short: else columns that are loaded ahead take registers (measured). */
+template <int LANES> constexpr bool spx_vector_begins_early = LANES <= 8;
+
+/* Mean length of rows of which two lanes have four places at once, not eight. */
+constexpr double SPX_VECTOR_SHORT = 3.0;
+
+/* Lanes for rows of this mean length. */
+inline int64_t spx_vector_lanes_for(double mean)
+{
+    int64_t lanes = 2;
+    while (lanes < 32 && static_cast<double>(lanes) * 5.0 < mean) lanes *= 2;
+    return lanes;
+}
+
+/* How many rows a group of lanes has at once, by how many steps. */
+template <class V, int LANES, bool FOUR> struct spx_vector_shape {
+    static constexpr bool SINGLE = sizeof(V) == 4;
+    static constexpr int STEPS = FOUR         ? 2
+                                 : LANES <= 8 ? 4
+                                              : 3,
+                         ROWS = FOUR ? (SINGLE ? 4 : 2)
+                                     : (LANES == 16 || LANES == 32 || (LANES <= 8 && SINGLE) ? 2 : 1);
+    template <class P> static constexpr int registers(bool early, bool split)
+    {
+        const int ahead = early && sizeof(V) == 8 ? 8 : 0; /* the next step's columns */
+        if (ROWS > 1)
+            return (sizeof(P) == 8 ? 48 : 40) + ahead + (ROWS > 2 && split && sizeof(P) == 8 ? 8 : 0);
+        return sizeof(P) == 8 ? 44 : 32;
+    }
+};
+
+template <class V, class P, int LANES, bool FOUR, spx_policy POLICY, bool EARLY, bool ONE, bool SPLIT>
+__global__ void __maxnreg__((spx_vector_shape<V, LANES, FOUR>::template registers<P>(EARLY, SPLIT)))
+    spx_csr_vector(spx_csr<V, P> A, spx_early_vectors<V, EARLY> vectors, spx_row_pieces<V, SPLIT> pieces)
+{
+    const spx_value_of<V, ONE> one(A.val);
+    unsigned block = blockIdx.x;
+    if constexpr (SPLIT) {
+        if (block < pieces.blocks) {
+            spx_multiply_piece<POLICY>(A, one, vectors, pieces);
+            return;
+        }
+        block -= pieces.blocks;
+    }
+    using shape = spx_vector_shape<V, LANES, FOUR>;
+    constexpr int ROWS = shape::ROWS, STEPS = shape::STEPS;
+    constexpr spx_written WRITTEN = decltype(vectors)::WRITTEN;
+    const unsigned rows = static_cast<unsigned>(A.nrows), groups = blockDim.x / LANES,
+                   lane = threadIdx.x % LANES, first = block * groups * ROWS + threadIdx.x / LANES;
+    spx_position<P> at[ROWS]; /* this lane's next entry */
+    P left[ROWS];             /* entries of the row from that one on */
+    V sum[ROWS];
+    bool own[ROWS]; /* or no row, or one that is split */
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        const unsigned row = first + i * groups;
+        const P begin = spx_load_if<SPX_KEPT>(row < rows, A.ptr + row, P(0)),
+                end = spx_load_if<SPX_KEPT>(row < rows, A.ptr + row + 1, P(0));
+        at[i] = static_cast<spx_position<P>>(begin) + lane;
+        own[i] = row < rows && !pieces.has(end - begin);
+        left[i] = (own[i] ? end - begin : P(0)) - static_cast<P>(lane);
+        sum[i] = 0;
+    }
+    int col[ROWS][STEPS];
+    const auto load_columns = [&] {
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+#pragma unroll
+            for (int s = 0; s < STEPS; s++)
+                col[i][s] = spx_load_if<POLICY>(s * LANES < left[i], A.col + at[i] + s * LANES, -1);
+    };
+    if constexpr (EARLY) load_columns();
+    vectors.wait();
+    for (bool more = true; more;) {
+        V val[ROWS][STEPS], from_x[ROWS][STEPS];
+        more = false;
+        if constexpr (!EARLY) load_columns();
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+#pragma unroll
+            for (int s = 0; s < STEPS; s++)
+                val[i][s] =
+                    one.template load<POLICY, WRITTEN>(s * LANES < left[i], A.val + at[i] + s * LANES);
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+#pragma unroll
+            for (int s = 0; s < STEPS; s++) from_x[i][s] = spx_load_at(vectors.x, col[i][s], V(0));
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+#pragma unroll
+            /* past the end of the row both are 0 */
+            for (int s = 0; s < STEPS; s++) sum[i] += val[i][s] * from_x[i][s];
+            /* not below 0: while another row goes on, 32 bits could wrap */
+            left[i] = max(left[i] - STEPS * LANES, P(0));
+            at[i] += left[i] > 0 ? STEPS * LANES : 0;
+            more = more || left[i] > 0;
+        }
+        if constexpr (EARLY)
+            if (more) load_columns();
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        const unsigned row = first + i * groups;
+        const V total = spx_sum_group<LANES>(sum[i]);
+        if (lane == 0 && own[i]) vectors.put(row, total);
+    }
+}
+#endif

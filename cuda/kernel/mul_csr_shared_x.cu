@@ -1,0 +1,255 @@
+/* y = alpha*A*x + beta*y for CSR whose x, or much of it, fits in a multiprocessor's shared memory: one block
+ * of 1024 threads for each multiprocessor brings the first columns of x there and goes over the rows, 2 to 32
+ * lanes a row, whose partial sums are added by shuffles. So gathers do not compete in L1 and L2 with what is
+ * streamed, which least squares problems with many short rows and few columns, and random matrices with few
+ * columns, are slowed down by; and the format is CSR, with nothing to build.
+ * A lane has a row's next entries under way while it multiplies those before, and the pointers of the row
+ * behind; each group of lanes goes on to its next row by itself.
+ * Source: Bell & Garland, SC 2009 (CSR-vector, and texture caches for x); Tsai, Cojean & Anzt,
+ * ISC 2020; x in shared memory as in `tiled`. */
+#include <cmath>
+
+#include "early.cuh"
+#include "one_value.cuh"
+#include "reduce.cuh"
+
+namespace {
+
+constexpr const char *NAME = "csr-shared-x";
+constexpr int THREADS = 1024;
+enum { LANES_PARAM, HELD_PARAM }; /* by their places in params */
+
+/* Steps of a group of lanes that are under way, and rows that it has at once, in 64 registers. */
+template <class V, int LANES> struct shape {
+    static constexpr bool SINGLE = sizeof(V) == 4;
+    static constexpr int STEPS = SINGLE && LANES > 4 ? 8 : 4, ROWS = SINGLE && LANES <= 4 ? 2 : 1;
+    /* Lanes of short rows load parts of a sector, one step after the other. */
+    static constexpr spx_policy POLICY = LANES > 4 && !SINGLE ? SPX_PAST : SPX_KEPT;
+};
+
+/* The columns from 0 on, `held` of them. */
+template <class V> __device__ __forceinline__ void hold(V *to, const V *x, int held)
+{
+    constexpr int AT_ONCE = 8;
+    for (int first = static_cast<int>(threadIdx.x); first < held; first += AT_ONCE * THREADS) {
+        V v[AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+            v[i] = spx_load_if<SPX_PAST, SPX_LATE>(first + i * THREADS < held, x + first + i * THREADS, V(0));
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+            if (first + i * THREADS < held) to[first + i * THREADS] = v[i];
+    }
+}
+
+template <class V, class P, int LANES, bool ALL, bool ONE>
+__global__ void __launch_bounds__(THREADS, 1)
+    csr_shared_x(spx_csr<V, P> A, spx_early_vectors<V> vectors, int held)
+{
+    constexpr int STEPS = shape<V, LANES>::STEPS, ROWS = shape<V, LANES>::ROWS, GROUPS = THREADS / LANES;
+    constexpr spx_policy POLICY = shape<V, LANES>::POLICY;
+    const spx_value_of<V, ONE> one(A.val);
+    V *const held_x = spx_dynamic_shared<V>();
+    const unsigned lane = threadIdx.x % LANES, rows = static_cast<unsigned>(A.nrows),
+                   stride = gridDim.x * GROUPS * ROWS;
+    unsigned row[ROWS] = {};            /* whose entries are under way */
+    spx_position<P> at[ROWS];           /* this lane's first of these */
+    P left[ROWS];                       /* entries of the row from there on */
+    P begin[ROWS] = {}, end[ROWS] = {}; /* of the group's next row */
+    int col[ROWS][STEPS];
+    V val[ROWS][STEPS], sum[ROWS];
+    const auto load_pointers = [&](int i, bool wanted) {
+        const unsigned next = row[i] + stride;
+        const bool in = wanted && next < rows && next >= stride;
+        begin[i] = spx_load_if<SPX_KEPT>(in, A.ptr + next, wanted ? P(0) : begin[i]);
+        end[i] = spx_load_if<SPX_KEPT>(in, A.ptr + next + 1, wanted ? P(0) : end[i]);
+    };
+    const auto load_columns = [&](int i) {
+#pragma unroll
+        for (int s = 0; s < STEPS; s++)
+            col[i][s] = spx_load_if<POLICY>(s * LANES < left[i], A.col + at[i] + s * LANES, -1);
+    };
+    const auto load_values = [&](int i) {
+#pragma unroll
+        for (int s = 0; s < STEPS; s++)
+            val[i][s] = one.template load<POLICY, SPX_LATE>(s * LANES < left[i], A.val + at[i] + s * LANES);
+    };
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        row[i] = (blockIdx.x * ROWS + i) * GROUPS + threadIdx.x / LANES;
+        const P from = spx_load_if<SPX_KEPT>(row[i] < rows, A.ptr + row[i], P(0)),
+                to = spx_load_if<SPX_KEPT>(row[i] < rows, A.ptr + row[i] + 1, P(0));
+        at[i] = static_cast<spx_position<P>>(from) + lane;
+        left[i] = to - from - static_cast<P>(lane);
+        sum[i] = 0;
+        load_columns(i);
+    }
+    vectors.wait();
+    hold(held_x, vectors.x, held);
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        load_values(i);
+        load_pointers(i, true);
+    }
+    __syncthreads();
+    for (;;) {
+        bool more = false;
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) more = more || row[i] < rows;
+        if (!__any_sync(0xffffffffu, more)) break;
+        V from_x[ROWS][STEPS], times[ROWS][STEPS];
+        unsigned done[ROWS]; /* the row that ends here, or none */
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+#pragma unroll
+            for (int s = 0; s < STEPS; s++) {
+                const int c = col[i][s];
+                const bool near = static_cast<unsigned>(c) < static_cast<unsigned>(held);
+                V far = 0;
+                if constexpr (!ALL) far = spx_load_at(vectors.x, near ? -1 : c, V(0));
+                from_x[i][s] = near ? held_x[c] : far;
+                times[i][s] = val[i][s];
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            const bool ends = left[i] + static_cast<P>(lane) <= STEPS * LANES;
+            done[i] = ends ? row[i] : rows;
+            at[i] = ends ? static_cast<spx_position<P>>(begin[i]) + lane : at[i] + STEPS * LANES;
+            left[i] = ends ? end[i] - begin[i] - static_cast<P>(lane) : left[i] - STEPS * LANES;
+            const bool over = row[i] >= rows || rows - row[i] <= stride; /* no row comes behind this one */
+            row[i] = !ends ? row[i] : over ? rows : row[i] + stride;
+            load_columns(i);
+            load_values(i);
+            load_pointers(i, ends);
+        }
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            /* past the end of the row both are 0 */
+#pragma unroll
+            for (int s = 0; s < STEPS; s++) sum[i] += times[i][s] * from_x[i][s];
+            const V total = spx_sum_lanes<LANES>(sum[i]);
+            if (done[i] >= rows) continue;
+            if (lane == 0) vectors.put(done[i], total);
+            sum[i] = 0;
+        }
+    }
+}
+
+/* ---- the host's side ---- */
+
+template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
+{
+    return spx_by_type(a, [&](auto value, auto pointer) {
+        using V = decltype(value);
+        using P = decltype(pointer);
+        return spx_by_one_value(a, [&](auto one) {
+            constexpr bool ONE = one.value;
+            return spx_pick<2, 4, 8, 16, 32>(p->param[LANES_PARAM], [&](auto lanes) {
+                constexpr int LANES = lanes.value;
+                return p->param[HELD_PARAM] >= a->ncols ? f(csr_shared_x<V, P, LANES, true, ONE>)
+                                                        : f(csr_shared_x<V, P, LANES, false, ONE>);
+            });
+        });
+    });
+}
+
+size_t shared_bytes(const spx_sparse *a, const spx_partition *p)
+{
+    return static_cast<size_t>(p->param[HELD_PARAM]) * spx_type_bytes(a->val_type);
+}
+
+/* All columns, or nearly all; of more than that fewer than would fit, since L1 helps with the others. */
+double held_for(double columns, double most)
+{
+    constexpr double NEARLY_ALL = 0.85, OF_MORE = 0.75;
+    if (columns <= most) return columns;
+    return most >= NEARLY_ALL * columns ? most : OF_MORE * most;
+}
+
+int64_t lanes_for(double mean)
+{
+    int64_t lanes = 2;
+    while (lanes < 32 && static_cast<double>(lanes) * 5.0 < mean) lanes *= 2;
+    return lanes;
+}
+
+double mean_of(int64_t nnz, int64_t nrows)
+{
+    return static_cast<double>(nnz) / static_cast<double>(spx_max(nrows, 1));
+}
+
+constexpr int64_t MOST = 1 << 16; /* columns, as a name may ask for */
+
+spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    int64_t *const lanes = &p->param[LANES_PARAM], *const held = &p->param[HELD_PARAM];
+    const double most =
+        static_cast<double>(spx_cuda_of(ctx)->block_bytes) / static_cast<double>(spx_type_bytes(a->val_type));
+    if (!*lanes) *lanes = lanes_for(mean_of(a->nnz, a->nrows));
+    if (!*held) *held = static_cast<int64_t>(held_for(static_cast<double>(a->ncols), most));
+    *held = spx_max(spx_min(spx_min(*held, a->ncols), MOST), 1);
+    return with_instance(a, p,
+                         [&](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, shared_bytes(a, p)); });
+}
+
+template <class V, class P>
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, spx_early_vectors<V>, int))
+{
+    const spx_partition *const p = m->part;
+    const int64_t rows = THREADS / p->param[LANES_PARAM], /* of a block at a time, at least */
+        blocks = spx_min(spx_ceil_div(m->A->nrows, rows), spx_cuda_of(m->ctx)->multiprocessors);
+    return spx_cuda_launch_mul(m, NAME, kernel, blocks, THREADS, shared_bytes(m->A, p),
+                               spx_csr_of<V, P>(m->A), spx_early_vectors_of<V>(m),
+                               static_cast<int>(spx_min(p->param[HELD_PARAM], m->A->ncols)));
+}
+
+spmvx_status run(const spx_mul *m)
+{
+    return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
+}
+
+/* Each multiprocessor brings what it holds before anything else, while its first entries are on their way,
+ * and only gathers of other columns are the caches'. Rows of few entries leave lanes without work, and a long
+ * row waits for each step of its lanes. Few rows do not fill the multiprocessors. */
+double cost(const spx_features *f, const spx_look *look)
+{
+    constexpr double BLOCK = 227.0 * 1024.0, START = 1000.0, STEP = 400.0; /* bytes; ns */
+    const spx_machine *const m = f->machine;
+    const double value = static_cast<double>(f->value_bytes), columns = static_cast<double>(f->ncols),
+                 held = held_for(columns, BLOCK / value), lanes = static_cast<double>(lanes_for(f->mean)),
+                 multiprocessors = static_cast<double>(m->multiprocessors),
+                 fill = START + 0.25 * held * value * multiprocessors / m->cache_rate,
+                 filled = static_cast<double>(f->nrows) * lanes / (THREADS * multiprocessors),
+                 busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0,
+                 uneven = f->deviation / (f->mean + 1.0) - 0.45,
+                 efficiency = (f->mean < 8.0 ? 0.8 : 0.98) * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
+    spx_features others = *f;
+    others.nnz = static_cast<int64_t>((1.0 - held / std::fmax(columns, 1.0)) * static_cast<double>(f->nnz));
+    return fill + spx_cuda_cost(&others, spx_csr_bytes_of(f, look), efficiency,
+                                STEP * static_cast<double>(f->longest) / (4.0 * lanes));
+}
+
+const spx_param params[] = {
+    { .key = "lanes", .low = 2, .high = 32, .preset = 0, .kind = SPX_POWER_OF_TWO },
+    { .key = "held", .low = 1, .high = MOST, .preset = 0 },
+    {},
+};
+
+}
+
+extern "C" const spx_kernel spx_cuda_mul_csr_shared_x = {
+    .name = NAME,
+    .operation = SPMVX_MUL,
+    .format = SPMVX_CSR,
+    .place = SPMVX_CUDA,
+    .types = SPX_REAL,
+    .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .summary = "2 to 32 lanes a row, x or its first columns in shared memory",
+    .source = "Bell & Garland 2009; Tsai, Cojean & Anzt 2020",
+    .params = params,
+    .one_value = true,
+    .cost = cost,
+    .prepare = prepare,
+    .run = run,
+};

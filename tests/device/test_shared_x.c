@@ -1,0 +1,94 @@
+/* csr-shared-x: x held, some of it, or next to nothing; rows of about as many entries as lanes have under
+ * way; and more rows than all groups have at once. */
+#include <stdio.h>
+
+#include "device.h"
+
+static void check_all(spmvx_context *ctx, problem p)
+{
+    const int columns = (int)p.t.ncols, held[] = { 1, columns / 3 + 1, columns - 1, columns };
+    spmvx_matrix *m = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    problem_check_kernel(ctx, &p, m, "csr-shared-x");
+    for (int lanes = 2; lanes <= 32; lanes *= 2)
+        for (size_t h = 0; h < sizeof held / sizeof *held; h++) {
+            char kernel[96];
+            if (held[h] < 1) continue;
+            snprintf(kernel, sizeof kernel, "csr-shared-x:lanes=%d,held=%d", lanes, held[h]);
+            problem_check_kernel(ctx, &p, m, kernel);
+        }
+    spmvx_matrix_destroy(m);
+    problem_free(&p);
+}
+
+/* One entry less than some steps of the lanes, as many, and one more. */
+static void test_limits(void **state)
+{
+    (void)state;
+    int lengths[128], n = 0;
+    for (int steps = 8; steps <= 256; steps *= 2)
+        for (int times = 1; times <= 3; times++)
+            for (int more = -1; more <= 1; more++) {
+                lengths[n++] = times * steps + more;
+                lengths[n] = n * 7 % 5;
+                n++;
+            }
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    check_all(ctx, problem_of_rows(n, lengths));
+    check_all(ctx, problem_of_rows(1, (const int[]){ 20000 }));
+    check_all(ctx, problem_of_rows(1, (const int[]){ 1 }));
+    check_all(ctx, problem_of_rows(2, (const int[]){ 0, 0 }));
+    spmvx_context_destroy(ctx);
+}
+
+/* Groups go on by themselves, each to rows of other lengths. */
+static void test_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 20011 };
+    static int lengths[ROWS];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int r = 0; r < ROWS; r++) lengths[r] = r * 31 % 4 + (r % 997 == 5 ? 300 : 0);
+    check_all(ctx, problem_of_rows(ROWS, lengths));
+    for (int r = 0; r < ROWS; r++) lengths[r] = r % 5 == 2;
+    check_all(ctx, problem_of_rows(1023, lengths));
+    check_all(ctx, problem_of_rows(1025, lengths));
+    spmvx_context_destroy(ctx);
+}
+
+static void test_absent_entries(void **state)
+{
+    (void)state;
+    enum { ROWS = 120 };
+    int lengths[ROWS];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int r = 0; r < ROWS; r++) lengths[r] = r % 40 == 17 ? 2900 + r : r % 30 == 3 ? 190 : r % 7;
+    problem p = problem_of_rows(ROWS, lengths);
+    problem_spoil_unused(&p, 413);
+    check_all(ctx, p);
+    spmvx_context_destroy(ctx);
+}
+
+static void test_special_values(void **state)
+{
+    (void)state;
+    enum { ROWS = 300, NAN_ROW = 37 };
+    int lengths[ROWS];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int r = 0; r < ROWS; r++) lengths[r] = r % 50 == 37 ? 500 : 9;
+    static const char *const kernels[] = { "csr-shared-x", "csr-shared-x:held=40,lanes=8" };
+    problem_run_special(ctx, problem_of_rows(ROWS, lengths), NAN_ROW, 2, kernels);
+    spmvx_context_destroy(ctx);
+}
+
+int main(void)
+{
+    if (!device_count()) return 77;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_absent_entries),
+        cmocka_unit_test(test_special_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
