@@ -1,6 +1,7 @@
-/* y = alpha*A*x + beta*y for DIA on a GPU: a thread a row, diagonal after diagonal, so that neighbouring
- * threads read neighbours of the values and of x, and no index but one a diagonal. Several diagonals are
- * loaded before the first is used. A warp's 32 rows share one half word of presence bits a diagonal.
+/* y = alpha*A*x + beta*y for DIA on a GPU: a thread a row or some, diagonal after diagonal, so that
+ * neighbouring threads read neighbours of the values and of x, and no index but one a diagonal. Several
+ * diagonals are loaded before the first is used. A warp's 32 rows share one half word of presence bits a
+ * diagonal.
  * Source: Bell & Garland, SC 2009 (DIA). Differs in the presence bits, which keep what is not stored away
  * from x. */
 #include "early.cuh"
@@ -8,78 +9,101 @@
 namespace {
 
 constexpr const char *NAME = "dia";
-enum { THREADS_PARAM };
+enum { THREADS_PARAM, ROWS_PARAM };
 
-template <class V, bool GAPS, bool EARLY>
-__global__ void dia(spx_dia<V> A, spx_early_vectors<V, EARLY> vectors)
+/* How many diagonals of each of so many rows of a thread are under way together. */
+template <int ROWS> constexpr int at_once = ROWS == 1 ? 8 : ROWS == 2 ? 7 : ROWS == 3 ? 5 : 4;
+
+/* Rows of a thread are a block's threads apart. */
+template <class V, bool GAPS, int ROWS> __global__ void dia(spx_dia<V> A, spx_early_vectors<V> vectors)
 {
-    constexpr spx_written WRITTEN = decltype(vectors)::WRITTEN;
-    constexpr int AT_ONCE = 8;
-    const unsigned row = blockIdx.x * blockDim.x + threadIdx.x, rows = static_cast<unsigned>(A.nrows),
-                   cols = static_cast<unsigned>(A.ncols);
-    if (row >= rows) return;
+    constexpr int AT_ONCE = at_once<ROWS>;
+    const unsigned first = blockIdx.x * blockDim.x * ROWS + threadIdx.x,
+                   rows = static_cast<unsigned>(A.nrows), cols = static_cast<unsigned>(A.ncols);
+    if (first >= rows) return;
     const int64_t half_words = (static_cast<int64_t>(rows) + 63) / 64 * 2;
-    V sum = 0;
+    V sum[ROWS] = {};
     vectors.wait();
     const unsigned width = static_cast<unsigned>(A.width);
     for (unsigned d = 0; d < width; d += AT_ONCE) {
-        bool in[AT_ONCE];
-        unsigned col[AT_ONCE];
-        V val[AT_ONCE], from_x[AT_ONCE];
+        bool in[ROWS][AT_ONCE];
+        unsigned col[ROWS][AT_ONCE];
+        V val[ROWS][AT_ONCE], from_x[ROWS][AT_ONCE];
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
-            /* what lies left of the first column wraps round to beyond the last */
-            col[i] = row + static_cast<unsigned>(spx_load_if<SPX_KEPT>(d + i < width, A.offset + d + i, 0));
-            in[i] = d + i < width && col[i] < cols;
-            if constexpr (GAPS)
-                in[i] =
-                    spx_load_if<SPX_PAST>(in[i], A.bits + (d + i) * half_words + row / 32, 0u) >> row % 32 &
-                    1u;
+            const unsigned offset =
+                static_cast<unsigned>(spx_load_if<SPX_KEPT>(d + i < width, A.offset + d + i, 0));
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                const unsigned row = first + r * blockDim.x;
+                /* what lies left of the first column wraps round to beyond the last */
+                col[r][i] = row + offset;
+                in[r][i] = d + i < width && row < rows && col[r][i] < cols;
+                if constexpr (GAPS)
+                    in[r][i] =
+                        spx_load_if<SPX_PAST>(in[r][i], A.bits + (d + i) * half_words + row / 32, 0u) >>
+                            row % 32 &
+                        1u;
+            }
         }
 #pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) {
-            val[i] =
-                spx_load_if<SPX_PAST, WRITTEN>(in[i], A.val + static_cast<int64_t>(d + i) * rows + row, V(0));
-            from_x[i] = spx_load_if<SPX_KEPT, WRITTEN>(in[i], vectors.x + col[i], V(0));
-        }
+        for (int i = 0; i < AT_ONCE; i++)
 #pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) sum += val[i] * from_x[i];
+            for (int r = 0; r < ROWS; r++) {
+                val[r][i] = spx_load_if<SPX_PAST, SPX_LATE>(
+                    in[r][i], A.val + static_cast<int64_t>(d + i) * rows + first + r * blockDim.x, V(0));
+                from_x[r][i] = spx_load_if<SPX_KEPT, SPX_LATE>(in[r][i], vectors.x + col[r][i], V(0));
+            }
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) sum[r] += val[r][i] * from_x[r][i];
     }
-    vectors.put(row, sum);
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+        if (first + r * blockDim.x < rows) vectors.put(first + r * blockDim.x, sum[r]);
 }
 
 /* ---- the host's side ---- */
 
-/* Calls f with the instance for this matrix. In f32 it begins early where all stays in L2: beyond, some take
- * a tenth and more longer so (measured). */
-template <class F> spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, F f)
+template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
 {
-    const bool in_l2 = spx_cuda_l2_ratio(ctx, a) < 1.0;
     return spx_by_value(a, [&](auto v) {
-        using V = decltype(v);
-        if (sizeof(V) == 8 || in_l2)
-            return a->slot[SPX_BITS] ? f(dia<V, true, true>) : f(dia<V, false, true>);
-        return a->slot[SPX_BITS] ? f(dia<V, true, false>) : f(dia<V, false, false>);
+        return spx_pick<1, 2, 3, 4>(p->param[ROWS_PARAM], [&](auto rows) {
+            using V = decltype(v);
+            constexpr int ROWS = rows.value;
+            return a->slot[SPX_BITS] ? f(dia<V, true, ROWS>) : f(dia<V, false, ROWS>);
+        });
     });
 }
 
-spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *)
+/* Several, unless that leaves multiprocessors with few threads; and so many that the last turn of diagonals is
+ * full, since a place that is empty takes about as long as one that is not (measured). */
+int64_t rows_for(const spmvx_context *ctx, const spx_sparse *a)
 {
-    return with_instance(ctx, a, [=](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+    constexpr int64_t ENOUGH = 2048; /* rows for each multiprocessor */
+    if (a->nrows < ENOUGH * spx_cuda_of(ctx)->multiprocessors) return 1;
+    if (a->width == at_once<3>) return 3;
+    return a->width > at_once<3> && a->width <= at_once<2> ? 2 : 4;
 }
 
-template <class V, bool EARLY>
-spmvx_status launch(const spx_mul *m, void (*kernel)(spx_dia<V>, spx_early_vectors<V, EARLY>))
+spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    const int64_t threads = m->part->param[THREADS_PARAM];
-    return spx_cuda_launch_mul<EARLY>(m, NAME, kernel, spx_ceil_div(m->A->nrows, threads),
-                                      static_cast<unsigned>(threads), 0, spx_dia_of<V>(m->A),
-                                      spx_early_vectors_of<V, EARLY>(m));
+    if (!p->param[ROWS_PARAM]) p->param[ROWS_PARAM] = rows_for(ctx, a);
+    return with_instance(a, p, [=](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+}
+
+template <class V> spmvx_status launch(const spx_mul *m, void (*kernel)(spx_dia<V>, spx_early_vectors<V>))
+{
+    const int64_t threads = m->part->param[THREADS_PARAM], rows = threads * m->part->param[ROWS_PARAM];
+    return spx_cuda_launch_mul(m, NAME, kernel, spx_ceil_div(m->A->nrows, rows),
+                               static_cast<unsigned>(threads), 0, spx_dia_of<V>(m->A),
+                               spx_early_vectors_of<V>(m));
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->ctx, m->A, [m](auto kernel) { return launch(m, kernel); });
+    return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
 
 double cost(const spx_features *f, const spx_look *look)
@@ -91,6 +115,7 @@ double cost(const spx_features *f, const spx_look *look)
 
 const spx_param params[] = {
     { .key = "threads", .low = 32, .high = 1024, .preset = 128, .kind = SPX_POWER_OF_TWO },
+    { .key = "rows", .low = 1, .high = 4, .preset = 0 },
     {},
 };
 
@@ -103,7 +128,7 @@ extern "C" const spx_kernel spx_cuda_mul_dia = {
     .place = SPMVX_CUDA,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary = "a thread a row, whole diagonals, no indices",
+    .summary = "a thread a row or some, whole diagonals, no indices",
     .source = "Bell & Garland 2009",
     .params = params,
     .cost = cost,

@@ -28,29 +28,35 @@ problem problem_new(void)
     return problem_of(getenv("TEST_EMULATED") ? 1500 : 6000); /* the emulator takes long */
 }
 
+problem problem_of_triples(triples t, uint64_t seed)
+{
+    problem p = { .t = t };
+    p.csr = case_csr(&p.t, SPMVX_F64);
+    p.x = malloc((size_t)t.ncols * sizeof *p.x);
+    p.y = calloc((size_t)t.nrows, sizeof *p.y);
+    p.want = calloc((size_t)t.nrows, sizeof *p.want);
+    for (int64_t i = 0; i < t.ncols; i++) p.x[i] = case_value(&seed);
+    for (int64_t k = 0; k < p.t.nnz; k++) p.want[p.t.row[k]] += p.t.val[k] * p.x[p.t.col[k]];
+    return p;
+}
+
 problem problem_of_rows(int rows, const int *lengths)
 {
     enum { COLS = 800 };
     size_t nnz = 0;
     for (int r = 0; r < rows; r++) nnz += (size_t)lengths[r];
-    problem p = { .t = { .name = "problem", .nrows = rows, .ncols = COLS } };
+    triples t = { .name = "problem", .nrows = rows, .ncols = COLS };
     uint64_t seed = 5;
-    p.t.row = malloc(nnz * sizeof *p.t.row);
-    p.t.col = malloc(nnz * sizeof *p.t.col);
-    p.t.val = malloc(nnz * sizeof *p.t.val);
+    t.row = malloc(nnz * sizeof *t.row);
+    t.col = malloc(nnz * sizeof *t.col);
+    t.val = malloc(nnz * sizeof *t.val);
     for (int32_t r = 0; r < rows; r++)
         for (int n = lengths[r]; n > 0; n--) {
-            p.t.row[p.t.nnz] = r;
-            p.t.col[p.t.nnz] = (int32_t)(case_random(&seed) % COLS);
-            p.t.val[p.t.nnz++] = case_value(&seed);
+            t.row[t.nnz] = r;
+            t.col[t.nnz] = (int32_t)(case_random(&seed) % COLS);
+            t.val[t.nnz++] = case_value(&seed);
         }
-    p.csr = case_csr(&p.t, SPMVX_F64);
-    p.x = malloc(COLS * sizeof *p.x);
-    p.y = calloc((size_t)rows, sizeof *p.y);
-    p.want = calloc((size_t)rows, sizeof *p.want);
-    for (int i = 0; i < COLS; i++) p.x[i] = case_value(&seed);
-    for (int64_t k = 0; k < p.t.nnz; k++) p.want[p.t.row[k]] += p.t.val[k] * p.x[p.t.col[k]];
-    return p;
+    return problem_of_triples(t, seed);
 }
 
 problem problem_of(int longest)

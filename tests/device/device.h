@@ -26,6 +26,7 @@ typedef struct problem {
 problem problem_new(void);
 problem problem_of(int longest); /* with a row of so many entries */
 problem problem_of_rows(int rows, const int *lengths);
+problem problem_of_triples(triples, uint64_t seed); /* of x; takes the triples */
 void problem_free(problem *);
 
 /* Fails unless y = A*x up to rounding. */
