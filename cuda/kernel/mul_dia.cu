@@ -77,8 +77,8 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
     });
 }
 
-/* Several, unless that leaves multiprocessors with few threads; and so many that the last turn of diagonals is
- * full, since a place that is empty takes about as long as one that is not (measured). */
+/* Several, unless that leaves multiprocessors with few threads; and so many that the last turn of diagonals
+ * is full, since a place that is empty takes about as long as one that is not (measured). */
 int64_t rows_for(const spmvx_context *ctx, const spx_sparse *a)
 {
     constexpr int64_t ENOUGH = 2048; /* rows for each multiprocessor */
