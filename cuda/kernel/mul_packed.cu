@@ -211,12 +211,14 @@ int64_t unit_for(int64_t slices, int64_t steps)
     return steps <= SHORT_UNIT * slices ? SHORT_UNIT : LONG_UNIT;
 }
 
-/* Where all are of diagonals, more of those that are not bound by bytes; and blocks have to be many all the
- * same. */
+/* Where all are of diagonals, more of those that are not bound by bytes, and of short ones; and blocks have
+ * to be many all the same. */
 int64_t slices_for(int64_t multiprocessors, const spx_sparse *a)
 {
     constexpr int64_t ENOUGH = 24; /* warps for each multiprocessor */
-    const int64_t most = a->layout.values == SPX_VALUES_RAW ? 4 : 8;
+    constexpr int64_t SHORT = 8;   /* steps */
+    const bool is_short = a->stored <= SHORT * LANES * spx_packed_slices(a);
+    const int64_t most = a->layout.values == SPX_VALUES_RAW ? 4 : is_short ? 16 : 8;
     int64_t each = 1;
     while (a->all_diagonal && each < most && spx_packed_slices(a) >= 2 * each * ENOUGH * multiprocessors)
         each *= 2;
