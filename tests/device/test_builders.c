@@ -639,6 +639,43 @@ static void test_stays_there(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* The statistics pass of the device tells what the host's does, of rows about as long as short ones are. */
+static void test_statistics(void **state)
+{
+    (void)state;
+    enum { ROWS = 500 };
+    int lengths[ROWS];
+    for (int r = 0; r < ROWS; r++) lengths[r] = r == 77 ? 3000 : r % 5 ? 14 + r % 6 : 0;
+    problem p = problem_of_rows(ROWS, lengths);
+    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    spmvx_matrix *given = case_coo(host, &p.t, SPMVX_F64);
+    spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
+    spx_features f, on_host;
+    assert_ok(ctx, spx_to_place(ctx, &there));
+    assert_ok(ctx, spx_features_of(ctx, &there, 1, &f));
+    assert_ok(host, spx_features_of(host, &csr, 1, &on_host));
+    int64_t long_rows = 0, longest = 0;
+    for (int64_t r = 0; r < ROWS; r++) {
+        const int64_t n = spx_ptr_at(&csr, r + 1) - spx_ptr_at(&csr, r);
+        long_rows += n > SPX_SHORT_ROW;
+        longest = n > longest ? n : longest;
+    }
+    assert_int_equal(f.longest, longest);
+    assert_int_equal(on_host.longest, longest);
+    assert_int_equal(f.empty, on_host.empty);
+    assert_int_equal(f.long_rows, long_rows);
+    assert_int_equal(on_host.long_rows, long_rows);
+    assert_true(fabs(f.deviation - on_host.deviation) < 1e-6 * on_host.deviation);
+    assert_true(fabs(f.span - on_host.span) < 1e-6 * on_host.span);
+    spx_sparse_drop(&there);
+    spx_sparse_drop(&csr);
+    spmvx_matrix_destroy(given);
+    spmvx_context_destroy(host);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
 /* What is not left is refused, and nothing stays. */
 static void test_limit(void **state)
 {
@@ -664,7 +701,8 @@ int main(void)
         cmocka_unit_test(test_cases),         cmocka_unit_test(test_few_values),
         cmocka_unit_test(test_single_values), cmocka_unit_test(test_looks),
         cmocka_unit_test(test_many_rows),     cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_stays_there),   cmocka_unit_test(test_limit)
+        cmocka_unit_test(test_stays_there),   cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_statistics)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

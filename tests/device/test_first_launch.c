@@ -64,7 +64,7 @@ static scene scene_of(spmvx_type type, int longest)
 
 static scene scene_new(spmvx_type type)
 {
-    return scene_of(type, 1000);
+    return scene_of(type, 1100);
 }
 
 static void scene_free(scene *s)

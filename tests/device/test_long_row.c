@@ -39,7 +39,8 @@ static csr_arrays matrix_of(int64_t rows, int64_t others, int64_t longest)
 /* Is it a kernel that balances rows of any length? Which of them is the better one goes by the device. */
 static bool balances(const char *kernel)
 {
-    return !strncmp(kernel, "csr-merge-path", 14) || !strncmp(kernel, "csr-adaptive", 12);
+    return !strncmp(kernel, "csr-merge-path", 14) || !strncmp(kernel, "csr-adaptive", 12) ||
+           !strncmp(kernel, "csr-vector-split", 16);
 }
 
 /* What a conversion for NVEC columns says, and which kernel takes them all (NULL: one by one). `one` is the

@@ -40,6 +40,7 @@ static void test_limits(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     check_all(ctx, problem_of_rows(n, lengths));
     check_all(ctx, problem_of_rows(1, (const int[]){ 20000 }));
+    check_all(ctx, problem_of_rows(3, (const int[]){ 1, 32 * 1025, 2 })); /* more pieces than a block adds */
     check_all(ctx, problem_of_rows(1, (const int[]){ 1 }));
     check_all(ctx, problem_of_rows(2, (const int[]){ 0, 0 }));
     spmvx_context_destroy(ctx);
@@ -95,6 +96,10 @@ static void test_presets(void **state)
                "csr-vector-split:lanes=4,steps=4,threads=256,cut=32,piece=1024");
     check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split:cut=5",
                "csr-vector-split:lanes=2,steps=2,threads=256,cut=5,piece=1024"); /* all are long */
+    for (int r = 0; r < ROWS; r++)
+        lengths[r] = r % 2 ? 5 : 100; /* long ones count for nothing, nor do they */
+    check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split:cut=16",
+               "csr-vector-split:lanes=2,steps=4,threads=256,cut=16,piece=1024");
     spmvx_context_destroy(ctx);
 }
 

@@ -196,6 +196,26 @@ static void test_csr_near_2_to_the_31(void **)
     }
 }
 
+/* The pieces of a row of more entries than 32 bits count. */
+static void test_pieces_of_a_huge_row(void **)
+{
+    constexpr int64_t LENGTH = 5'000'000'000, PIECE = 1 << 20, PIECES = (LENGTH + PIECE - 1) / PIECE;
+    const Array<int64_t> ptr(std::vector<int64_t>{ 7, 7 + LENGTH });
+    const Array<int64_t> before(SPX_OF_ALL, 0);
+    const Array<spx_row_piece> list(std::vector<spx_row_piece>(static_cast<std::size_t>(PIECES)));
+    const Array<spx_cut> split(std::vector<spx_cut>(1));
+    launch(1, SPX_BUILD_THREADS, 0, spx_write_pieces<int64_t>, ptr, 1, spx_splitting{ 16, PIECE }, before,
+           list, split);
+    const std::vector<spx_row_piece> got = list.host();
+    for (int64_t i = 0; i < PIECES; i++) {
+        const spx_row_piece p = got[static_cast<std::size_t>(i)];
+        assert_true(p.entry == 7 + i * PIECE && p.to == ~static_cast<int>(i));
+        assert_true(p.entries == (i + 1 < PIECES ? PIECE : LENGTH - i * PIECE));
+    }
+    const spx_cut cut = split.host()[0];
+    assert_true(cut.row == 0 && cut.first == 0 && cut.last == PIECES - 1);
+}
+
 static void test_sell_near_2_to_the_31(void **)
 {
     /* slices of 64 rows, of 3 entries a row, of none, of 5 */
@@ -228,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_groups_near_2_to_the_31),
         cmocka_unit_test(test_csr_near_2_to_the_31),
         cmocka_unit_test(test_sell_near_2_to_the_31),
+        cmocka_unit_test(test_pieces_of_a_huge_row),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
