@@ -106,14 +106,12 @@ spmvx_status run(const spx_mul *m)
     return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
 
-/* Of places that are no entries half the sectors have none. */
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double STEP = 150.0; /* ns of a diagonal, where a thread is left alone */
-    const double stored = static_cast<double>(look->stored),
-                 read = 0.5 * (stored + static_cast<double>(f->nnz)),
-                 bytes = stored * 0.125 + read * static_cast<double>(f->value_bytes);
-    return spx_cuda_cost(f, bytes, 0.93, STEP * (1.0 + static_cast<double>(look->width) / 8.0));
+    const double bytes = static_cast<double>(look->stored) * (0.125 + static_cast<double>(f->value_bytes));
+    const double efficiency = look->width <= at_once<1> ? 1.0 : 0.93;
+    return spx_cuda_cost(f, bytes, efficiency, STEP * (1.0 + static_cast<double>(look->width) / 8.0));
 }
 
 const spx_param params[] = {
