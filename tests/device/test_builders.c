@@ -8,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "builders.h"
 #include "core/packed.h"
-#include "device.h"
-#include "dispatch/features.h"
-#include "dispatch/matrix.h"
 #include "dispatch/transfer.h"
 
 typedef struct request {
@@ -159,8 +157,7 @@ static spx_sparse other_pointers(const spmvx_context *ctx, const spx_sparse *csr
     return a;
 }
 
-/* What becomes of the COO itself, in whatever order it is, where it is taken for CSR. */
-static spx_sparse check_csr(const spmvx_context *host_ctx, const spx_sparse *coo, const spmvx_context *ctx)
+spx_sparse builders_csr(const spmvx_context *host_ctx, const spx_sparse *coo, const spmvx_context *ctx)
 {
     spx_sparse there = spx_sparse_share(coo), a = { 0 }, b = { 0 };
     assert_ok(ctx, spx_to_place(ctx, &there));
@@ -185,7 +182,7 @@ static void check_case(spmvx_context *host_ctx, spmvx_context *ctx, const triple
     spmvx_matrix *given = case_coo(host_ctx, t, type);
     spx_sparse coo = spx_sparse_share(&given->op[SPMVX_N].A);
     make_odd(&coo);
-    spx_sparse csr = check_csr(host_ctx, &coo, ctx);
+    spx_sparse csr = builders_csr(host_ctx, &coo, ctx);
     if (type == SPMVX_F64) {
         spx_sparse positions = csr;
         check_all(host_ctx, &csr, ctx, true);
@@ -245,8 +242,7 @@ static void test_cases(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* `rows` rows of 0 to `most` entries. */
-static triples short_rows(int64_t rows, int most)
+triples builders_short_rows(int64_t rows, int most)
 {
     triples t = { "short rows", rows, 1000, 0, NULL, NULL, NULL };
     uint64_t seed = 3;
@@ -284,7 +280,7 @@ static void test_few_values(void **state)
     static const double odd[] = { -0.0, 0.0, INFINITY, NAN, 0x1p-126, 0x1p-140 };
     spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
     assert_ok(NULL, spmvx_context_create(NULL, &host));
-    triples t = short_rows(2500, 4);
+    triples t = builders_short_rows(2500, 4);
     for (size_t d = 0; d < sizeof distinct / sizeof *distinct; d++)
         for (int kind = 0; kind < 3; kind++) { /* doubles, floats as doubles, floats */
             const spmvx_type type = kind == 2 ? SPMVX_F32 : SPMVX_F64;
@@ -294,7 +290,7 @@ static void test_few_values(void **state)
                 t.val[k] = kind ? (double)(float)v : v;
             }
             spmvx_matrix *given = case_coo(host, &t, type);
-            spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
+            spx_sparse csr = builders_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
             assert_ok(ctx, spx_to_place(ctx, &there));
             for (int64_t values = 0; values <= SPX_VALUES_STEP; values++) {
                 const request packed = { SPMVX_PACKED, { .piece = 504, .values = values } },
@@ -316,11 +312,10 @@ static void test_few_values(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* Three diagonals with a value each. */
-static triples diagonals(int64_t rows)
+triples builders_diagonals(int64_t rows)
 {
     static const int64_t offset[] = { -1, 0, 40 };
-    triples t = short_rows(rows, 3);
+    triples t = builders_short_rows(rows, 3);
     t.nnz = 0;
     for (int64_t r = 0; r < rows; r++)
         for (int d = 0; d < 3; d++) {
@@ -339,10 +334,10 @@ static void test_single_values(void **state)
     spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
     assert_ok(NULL, spmvx_context_create(NULL, &host));
     for (int kind = 0; kind < 6; kind++) {
-        triples t = diagonals(kind < 3 ? 1000 : 33);
+        triples t = builders_diagonals(kind < 3 ? 1000 : 33);
         if (kind % 3) t.val[kind % 3 == 1 ? 4 : t.nnz - (kind < 3 ? 3 : 60)] = 0.5;
         spmvx_matrix *given = case_coo(host, &t, kind % 2 ? SPMVX_F32 : SPMVX_F64);
-        spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
+        spx_sparse csr = builders_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
         assert_ok(ctx, spx_to_place(ctx, &there));
         for (int asked = 0; asked < 2; asked++) {
             const request q = { SPMVX_PACKED, { .piece = 504, .values = asked ? SPX_VALUES_STEP : 0 } };
@@ -358,94 +353,6 @@ static void test_single_values(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* What PACKED is said to hold is about what it holds. */
-static void check_look_at_packed(spmvx_context *host, spmvx_context *ctx, const triples *t, double diagonal,
-                                 double shared)
-{
-    static const spx_layout open;
-    const spx_build how = { .left = SIZE_MAX, .max_bytes = SIZE_MAX };
-    spmvx_matrix *given = case_coo(host, t, SPMVX_F64);
-    spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr), built;
-    spx_features f = { .nrows = csr.nrows, .ncols = csr.ncols, .nnz = csr.nnz, .value_bytes = 8 },
-                 on_host = f;
-    spx_look look;
-    assert_ok(ctx, spx_to_place(ctx, &there));
-    assert_ok(ctx, spx_features_of_values(ctx, &there, &f));
-    assert_ok(host, spx_features_of_values(host, &csr, &on_host));
-    assert_true(f.coded_bytes == on_host.coded_bytes && f.distinct == on_host.distinct);
-    assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->look(ctx, &there, &f, &open, &look));
-    assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->from_csr(ctx, &there, &how, &built));
-    const double index = (double)(built.slot[SPX_COL]->bytes + built.slot[SPX_DESC]->bytes);
-    if (fabs((double)look.stored / (double)built.stored - 1) > 0.1 ||
-        fabs(look.index_bytes / index - 1) > 0.1 || fabs(look.diagonal_part - diagonal) > 0.05 ||
-        fabs(look.shared_part - shared) > 0.05)
-        fail_msg("%lld places, %g bytes of indices, %g of it diagonals, %g shared; it holds %lld, %g",
-                 (long long)look.stored, look.index_bytes, look.diagonal_part, look.shared_part,
-                 (long long)built.stored, index);
-    assert_true(spx_look_value_bytes(&f, &look) == (double)built.slot[SPX_VAL]->bytes / (double)built.stored);
-    spx_look host_look;
-    assert_ok(host, spx_format_of_place(host, SPMVX_PACKED)->look(host, &csr, &on_host, &open, &host_look));
-    assert_int_equal(host_look.single, look.single);
-    assert_true(fabs(host_look.shared_part - shared) < 0.05);
-    assert_int_equal(look.layout.piece, built.layout.piece);
-    const spx_layout sorted = { .sigma = 64 };
-    assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->look(ctx, &there, &f, &sorted, &look));
-    assert_int_equal(look.layout.sigma, 64);
-    spx_sparse_drop(&built);
-    spx_sparse_drop(&there);
-    spx_sparse_drop(&csr);
-    spmvx_matrix_destroy(given);
-}
-
-static void test_looks(void **state)
-{
-    (void)state;
-    enum { ROWS = 4000, LONG = 100 };
-    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
-    assert_ok(NULL, spmvx_context_create(NULL, &host));
-    triples t = short_rows(ROWS, 4);
-    check_look_at_packed(host, ctx, &t, 0, 0); /* sorted */
-    for (int64_t k = 0; k < t.nnz; k++) t.val[k] = (double)(k % 3);
-    check_look_at_packed(host, ctx, &t, 0, 0);
-    triples_free(&t);
-    /* one entry each: a diagonal, but for a row that is cut and has a value of its own */
-    t = short_rows(25 * ROWS, 1);
-    for (int64_t k = 0; k < t.nnz; k++) t.col[k] = (int32_t)(k % 1000), t.val[k] = k < LONG ? 1.5 : 2.5;
-    for (int64_t k = 0; k < LONG; k++) t.row[k] = 0, t.col[k] = (int32_t)k;
-    check_look_at_packed(host, ctx, &t, 0.9, 0);
-    /* more slices than the sample has, and other columns and values from the middle on */
-    uint64_t seed = 9;
-    for (int64_t k = t.nnz / 2; k < t.nnz; k++) {
-        t.col[k] = (int32_t)(case_random(&seed) % 1000);
-        t.val[k] = (double)(k % 1000) / 3.0;
-    }
-    check_look_at_packed(host, ctx, &t, 0.5, 0);
-    triples_free(&t);
-    t = diagonals(20 * ROWS); /* of one value each; and with another in each slice */
-    check_look_at_packed(host, ctx, &t, 1, 0);
-    for (int64_t k = 0; k < t.nnz; k++)
-        if (t.col[k] == t.row[k] && t.row[k] % 32 == 5) t.val[k] = 7;
-    check_look_at_packed(host, ctx, &t, 1, 0);
-    triples_free(&t);
-    t = short_rows(3 * ROWS, 12); /* 12 entries each, and on half of them three unknowns a node */
-    t.nrows = t.nnz / 12, t.ncols = 4000;
-    t.nnz = t.nrows * 12;
-    for (int64_t k = 0; k < t.nnz; k++) {
-        const int64_t row = k / 12, shared = row < t.nrows / 2, of = shared ? row / 3 : row;
-        t.row[k] = (int32_t)row;
-        t.col[k] = (int32_t)(of * 7 % 500 + k % 12 / 3 * 1000 + k % 3 * (2 - shared));
-    }
-    check_look_at_packed(host, ctx, &t, 0, 0.5);
-    triples_free(&t);
-    t = short_rows(5 * ROWS, 4); /* sorted, and wide apart */
-    t.ncols = 3000000;
-    for (int64_t k = 0; k < t.nnz; k++) t.col[k] = (int32_t)(case_random(&seed) % 3000000);
-    check_look_at_packed(host, ctx, &t, 0, 0);
-    triples_free(&t);
-    spmvx_context_destroy(host);
-    spmvx_context_destroy(ctx);
-}
-
 /* More rows than are counted at once for SELL's windows. */
 static void test_many_rows(void **state)
 {
@@ -453,9 +360,9 @@ static void test_many_rows(void **state)
     enum { ROWS = 140000 };
     spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
     assert_ok(NULL, spmvx_context_create(NULL, &host));
-    triples t = short_rows(ROWS, 3);
+    triples t = builders_short_rows(ROWS, 3);
     spmvx_matrix *given = case_coo(host, &t, SPMVX_F64);
-    spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
+    spx_sparse csr = builders_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
     assert_ok(ctx, spx_to_place(ctx, &there));
     check_build(host, &csr, ctx, &there, &(request){ SPMVX_SELL, { .slice = 32 } });
     spx_sparse_drop(&there);
@@ -493,7 +400,7 @@ static void check_memory_of_bsr(spmvx_context *host, spmvx_context *ctx, const t
     const spx_layout layout = { .block_rows = 1, .block_cols = 1 };
     const spx_build how = { .layout = layout, .left = SIZE_MAX, .max_bytes = SIZE_MAX };
     spmvx_matrix *given = case_coo(host, t, type);
-    spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr), built;
+    spx_sparse csr = builders_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr), built;
     assert_ok(ctx, spx_to_place(ctx, &there));
     assert_ok(ctx, spx_budget_open(ctx, SIZE_MAX, "nothing", 0));
     assert_ok(ctx, spx_format_of_place(ctx, SPMVX_BSR)->from_csr(ctx, &there, &how, &built));
@@ -576,7 +483,7 @@ static void test_memory(void **state)
     check_memory(host, ctx, &t, SPMVX_F64, true);
     check_memory(host, ctx, &t, SPMVX_F32, true);
     triples_free(&t);
-    t = short_rows(10 * BLOCKS, 1);
+    t = builders_short_rows(10 * BLOCKS, 1);
     check_memory(host, ctx, &t, SPMVX_F32, true);
     triples_free(&t);
     spmvx_context_destroy(host);
@@ -639,43 +546,6 @@ static void test_stays_there(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* The statistics pass of the device tells what the host's does, of rows about as long as short ones are. */
-static void test_statistics(void **state)
-{
-    (void)state;
-    enum { ROWS = 500 };
-    int lengths[ROWS];
-    for (int r = 0; r < ROWS; r++) lengths[r] = r == 77 ? 3000 : r % 5 ? 14 + r % 6 : 0;
-    problem p = problem_of_rows(ROWS, lengths);
-    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
-    assert_ok(NULL, spmvx_context_create(NULL, &host));
-    spmvx_matrix *given = case_coo(host, &p.t, SPMVX_F64);
-    spx_sparse csr = check_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
-    spx_features f, on_host;
-    assert_ok(ctx, spx_to_place(ctx, &there));
-    assert_ok(ctx, spx_features_of(ctx, &there, 1, &f));
-    assert_ok(host, spx_features_of(host, &csr, 1, &on_host));
-    int64_t long_rows = 0, longest = 0;
-    for (int64_t r = 0; r < ROWS; r++) {
-        const int64_t n = spx_ptr_at(&csr, r + 1) - spx_ptr_at(&csr, r);
-        long_rows += n > SPX_SHORT_ROW;
-        longest = n > longest ? n : longest;
-    }
-    assert_int_equal(f.longest, longest);
-    assert_int_equal(on_host.longest, longest);
-    assert_int_equal(f.empty, on_host.empty);
-    assert_int_equal(f.long_rows, long_rows);
-    assert_int_equal(on_host.long_rows, long_rows);
-    assert_true(fabs(f.deviation - on_host.deviation) < 1e-6 * on_host.deviation);
-    assert_true(fabs(f.span - on_host.span) < 1e-6 * on_host.span);
-    spx_sparse_drop(&there);
-    spx_sparse_drop(&csr);
-    spmvx_matrix_destroy(given);
-    spmvx_context_destroy(host);
-    spmvx_context_destroy(ctx);
-    problem_free(&p);
-}
-
 /* What is not left is refused, and nothing stays. */
 static void test_limit(void **state)
 {
@@ -699,10 +569,9 @@ int main(void)
     if (!device_count()) return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),         cmocka_unit_test(test_few_values),
-        cmocka_unit_test(test_single_values), cmocka_unit_test(test_looks),
-        cmocka_unit_test(test_many_rows),     cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_stays_there),   cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_statistics)
+        cmocka_unit_test(test_single_values), cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_stays_there),
+        cmocka_unit_test(test_limit),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL) + builders_looks_run();
 }
