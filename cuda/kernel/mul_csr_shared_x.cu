@@ -9,9 +9,7 @@
  * ISC 2020; x in shared memory as in `tiled`. */
 #include <cmath>
 
-#include "early.cuh"
-#include "one_value.cuh"
-#include "reduce.cuh"
+#include "csr_vector.cuh"
 
 namespace {
 
@@ -167,18 +165,6 @@ double held_for(double columns, double most)
     return most >= NEARLY_ALL * columns ? most : OF_MORE * most;
 }
 
-int64_t lanes_for(double mean)
-{
-    int64_t lanes = 2;
-    while (lanes < 32 && static_cast<double>(lanes) * 5.0 < mean) lanes *= 2;
-    return lanes;
-}
-
-double mean_of(int64_t nnz, int64_t nrows)
-{
-    return static_cast<double>(nnz) / static_cast<double>(spx_max(nrows, 1));
-}
-
 constexpr int64_t MOST = 1 << 16; /* columns, as a name may ask for */
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
@@ -186,7 +172,9 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     int64_t *const lanes = &p->param[LANES_PARAM], *const held = &p->param[HELD_PARAM];
     const double most =
         static_cast<double>(spx_cuda_of(ctx)->block_bytes) / static_cast<double>(spx_type_bytes(a->val_type));
-    if (!*lanes) *lanes = lanes_for(mean_of(a->nnz, a->nrows));
+    if (!*lanes)
+        *lanes =
+            spx_vector_lanes_for(static_cast<double>(a->nnz) / static_cast<double>(spx_max(a->nrows, 1)));
     if (!*held) *held = static_cast<int64_t>(held_for(static_cast<double>(a->ncols), most));
     *held = spx_max(spx_min(spx_min(*held, a->ncols), MOST), 1);
     return with_instance(a, p,
@@ -217,7 +205,8 @@ double cost(const spx_features *f, const spx_look *look)
     constexpr double BLOCK = 227.0 * 1024.0, START = 1000.0, STEP = 400.0; /* bytes; ns */
     const spx_machine *const m = f->machine;
     const double value = static_cast<double>(f->value_bytes), columns = static_cast<double>(f->ncols),
-                 held = held_for(columns, BLOCK / value), lanes = static_cast<double>(lanes_for(f->mean)),
+                 held = held_for(columns, BLOCK / value),
+                 lanes = static_cast<double>(spx_vector_lanes_for(f->mean)),
                  multiprocessors = static_cast<double>(m->multiprocessors),
                  fill = START + 0.25 * held * value * multiprocessors / m->cache_rate,
                  filled = static_cast<double>(f->nrows) * lanes / (THREADS * multiprocessors),

@@ -125,16 +125,35 @@ void problem_check_kernel(spmvx_context *ctx, const problem *p, const spmvx_matr
     spmvx_matrix_destroy(A);
 }
 
-void problem_spoil_unused(problem *p, int32_t unused)
+void problem_check_name(spmvx_context *ctx, problem p, const char *asked, const char *name)
 {
-    int32_t *col = (int32_t *)(uintptr_t)p->csr.arrays.col;
-    memset(p->want, 0, (size_t)p->t.nrows * sizeof *p->want);
-    p->x[0] = NAN;
-    p->x[unused] = INFINITY;
-    for (int64_t k = 0; k < p->t.nnz; k++) {
-        if (col[k] == 0 || col[k] == unused) col[k] = 1;
-        p->want[p->t.row[k]] += p->t.val[k] * p->x[col[k]];
+    spmvx_matrix *m = NULL;
+    spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    spmvx_matrix *A = convert_by(ctx, m, asked, 0, 0, 0);
+    assert_ok(ctx, spmvx_matrix_get_info(A, &info));
+    assert_string_equal(info.kernel, name);
+    problem_check_scaled(ctx, &p, A, name);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(m);
+    problem_free(&p);
+}
+
+problem problem_of_absent(void)
+{
+    enum { ROWS = 120, UNUSED = 413 };
+    int lengths[ROWS];
+    for (int r = 0; r < ROWS; r++) lengths[r] = r % 40 == 17 ? 2900 + r : r % 30 == 3 ? 190 : r % 7;
+    problem p = problem_of_rows(ROWS, lengths);
+    int32_t *col = (int32_t *)(uintptr_t)p.csr.arrays.col;
+    memset(p.want, 0, ROWS * sizeof *p.want);
+    p.x[0] = NAN;
+    p.x[UNUSED] = INFINITY;
+    for (int64_t k = 0; k < p.t.nnz; k++) {
+        if (col[k] == 0 || col[k] == UNUSED) col[k] = 1;
+        p.want[p.t.row[k]] += p.t.val[k] * p.x[col[k]];
     }
+    return p;
 }
 
 void problem_run_special(spmvx_context *ctx, problem p, int64_t special, int count,

@@ -36,8 +36,11 @@ void problem_run(spmvx_context *, const problem *, const spmvx_matrix *);
 /* y = 2.5*A*x - 3*y, twice: right, and the same bits; and by the kernel of this name. */
 void problem_check_scaled(spmvx_context *, const problem *, const spmvx_matrix *A, const char *kernel);
 void problem_check_kernel(spmvx_context *, const problem *, const spmvx_matrix *, const char *kernel);
-/* No entry is in column 0 or `unused` any more, where x is no number. */
-void problem_spoil_unused(problem *, int32_t unused);
+/* The kernel that is asked for has this name with all its parameters, and multiplies. Frees the problem. */
+void problem_check_name(spmvx_context *, problem, const char *asked, const char *name);
+/* Short rows, longer ones, and some of 2,900 entries and more, of which none is in columns where x is no
+ * number, the first of them column 0. */
+problem problem_of_absent(void);
 /* By each of the kernels, with NaN and infinity for the values of one row: they reach that row, and no other.
  * Frees the problem. */
 void problem_run_special(spmvx_context *, problem, int64_t special, int count, const char *const *kernels);

@@ -98,34 +98,23 @@ static void test_many_clusters(void **state)
     assert_cuda(cudaStreamDestroy(stream));
 }
 
-static void check_name(spmvx_context *ctx, problem p, const char *name)
-{
-    spmvx_matrix *m = NULL;
-    spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
-    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
-    spmvx_matrix *A = convert_by(ctx, m, "csr-adaptive", 0, 0, 0);
-    assert_ok(ctx, spmvx_matrix_get_info(A, &info));
-    assert_string_equal(info.kernel, name);
-    problem_check_scaled(ctx, &p, A, name);
-    spmvx_matrix_destroy(A);
-    spmvx_matrix_destroy(m);
-    problem_free(&p);
-}
-
 /* What is chosen where nothing is asked for. */
 static void test_presets(void **state)
 {
     (void)state;
     spmvx_context *ctx = device_context(0, NULL, 0);
-    check_name(ctx, problem_of_rows(3, (const int[]){ 7, 20, 5 }), "csr-adaptive:items=2,cluster=1");
-    check_name(ctx, problem_of_rows(4, (const int[]){ 64, 40, 65, 30 }), "csr-adaptive:items=4,cluster=1");
-    check_name(ctx, problem_of_rows(2, (const int[]){ 300, 400 }), "csr-adaptive:items=8,cluster=1");
+    problem_check_name(ctx, problem_of_rows(3, (const int[]){ 7, 20, 5 }), "csr-adaptive",
+                       "csr-adaptive:items=2,cluster=1");
+    problem_check_name(ctx, problem_of_rows(4, (const int[]){ 64, 40, 65, 30 }), "csr-adaptive",
+                       "csr-adaptive:items=4,cluster=1");
+    problem_check_name(ctx, problem_of_rows(2, (const int[]){ 300, 400 }), "csr-adaptive",
+                       "csr-adaptive:items=8,cluster=1");
     enum { ROWS = 420 };
     static int lengths[ROWS];
     for (int r = 0; r < ROWS; r++) lengths[r] = r == 30 ? 4200 : 20;
-    check_name(ctx, problem_of_rows(60, lengths), "csr-adaptive:items=4,cluster=8");
+    problem_check_name(ctx, problem_of_rows(60, lengths), "csr-adaptive", "csr-adaptive:items=4,cluster=8");
     lengths[30] = 40000;
-    check_name(ctx, problem_of_rows(ROWS, lengths), "csr-adaptive:items=8,cluster=8");
+    problem_check_name(ctx, problem_of_rows(ROWS, lengths), "csr-adaptive", "csr-adaptive:items=8,cluster=8");
     spmvx_context_destroy(ctx);
 }
 
@@ -133,13 +122,8 @@ static void test_presets(void **state)
 static void test_absent_entries(void **state)
 {
     (void)state;
-    enum { ROWS = 120, UNUSED = 413 };
-    int lengths[ROWS];
     spmvx_context *ctx = device_context(0, NULL, 0);
-    for (int r = 0; r < ROWS; r++) lengths[r] = r % 40 == 17 ? 2900 + r : r % 30 == 3 ? 190 : r % 7;
-    problem p = problem_of_rows(ROWS, lengths);
-    problem_spoil_unused(&p, UNUSED);
-    check_all(ctx, p);
+    check_all(ctx, problem_of_absent());
     spmvx_context_destroy(ctx);
 }
 

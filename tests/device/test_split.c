@@ -62,19 +62,6 @@ static void test_places(void **state)
     spmvx_context_destroy(ctx);
 }
 
-static void check_name(spmvx_context *ctx, problem p, const char *asked, const char *name)
-{
-    spmvx_matrix *m = NULL;
-    spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
-    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
-    spmvx_matrix *A = convert_by(ctx, m, asked, 0, 0, 0);
-    assert_ok(ctx, spmvx_matrix_get_info(A, &info));
-    assert_string_equal(info.kernel, name);
-    spmvx_matrix_destroy(A);
-    spmvx_matrix_destroy(m);
-    problem_free(&p);
-}
-
 /* What is chosen goes by the rows that are not long. */
 static void test_presets(void **state)
 {
@@ -83,36 +70,31 @@ static void test_presets(void **state)
     static int lengths[ROWS];
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (int r = 0; r < ROWS; r++) lengths[r] = 3;
-    check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split",
-               "csr-vector-split:lanes=2,steps=2,threads=256,cut=16,piece=1024");
+    problem_check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split",
+                       "csr-vector-split:lanes=2,steps=2,threads=256,cut=16,piece=1024");
     lengths[7] = 20000; /* a mean of 53 entries */
-    check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split",
-               "csr-vector-split:lanes=2,steps=2,threads=256,cut=16,piece=1024");
+    problem_check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split",
+                       "csr-vector-split:lanes=2,steps=2,threads=256,cut=16,piece=1024");
     for (int r = 0; r < ROWS; r++) lengths[r] = 5;
-    check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split",
-               "csr-vector-split:lanes=2,steps=4,threads=256,cut=16,piece=1024");
+    problem_check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split",
+                       "csr-vector-split:lanes=2,steps=4,threads=256,cut=16,piece=1024");
     for (int r = 0; r < ROWS; r++) lengths[r] = 14;
-    check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split",
-               "csr-vector-split:lanes=4,steps=4,threads=256,cut=32,piece=1024");
-    check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split:cut=5",
-               "csr-vector-split:lanes=2,steps=2,threads=256,cut=5,piece=1024"); /* all are long */
+    problem_check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split",
+                       "csr-vector-split:lanes=4,steps=4,threads=256,cut=32,piece=1024");
+    problem_check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split:cut=5",
+                       "csr-vector-split:lanes=2,steps=2,threads=256,cut=5,piece=1024"); /* all are long */
     for (int r = 0; r < ROWS; r++)
         lengths[r] = r % 2 ? 5 : 100; /* long ones count for nothing, nor do they */
-    check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split:cut=16",
-               "csr-vector-split:lanes=2,steps=4,threads=256,cut=16,piece=1024");
+    problem_check_name(ctx, problem_of_rows(ROWS, lengths), "csr-vector-split:cut=16",
+                       "csr-vector-split:lanes=2,steps=4,threads=256,cut=16,piece=1024");
     spmvx_context_destroy(ctx);
 }
 
 static void test_absent_entries(void **state)
 {
     (void)state;
-    enum { ROWS = 120 };
-    int lengths[ROWS];
     spmvx_context *ctx = device_context(0, NULL, 0);
-    for (int r = 0; r < ROWS; r++) lengths[r] = r % 40 == 17 ? 2900 + r : r % 30 == 3 ? 190 : r % 7;
-    problem p = problem_of_rows(ROWS, lengths);
-    problem_spoil_unused(&p, 413);
-    check_all(ctx, p);
+    check_all(ctx, problem_of_absent());
     spmvx_context_destroy(ctx);
 }
 
