@@ -56,22 +56,72 @@ static double sectors_per_entry(const spx_sparse *csr, int windows)
     return (double)sectors / (double)spx_max(entries, 1);
 }
 
-static void look_at_rows(const spx_sparse *csr, spx_features *f)
+enum { COUNTS = 64 }; /* parts of the rows that are looked at side by side */
+
+typedef struct rows_seen {
+    int64_t longest, empty, long_rows, spanned;
+    double squares, span;
+} rows_seen;
+
+typedef struct rows_job {
+    const spx_sparse *csr;
+    rows_seen seen[COUNTS];
+} rows_job;
+
+/* Up to 32 rows, of which some groups tell the span. Squares are whole numbers, whose sums wait for less. */
+static void look_at_some(const spx_sparse *csr, int64_t first, int64_t last, rows_seen *seen)
 {
     const int32_t *col = spx_data(csr, SPX_COL);
-    double squares = 0, span = 0;
-    int64_t to = spx_ptr_at(csr, 0), spanned = 0;
-    for (int64_t r = 0; r < csr->nrows; r++) {
+    const int64_t begin = spx_ptr_at(csr, first);
+    const bool small = spx_ptr_at(csr, last) - begin <= INT32_MAX;
+    int64_t to = begin, squares = 0;
+    for (int64_t r = first; r < last; r++) {
         const int64_t from = to;
         to = spx_ptr_at(csr, r + 1);
         const int64_t n = to - from;
-        f->longest = spx_max(f->longest, n);
-        f->empty += n == 0;
-        f->long_rows += n > SPX_SHORT_ROW;
-        squares += (double)n * (double)n;
-        if (!n || (csr->nrows >= SPX_SPAN_ROWS && r / 32 % SPX_SPAN_APART)) continue;
-        span += fabs((double)col[to - 1] - (double)col[from]);
-        spanned++;
+        seen->longest = spx_max(seen->longest, n);
+        seen->empty += n == 0;
+        seen->long_rows += n > SPX_SHORT_ROW;
+        if (small) squares += n * n;
+        else seen->squares += (double)n * (double)n;
+    }
+    seen->squares += (double)squares;
+    if (csr->nrows >= SPX_SPAN_ROWS && first / 32 % SPX_SPAN_APART) return;
+    for (int64_t r = first; r < last; r++) {
+        const int64_t from = spx_ptr_at(csr, r), end = spx_ptr_at(csr, r + 1);
+        if (from == end) continue;
+        seen->span += fabs((double)col[end - 1] - (double)col[from]);
+        seen->spanned++;
+    }
+}
+
+static void rows_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    rows_job *j = arg;
+    const spx_sparse *csr = j->csr;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t first = spx_part(csr->nrows, COUNTS, i), last = spx_part(csr->nrows, COUNTS, i + 1);
+        rows_seen seen = { 0 };
+        for (int64_t r = first; r < last; r = (r / 32 + 1) * 32)
+            look_at_some(csr, r, spx_min((r / 32 + 1) * 32, last), &seen);
+        j->seen[i] = seen;
+    }
+}
+
+static void look_at_rows(const spmvx_context *ctx, const spx_sparse *csr, spx_features *f)
+{
+    rows_job j = { .csr = csr };
+    spx_parallel(spx_threads_for(ctx->threads, csr->nrows), COUNTS, rows_body, &j);
+    double squares = 0, span = 0;
+    int64_t spanned = 0;
+    for (int i = 0; i < COUNTS; i++) {
+        f->longest = spx_max(f->longest, j.seen[i].longest);
+        f->empty += j.seen[i].empty;
+        f->long_rows += j.seen[i].long_rows;
+        squares += j.seen[i].squares;
+        span += j.seen[i].span;
+        spanned += j.seen[i].spanned;
     }
     const double rows = (double)spx_max(csr->nrows, 1);
     f->deviation = sqrt(fmax(0.0, squares / rows - f->mean * f->mean));
@@ -97,7 +147,7 @@ spmvx_status spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, in
 {
     *f = spx_features_of_shape(ctx, csr, nvec);
     if (csr->slot[SPX_PTR]->place == SPMVX_CUDA) return ctx->backend->features(ctx, csr, f);
-    look_at_rows(csr, f);
+    look_at_rows(ctx, csr, f);
     /* The host's model asks less of it, and has a shorter multiplication to hold the pass against. */
     f->sectors_per_entry = sectors_per_entry(csr, ctx->backend->place == SPMVX_CUDA ? 128 : 32);
     return SPMVX_OK;

@@ -46,14 +46,23 @@ typedef struct spx_product_kernel {
                          spx_sparse *C);
 } spx_product_kernel;
 
-/* Multiplications of row r of A*B. */
+/* Multiplications of rows `first` to last-1 of A*B: by entries, not by rows, whose ends nobody predicts where
+ * they are short. */
+static inline int64_t spx_rows_products(const spx_sparse *A, const spx_sparse *B, int64_t first, int64_t last)
+{
+    const int32_t *const col = (const int32_t *)spx_data(A, SPX_COL);
+    const void *const ptr = spx_data(B, SPX_PTR);
+    const spmvx_type type = B->ptr_type;
+    const int64_t end = spx_ptr_at(A, last);
+    int64_t n = 0;
+    for (int64_t i = spx_ptr_at(A, first); i < end; i++)
+        n += spx_index_at(ptr, type, (int64_t)col[i] + 1) - spx_index_at(ptr, type, col[i]);
+    return n;
+}
+
 static inline int64_t spx_row_products(const spx_sparse *A, const spx_sparse *B, int64_t r)
 {
-    const int32_t *col = (const int32_t *)spx_data(A, SPX_COL);
-    int64_t n = 0;
-    for (int64_t i = spx_ptr_at(A, r); i < spx_ptr_at(A, r + 1); i++)
-        n += spx_ptr_at(B, col[i] + 1) - spx_ptr_at(B, col[i]);
-    return n;
+    return spx_rows_products(A, B, r, r + 1);
 }
 
 /* Multiplications of A*B, on the host, by all threads (product_parts.c). */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernel/product_parts.h"
-#include "kernel/product_sorter.h"
+#include "kernel/short_rows.h"
 
 enum {
     FEW = 8,      /* products whose columns are put in order one by one, */
@@ -16,8 +16,7 @@ enum {
     SAMPLE = 256,
     AHEAD = 8,               /* entries of A whose rows of B are fetched before their turn */
     LEAST_CHUNK = 256 << 10, /* bytes that are allocated at once, */
-    MOST_CHUNK = 4 << 20,    /* which grow until large pages hold them (core/alloc.c) */
-    BATCH = 16               /* groups of rows that are gathered before the first is sorted */
+    MOST_CHUNK = 4 << 20     /* which grow until large pages hold them (core/alloc.c) */
 };
 
 /* Columns of C that a part found: whole rows. Blocks lie in their thread's chunks, one behind the other. */
@@ -59,7 +58,7 @@ typedef struct job {
     spmvx_context *ctx;
     const spx_sparse *A, *B, *C;  /* C: lengths of rows at first, in place of pointers */
     int64_t ahead;                /* where A's entries end */
-    const spx_row_sorter *sorter; /* or NULL */
+    const spx_short_rows *sorter; /* or NULL */
     int64_t gathered;             /* entries of a row of A that may have few enough products, at most */
     bool runs;                    /* in B's columns */
     bool frugal;    /* C is charged to a limit, too: nothing is taken that can be done without */
@@ -291,52 +290,87 @@ static int64_t find_few(const job *j, int64_t r, int32_t *col)
     return count;
 }
 
-/* n rows from row `first` on, all with the same columns; and, where these are few, as many products. */
-typedef struct group {
-    int64_t first, n, products; /* products: -1: too many to be sorted */
-    spx_sort_keys keys;
-} group;
+/* Groups of rows with the same columns: of each its first row. */
+typedef struct groups {
+    spx_rows rows;
+    int64_t n[SPX_BATCH]; /* rows of each */
+} groups;
 
-static int64_t gather_row(const job *j, int64_t r, spx_sort_keys *keys)
+static void gather(const job *j, spx_rows *rows)
 {
-    if (!j->sorter || spx_ptr_at(j->A, r + 1) - spx_ptr_at(j->A, r) > j->gathered) return -1;
-    return j->sorter->gather(j->A, j->B, r, j->ahead, keys);
+    if (j->sorter) j->sorter->gather(j->A, j->B, j->ahead, j->gathered, rows);
+    else
+        for (int k = 0; k < rows->n; k++) rows->products[k] = -1;
 }
 
-/* Finds the columns of a group's rows of C, and keeps them where there is room. Answers how many each has. */
-static int64_t find_rows(job *j, arena *own, part *p, const group *g, marks *m)
+static bool wanted(const job *j, const part *p, int64_t row)
 {
-    int32_t few[SPX_SORTED + SPX_SORT_OVER];
-    const bool sorted = g->products >= 0;
-    int64_t length = sorted ? g->products : find_few(j, g->first, few);
-    const int64_t at_most = length < 0 ? spx_min(mark_row(j, g->first, m), j->B->ncols) : length;
-    const bool wanted = p->stored == g->first && __atomic_load_n(&j->found, __ATOMIC_RELAXED) <= j->most;
-    int32_t *col = wanted ? room_for(j, own, p, g->n * at_most + SPX_SORT_OVER) : NULL;
-    if (sorted) length = j->sorter->sort(&g->keys, g->products, col ? col : few);
-    else if (length < 0) length = take_marks(m, col);
-    else if (col)
-        for (int64_t k = 0; k < length; k++) col[k] = few[k];
-    tell_found(j, p, g->n * length);
-    if (!col) return length;
-    for (int64_t k = 1; k < g->n; k++) memcpy(col + k * length, col, (size_t)length * sizeof *col);
-    p->tail->used += g->n * length;
+    return p->stored == row && __atomic_load_n(&j->found, __ATOMIC_RELAXED) <= j->most;
+}
+
+/* The lengths of a group's rows of C, and copies of the first one's columns for the others, where these are
+ * kept; answers how many columns there are in all. */
+static int64_t end_group(const job *j, part *p, const groups *g, int k, int64_t length, int32_t *col)
+{
+    const int64_t first = g->rows.row[k], n = g->n[k];
+    for (int64_t r = first; r < first + n; r++)
+        spx_index_put(j->C->slot[SPX_PTR]->data, j->C->ptr_type, r + 1, length);
+    for (int64_t i = 1; col && i < n; i++) memcpy(col + i * length, col, (size_t)length * sizeof *col);
+    p->grouped += n > 1 ? n * length : 0;
+    return n * length;
+}
+
+/* n columns of the rows before `end` are behind the part's last ones. */
+static void keep(arena *own, part *p, int64_t n, int64_t end)
+{
+    p->tail->used += n;
     own->at = (char *)(p->tail->col + p->tail->used);
-    p->stored = g->first + g->n;
-    return length;
+    p->stored = end;
 }
 
-/* Some groups from row r on; answers how many. */
-static int gather_some(const job *j, int64_t r, int64_t last, group some[BATCH])
+/* The columns of a group whose products were not gathered. */
+static void find_group(job *j, arena *own, part *p, const groups *g, int k, marks *m)
+{
+    int32_t few[FEW];
+    const int64_t first = g->rows.row[k], n = g->n[k];
+    int64_t length = find_few(j, first, few);
+    const int64_t at_most = length < 0 ? spx_min(mark_row(j, first, m), j->B->ncols) : length;
+    int32_t *col = wanted(j, p, first) ? room_for(j, own, p, n * at_most) : NULL;
+    if (length < 0) length = take_marks(m, col);
+    else if (col)
+        for (int64_t i = 0; i < length; i++) col[i] = few[i];
+    const int64_t entries = end_group(j, p, g, k, length, col);
+    tell_found(j, p, entries);
+    if (col) keep(own, p, entries, first + n);
+}
+
+/* The same for groups k ... end-1, whose products were. */
+static void sort_groups(job *j, arena *own, part *p, const groups *g, int k, int end)
+{
+    int32_t spare[SPX_SORTED + SPX_FEW];
+    int64_t room = SPX_FEW, entries = 0;
+    for (int i = k; i < end; i++) room += g->n[i] * g->rows.products[i];
+    int32_t *col = wanted(j, p, g->rows.row[k]) ? room_for(j, own, p, room) : NULL;
+    for (int i = k; i < end; i++) {
+        int32_t *to = col ? col + entries : spare;
+        entries += end_group(j, p, g, i, j->sorter->sort(&g->rows, i, to), col ? to : NULL);
+    }
+    tell_found(j, p, entries);
+    if (col) keep(own, p, entries, g->rows.row[end - 1] + g->n[end - 1]);
+}
+
+/* Some groups from row r on; answers the row behind them. */
+static int64_t gather_some(const job *j, int64_t r, int64_t last, groups *g)
 {
     int n = 0;
-    for (; n < BATCH && r < last; n++) {
-        group *g = &some[n];
-        g->first = r;
-        g->n = j->groups ? spx_group_at(j->A, r, last) : 1;
-        g->products = gather_row(j, r, &g->keys);
-        r += g->n;
+    for (; n < SPX_BATCH && r < last; n++) {
+        g->rows.row[n] = r;
+        g->n[n] = j->groups ? spx_group_at(j->A, r, last) : 1;
+        r += g->n[n];
     }
-    return n;
+    g->rows.n = n;
+    gather(j, &g->rows);
+    return r;
 }
 
 /* Parts and arenas lie side by side, so that each thread has a copy of its own while it writes to them. */
@@ -344,18 +378,17 @@ static void find_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     job *j = arg;
     marks m = marks_new(j, thread);
-    group some[BATCH];
+    groups some;
     arena own = j->arenas[thread];
     for (int64_t i = begin; i < end; i++) {
         part p = j->parts[i];
         for (int64_t r = p.first; r < p.last;) {
-            const int groups = gather_some(j, r, p.last, some);
-            for (int k = 0; k < groups; k++) {
-                const group *g = &some[k];
-                const int64_t length = find_rows(j, &own, &p, g, &m);
-                for (r = g->first; r < g->first + g->n; r++)
-                    spx_index_put(j->C->slot[SPX_PTR]->data, j->C->ptr_type, r + 1, length);
-                p.grouped += g->n > 1 ? g->n * length : 0;
+            r = gather_some(j, r, p.last, &some);
+            for (int k = 0, stop; k < some.rows.n; k = stop) {
+                stop = k;
+                while (stop < some.rows.n && some.rows.products[stop] >= 0) stop++;
+                if (stop > k) sort_groups(j, &own, &p, &some, k, stop);
+                else find_group(j, &own, &p, &some, k, &m), stop++;
             }
         }
         j->parts[i] = p;
@@ -366,10 +399,12 @@ static void find_body(void *arg, int thread, int64_t begin, int64_t end)
 /* Finds the columns of a row once more, which go to its place in C. */
 static void place_row(const job *j, int64_t r, marks *m, int32_t *out)
 {
-    int32_t few[SPX_SORTED + SPX_SORT_OVER];
-    spx_sort_keys keys;
-    const int64_t products = gather_row(j, r, &keys);
-    int64_t length = products < 0 ? find_few(j, r, few) : j->sorter->sort(&keys, products, few);
+    int32_t few[SPX_SORTED + SPX_FEW];
+    spx_rows one; /* large, and not needed whole */
+    one.n = 1;
+    one.row[0] = r;
+    gather(j, &one);
+    const int64_t length = one.products[0] < 0 ? find_few(j, r, few) : j->sorter->sort(&one, 0, few);
     if (length >= 0) memcpy(out, few, (size_t)length * sizeof *out);
     else {
         mark_row(j, r, m);
@@ -427,7 +462,7 @@ static void free_found(const job *j)
 }
 
 spmvx_status spx_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan,
-                                 const spx_array *bounds, const spx_row_sorter *sorter, int64_t *grouped)
+                                 const spx_array *bounds, const spx_short_rows *sorter, int64_t *grouped)
 {
     const int64_t parts = spx_parts_of(bounds);
     job j = { .ctx = ctx,
@@ -435,7 +470,7 @@ spmvx_status spx_product_columns(spmvx_context *ctx, const spx_sparse *A, const 
               .B = B,
               .C = &plan->C,
               .ahead = spx_ptr_at(A, A->nrows),
-              .sorter = plan->products > FEW / 2 * A->nrows ? sorter : NULL,
+              .sorter = sorter,
               .groups = plan->products > FEW * A->nrows && spx_has_groups(A),
               .runs = has_runs(B),
               .frugal = plan->beside && spx_budget_left(ctx) != SIZE_MAX,

@@ -17,23 +17,19 @@ typedef struct job {
     int64_t slices, *before; /* the work before each slice */
 } job;
 
-static int64_t row_work(const job *j, int64_t r)
+static int64_t rows_work(const job *j, int64_t first, int64_t last)
 {
-    const int64_t entries = spx_ptr_at(j->A, r + 1) - spx_ptr_at(j->A, r);
-    return ROW_WORK + entries + spx_row_products(j->A, j->B, r);
+    const int64_t entries = spx_ptr_at(j->A, last) - spx_ptr_at(j->A, first);
+    return ROW_WORK * (last - first) + entries + spx_rows_products(j->A, j->B, first, last);
 }
 
 static void count_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     const job *j = arg;
-    for (int64_t s = begin; s < end; s++) {
-        int64_t n = 0;
-        for (int64_t r = spx_part(j->A->nrows, j->slices, s); r < spx_part(j->A->nrows, j->slices, s + 1);
-             r++)
-            n += row_work(j, r);
-        j->before[s + 1] = n;
-    }
+    for (int64_t s = begin; s < end; s++)
+        j->before[s + 1] =
+            rows_work(j, spx_part(j->A->nrows, j->slices, s), spx_part(j->A->nrows, j->slices, s + 1));
 }
 
 /* The row at which the work before reaches `wanted`. */
@@ -46,7 +42,7 @@ static int64_t row_at(const job *j, int64_t wanted)
         else high = middle;
     }
     int64_t r = spx_part(j->A->nrows, j->slices, low), work = j->before[low];
-    for (; work < wanted; r++) work += row_work(j, r);
+    for (; work < wanted; r++) work += rows_work(j, r, r + 1);
     return r;
 }
 
@@ -165,12 +161,9 @@ static void products_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     products_job *j = arg;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t n = 0;
-        for (int64_t r = spx_part(j->A->nrows, COUNTS, i); r < spx_part(j->A->nrows, COUNTS, i + 1); r++)
-            n += spx_row_products(j->A, j->B, r);
-        j->products[i] = n;
-    }
+    for (int64_t i = begin; i < end; i++)
+        j->products[i] = spx_rows_products(j->A, j->B, spx_part(j->A->nrows, COUNTS, i),
+                                           spx_part(j->A->nrows, COUNTS, i + 1));
 }
 
 int64_t spx_products(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B)

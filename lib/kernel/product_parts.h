@@ -40,9 +40,9 @@ spmvx_status spx_parts_run(spmvx_context *, int64_t parts, int64_t products, siz
                            spx_body *, void *arg, void **own);
 
 /* The pattern of C, all of it, unless there are more entries than anybody wants: kernel/product_columns.c.
- * sorter: of rows of few products; or NULL. *grouped: entries of rows that share their columns with a
+ * What sorts rows of few products may be NULL. *grouped: entries of rows that share their columns with a
  * neighbour. */
-struct spx_row_sorter;
+struct spx_short_rows;
 spmvx_status spx_product_columns(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
-                                 const spx_array *bounds, const struct spx_row_sorter *, int64_t *grouped);
+                                 const spx_array *bounds, const struct spx_short_rows *, int64_t *grouped);
 #endif

@@ -6,9 +6,12 @@
  * Matrix Anal. Appl. 13(1), 1992. */
 #ifndef SPX_V
 #include "kernel/product_parts.h"
-#include "kernel/product_sorter.h"
+#include "kernel/short_rows.h"
 
-enum { AHEAD = 8 }; /* entries of A whose rows of B are fetched before their turn */
+enum {
+    AHEAD = 8, /* entries of A whose rows of B are fetched before their turn */
+    RUN = 64   /* rows of few columns that are filled by one call, at most */
+};
 
 typedef struct job {
     const spx_sparse *A, *B, *C;
@@ -17,7 +20,29 @@ typedef struct job {
     void *own;            /* the threads' sums */
     int64_t lanes;        /* sums of a column: 1 or SPX_GROUP */
     uint64_t *same;       /* rows of B with the columns of the row before; or NULL */
+    spx_fill_few *few;    /* of rows of few columns; or NULL */
 } job;
+
+/* The end of those rows before `last` behind which there are SPX_FEW entries before last's. */
+static int64_t few_end(const spx_sparse *C, int64_t first, int64_t last)
+{
+    const int64_t end = spx_ptr_at(C, last) - SPX_FEW;
+    while (last > first && spx_ptr_at(C, last) > end) last--;
+    return last;
+}
+
+/* Rows from r on, before `last`, of SPX_FEW columns at most; *columns: half of that or all. */
+static int64_t few_at(const spx_sparse *C, int64_t r, int64_t last, int *columns)
+{
+    int64_t n = 0, most = 0;
+    for (; r + n < last && n < RUN; n++) {
+        const int64_t length = spx_ptr_at(C, r + n + 1) - spx_ptr_at(C, r + n);
+        if (length > SPX_FEW) break;
+        most = spx_max(most, length);
+    }
+    *columns = most > SPX_FEW / 2 ? SPX_FEW : SPX_FEW / 2;
+    return n;
+}
 
 /* Sums of a column: SPX_GROUP where most entries are of rows that share their columns with others. */
 static int64_t lanes_of(const spx_plan *plan)
@@ -29,13 +54,13 @@ static int64_t lanes_of(const spx_plan *plan)
 /* The plan's state: the rows where parts begin, the end, and how many entries are of rows that share their
  * columns. */
 spmvx_status spx_dense_window_analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                      spx_plan *plan, const spx_row_sorter *sorter)
+                                      spx_plan *plan, const spx_short_rows *steps)
 {
     SPX_TRY(spx_parts_cut(ctx, A, B, &plan->state));
     int64_t *bound = plan->state->data;
     const int64_t parts = spx_parts_of(plan->state),
                   threads = spx_min(parts, spx_threads_for(ctx->threads, plan->products));
-    SPX_TRY(spx_product_columns(ctx, A, B, plan, plan->state, sorter, &bound[parts + 1]));
+    SPX_TRY(spx_product_columns(ctx, A, B, plan, plan->state, steps, &bound[parts + 1]));
     plan->work = spx_block_bytes(spx_bytes(threads * lanes_of(plan) * B->ncols, spx_type_bytes(B->val_type)));
     return SPMVX_OK;
 }
@@ -49,7 +74,7 @@ static spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_s
 #include "kernel/each_value.h"
 
 spmvx_status spx_dense_window_fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A,
-                                   const spx_sparse *B, spx_sparse *C)
+                                   const spx_sparse *B, spx_sparse *C, const spx_short_rows *steps)
 {
     static spx_body *const bodies[] = { spx_fill_rows_f32, spx_fill_rows_f64 };
     const int64_t *bound = plan->state->data, parts = spx_parts_of(plan->state);
@@ -58,11 +83,18 @@ spmvx_status spx_dense_window_fill(spmvx_context *ctx, const spx_plan *plan, con
         .A = A, .B = B, .C = C, .ahead = spx_ptr_at(A, A->nrows), .bound = bound, .lanes = lanes_of(plan)
     };
     if (spx_block_bytes(spx_bytes(j.lanes, row)) > spx_budget_left(ctx)) j.lanes = 1;
+    if (steps && j.lanes == 1 && C->nnz <= SPX_FEW * A->nrows) j.few = steps->fill[B->val_type == SPMVX_F64];
     if (j.lanes > 1) j.same = spx_same_rows(ctx, B, spx_bytes(j.lanes, row));
     const spmvx_status s = spx_parts_run(ctx, parts, plan->products, spx_bytes(j.lanes, row),
                                          "a dense row of C", bodies[B->val_type == SPMVX_F64], &j, &j.own);
     spx_free(ctx, j.same);
     return s;
+}
+
+static spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A, const spx_sparse *B,
+                         spx_sparse *C)
+{
+    return spx_dense_window_fill(ctx, plan, A, B, C, NULL);
 }
 
 const spx_product_kernel spx_spmspm_dense_window = {
@@ -74,7 +106,7 @@ const spx_product_kernel spx_spmspm_dense_window = {
     .summary = "columns by bits, values by a dense row of sums, equal rows at once",
     .source = "Gustavson 1978; Gilbert, Moler & Schreiber 1992",
     .analyse = analyse,
-    .fill = spx_dense_window_fill,
+    .fill = fill,
 };
 
 #else
@@ -162,16 +194,40 @@ static void SPX_VNAME(fill_group)(const job *j, int64_t r, int64_t n, SPX_V *res
     }
 }
 
+static void SPX_VNAME(fill_groups)(const job *j, int64_t first, int64_t last, SPX_V *sum)
+{
+    for (int64_t i = 0; i < j->B->ncols * SPX_GROUP; i++) sum[i] = -(SPX_V)0;
+    for (int64_t r = first, n; r < last; r += n) {
+        n = spx_group_at(j->A, r, last);
+        SPX_VNAME(fill_group)(j, r, n, sum);
+    }
+}
+
+/* Sums are not touched before a row needs them, which those of few columns may not. */
+static void SPX_VNAME(fill_each)(const job *j, int64_t first, int64_t last, SPX_V *sum)
+{
+    const int64_t few = j->few ? few_end(j->C, first, last) : first;
+    bool ready = false;
+    for (int64_t r = first, n; r < last; r += n) {
+        int columns;
+        n = few_at(j->C, r, few, &columns);
+        if (n) {
+            j->few(j->A, j->B, j->C, r, r + n, columns);
+            continue;
+        }
+        for (int64_t i = ready ? j->B->ncols : 0; i < j->B->ncols; i++) sum[i] = -(SPX_V)0;
+        ready = true;
+        SPX_VNAME(fill_row)(j, r, sum);
+        n = 1;
+    }
+}
+
 static void SPX_VNAME(fill_rows)(void *arg, int thread, int64_t begin, int64_t end)
 {
     const job *j = arg;
-    const int64_t places = j->B->ncols * j->lanes;
-    SPX_V *sum = (SPX_V *)j->own + thread * places;
-    for (int64_t i = 0; i < places; i++) sum[i] = -(SPX_V)0;
-    for (int64_t r = j->bound[begin], n; r < j->bound[end]; r += n) {
-        n = j->lanes == 1 ? 1 : spx_group_at(j->A, r, j->bound[end]);
-        if (j->lanes == 1) SPX_VNAME(fill_row)(j, r, sum);
-        else SPX_VNAME(fill_group)(j, r, n, sum);
-    }
+    const int64_t first = j->bound[begin], last = j->bound[end];
+    SPX_V *sum = (SPX_V *)j->own + thread * j->B->ncols * j->lanes;
+    if (j->lanes > 1) SPX_VNAME(fill_groups)(j, first, last, sum);
+    else SPX_VNAME(fill_each)(j, first, last, sum);
 }
 #endif

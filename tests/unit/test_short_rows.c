@@ -1,6 +1,7 @@
-/* Products of short rows, whose columns are sorted in registers where the processor can: as many products a
- * row as just fit in some registers and one more, columns in any order and again and again, the last row at
- * the end of the caller's arrays. */
+/* Products of short rows, whose columns are sorted in registers where the processor can, and their values
+ * added up there: as many products and columns a row as just fit in some registers and one more, columns in
+ * any order and again and again, the last row at the end of the caller's arrays. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +10,22 @@
 /* CSR with arrays of just its size. */
 typedef struct exact {
     int32_t *ptr, *col;
-    double *val;
+    void *val;
     spmvx_arrays arrays;
 } exact;
 
-static exact exact_new(int64_t nrows, int64_t ncols, const int *lengths)
+static size_t bytes_of(spmvx_type type)
+{
+    return type == SPMVX_F64 ? sizeof(double) : sizeof(float);
+}
+
+static void put(const exact *e, int64_t k, double v)
+{
+    if (e->arrays.val_type == SPMVX_F64) ((double *)e->val)[k] = v;
+    else ((float *)e->val)[k] = (float)v;
+}
+
+static exact exact_new(int64_t nrows, int64_t ncols, const int *lengths, spmvx_type type)
 {
     exact e = { .arrays = SPMVX_ARRAYS_INIT };
     e.ptr = malloc((size_t)(nrows + 1) * sizeof *e.ptr);
@@ -22,11 +34,12 @@ static exact exact_new(int64_t nrows, int64_t ncols, const int *lengths)
     for (int64_t r = 0; r < nrows; r++) e.ptr[r + 1] = e.ptr[r] + lengths[r];
     const size_t nnz = (size_t)e.ptr[nrows];
     e.col = malloc(nnz * sizeof *e.col);
-    e.val = malloc(nnz * sizeof *e.val);
+    e.val = malloc(nnz * bytes_of(type));
     assert_true(e.col && e.val);
     e.arrays.nrows = nrows, e.arrays.ncols = ncols, e.arrays.nnz = (int64_t)nnz;
     e.arrays.ptr = e.ptr, e.arrays.col = e.col, e.arrays.val = e.val;
     e.arrays.ptr_type = e.arrays.idx_type = SPMVX_I32;
+    e.arrays.val_type = type;
     return e;
 }
 
@@ -52,7 +65,8 @@ static void check_same(spmvx_context *ctx, const spmvx_matrix *a, const spmvx_ma
     assert_ok(ctx, spmvx_matrix_arrays(a, &v));
     assert_ok(ctx, spmvx_matrix_arrays(b, &w));
     if (v.nnz != w.nnz || memcmp(v.ptr, w.ptr, (size_t)(v.nrows + 1) * sizeof(int32_t)) ||
-        memcmp(v.col, w.col, (size_t)v.nnz * sizeof(int32_t)) || memcmp(v.val, w.val, (size_t)v.nnz * 8))
+        memcmp(v.col, w.col, (size_t)v.nnz * sizeof(int32_t)) ||
+        memcmp(v.val, w.val, (size_t)v.nnz * bytes_of(v.val_type)))
         fail_msg("%s differs from csr-dense-row", by);
 }
 
@@ -65,10 +79,10 @@ static void check_lengths(uint64_t seed, int64_t longest, int64_t columns)
     static int of_b[INNER], of_a[ROWS];
     for (int r = 0; r < INNER; r++) of_b[r] = (int)(case_random(&seed) % (uint64_t)(longest + 1));
     of_b[INNER - 1] = (int)longest;
-    exact b = exact_new(INNER, columns, of_b);
+    exact b = exact_new(INNER, columns, of_b, SPMVX_F64);
     for (int64_t k = 0; k < b.arrays.nnz; k++) {
         b.col[k] = (int32_t)(case_random(&seed) % (uint64_t)columns);
-        b.val[k] = case_value(&seed);
+        put(&b, k, case_value(&seed));
     }
     static int32_t chosen[ROWS][MOST];
     for (int r = 0; r < ROWS; r++) {
@@ -79,9 +93,9 @@ static void check_lengths(uint64_t seed, int64_t longest, int64_t columns)
             products += of_b[row];
         }
     }
-    exact a = exact_new(ROWS, INNER, of_a);
+    exact a = exact_new(ROWS, INNER, of_a, SPMVX_F64);
     for (int r = 0, k = 0; r < ROWS; r++)
-        for (int i = 0; i < of_a[r]; i++, k++) a.col[k] = chosen[r][i], a.val[k] = case_value(&seed);
+        for (int i = 0; i < of_a[r]; i++, k++) a.col[k] = chosen[r][i], put(&a, k, case_value(&seed));
     for (int threads = 1; threads < 4; threads += 2) {
         spmvx_context *ctx = test_context(NULL, threads);
         spmvx_matrix *A = NULL, *B = NULL;
@@ -120,10 +134,10 @@ static void test_chunks(void **state)
     static int lengths[ROWS];
     uint64_t seed = 5;
     for (int r = 0; r < ROWS; r++) lengths[r] = EACH;
-    exact a = exact_new(ROWS, ROWS, lengths);
+    exact a = exact_new(ROWS, ROWS, lengths, SPMVX_F64);
     for (int k = 0; k < ROWS * EACH; k++) {
         a.col[k] = (int32_t)(case_random(&seed) % ROWS);
-        a.val[k] = case_value(&seed);
+        put(&a, k, case_value(&seed));
     }
     for (int threads = 1; threads < 4; threads++) {
         spmvx_context *ctx = test_context(NULL, threads);
@@ -139,8 +153,74 @@ static void test_chunks(void **state)
     exact_free(&a);
 }
 
+/* Some value, which is none to be added to anything, too. */
+static double any_value(uint64_t *seed)
+{
+    static const double odd[] = { -0.0, 0.0, INFINITY, -INFINITY };
+    return case_random(seed) % 8 ? case_value(seed) : odd[case_random(seed) % 4];
+}
+
+/* Rows of 0 to `longest` entries in both factors, and now and then one of many, so that rows of C have 0 to
+ * 8 columns and more, in any order; the values again by a plan, too. */
+static void check_few(spmvx_context *ctx, uint64_t seed, int longest, int64_t columns, spmvx_type type)
+{
+    enum { ROWS = 30000, MANY = 12 };
+    static int of_a[ROWS], of_b[ROWS];
+    for (int r = 0; r < ROWS; r++) {
+        const int most = case_random(&seed) % 100 ? longest : MANY * longest;
+        of_a[r] = (int)(case_random(&seed) % (uint64_t)(most + 1));
+        of_b[r] = (int)(case_random(&seed) % (uint64_t)(longest + 1));
+    }
+    of_a[ROWS - 1] = of_b[ROWS - 1] = 1;
+    exact a = exact_new(ROWS, ROWS, of_a, type), b = exact_new(ROWS, columns, of_b, type);
+    for (int64_t k = 0; k < a.arrays.nnz; k++) {
+        a.col[k] = (int32_t)(case_random(&seed) % ROWS);
+        put(&a, k, any_value(&seed));
+    }
+    for (int64_t k = 0; k < b.arrays.nnz; k++) {
+        b.col[k] = (int32_t)(case_random(&seed) % (uint64_t)columns);
+        put(&b, k, any_value(&seed));
+    }
+    a.col[a.arrays.nnz - 1] = ROWS - 1; /* the last of both */
+    spmvx_matrix *A = NULL, *B = NULL, *again = NULL;
+    spmspm_plan *plan = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, SPMVX_BORROW, &A));
+    assert_ok(ctx, spmvx_matrix_create(ctx, &b.arrays, SPMVX_BORROW, &B));
+    spmvx_matrix *want = product(ctx, A, B, "csr-dense-row"), *C = product(ctx, A, B, "dense-window");
+    check_same(ctx, want, C, "dense-window");
+    assert_ok(ctx, spmspm_plan_create(ctx, A, B, NULL, &plan));
+    assert_ok(ctx, spmspm_plan_mul(ctx, plan, A, B, &again));
+    check_same(ctx, want, again, "a plan");
+    assert_ok(ctx, spmspm_plan_refill(ctx, plan, A, B, again));
+    check_same(ctx, want, again, "a refill");
+    spmspm_plan_destroy(plan);
+    spmvx_matrix_destroy(again);
+    spmvx_matrix_destroy(C);
+    spmvx_matrix_destroy(want);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(B);
+    exact_free(&a);
+    exact_free(&b);
+}
+
+static void test_few(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads < 4; threads++) {
+        spmvx_context *ctx = test_context(NULL, threads);
+        uint64_t seed = 11;
+        for (int longest = 1; longest < 5; longest++)
+            for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
+                check_few(ctx, seed++, longest, 3, type);
+                check_few(ctx, seed++, longest, 200000, type);
+            }
+        spmvx_context_destroy(ctx);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lengths), cmocka_unit_test(test_chunks) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lengths), cmocka_unit_test(test_chunks),
+                                        cmocka_unit_test(test_few) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

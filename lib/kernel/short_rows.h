@@ -1,0 +1,42 @@
+/* Rows of a product that have few columns, in registers: a variant of a kernel for an instruction set has the
+ * three steps of it (kernel/avx2/spmspm_dense_window.c). */
+#ifndef SPX_SHORT_ROWS_H
+#define SPX_SHORT_ROWS_H
+#include "kernel/product.h"
+
+enum {
+    SPX_SORTED = 64, /* products of a row whose columns are sorted, at most */
+    SPX_BATCH = 16,  /* rows that are gathered before the first is sorted, at most */
+    SPX_FEW = 8      /* columns behind a row's, or entries of C, that may be read and written, too */
+};
+
+/* n rows of A*B, and the columns of their products before these are sorted: row[k] has products[k] of them
+ * from key[begin[k]] on, or -1 where they are more than SPX_SORTED. */
+typedef struct spx_rows {
+    int n;
+    int64_t row[SPX_BATCH];
+    int32_t begin[SPX_BATCH], products[SPX_BATCH], key[SPX_BATCH * SPX_SORTED + SPX_FEW];
+} spx_rows;
+
+/* Rows first ... last-1 of C of at most `columns`, which are SPX_FEW/2 or SPX_FEW. Behind these rows C has
+ * SPX_FEW entries in any case, which are filled later. */
+typedef void spx_fill_few(const spx_sparse *A, const spx_sparse *B, const spx_sparse *C, int64_t first,
+                          int64_t last, int columns);
+
+typedef struct spx_short_rows {
+    /* Rows of more than `most` entries of A have -1 unseen. Rows of B that are some entries ahead are
+     * fetched; A has entries before `end`. */
+    void (*gather)(const spx_sparse *A, const spx_sparse *B, int64_t end, int64_t most, spx_rows *);
+    /* Writes the columns of a row in rising order, each once; answers how many that are. What was just
+     * gathered is in the processor's store buffer still, by pieces that overlap, and cannot be loaded whole
+     * until it has left: hence a batch of rows. */
+    int64_t (*sort)(const spx_rows *, int k, int32_t *out);
+    spx_fill_few *fill[2]; /* f32 and f64 */
+} spx_short_rows;
+
+/* dense-window's, with such steps or NULL: kernel/spmspm_dense_window.c. */
+spmvx_status spx_dense_window_analyse(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
+                                      const spx_short_rows *);
+spmvx_status spx_dense_window_fill(spmvx_context *, const spx_plan *, const spx_sparse *A,
+                                   const spx_sparse *B, spx_sparse *C, const spx_short_rows *);
+#endif
