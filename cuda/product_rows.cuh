@@ -65,11 +65,6 @@ public:
         begun_ = true;
         return spx_cuda_launch_as({ .early = early }, ctx, what, kernel, blocks, threads, shared, args...);
     }
-    /* The next one reads what was launched by others. */
-    void begin_behind()
-    {
-        begun_ = false;
-    }
 
 private:
     bool begun_ = false;
@@ -281,46 +276,39 @@ template <class VALUES, class F> spmvx_status spx_each_thread_way(F f)
 {
     using V = typename VALUES::value;
     constexpr int T = 128, MORE = 64;
-    SPX_TRY(f(SPX_BY_THREAD_FEW, T, T, sizeof(spx_threads_shared<V, SPX_FEW, T>),
-              spx_values_by_thread<VALUES, SPX_FEW, T>));
+    SPX_TRY(f(SPX_BY_THREAD_MORE, MORE, MORE, sizeof(spx_threads_shared<V, SPX_MORE, MORE>),
+              spx_values_by_thread<VALUES, SPX_MORE, MORE>));
     SPX_TRY(f(SPX_BY_THREAD, T, T, sizeof(spx_threads_shared<V, SPX_SOME, T>),
               spx_values_by_thread<VALUES, SPX_SOME, T>));
-    return f(SPX_BY_THREAD_MORE, MORE, MORE, sizeof(spx_threads_shared<V, SPX_MORE, MORE>),
-             spx_values_by_thread<VALUES, SPX_MORE, MORE>);
+    return f(SPX_BY_THREAD_FEW, T, T, sizeof(spx_threads_shared<V, SPX_FEW, T>),
+             spx_values_by_thread<VALUES, SPX_FEW, T>);
 }
 
-/* Launches kernels over a plan's lists, in the order of these, or loads their code (LAUNCH false). Each takes
- * the list and its length last. */
+/* Launches kernels over a plan's lists, or loads their code (LAUNCH false). Each takes the list and its length
+ * last. Those whose rows take longest come first: the others fill the places that their last ones leave. */
 template <bool LAUNCH> class spx_over_lists {
 public:
     /* Kernels have a spx_beside_other_rows. first: the first way whose rows are taken. */
     spx_over_lists(const spmvx_context *ctx, const char *what, const spx_plan *plan, int first = 0)
-        : ctx_(ctx), what_(what), plan_(plan), list_(static_cast<const spx_task *>(plan->rows->data)),
-          first_(first)
+        : ctx_(ctx), what_(what), plan_(plan), first_(first)
     {}
     template <class... P, class... ARGS>
     spmvx_status operator()(int way, int each, int threads, size_t shared, void (*kernel)(P...), ARGS... args)
     {
         const int64_t units = plan_->number[way];
-        const spx_task *const own = list_;
-        list_ += units;
         if (!units || way < first_) return SPMVX_OK;
+        const spx_task *own = static_cast<const spx_task *>(plan_->rows->data);
+        for (int w = 0; w < way; w++) own += plan_->number[w];
         if constexpr (LAUNCH)
             return launch_(ctx_, what_, kernel, spx_ceil_div(units, each), static_cast<unsigned>(threads),
                            shared, args..., own, static_cast<int>(units));
         else return spx_cuda_load(ctx_, what_, kernel, shared);
     }
 
-    void begin_behind()
-    {
-        launch_.begin_behind();
-    }
-
 private:
     const spmvx_context *ctx_;
     const char *what_;
     const spx_plan *plan_;
-    const spx_task *list_;
     int first_;
     spx_launches_beside launch_;
 };

@@ -254,17 +254,17 @@ __global__ void __launch_bounds__(BLOCK, K > 8 ? 4 : 7)
 
 /* ---- the host's side ---- */
 
-/* Calls f(way, lanes a row, products a lane) for each way to sort. */
+/* Calls f(way, lanes a row, products a lane) for each way to sort, those of many products first. */
 template <class F> spmvx_status spx_each_team(F f)
 {
     constexpr std::integral_constant<int, 8> EIGHT = {};
     constexpr std::integral_constant<int, 16> SIXTEEN = {};
-    SPX_TRY(f(0, std::integral_constant<int, 2>(), EIGHT));
-    SPX_TRY(f(1, std::integral_constant<int, 4>(), EIGHT));
-    SPX_TRY(f(2, EIGHT, EIGHT));
-    SPX_TRY(f(3, SIXTEEN, EIGHT));
+    SPX_TRY(f(5, std::integral_constant<int, 32>(), SIXTEEN));
     SPX_TRY(f(4, std::integral_constant<int, 32>(), EIGHT));
-    return f(5, std::integral_constant<int, 32>(), SIXTEEN);
+    SPX_TRY(f(3, SIXTEEN, EIGHT));
+    SPX_TRY(f(2, EIGHT, EIGHT));
+    SPX_TRY(f(1, std::integral_constant<int, 4>(), EIGHT));
+    return f(0, std::integral_constant<int, 2>(), EIGHT);
 }
 
 /* Calls f(way, units a block, threads, shared bytes, kernel) for the values of each. */

@@ -207,32 +207,32 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
             [&](int way, int each, int threads, size_t shared, auto kernel) {
                 return over(way, each, threads, shared, kernel, a, b, v);
             }));
-        SPX_TRY(spx_each_sorted_way<spx_product_values<V>>(
-            [&](int way, int each, int threads, size_t shared, auto kernel) {
-                return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
-            }));
-        SPX_TRY(over(BY_WARP_SMALL, EACH, THREADS, EACH * sizeof(small), spx_values_by_words<V, SMALL, 128>,
-                     a, b, v, distinct));
-        SPX_TRY(over(BY_WARP_WORDS, EACH, THREADS, EACH * sizeof(middle), spx_values_by_words<V, MIDDLE, 256>,
-                     a, b, v, distinct));
-        SPX_TRY(over(BY_WARP, EACH, THREADS, EACH * sizeof(spx_warp_shared<V, MIDDLE>),
-                     spx_values_by_warp<V, MIDDLE>, a, b, v, distinct));
-        SPX_TRY(over(BY_SMALL_BLOCK, 1, 128, sizeof(spx_piece_shared<V, 128, MORE>),
-                     spx_values_by_block<V, 128, MORE>, a, b, v, distinct, none));
-        SPX_TRY(over(BY_BLOCK, 1, 128, sizeof(spx_piece_shared<V, 128, LARGE>),
-                     spx_values_by_block<V, 128, LARGE>, a, b, v, distinct, none));
-        SPX_TRY(over(BY_LARGE_BLOCK, 1, 512, sizeof(spx_piece_shared<V, 512, LARGER>),
-                     spx_values_by_block<V, 512, LARGER>, a, b, v, distinct, none));
         SPX_TRY(over(BY_PIECES, 1, 1024, sizeof(spx_piece_shared<V, 1024, SPX_PRODUCT_PIECE>),
                      spx_values_by_block<V, 1024, SPX_PRODUCT_PIECE>, a, b, v, distinct, met));
+        SPX_TRY(over(BY_LARGE_BLOCK, 1, 512, sizeof(spx_piece_shared<V, 512, LARGER>),
+                     spx_values_by_block<V, 512, LARGER>, a, b, v, distinct, none));
+        SPX_TRY(over(BY_BLOCK, 1, 128, sizeof(spx_piece_shared<V, 128, LARGE>),
+                     spx_values_by_block<V, 128, LARGE>, a, b, v, distinct, none));
+        SPX_TRY(over(BY_SMALL_BLOCK, 1, 128, sizeof(spx_piece_shared<V, 128, MORE>),
+                     spx_values_by_block<V, 128, MORE>, a, b, v, distinct, none));
+        SPX_TRY(over(BY_WARP, EACH, THREADS, EACH * sizeof(spx_warp_shared<V, MIDDLE>),
+                     spx_values_by_warp<V, MIDDLE>, a, b, v, distinct));
+        SPX_TRY(
+            over(BY_LONG_SHAPE, SPX_LONG_THREADS / 32, SPX_LONG_THREADS,
+                 SPX_LONG_THREADS / 32 * spx_long_bytes<V>(sizes),
+                 sizes.alike > 1 ? spx_values_of_long_shapes<V, true> : spx_values_of_long_shapes<V, false>,
+                 a, b, v, shapes_of(plan), sizes));
+        SPX_TRY(over(BY_WARP_WORDS, EACH, THREADS, EACH * sizeof(middle), spx_values_by_words<V, MIDDLE, 256>,
+                     a, b, v, distinct));
+        SPX_TRY(over(BY_WARP_SMALL, EACH, THREADS, EACH * sizeof(small), spx_values_by_words<V, SMALL, 128>,
+                     a, b, v, distinct));
         SPX_TRY(over(BY_SHORT_SHAPE, SPX_SHORT_THREADS, SPX_SHORT_THREADS,
                      SPX_SHORT_THREADS / 32 * spx_short_bytes<V>(sizes), spx_values_of_short_shapes<V>, a, b,
                      v, shapes_of(plan), sizes));
-        return over(BY_LONG_SHAPE, SPX_LONG_THREADS / 32, SPX_LONG_THREADS,
-                    SPX_LONG_THREADS / 32 * spx_long_bytes<V>(sizes),
-                    sizes.alike > 1 ? spx_values_of_long_shapes<V, true>
-                                    : spx_values_of_long_shapes<V, false>,
-                    a, b, v, shapes_of(plan), sizes);
+        return spx_each_sorted_way<spx_product_values<V>>(
+            [&](int way, int each, int threads, size_t shared, auto kernel) {
+                return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
+            });
     });
 }
 

@@ -288,20 +288,8 @@ template <class V, int LANES, class OVER>
 spmvx_status over_teams(OVER &over, const spx_factor &a, const spx_factor &b, const spx_thin_rows<V> &rows,
                         const spx_met_values<V> &v, int columns)
 {
-    const auto by_team = [&](int way, auto most, auto ranked) {
-        constexpr int MOST = decltype(most)::value, T = SPX_TEAMS_THREADS;
-        return over(way, T / LANES, T, T / LANES * MOST * sizeof(V),
-                    spx_values_by_team<V, LANES, MOST, decltype(ranked)::value>, a, b, rows, v);
-    };
-    SPX_TRY(by_team(BY_TEAM_FEW, std::integral_constant<int, FEW_SUMS>(), std::true_type()));
-    SPX_TRY(by_team(BY_TEAM_SOME, std::integral_constant<int, SOME_SUMS>(), std::true_type()));
-    SPX_TRY((spx_pick<FEW_SUMS, SOME_SUMS, SPX_TEAMS_COLUMNS>(
-        columns <= FEW_SUMS    ? FEW_SUMS
-        : columns <= SOME_SUMS ? SOME_SUMS
-                               : SPX_TEAMS_COLUMNS,
-        [&](auto most) { return by_team(BY_TEAM, most, std::false_type()); })));
     constexpr int MOST_COPIES = LANES == 4 ? 8 : 16, SOME_COPIES = LANES == 4 ? 2 : 4;
-    return spx_pick<MOST_COPIES, SOME_COPIES, 1>(copies_for(columns, LANES), [&](auto copies) {
+    SPX_TRY((spx_pick<MOST_COPIES, SOME_COPIES, 1>(copies_for(columns, LANES), [&](auto copies) {
         constexpr int COPIES = decltype(copies)::value;
         const auto by_warps = [&](int way, auto warps) {
             constexpr int TEAM = decltype(warps)::value, WARPS = SPX_DENSE_WARPS<TEAM>;
@@ -309,13 +297,28 @@ spmvx_status over_teams(OVER &over, const spx_factor &a, const spx_factor &b, co
                         static_cast<size_t>(WARPS * columns * COPIES) * sizeof(V),
                         spx_values_dense<V, LANES, COPIES, TEAM>, a, b, rows, v, columns);
         };
-        SPX_TRY(by_warps(BY_WARP, std::integral_constant<int, 1>()));
+        const auto by_large_block = [&] {
+            if constexpr (COPIES == 1)
+                if (columns > SUMS)
+                    return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 2 * SPX_THIN_WARPS>());
+            return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 4 * SPX_THIN_WARPS>());
+        };
+        SPX_TRY(by_large_block());
         SPX_TRY(by_warps(BY_BLOCK, std::integral_constant<int, SPX_THIN_WARPS>()));
-        if constexpr (COPIES == 1)
-            if (columns > SUMS)
-                return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 2 * SPX_THIN_WARPS>());
-        return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 4 * SPX_THIN_WARPS>());
-    });
+        return by_warps(BY_WARP, std::integral_constant<int, 1>());
+    })));
+    const auto by_team = [&](int way, auto most, auto ranked) {
+        constexpr int MOST = decltype(most)::value, T = SPX_TEAMS_THREADS;
+        return over(way, T / LANES, T, T / LANES * MOST * sizeof(V),
+                    spx_values_by_team<V, LANES, MOST, decltype(ranked)::value>, a, b, rows, v);
+    };
+    SPX_TRY((spx_pick<FEW_SUMS, SOME_SUMS, SPX_TEAMS_COLUMNS>(
+        columns <= FEW_SUMS    ? FEW_SUMS
+        : columns <= SOME_SUMS ? SOME_SUMS
+                               : SPX_TEAMS_COLUMNS,
+        [&](auto most) { return by_team(BY_TEAM, most, std::false_type()); })));
+    SPX_TRY(by_team(BY_TEAM_SOME, std::integral_constant<int, SOME_SUMS>(), std::true_type()));
+    return by_team(BY_TEAM_FEW, std::integral_constant<int, FEW_SUMS>(), std::true_type());
 }
 
 /* All kernels over the plan's lists, of rows whose products are not listed themselves. */
@@ -329,19 +332,20 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         using V = decltype(value);
         using values = spx_met_values<V>;
         const values v = { spx_product_values_of<V>(A, B, C), left_places(plan, A) };
-        SPX_TRY(spx_each_thread_way<values>([&](int way, int each, int threads, size_t shared, auto kernel) {
-            return over(way, each, threads, shared, kernel, a, b, v);
-        }));
-        SPX_TRY(spx_each_sorted_way<values>([&](int way, int each, int threads, size_t shared, auto kernel) {
-            return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
-        }));
         return spx_pick<1, 2, 4>(static_cast<int>(plan->number[LANES_A_ROW]), [&](auto lanes) {
             constexpr int LANES = decltype(lanes)::value;
             spx_thin_rows<V> rows = { records_of(plan), nullptr, v.b };
             spx_temporary slots;
             if (LAUNCH) SPX_TRY(make_slots<LANES>(ctx, plan, B, &rows, &slots));
-            if (rows.slots) over.begin_behind();
-            return over_teams<V, LANES>(over, a, b, rows, v, static_cast<int>(B->ncols));
+            SPX_TRY(
+                spx_each_thread_way<values>([&](int way, int each, int threads, size_t shared, auto kernel) {
+                    return over(way, each, threads, shared, kernel, a, b, v);
+                }));
+            SPX_TRY((over_teams<V, LANES>(over, a, b, rows, v, static_cast<int>(B->ncols))));
+            return spx_each_sorted_way<values>(
+                [&](int way, int each, int threads, size_t shared, auto kernel) {
+                    return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
+                });
         });
     });
 }
