@@ -284,8 +284,8 @@ template <class VALUES, class F> spmvx_status spx_each_thread_way(F f)
              spx_values_by_thread<VALUES, SPX_FEW, T>);
 }
 
-/* Launches kernels over a plan's lists, or loads their code (LAUNCH false). Each takes the list and its length
- * last. Those whose rows take longest come first: the others fill the places that their last ones leave. */
+/* Launches kernels over a plan's lists, or loads their code (LAUNCH false). Each takes the list and its
+ * length last. Whose rows take long had better come early: others fill the places that their last leave. */
 template <bool LAUNCH> class spx_over_lists {
 public:
     /* Kernels have a spx_beside_other_rows. first: the first way whose rows are taken. */

@@ -283,7 +283,8 @@ spmvx_status make_slots(const spmvx_context *ctx, const spx_plan *plan, const sp
     return SPMVX_OK;
 }
 
-/* The kernels in which rows of B are a team's, over the plan's lists. */
+/* The kernels in which rows of B are a team's, over the plan's lists: of warps, which are most of the work,
+ * and blocks; then of teams, which fill the places that these leave. */
 template <class V, int LANES, class OVER>
 spmvx_status over_teams(OVER &over, const spx_factor &a, const spx_factor &b, const spx_thin_rows<V> &rows,
                         const spx_met_values<V> &v, int columns)
@@ -303,9 +304,9 @@ spmvx_status over_teams(OVER &over, const spx_factor &a, const spx_factor &b, co
                     return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 2 * SPX_THIN_WARPS>());
             return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 4 * SPX_THIN_WARPS>());
         };
-        SPX_TRY(by_large_block());
+        SPX_TRY(by_warps(BY_WARP, std::integral_constant<int, 1>()));
         SPX_TRY(by_warps(BY_BLOCK, std::integral_constant<int, SPX_THIN_WARPS>()));
-        return by_warps(BY_WARP, std::integral_constant<int, 1>());
+        return by_large_block();
     })));
     const auto by_team = [&](int way, auto most, auto ranked) {
         constexpr int MOST = decltype(most)::value, T = SPX_TEAMS_THREADS;
