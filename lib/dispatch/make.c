@@ -277,7 +277,8 @@ static bool is_coded(const spx_choice *choice)
 }
 
 /* The candidate for what wisdom knows: its kernel, with values as they came where these were faster than a
- * code, if that is in question here; NULL where there is none. */
+ * code, if that is in question here; NULL where there is none, or CSR was the fastest since all values were
+ * one, and these are not. */
 static const spx_candidate *candidate_for(const spx_choice *known, const spx_candidate *candidates, int count)
 {
     const spx_candidate *found = NULL;
@@ -286,7 +287,7 @@ static const spx_candidate *candidate_for(const spx_choice *known, const spx_can
         if (is_coded(&c->choice) == is_coded(known)) return c;
         if (!found) found = c;
     }
-    return found;
+    return known->kernel->format == SPMVX_CSR && is_coded(known) ? NULL : found;
 }
 
 /* The candidate that wisdom advises, with what the advice leaves open of its layout as the format's look has

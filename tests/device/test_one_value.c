@@ -235,7 +235,7 @@ static void test_choice(void **state)
     unsetenv("SPMVX_DISABLE");
 }
 
-/* Wisdom tells which of the two was the faster. */
+/* Wisdom tells which of the two was the faster; what was fastest for one value is none for others. */
 static void test_advice(void **state)
 {
     (void)state;
@@ -249,12 +249,14 @@ static void test_advice(void **state)
     problem p = problem_of_rows(ROWS, lengths);
     for (int64_t k = 0; k < p.t.nnz; k++) ((double *)p.csr.val)[k] = 1;
     spmvx_context *teacher = device_context(0, NULL, 0);
-    spmvx_matrix *m, *A;
+    spmvx_matrix *m, *others, *A;
     char learned[4000];
     size_t length = sizeof learned;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     o.effort = 1;
     assert_ok(teacher, spmvx_matrix_create(teacher, &p.csr.arrays, 0, &m));
+    ((double *)p.csr.val)[p.t.nnz / 2] = 2;
+    assert_ok(teacher, spmvx_matrix_create(teacher, &p.csr.arrays, 0, &others));
     assert_ok(teacher, spmvx_matrix_convert(teacher, m, &o, &A));
     assert_ok(teacher, spmvx_wisdom_export(teacher, learned, &length));
     spmvx_matrix_destroy(A);
@@ -271,8 +273,14 @@ static void test_advice(void **state)
         if (strncmp(i.kernel, advice[k], strlen(advice[k])) || !strstr(i.reason, "wisdom"))
             fail_msg("'%s' gave %s: %s", advice[k], i.kernel, i.reason);
         spmvx_matrix_destroy(A);
+        assert_ok(ctx, convert(ctx, others, NULL, 0, &A));
+        assert_ok(ctx, spmvx_matrix_get_info(A, &i));
+        if (!strstr(i.reason, "wisdom") != !!strstr(advice[k], "values=one"))
+            fail_msg("'%s' gave %s for other values: %s", advice[k], i.kernel, i.reason);
+        spmvx_matrix_destroy(A);
         spmvx_context_destroy(ctx);
     }
+    spmvx_matrix_destroy(others);
     spmvx_matrix_destroy(m);
     spmvx_context_destroy(teacher);
     problem_free(&p);
