@@ -7,15 +7,16 @@
 enum {
     SPX_SORTED = 64, /* products of a row whose columns are sorted, at most */
     SPX_BATCH = 16,  /* rows that are gathered before the first is sorted, at most */
-    SPX_FEW = 8      /* columns behind a row's, or entries of C, that may be read and written, too */
+    SPX_FEW = 8      /* entries of C behind a row's that may be written, too */
 };
 
 /* n rows of A*B, and the columns of their products before these are sorted: row[k] has products[k] of them
- * from key[begin[k]] on, or -1 where they are more than SPX_SORTED. */
+ * from key[begin[k]] on, or -1 where they are more than SPX_SORTED, which may have their places in key, too.
+ * Whole registers are read, of up to SPX_SORTED from where a row begins. */
 typedef struct spx_rows {
     int n;
     int64_t row[SPX_BATCH];
-    int32_t begin[SPX_BATCH], products[SPX_BATCH], key[SPX_BATCH * SPX_SORTED + SPX_FEW];
+    int32_t begin[SPX_BATCH], products[SPX_BATCH], key[(SPX_BATCH + 1) * SPX_SORTED];
 } spx_rows;
 
 /* Rows first ... last-1 of C of at most `columns`, which are SPX_FEW/2 or SPX_FEW. Behind these rows C has
@@ -24,7 +25,7 @@ typedef void spx_fill_few(const spx_sparse *A, const spx_sparse *B, const spx_sp
                           int64_t last, int columns);
 
 typedef struct spx_short_rows {
-    /* Rows of more than `most` entries of A have -1 unseen. Rows of B that are some entries ahead are
+    /* Rows of more than `most` entries of A may have -1 unseen. Rows of B that are some entries ahead are
      * fetched; A has entries before `end`. */
     void (*gather)(const spx_sparse *A, const spx_sparse *B, int64_t end, int64_t most, spx_rows *);
     /* Writes the columns of a row in rising order, each once; answers how many that are. What was just

@@ -164,7 +164,7 @@ static double any_value(uint64_t *seed)
  * 8 columns and more, in any order; the values again by a plan, too. */
 static void check_few(spmvx_context *ctx, uint64_t seed, int longest, int64_t columns, spmvx_type type)
 {
-    enum { ROWS = 30000, MANY = 12 };
+    enum { ROWS = 60000, MANY = 12 };
     static int of_a[ROWS], of_b[ROWS];
     for (int r = 0; r < ROWS; r++) {
         const int most = case_random(&seed) % 100 ? longest : MANY * longest;
@@ -218,9 +218,44 @@ static void test_few(void **state)
     }
 }
 
+/* Batches that are full: rows of 8 entries and rows of B of 8; some with more products than are sorted. */
+static void test_full(void **state)
+{
+    (void)state;
+    enum { ROWS = 64, INNER = 40 };
+    static int of_a[ROWS], of_b[INNER];
+    for (int more = 0; more < 4; more++) {
+        for (int r = 0; r < ROWS; r++) of_a[r] = 8 + (r % 16 < more) - (r % 16 == 15 ? more : 0);
+        for (int r = 0; r < INNER; r++) of_b[r] = 8;
+        exact a = exact_new(ROWS, INNER, of_a, SPMVX_F64), b = exact_new(INNER, 1000, of_b, SPMVX_F64);
+        uint64_t seed = 3;
+        for (int64_t k = 0; k < a.arrays.nnz; k++) {
+            a.col[k] = (int32_t)(case_random(&seed) % INNER);
+            put(&a, k, case_value(&seed));
+        }
+        for (int64_t k = 0; k < b.arrays.nnz; k++) {
+            b.col[k] = (int32_t)(case_random(&seed) % 1000);
+            put(&b, k, case_value(&seed));
+        }
+        spmvx_context *ctx = test_context(NULL, 1);
+        spmvx_matrix *A = NULL, *B = NULL;
+        assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, SPMVX_BORROW, &A));
+        assert_ok(ctx, spmvx_matrix_create(ctx, &b.arrays, SPMVX_BORROW, &B));
+        spmvx_matrix *want = product(ctx, A, B, "csr-dense-row"), *C = product(ctx, A, B, "dense-window");
+        check_same(ctx, want, C, "dense-window");
+        spmvx_matrix_destroy(C);
+        spmvx_matrix_destroy(want);
+        spmvx_matrix_destroy(A);
+        spmvx_matrix_destroy(B);
+        spmvx_context_destroy(ctx);
+        exact_free(&a);
+        exact_free(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_lengths), cmocka_unit_test(test_chunks),
-                                        cmocka_unit_test(test_few) };
+                                        cmocka_unit_test(test_few), cmocka_unit_test(test_full) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
