@@ -70,20 +70,57 @@ static void check_same(spmvx_context *ctx, const spmvx_matrix *a, const spmvx_ma
         fail_msg("%s differs from csr-dense-row", by);
 }
 
+/* Some value, which is none to be added to anything, too. */
+static double any_value(uint64_t *seed)
+{
+    static const double odd[] = { -0.0, 0.0, INFINITY, -INFINITY };
+    return case_random(seed) % 8 ? case_value(seed) : odd[case_random(seed) % 4];
+}
+
+static void fill(exact *e, uint64_t *seed)
+{
+    for (int64_t k = 0; k < e->arrays.nnz; k++) {
+        e->col[k] = (int32_t)(case_random(seed) % (uint64_t)e->arrays.ncols);
+        put(e, k, any_value(seed));
+    }
+}
+
+/* A*B by both variants and by AUTO, and the values again by a plan, are csr-dense-row's. */
+static void check_product(spmvx_context *ctx, const exact *a, const exact *b)
+{
+    static const char *const by[] = { "dense-window@c", "dense-window", NULL };
+    spmvx_matrix *A = NULL, *B = NULL, *again = NULL;
+    spmspm_plan *plan = NULL;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a->arrays, SPMVX_BORROW, &A));
+    assert_ok(ctx, spmvx_matrix_create(ctx, &b->arrays, SPMVX_BORROW, &B));
+    spmvx_matrix *want = product(ctx, A, B, "csr-dense-row");
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        spmvx_matrix *C = product(ctx, A, B, by[i]);
+        check_same(ctx, want, C, by[i] ? by[i] : "AUTO");
+        spmvx_matrix_destroy(C);
+    }
+    assert_ok(ctx, spmspm_plan_create(ctx, A, B, NULL, &plan));
+    assert_ok(ctx, spmspm_plan_mul(ctx, plan, A, B, &again));
+    check_same(ctx, want, again, "a plan");
+    assert_ok(ctx, spmspm_plan_refill(ctx, plan, A, B, again));
+    check_same(ctx, want, again, "a refill");
+    spmspm_plan_destroy(plan);
+    spmvx_matrix_destroy(again);
+    spmvx_matrix_destroy(want);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(B);
+}
+
 /* A's row r has entries for rows of B that have r products in all, or one more or less; B's rows have up to 6
  * entries, or up to 20. */
 static void check_lengths(uint64_t seed, int64_t longest, int64_t columns)
 {
     enum { ROWS = 700, INNER = 200, MOST = 80 };
-    static const char *const by[] = { "dense-window@c", "dense-window", NULL };
     static int of_b[INNER], of_a[ROWS];
     for (int r = 0; r < INNER; r++) of_b[r] = (int)(case_random(&seed) % (uint64_t)(longest + 1));
     of_b[INNER - 1] = (int)longest;
     exact b = exact_new(INNER, columns, of_b, SPMVX_F64);
-    for (int64_t k = 0; k < b.arrays.nnz; k++) {
-        b.col[k] = (int32_t)(case_random(&seed) % (uint64_t)columns);
-        put(&b, k, case_value(&seed));
-    }
+    fill(&b, &seed);
     static int32_t chosen[ROWS][MOST];
     for (int r = 0; r < ROWS; r++) {
         int64_t products = 0;
@@ -98,18 +135,7 @@ static void check_lengths(uint64_t seed, int64_t longest, int64_t columns)
         for (int i = 0; i < of_a[r]; i++, k++) a.col[k] = chosen[r][i], put(&a, k, case_value(&seed));
     for (int threads = 1; threads < 4; threads += 2) {
         spmvx_context *ctx = test_context(NULL, threads);
-        spmvx_matrix *A = NULL, *B = NULL;
-        assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, SPMVX_BORROW, &A));
-        assert_ok(ctx, spmvx_matrix_create(ctx, &b.arrays, SPMVX_BORROW, &B));
-        spmvx_matrix *want = product(ctx, A, B, "csr-dense-row");
-        for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
-            spmvx_matrix *C = product(ctx, A, B, by[i]);
-            check_same(ctx, want, C, by[i] ? by[i] : "AUTO");
-            spmvx_matrix_destroy(C);
-        }
-        spmvx_matrix_destroy(want);
-        spmvx_matrix_destroy(A);
-        spmvx_matrix_destroy(B);
+        check_product(ctx, &a, &b);
         spmvx_context_destroy(ctx);
     }
     exact_free(&a);
@@ -135,33 +161,17 @@ static void test_chunks(void **state)
     uint64_t seed = 5;
     for (int r = 0; r < ROWS; r++) lengths[r] = EACH;
     exact a = exact_new(ROWS, ROWS, lengths, SPMVX_F64);
-    for (int k = 0; k < ROWS * EACH; k++) {
-        a.col[k] = (int32_t)(case_random(&seed) % ROWS);
-        put(&a, k, case_value(&seed));
-    }
+    fill(&a, &seed);
     for (int threads = 1; threads < 4; threads++) {
         spmvx_context *ctx = test_context(NULL, threads);
-        spmvx_matrix *A = NULL;
-        assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, SPMVX_BORROW, &A));
-        spmvx_matrix *want = product(ctx, A, A, "csr-dense-row"), *C = product(ctx, A, A, NULL);
-        check_same(ctx, want, C, "AUTO");
-        spmvx_matrix_destroy(C);
-        spmvx_matrix_destroy(want);
-        spmvx_matrix_destroy(A);
+        check_product(ctx, &a, &a);
         spmvx_context_destroy(ctx);
     }
     exact_free(&a);
 }
 
-/* Some value, which is none to be added to anything, too. */
-static double any_value(uint64_t *seed)
-{
-    static const double odd[] = { -0.0, 0.0, INFINITY, -INFINITY };
-    return case_random(seed) % 8 ? case_value(seed) : odd[case_random(seed) % 4];
-}
-
 /* Rows of 0 to `longest` entries in both factors, and now and then one of many, so that rows of C have 0 to
- * 8 columns and more, in any order; the values again by a plan, too. */
+ * 8 columns and more, in any order. */
 static void check_few(spmvx_context *ctx, uint64_t seed, int longest, int64_t columns, spmvx_type type)
 {
     enum { ROWS = 60000, MANY = 12 };
@@ -173,32 +183,10 @@ static void check_few(spmvx_context *ctx, uint64_t seed, int longest, int64_t co
     }
     of_a[ROWS - 1] = of_b[ROWS - 1] = 1;
     exact a = exact_new(ROWS, ROWS, of_a, type), b = exact_new(ROWS, columns, of_b, type);
-    for (int64_t k = 0; k < a.arrays.nnz; k++) {
-        a.col[k] = (int32_t)(case_random(&seed) % ROWS);
-        put(&a, k, any_value(&seed));
-    }
-    for (int64_t k = 0; k < b.arrays.nnz; k++) {
-        b.col[k] = (int32_t)(case_random(&seed) % (uint64_t)columns);
-        put(&b, k, any_value(&seed));
-    }
+    fill(&a, &seed);
+    fill(&b, &seed);
     a.col[a.arrays.nnz - 1] = ROWS - 1; /* the last of both */
-    spmvx_matrix *A = NULL, *B = NULL, *again = NULL;
-    spmspm_plan *plan = NULL;
-    assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, SPMVX_BORROW, &A));
-    assert_ok(ctx, spmvx_matrix_create(ctx, &b.arrays, SPMVX_BORROW, &B));
-    spmvx_matrix *want = product(ctx, A, B, "csr-dense-row"), *C = product(ctx, A, B, "dense-window");
-    check_same(ctx, want, C, "dense-window");
-    assert_ok(ctx, spmspm_plan_create(ctx, A, B, NULL, &plan));
-    assert_ok(ctx, spmspm_plan_mul(ctx, plan, A, B, &again));
-    check_same(ctx, want, again, "a plan");
-    assert_ok(ctx, spmspm_plan_refill(ctx, plan, A, B, again));
-    check_same(ctx, want, again, "a refill");
-    spmspm_plan_destroy(plan);
-    spmvx_matrix_destroy(again);
-    spmvx_matrix_destroy(C);
-    spmvx_matrix_destroy(want);
-    spmvx_matrix_destroy(A);
-    spmvx_matrix_destroy(B);
+    check_product(ctx, &a, &b);
     exact_free(&a);
     exact_free(&b);
 }
@@ -229,24 +217,10 @@ static void test_full(void **state)
         for (int r = 0; r < INNER; r++) of_b[r] = 8;
         exact a = exact_new(ROWS, INNER, of_a, SPMVX_F64), b = exact_new(INNER, 1000, of_b, SPMVX_F64);
         uint64_t seed = 3;
-        for (int64_t k = 0; k < a.arrays.nnz; k++) {
-            a.col[k] = (int32_t)(case_random(&seed) % INNER);
-            put(&a, k, case_value(&seed));
-        }
-        for (int64_t k = 0; k < b.arrays.nnz; k++) {
-            b.col[k] = (int32_t)(case_random(&seed) % 1000);
-            put(&b, k, case_value(&seed));
-        }
+        fill(&a, &seed);
+        fill(&b, &seed);
         spmvx_context *ctx = test_context(NULL, 1);
-        spmvx_matrix *A = NULL, *B = NULL;
-        assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, SPMVX_BORROW, &A));
-        assert_ok(ctx, spmvx_matrix_create(ctx, &b.arrays, SPMVX_BORROW, &B));
-        spmvx_matrix *want = product(ctx, A, B, "csr-dense-row"), *C = product(ctx, A, B, "dense-window");
-        check_same(ctx, want, C, "dense-window");
-        spmvx_matrix_destroy(C);
-        spmvx_matrix_destroy(want);
-        spmvx_matrix_destroy(A);
-        spmvx_matrix_destroy(B);
+        check_product(ctx, &a, &b);
         spmvx_context_destroy(ctx);
         exact_free(&a);
         exact_free(&b);
