@@ -347,8 +347,8 @@ static void find_group(job *j, arena *own, part *p, const groups *g, int k, mark
 /* The same for groups k ... end-1, whose products were. */
 static void sort_groups(job *j, arena *own, part *p, const groups *g, int k, int end)
 {
-    int32_t spare[SPX_SORTED + SPX_FEW];
-    int64_t room = SPX_FEW, entries = 0;
+    int32_t spare[SPX_SORTED + SPX_FEW_COLUMNS];
+    int64_t room = SPX_FEW_COLUMNS, entries = 0;
     for (int i = k; i < end; i++) room += g->n[i] * g->rows.products[i];
     int32_t *col = wanted(j, p, g->rows.row[k]) ? room_for(j, own, p, room) : NULL;
     for (int i = k; i < end; i++) {
@@ -399,7 +399,7 @@ static void find_body(void *arg, int thread, int64_t begin, int64_t end)
 /* Finds the columns of a row once more, which go to its place in C. */
 static void place_row(const job *j, int64_t r, marks *m, int32_t *out)
 {
-    int32_t few[SPX_SORTED + SPX_FEW];
+    int32_t few[SPX_SORTED + SPX_FEW_COLUMNS];
     spx_rows one; /* large, and not needed whole */
     one.n = 1;
     one.row[0] = r;

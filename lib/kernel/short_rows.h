@@ -5,9 +5,9 @@
 #include "kernel/product.h"
 
 enum {
-    SPX_SORTED = 64, /* products of a row whose columns are sorted, at most */
-    SPX_BATCH = 16,  /* rows that are gathered before the first is sorted, at most */
-    SPX_FEW = 8      /* entries of C behind a row's that may be written, too */
+    SPX_SORTED = 64,    /* products of a row whose columns are sorted, at most */
+    SPX_BATCH = 16,     /* rows that are gathered before the first is sorted, at most */
+    SPX_FEW_COLUMNS = 8 /* of a row of C whose sums are in registers, at most */
 };
 
 /* n rows of A*B, and the columns of their products before these are sorted: row[k] has products[k] of them
@@ -19,8 +19,8 @@ typedef struct spx_rows {
     int32_t begin[SPX_BATCH], products[SPX_BATCH], key[(SPX_BATCH + 1) * SPX_SORTED];
 } spx_rows;
 
-/* Rows first ... last-1 of C of at most `columns`, which are SPX_FEW/2 or SPX_FEW. Behind these rows C has
- * SPX_FEW entries in any case, which are filled later. */
+/* Rows first ... last-1 of C of at most `columns`, which are SPX_FEW_COLUMNS or half of that. Behind these
+ * rows C has SPX_FEW_COLUMNS entries in any case, which may be written, and are filled later. */
 typedef void spx_fill_few(const spx_sparse *A, const spx_sparse *B, const spx_sparse *C, int64_t first,
                           int64_t last, int columns);
 
@@ -28,9 +28,9 @@ typedef struct spx_short_rows {
     /* Rows of more than `most` entries of A may have -1 unseen. Rows of B that are some entries ahead are
      * fetched; A has entries before `end`. */
     void (*gather)(const spx_sparse *A, const spx_sparse *B, int64_t end, int64_t most, spx_rows *);
-    /* Writes the columns of a row in rising order, each once; answers how many that are. What was just
-     * gathered is in the processor's store buffer still, by pieces that overlap, and cannot be loaded whole
-     * until it has left: hence a batch of rows. */
+    /* Writes the columns of a row in rising order, each once, and up to SPX_FEW_COLUMNS places behind them;
+     * answers how many columns there are. What was just gathered is in the processor's store buffer still,
+     * by pieces that overlap, and cannot be loaded whole until it has left: hence a batch of rows. */
     int64_t (*sort)(const spx_rows *, int k, int32_t *out);
     spx_fill_few *fill[2]; /* f32 and f64 */
 } spx_short_rows;

@@ -23,24 +23,24 @@ typedef struct job {
     spx_fill_few *few;    /* of rows of few columns; or NULL */
 } job;
 
-/* The end of those rows before `last` behind which there are SPX_FEW entries before last's. */
+/* The end of those rows before `last` behind which there are SPX_FEW_COLUMNS entries before last's. */
 static int64_t few_end(const spx_sparse *C, int64_t first, int64_t last)
 {
-    const int64_t end = spx_ptr_at(C, last) - SPX_FEW;
+    const int64_t end = spx_ptr_at(C, last) - SPX_FEW_COLUMNS;
     while (last > first && spx_ptr_at(C, last) > end) last--;
     return last;
 }
 
-/* Rows from r on, before `last`, of SPX_FEW columns at most; *columns: half of that or all. */
+/* Rows from r on, before `last`, of SPX_FEW_COLUMNS columns at most; *columns: half of that or all. */
 static int64_t few_at(const spx_sparse *C, int64_t r, int64_t last, int *columns)
 {
     int64_t n = 0, most = 0;
     for (; r + n < last && n < RUN; n++) {
         const int64_t length = spx_ptr_at(C, r + n + 1) - spx_ptr_at(C, r + n);
-        if (length > SPX_FEW) break;
+        if (length > SPX_FEW_COLUMNS) break;
         most = spx_max(most, length);
     }
-    *columns = most > SPX_FEW / 2 ? SPX_FEW : SPX_FEW / 2;
+    *columns = most > SPX_FEW_COLUMNS / 2 ? SPX_FEW_COLUMNS : SPX_FEW_COLUMNS / 2;
     return n;
 }
 
@@ -83,7 +83,8 @@ spmvx_status spx_dense_window_fill(spmvx_context *ctx, const spx_plan *plan, con
         .A = A, .B = B, .C = C, .ahead = spx_ptr_at(A, A->nrows), .bound = bound, .lanes = lanes_of(plan)
     };
     if (spx_block_bytes(spx_bytes(j.lanes, row)) > spx_budget_left(ctx)) j.lanes = 1;
-    if (steps && j.lanes == 1 && C->nnz <= SPX_FEW * A->nrows) j.few = steps->fill[B->val_type == SPMVX_F64];
+    if (steps && j.lanes == 1 && C->nnz <= SPX_FEW_COLUMNS * A->nrows)
+        j.few = steps->fill[B->val_type == SPMVX_F64];
     if (j.lanes > 1) j.same = spx_same_rows(ctx, B, spx_bytes(j.lanes, row));
     const spmvx_status s = spx_parts_run(ctx, parts, plan->products, spx_bytes(j.lanes, row),
                                          "a dense row of C", bodies[B->val_type == SPMVX_F64], &j, &j.own);
