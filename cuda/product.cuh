@@ -63,6 +63,7 @@ inline spx_factor spx_factor_of(const spx_sparse *a)
 constexpr int SPX_LEAST_SORTED = 16, SPX_FEW_PRODUCTS = 64, SPX_MOST_SORTED = 512, SPX_SORTED_WAYS = 6,
               SPX_PRODUCT_WAYS = 11, SPX_SORTED_ENTRIES = 256; /* at most */
 static_assert(SPX_LEAST_SORTED << (SPX_SORTED_WAYS - 1) == SPX_MOST_SORTED);
+constexpr int SPX_MANY_PRODUCTS = 4096;
 
 /* Bits of numbers below n, a power of two. */
 __host__ __device__ constexpr int spx_bits_of(int n)
@@ -213,6 +214,7 @@ struct spx_product_look {
     int64_t products;
     int most;                         /* products of rows that are sorted by teams */
     int rows[SPX_PRODUCT_WAYS], more; /* of C by their way; and all that teams do not sort */
+    int many;                         /* those of more than SPX_MANY_PRODUCTS */
     bool distinct;                    /* the columns of each row of B ascend */
     bool scattered;                   /* few neighbours in rows of B are in one word of 32 columns */
     bool alike;                       /* many rows of B are like one before them, but for a shift */

@@ -267,7 +267,7 @@ size_t bytes_to_come(const analysis *a, bool beside, bool lists)
  * then not hold what has to be there. */
 spmvx_status prepare_to_keep(analysis *a, int64_t nnz, bool beside)
 {
-    constexpr int64_t EACH = 8;
+    constexpr int64_t EACH = 24;
     const spmvx_context *ctx = a->ctx;
     const int64_t nrows = a->A.nrows, room = spx_min(a->to_find, EACH * nnz);
     const size_t bytes = spx_plus(spx_bytes(room, sizeof(int)), spx_bytes(nrows, sizeof(int64_t)));

@@ -207,6 +207,9 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
     }
     for (int way = SPX_SORTED_WAYS; way < SPX_PRODUCT_WAYS; way++) look->more += look->rows[way];
     look->more += t.rows[SPX_PRODUCT_WAYS];
+    look->many = 0;
+    for (int way = 0; way <= SPX_PRODUCT_WAYS; way++)
+        if (SPX_LEAST_SORTED << way > SPX_MANY_PRODUCTS) look->many += t.rows[way];
     return SPMVX_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "product_rows.cuh"
 #include "product_sums.cuh"
 #include "product_terms_list.cuh"
+#include "product_windows.cuh"
 #include "rows_by_sorting.cuh"
 #include "values_by_shapes.cuh"
 
@@ -28,13 +29,14 @@ enum rows_by {
     BY_BLOCK,
     BY_LARGE_BLOCK,
     BY_PIECES,
+    BY_WINDOW,
     BY_SHORT_SHAPE,
     BY_LONG_SHAPE,
     WAYS
 };
-/* A plan's numbers behind the lists' lengths: sizes of shapes, places in their lists, and whether the
- * columns of B's rows are distinct. */
-enum { SHORT_COLUMNS = WAYS, ALL_COLUMNS, ROWS_ALIKE, PLACES, DISTINCT, NUMBERS };
+/* A plan's numbers behind the lists' lengths: sizes of shapes, places in their lists, whether the
+ * columns of B's rows are distinct, and how wide windows are, or 0. */
+enum { SHORT_COLUMNS = WAYS, ALL_COLUMNS, ROWS_ALIKE, PLACES, DISTINCT, WINDOW, NUMBERS };
 static_assert(static_cast<int>(NUMBERS) <= static_cast<int>(SPX_PLAN_NUMBERS));
 
 /* Entries at most; */
@@ -47,6 +49,9 @@ struct way_of {
     const int *products, *words;
     int most; /* products of rows that are sorted */
     spx_shape_plan shapes;
+    spx_windows windows;
+    spx_pointers ptr; /* of C */
+    const int *col;
 
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
@@ -60,6 +65,10 @@ struct way_of {
             return entries <= SMALL && words[row] <= SMALL_WORDS ? BY_WARP_SMALL
                    : words[row] <= MIDDLE_WORDS                  ? BY_WARP_WORDS
                                                                  : BY_WARP;
+        if (windows.first) {
+            *units = spx_windows_of(col, ptr[row], ptr[row + 1], windows.width);
+            return BY_WINDOW;
+        }
         if (entries <= LARGER && products[row] <= BY_BLOCKS)
             return entries <= MORE ? BY_SMALL_BLOCK : entries <= LARGE ? BY_BLOCK : BY_LARGE_BLOCK;
         *units = static_cast<int>((entries + SPX_PRODUCT_PIECE - 1) / SPX_PRODUCT_PIECE);
@@ -68,15 +77,26 @@ struct way_of {
     template <class F> void each_pointer(F f) const
     {
         f(static_cast<const char *>(a_ptr.data)), f(products), f(words);
-        shapes.each_pointer(f);
+        f(static_cast<const char *>(ptr.data)), f(col);
+        shapes.each_pointer(f), windows.each_pointer(f);
     }
 };
 
 /* ---- the host's side ---- */
 
+/* The plan's state: where rows of B begin in windows; */
+spx_windows windows_of(const spx_plan *plan, const spx_sparse *B)
+{
+    const int width = static_cast<int>(plan->number[WINDOW]);
+    if (!width) return {};
+    return { static_cast<const int *>(plan->state->data), width,
+             static_cast<int>(spx_ceil_div(B->ncols, width)) };
+}
+
+/* or what pieces have to look at. */
 spx_piece_entries entries_met(const spx_plan *plan)
 {
-    if (!plan->state) return {};
+    if (!plan->state || plan->number[WINDOW]) return {};
     const int64_t *const first = static_cast<const int64_t *>(plan->state->data);
     return { first, reinterpret_cast<const int *>(first + plan->number[BY_PIECES] + 1) };
 }
@@ -132,6 +152,41 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
                             shapes->stand, const_cast<spx_shape_list *>(to.lists),
                             const_cast<unsigned short *>(to.place), taken, found));
     return SPMVX_OK;
+}
+
+/* Columns that a window has, or 0: there is no use for windows. They are narrow, so that many warps have work,
+ * as long as the parts of B's rows in them keep a warp's lanes busy; and worth it where parts have some
+ * columns in the mean, and the table is not much larger than B. */
+int window_width(const spx_sparse *A, const spx_sparse *B, const spx_product_look &look, int64_t products)
+{
+    constexpr int64_t BUSY = 32, LEAST = 2, SMALL_TABLE = 1 << 20; /* columns of a part; numbers */
+    const double entries = static_cast<double>(spx_max(A->nnz, 1)) * static_cast<double>(B->ncols);
+    int width = SPX_LEAST_WINDOW;
+    const auto part = [&] { return static_cast<double>(products) * width / entries; };
+    if (!look.distinct || !look.many || B->nnz > INT_MAX - 64 * BUSY) return 0;
+    while (width < SPX_MOST_WINDOW && part() < BUSY) width *= 2;
+    const int64_t number = spx_ceil_div(B->ncols, width);
+    const bool small = B->nrows * (number + 1) <= spx_max(4 * B->nnz, SMALL_TABLE);
+    return part() >= LEAST && number <= SPX_MOST_WINDOWS && small ? width : 0;
+}
+
+spmvx_status find_windows(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                          const spx_product_look &look, spx_plan *plan)
+{
+    const int width = window_width(A, B, look, plan->products);
+    if (!width) return SPMVX_OK;
+    const int64_t number = spx_ceil_div(B->ncols, width);
+    const size_t bytes = spx_windows_bytes(B->nrows, number),
+                 tasks = spx_bytes(A->nrows * number, sizeof(spx_task));
+    if (spx_plus(spx_plus(bytes, tasks), bytes_of_values(plan)) > spx_budget_left(ctx)) return SPMVX_OK;
+    SPX_TRY(spx_where_room(ctx, [&] {
+        return ctx->backend->array_new(ctx, bytes, "where rows of B begin in windows of columns",
+                                       &plan->state);
+    }));
+    if (!plan->state) return SPMVX_OK;
+    plan->number[WINDOW] = width;
+    return spx_launch_over(ctx, NAME, B->nrows * (number + 1), spx_find_windows, spx_factor_of(B), width,
+                           static_cast<int>(number), static_cast<int *>(plan->state->data));
 }
 
 /* Where rows are cut, which entries of A each piece has to look at. */
@@ -207,6 +262,10 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
             [&](int way, int each, int threads, size_t shared, auto kernel) {
                 return over(way, each, threads, shared, kernel, a, b, v);
             }));
+        const spx_windows windows = windows_of(plan, B);
+        SPX_TRY(over(BY_WINDOW, SPX_WINDOW_WARPS, SPX_WINDOW_WARPS * 32,
+                     SPX_WINDOW_WARPS * static_cast<size_t>(windows.width + 32) * sizeof(V),
+                     spx_values_by_window<V>, a, b, v, windows));
         SPX_TRY(over(BY_PIECES, 1, 1024, sizeof(spx_piece_shared<V, 1024, SPX_PRODUCT_PIECE>),
                      spx_values_by_block<V, 1024, SPX_PRODUCT_PIECE>, a, b, v, distinct, met));
         SPX_TRY(over(BY_LARGE_BLOCK, 1, 512, sizeof(spx_piece_shared<V, 512, LARGER>),
@@ -249,8 +308,11 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     spx_ways known = {};
     for (int way = 0; way < SPX_SORTED_WAYS; way++) known.of[BY_SORTING + way] = look.rows[way];
     SPX_TRY(keep_shapes(ctx, A, B, &shapes, plan));
+    SPX_TRY(find_windows(ctx, A, B, look, plan));
     SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
-                          way_of{ spx_pointers_of(A), rows.products, rows.words, most, shapes_of(plan) },
+                          way_of{ spx_pointers_of(A), rows.products, rows.words, most, shapes_of(plan),
+                                  windows_of(plan, B), spx_pointers_of(&plan->C),
+                                  spx_slot_of<int>(&plan->C, SPX_COL) },
                           most && !look.more && !plan->shapes ? &known : nullptr,
                           plan->shapes ? spx_told_numbers{ static_cast<const int *>(shapes.counters),
                                                            sizeof(spx_shape_sizes) / sizeof(int) }

@@ -28,7 +28,9 @@ struct spmspm_plan {
 static const char *preferred(const spmvx_context *ctx, const spx_sparse *B, int64_t products)
 {
     enum { PARTS = 64 << 10 };
-    if (ctx->backend->place != SPMVX_HOST) return B->ncols <= 1024 ? "thin" : "hash";
+    enum { THIN = 1024, SHORT = 8 }; /* columns, and entries of a row in the mean */
+    if (ctx->backend->place != SPMVX_HOST)
+        return B->ncols <= THIN && B->nnz <= SHORT * B->nrows ? "thin" : "hash";
     const size_t row = spx_bytes(B->ncols, spx_type_bytes(B->val_type));
     const bool small = row <= (size_t)64 << 20, worth = row / 64 <= (size_t)products;
     return (small || worth) && spx_plus(row, PARTS) <= spx_budget_left(ctx) ? "dense-window" : "hash";

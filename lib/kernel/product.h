@@ -7,7 +7,7 @@
 #define SPX_PRODUCT_KERNEL_H
 #include "kernel/kernel.h"
 
-enum { SPX_PLAN_NUMBERS = 24 };
+enum { SPX_PLAN_NUMBERS = 32 };
 
 /* What analyse() found, and what fill() needs of it. Ends by spx_plan_drop. */
 typedef struct spx_plan {

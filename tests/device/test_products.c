@@ -112,7 +112,7 @@ static void rows_met_often(void **state)
 }
 
 /* Rows that are sorted add terms in the order of A's row, then of B's: of powers of two, whose products are
- * exact and whose sums are not. Most of C's columns are not kept, since they are many for so small an A. */
+ * exact and whose sums are not. Not all of C's columns are kept, since they are many for so small an A. */
 static void order_of_terms(void **state)
 {
     (void)state;

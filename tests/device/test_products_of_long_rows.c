@@ -1,6 +1,8 @@
 /* Products whose rows are long. Rows of C with thousands of products: their columns as bits in a block's
  * shared memory, at once and by parts, few and many that lie together. Rows of A that many blocks share, and
  * large ones, where B has few columns. */
+#include <math.h>
+
 #include "products.h"
 
 static const char *const kernels[] = { "hash", NULL };
@@ -31,7 +33,7 @@ static void not_kept(void **state)
     (void)state;
     spmvx_context *ctx = device_context(0, NULL, 0);
     triples l = rows_of("long rows", lengths, sizeof lengths / sizeof *lengths, INNER, false),
-            r = even_rows("even rows", INNER, 12, 5000001, false);
+            r = even_rows("even rows", INNER, 40, 5000001, false);
     check_once(ctx, kernels, l, r, SPMVX_F64);
     spmvx_context_destroy(ctx);
 }
@@ -49,6 +51,37 @@ static void rows_alike(void **state)
         for (int64_t i = 0; i < r.nnz; i++)
             if (!wild && i % EACH < 6) r.col[i] = 3000 + r.col[i] / 1000;
         check_once(ctx, kernels, l, r, SPMVX_F64);
+    }
+    spmvx_context_destroy(ctx);
+}
+
+/* Windows of columns: rows of C with many products, beside short ones, of a B whose rows have more entries in
+ * each window than a warp has lanes, or few; whole and cut at the last one; and rows of which most lie in one
+ * window. Powers of two, whose sums are not exact, tell in which order terms are added. */
+static void windows(void **state)
+{
+    (void)state;
+    enum { FEW = 700 };
+    static const int of_a[] = { 513, 0, 33, 40, 700, 2, 96, 257, 1, 97 };
+    static const struct {
+        int each;
+        int64_t columns;
+    } of_b[] = { { 300, 513 }, { 90, 3000 }, { 128, 9001 }, { 40, 70000 }, { 600, 20000 } };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (size_t kind = 0; kind < sizeof of_b / sizeof *of_b; kind++) {
+        if (takes_long() && kind % 2) continue;
+        triples l = rows_of("long rows", of_a, sizeof of_a / sizeof *of_a, FEW, false),
+                r = even_rows("even rows", FEW, of_b[kind].each, of_b[kind].columns, false);
+        uint64_t seed = 5;
+        for (int64_t i = 0; i < l.nnz; i++) l.val[i] = ldexp(1, (int)(case_random(&seed) % 20));
+        for (int64_t i = 0; i < r.nnz; i++) {
+            if (kind == 4 && r.row[i] % 9) r.col[i] = 1900 + (int32_t)i % of_b[kind].each;
+            r.val[i] = ldexp(i % 3 ? 1 : -1, (int)(case_random(&seed) % 40) - 40);
+        }
+        for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++)
+            check_pair(ctx, kernels, &l, &r, type, false);
+        triples_free(&l);
+        triples_free(&r);
     }
     spmvx_context_destroy(ctx);
 }
@@ -90,9 +123,9 @@ static void huge_rows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(widths), cmocka_unit_test(not_kept),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(widths),     cmocka_unit_test(not_kept),
                                         cmocka_unit_test(rows_alike), cmocka_unit_test(few_columns),
-                                        cmocka_unit_test(huge_rows) };
+                                        cmocka_unit_test(huge_rows),  cmocka_unit_test(windows) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
 }
