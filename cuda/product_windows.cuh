@@ -63,8 +63,8 @@ __device__ __forceinline__ int64_t spx_first_from_by_warp(const int *col, int64_
     return begin;
 }
 
-/* The parts in one window of the rows of B for entries of A, which come 32 at a time: those of the next 32 are
- * on their way meanwhile, and the entries behind these. */
+/* The parts in one window of the rows of B for entries of A, which come 32 at a time: those of the next 32
+ * are on their way meanwhile, and the entries behind these. */
 template <class V> struct spx_window_parts {
     const spx_factor &A;
     const spx_product_values<V> &v;

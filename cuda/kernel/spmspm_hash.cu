@@ -154,8 +154,8 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
     return SPMVX_OK;
 }
 
-/* Columns that a window has, or 0: there is no use for windows. They are narrow, so that many warps have work,
- * as long as the parts of B's rows in them keep a warp's lanes busy; and worth it where parts have some
+/* Columns that a window has, or 0: there is no use for windows. They are narrow, so that many warps have
+ * work, as long as the parts of B's rows in them keep a warp's lanes busy; and worth it where parts have some
  * columns in the mean, and the table is not much larger than B. */
 int window_width(const spx_sparse *A, const spx_sparse *B, const spx_product_look &look, int64_t products)
 {
