@@ -33,8 +33,8 @@ void release_array(spx_array *a)
 {
     const device_array *own = reinterpret_cast<device_array *>(a);
     spx_cuda_memory *m = own->memory;
-    if (own->behind) spx_cuda_memory_release_behind(m, a->data, a->bytes, own->behind->stream);
-    else spx_cuda_memory_release(m, a->data, a->bytes);
+    if (own->behind) spx_cuda_memory_release_behind(m, a->data, own->behind->stream);
+    else spx_cuda_memory_release(m, a->data);
     spx_budget_release(a->budget, a->bytes);
     spx_cuda_memory_drop(m);
 }

@@ -21,12 +21,9 @@
  * on). Scratch that only the work on one stream uses is taken and freed in the stream's order, and nobody
  * waits.
  *
- * Each wait takes some 10 us, several times as long as a small matrix's kernel. So what arrays give up is put
- * into a list, whose memory is freed after one wait for all: by the next allocation, when the context's work
- * is waited for, or by a release with which it is more than KEPT, which the pools might keep anyway. There it
- * stays, too, where a wait is refused, because of a capture or for want of memory for the small block, and
- * the next allocation, release, wait or end of a context tries again. The list belongs to the context and to
- * the arrays that were made in it, which may outlive it. Whoever of them goes last waits by
+ * Where even this is refused, because of a capture or for want of memory for the small block, the memory is
+ * kept in a list, and the next allocation, release or end of a context tries again. The list belongs to the
+ * context and to the arrays that were made in it, which may outlive it. Whoever of them goes last waits by
  * cudaDeviceSynchronize if there is no other way: then a capture may end, but nothing is lost. The pools live
  * as long: memory of a pool that has ended cannot be freed by cudaFreeAsync. Buffers have none of these pools
  * in hand, and may be freed by way of another context: they have a pool of their own, and cudaFree, which
@@ -43,10 +40,6 @@
 
 #include <cstring>
 #include <utility>
-
-extern "C" {
-#include "core/size.h"
-}
 
 namespace {
 
@@ -65,7 +58,6 @@ struct spx_cuda_memory {
     void *reserve;        /* a small block for when no other can be had; or NULL */
     void **kept;
     size_t count, room; /* of kept */
-    size_t kept_bytes;  /* no less than these */
     uint64_t keep;      /* bytes that nothing uses, of the pools of large pieces and of scratch */
 };
 
@@ -154,7 +146,6 @@ bool wait_for_device(spx_cuda_memory *m)
 void free_kept(spx_cuda_memory *m)
 {
     while (m->count && free_now(m, m->kept[m->count - 1])) m->count--;
-    if (!m->count) m->kept_bytes = 0;
     cudaStreamSynchronize(m->stream); /* which has no other work; then it is in the pool */
 }
 
@@ -278,30 +269,29 @@ void spx_cuda_memory_try_again(spx_cuda_memory *m)
     pthread_mutex_unlock(&m->lock);
 }
 
-static void release(spx_cuda_memory *m, void *p, size_t bytes)
+static void release(spx_cuda_memory *m, void *p)
 {
     const spx_beside_captures on_device(m->device);
     const locked only(m);
     if (keep(m, p)) {
-        m->kept_bytes = spx_plus(m->kept_bytes, bytes);
-        if (m->kept_bytes > (m->keep ? KEPT : 0)) try_kept(m);
+        try_kept(m);
         return;
     }
     if (!wait_for_device(m)) cudaDeviceSynchronize(); /* no memory to keep its address in */
     free_now(m, p);
 }
 
-void spx_cuda_memory_release(spx_cuda_memory *m, void *p, size_t bytes)
+void spx_cuda_memory_release(spx_cuda_memory *m, void *p)
 {
-    release(m, p, bytes);
+    release(m, p);
 }
 
 void spx_cuda_memory_release_buffer(spx_cuda_memory *m, void *p)
 {
-    release(m, by_free(p), SIZE_MAX);
+    release(m, by_free(p));
 }
 
-void spx_cuda_memory_release_behind(spx_cuda_memory *m, void *p, size_t bytes, cudaStream_t stream)
+void spx_cuda_memory_release_behind(spx_cuda_memory *m, void *p, cudaStream_t stream)
 {
     cudaError_t e = cudaErrorStreamCaptureUnsupported;
     {
@@ -309,15 +299,15 @@ void spx_cuda_memory_release_behind(spx_cuda_memory *m, void *p, size_t bytes, c
         if (!spx_cuda_is_captured(stream)) e = cudaFreeAsync(p, stream);
     }
     if (put_off(e) || e == cudaErrorInvalidResourceHandle)
-        spx_cuda_memory_release(m, p, bytes); /* another's stream */
+        spx_cuda_memory_release(m, p); /* another's stream */
     else __atomic_store_n(&m->freed_behind, true, __ATOMIC_RELAXED);
 }
 
 void spx_cuda_memory_settle(spx_cuda_memory *m)
 {
-    if (pthread_mutex_trylock(&m->lock) != 0) return;
-    if (__atomic_exchange_n(&m->freed_behind, false, __ATOMIC_RELAXED) && !m->count) trim(m);
-    try_kept(m);
+    if (!__atomic_load_n(&m->freed_behind, __ATOMIC_RELAXED) || pthread_mutex_trylock(&m->lock) != 0) return;
+    __atomic_store_n(&m->freed_behind, false, __ATOMIC_RELAXED);
+    trim(m);
     pthread_mutex_unlock(&m->lock);
 }
 

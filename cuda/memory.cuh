@@ -32,13 +32,13 @@ cudaError_t spx_cuda_memory_take(spx_cuda_memory *, size_t bytes, spx_cuda_use, 
 /* Memory for scratch that only work on this stream uses, and that is there for what is queued from now on:
  * nobody waits. While the stream is captured it is the other. */
 cudaError_t spx_cuda_memory_take_on(spx_cuda_memory *, size_t bytes, cudaStream_t, void **);
-/* Frees a block of an array, of so many bytes, or a buffer, now or later, behind all work of the device. */
-void spx_cuda_memory_release(spx_cuda_memory *, void *, size_t bytes);
+/* Frees a block of an array, or a buffer, now or later, behind all work of the device. */
+void spx_cuda_memory_release(spx_cuda_memory *, void *);
 void spx_cuda_memory_release_buffer(spx_cuda_memory *, void *);
 /* The same of a block that only work on this stream uses: it is freed behind that, and nobody waits. Whoever
- * waits for the stream later calls spx_cuda_memory_settle, which frees what could be freed by then, and gives
- * the device what the pools do not keep. */
-void spx_cuda_memory_release_behind(spx_cuda_memory *, void *, size_t bytes, cudaStream_t);
+ * waits for the stream later calls spx_cuda_memory_settle, which gives the device what the pools do not
+ * keep. */
+void spx_cuda_memory_release_behind(spx_cuda_memory *, void *, cudaStream_t);
 void spx_cuda_memory_settle(spx_cuda_memory *);
 /* Frees what could not be freed earlier, if it can be now and no other thread is at it. */
 void spx_cuda_memory_try_again(spx_cuda_memory *);

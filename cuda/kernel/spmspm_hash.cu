@@ -173,7 +173,7 @@ int window_width(const spx_sparse *A, const spx_sparse *B, const spx_product_loo
 spmvx_status find_windows(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                           const spx_product_look &look, spx_plan *plan)
 {
-    const int width = window_width(A, B, look, plan->products);
+    const int width = plan->shapes ? 0 : window_width(A, B, look, plan->products); /* shapes are faster */
     if (!width) return SPMVX_OK;
     const int64_t number = spx_ceil_div(B->ncols, width);
     const size_t bytes = spx_windows_bytes(B->nrows, number),

@@ -342,8 +342,7 @@ static void sweep(const char *name, spmvx_status (*call)(scene *), cudaError_t e
         spmvx_matrix_destroy(s.made);
         s.made = NULL;
         if (call == build || call == build_all)
-            spmvx_context_trim(s.ctx);    /* what is reserved for multiplications */
-        spmvx_context_synchronize(s.ctx); /* then the memory of what was destroyed is freed, too */
+            spmvx_context_trim(s.ctx); /* what is reserved for multiplications */
         const simt_live after = simt_live_now();
         if (after.allocations > before.allocations + (status == SPMVX_OK && call == multiply_elsewhere) ||
             after.streams != before.streams || after.pools != before.pools)
