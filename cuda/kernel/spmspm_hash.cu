@@ -1,11 +1,12 @@
 /* C = A*B on a GPU: the pattern first (product_columns.cu), then the values, row by row at the places that
  * the columns tell. Rows of one shape go by its list (values_by_shapes.cuh); of others, those with not so
  * many products are sorted by a few lanes; one of up to 64 entries is a thread's work, one of up to 512 a
- * warp's; what is longer is cut into pieces of columns, each a block's. Sums are held in shared memory,
- * and the terms of an entry are added in the order of A's row, then of B's, whatever shares the work
- * (product_sums.cuh, product_pieces.cuh): there are no atomics on values. Sources: Nagasaka, Nukada &
- * Matsuoka, ICPP 2017; spECK, PPoPP 2020; OpSparse, IEEE Access 10, 2022. What differs: tables of words in
- * place of columns, and the fixed order of additions. */
+ * warp's; what is longer is cut into windows of columns, each a warp's, or, where C is wide, into pieces,
+ * each a block's. Sums are held in shared memory, and the terms of an entry are added in the order of A's
+ * row, then of B's, whatever shares the work (product_sums.cuh, product_windows.cuh, product_pieces.cuh):
+ * there are no atomics on values. Sources: Nagasaka, Nukada & Matsuoka, ICPP 2017; spECK, PPoPP 2020;
+ * OpSparse, IEEE Access 10, 2022. What differs: tables of words in place of columns, and the fixed order of
+ * additions. */
 #include "product_pieces.cuh"
 #include "product_rows.cuh"
 #include "product_sums.cuh"
@@ -353,8 +354,8 @@ extern "C" const spx_product_kernel spx_cuda_spmspm_hash = {
     .flags = SPMVX_KERNEL_DETERMINISTIC,
     .summary =
         "rows of one shape by its places, few products sorted in registers, others by tables of words; "
-        "sums in shared memory, added in a fixed order",
-    .source = "Dalton et al. 2015; Nagasaka et al. 2017; spECK 2020; OpSparse 2022",
+        "sums in shared memory, by windows of columns where products are many, added in a fixed order",
+    .source = "Dalton et al. 2015; Patwary et al. 2015; Nagasaka et al. 2017; spECK 2020; OpSparse 2022",
     .analyse = analyse,
     .repeat = repeat,
     .fill = fill,

@@ -23,12 +23,12 @@ struct spmspm_plan {
     char reason[SPX_REASON];
 };
 
-/* A dense row costs its columns once a thread, a hash table more a product: so that only where the dense rows
- * would dwarf the work, or not fit beside what parts of rows take. */
+/* On a device `thin`, whose lanes a row of B are few, where rows of a narrow B are short. On the host a dense
+ * row costs its columns once a thread, a hash table more a product: so that only where the dense rows would
+ * dwarf the work, or not fit beside what parts of rows take. */
 static const char *preferred(const spmvx_context *ctx, const spx_sparse *B, int64_t products)
 {
-    enum { PARTS = 64 << 10 };
-    enum { THIN = 1024, SHORT = 8 }; /* columns, and entries of a row in the mean */
+    enum { PARTS = 64 << 10, THIN = 1024, SHORT = 8 }; /* columns, and entries of a row in the mean */
     if (ctx->backend->place != SPMVX_HOST)
         return B->ncols <= THIN && B->nnz <= SHORT * B->nrows ? "thin" : "hash";
     const size_t row = spx_bytes(B->ncols, spx_type_bytes(B->val_type));
@@ -352,7 +352,7 @@ static void tell_reason(const spmspm_options *o, spmspm_plan *p)
     const spx_plan *found = &p->product.plan;
     snprintf(p->reason, sizeof p->reason,
              "%s: %" PRId64 " multiplications for %" PRId64 " entries, %.1f each%s",
-             o->kernel ? "asked for" : "chosen by the columns of B, the multiplications and the budget",
+             o->kernel ? "asked for" : "chosen by the columns of B, its rows, the multiplications and the budget",
              found->products, found->C.nnz,
              found->C.nnz ? (double)found->products / (double)found->C.nnz : 0.0,
              found->shapes  ? "; rows of one shape share their pattern"
