@@ -23,14 +23,17 @@ struct spmspm_plan {
     char reason[SPX_REASON];
 };
 
-/* On a device `thin`, whose lanes a row of B are few, where rows of a narrow B are short. On the host a dense
- * row costs its columns once a thread, a hash table more a product: so that only where the dense rows would
- * dwarf the work, or not fit beside what parts of rows take. */
+/* On a device `thin`, where B is so narrow, and its rows are short, as few lanes take one; longer ones where
+ * they are many, so that rows of C, which are many then, too, keep the device busy. On the host a dense row
+ * costs its columns once a thread, a hash table more a product: so that only where the dense rows would dwarf
+ * the work, or not fit beside what parts of rows take. */
 static const char *preferred(const spmvx_context *ctx, const spx_sparse *B, int64_t products)
 {
-    enum { PARTS = 64 << 10, THIN = 1024, SHORT = 8 }; /* columns, and entries of a row in the mean */
-    if (ctx->backend->place != SPMVX_HOST)
-        return B->ncols <= THIN && B->nnz <= SHORT * B->nrows ? "thin" : "hash";
+    enum { PARTS = 64 << 10, THIN = 1024, SHORT = 8, LONG = 64, TALL = 8 };
+    if (ctx->backend->place != SPMVX_HOST) {
+        const int64_t mean = B->nrows >= TALL * B->ncols ? LONG : SHORT; /* entries of a row, at most */
+        return B->ncols <= THIN && B->nnz <= mean * B->nrows ? "thin" : "hash";
+    }
     const size_t row = spx_bytes(B->ncols, spx_type_bytes(B->val_type));
     const bool small = row <= (size_t)64 << 20, worth = row / 64 <= (size_t)products;
     return (small || worth) && spx_plus(row, PARTS) <= spx_budget_left(ctx) ? "dense-window" : "hash";
@@ -350,14 +353,13 @@ static spmvx_status plan_matrices(spmvx_context *ctx, const spmvx_matrix *A, con
 static void tell_reason(const spmspm_options *o, spmspm_plan *p)
 {
     const spx_plan *found = &p->product.plan;
-    snprintf(p->reason, sizeof p->reason,
-             "%s: %" PRId64 " multiplications for %" PRId64 " entries, %.1f each%s",
-             o->kernel ? "asked for" : "chosen by the columns of B, its rows, the multiplications and the budget",
-             found->products, found->C.nnz,
-             found->C.nnz ? (double)found->products / (double)found->C.nnz : 0.0,
-             found->shapes  ? "; rows of one shape share their pattern"
-             : found->terms ? "; entries have lists of their multiplications"
-                            : "");
+    snprintf(
+        p->reason, sizeof p->reason, "%s: %" PRId64 " multiplications for %" PRId64 " entries, %.1f each%s",
+        o->kernel ? "asked for" : "chosen by the columns of B, its rows, the multiplications and the budget",
+        found->products, found->C.nnz, found->C.nnz ? (double)found->products / (double)found->C.nnz : 0.0,
+        found->shapes  ? "; rows of one shape share their pattern"
+        : found->terms ? "; entries have lists of their multiplications"
+                       : "");
 }
 
 spmvx_status spx_product_plan(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,

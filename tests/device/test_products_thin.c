@@ -4,6 +4,7 @@
 #include "products.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char *const kernels[] = { "thin", NULL };
 enum { INNER = 1500 };
@@ -193,11 +194,40 @@ static void budgets(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* AUTO takes `thin` for a narrow B of short rows, and of longer ones where there are many; else `hash`. */
+static void taken(void **state)
+{
+    (void)state;
+    static const struct {
+        int rows, each;
+        int64_t columns;
+        const char *kernel;
+    } of_b[] = { { 60, 8, 60, "thin" },   { 60, 9, 60, "hash" },     { 480, 30, 60, "thin" },
+                 { 479, 30, 60, "hash" }, { 1100, 65, 130, "hash" }, { 1100, 64, 130, "thin" },
+                 { 40, 3, 1025, "hash" } };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (size_t c = 0; c < sizeof of_b / sizeof *of_b; c++) {
+        triples l = even_rows("rows", 5, 2, of_b[c].rows, false),
+                r = even_rows("rows of B", of_b[c].rows, of_b[c].each, of_b[c].columns, false);
+        pair p = pair_new(ctx, &l, &r, SPMVX_F64);
+        spmspm_plan *plan = NULL;
+        spmspm_info i = SPMSPM_INFO_INIT;
+        assert_ok(ctx, spmspm_plan_create(ctx, p.A, p.B, NULL, &plan));
+        assert_ok(ctx, spmspm_plan_get_info(plan, &i));
+        if (strcmp(i.kernel, of_b[c].kernel) != 0) fail_msg("case %zu takes %s", c, i.kernel);
+        spmspm_plan_destroy(plan);
+        pair_free(&p);
+        triples_free(&l);
+        triples_free(&r);
+    }
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(widths), cmocka_unit_test(same_bits),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(widths),    cmocka_unit_test(same_bits),
                                         cmocka_unit_test(very_long), cmocka_unit_test(not_met),
-                                        cmocka_unit_test(budgets) };
+                                        cmocka_unit_test(budgets),   cmocka_unit_test(taken) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
 }
