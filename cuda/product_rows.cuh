@@ -103,6 +103,7 @@ __global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of,
         at[ways + threadIdx.x] = numbers.from[threadIdx.x];
     constexpr int WARPS = static_cast<int>(SPX_BUILD_THREADS) / 32;
     __shared__ int all[WARPS][SPX_WAYS]; /* of a warp; then before a warp */
+    static_assert(WARPS * SPX_WAYS <= static_cast<int>(SPX_BUILD_THREADS), "a thread each");
     const int64_t r = spx_element();
     const int warp = static_cast<int>(threadIdx.x) / 32;
     if (threadIdx.x < WARPS * SPX_WAYS) all[threadIdx.x / SPX_WAYS][threadIdx.x % SPX_WAYS] = 0;

@@ -116,6 +116,9 @@ spx_shape_sizes sizes_of(const spx_plan *plan)
     return { size(SHORT_COLUMNS), size(ALL_COLUMNS), size(ROWS_ALIKE) };
 }
 
+/* What is left of a budget beside what is worth having, and not needed: for records and small arrays. */
+constexpr size_t LEAST_LEFT = 1 << 16;
+
 /* What the budget has to hold of C's values. */
 size_t bytes_of_values(const spx_plan *plan)
 {
@@ -126,14 +129,13 @@ size_t bytes_of_values(const spx_plan *plan)
 spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                          const spx_shapes *shapes, spx_plan *plan)
 {
-    constexpr size_t LEAST = 1 << 16;
     constexpr int64_t ALL = SPX_SHAPES + 1;
     const int64_t nrows = A->nrows, tasks = nrows + plan->C.nnz / SPX_PRODUCT_PIECE;
     if (!shapes->of) return SPMVX_OK;
     const size_t bytes = spx_plus(spx_bytes(ALL, sizeof(spx_shape_list)),
                                   spx_bytes(shapes->products_that_stand + nrows, sizeof(short))),
-                 others =
-                     spx_plus(spx_plus(LEAST, bytes_of_values(plan)), spx_bytes(tasks, sizeof(spx_task)));
+                 others = spx_plus(spx_plus(LEAST_LEFT, bytes_of_values(plan)),
+                                   spx_bytes(tasks, sizeof(spx_task)));
     if (spx_plus(bytes, others) > spx_budget_left(ctx)) return SPMVX_OK;
     SPX_TRY(spx_where_room(ctx, [&] {
         return ctx->backend->array_new(ctx, bytes, "places of rows by their shapes", &plan->shapes);
@@ -157,7 +159,8 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
 
 /* Columns that a window has, or 0: there is no use for windows. They are narrow, so that many warps have
  * work, as long as the parts of B's rows in them keep a warp's lanes busy; and worth it where parts have some
- * columns in the mean, and the table is not much larger than B. */
+ * columns in the mean, and the table is not much larger than B, and has fewer numbers than there are
+ * products. */
 int window_width(const spx_sparse *A, const spx_sparse *B, const spx_product_look &look, int64_t products)
 {
     constexpr int64_t BUSY = 32, LEAST = 2, SMALL_TABLE = 1 << 20; /* columns of a part; numbers */
@@ -167,8 +170,11 @@ int window_width(const spx_sparse *A, const spx_sparse *B, const spx_product_loo
     if (!look.distinct || !look.many || B->nnz > INT_MAX - 64 * BUSY) return 0;
     while (width < SPX_MOST_WINDOW && part() < BUSY) width *= 2;
     const int64_t number = spx_ceil_div(B->ncols, width);
-    const bool small = B->nrows * (number + 1) <= spx_max(4 * B->nnz, SMALL_TABLE);
-    return part() >= LEAST && number <= SPX_MOST_WINDOWS && small ? width : 0;
+    const int64_t numbers = B->nrows * (number + 1);
+    return part() >= LEAST && number <= SPX_MOST_WINDOWS && A->nrows * number <= INT_MAX &&
+                   numbers <= spx_min(spx_max(4 * B->nnz, SMALL_TABLE), products)
+               ? width
+               : 0;
 }
 
 spmvx_status find_windows(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
@@ -178,8 +184,9 @@ spmvx_status find_windows(spmvx_context *ctx, const spx_sparse *A, const spx_spa
     if (!width) return SPMVX_OK;
     const int64_t number = spx_ceil_div(B->ncols, width);
     const size_t bytes = spx_windows_bytes(B->nrows, number),
-                 tasks = spx_bytes(A->nrows * number, sizeof(spx_task));
-    if (spx_plus(spx_plus(bytes, tasks), bytes_of_values(plan)) > spx_budget_left(ctx)) return SPMVX_OK;
+                 others = spx_plus(spx_plus(LEAST_LEFT, bytes_of_values(plan)),
+                                   spx_bytes(A->nrows * number, sizeof(spx_task)));
+    if (spx_plus(bytes, others) > spx_budget_left(ctx)) return SPMVX_OK;
     SPX_TRY(spx_where_room(ctx, [&] {
         return ctx->backend->array_new(ctx, bytes, "where rows of B begin in windows of columns",
                                        &plan->state);

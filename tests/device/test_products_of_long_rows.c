@@ -121,11 +121,42 @@ static void huge_rows(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* The table of windows is worth having, and not needed: it makes no budget too small, neither where it
+ * would just fit nor where it is taken, which leaves 64 KiB. */
+static void windows_within_budgets(void **state)
+{
+    (void)state;
+    enum { FEW = 300 };
+    triples l = even_rows("rows", 3, 60, FEW, false), r = even_rows("long rows", FEW, 200, 600, false);
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    pair p = pair_new(ctx, &l, &r, SPMVX_F64);
+    size_t least = 0;
+    for (size_t limit = 2000; limit<86000; limit += limit> 20000 && limit < 66000 ? 46000 : 384) {
+        spmspm_options o = SPMSPM_OPTIONS_INIT;
+        spmspm_plan *plan = NULL;
+        o.max_workspace = limit;
+        o.kernel = "hash";
+        const spmvx_status s = spmspm_plan_create(ctx, p.A, p.B, &o, &plan);
+        if (s == SPMVX_OK && !least) least = limit;
+        if (s != SPMVX_OK && least) fail_msg("%zu bytes are enough, and %zu are not", least, limit);
+        spmspm_plan_destroy(plan);
+    }
+    assert_true(least);
+    pair_free(&p);
+    triples_free(&l);
+    triples_free(&r);
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(widths),     cmocka_unit_test(not_kept),
-                                        cmocka_unit_test(rows_alike), cmocka_unit_test(few_columns),
-                                        cmocka_unit_test(huge_rows),  cmocka_unit_test(windows) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(widths),
+                                        cmocka_unit_test(not_kept),
+                                        cmocka_unit_test(rows_alike),
+                                        cmocka_unit_test(few_columns),
+                                        cmocka_unit_test(huge_rows),
+                                        cmocka_unit_test(windows),
+                                        cmocka_unit_test(windows_within_budgets) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
 }
