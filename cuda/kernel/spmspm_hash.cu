@@ -169,12 +169,10 @@ int window_width(const spx_sparse *A, const spx_sparse *B, const spx_product_loo
     const auto part = [&] { return static_cast<double>(products) * width / entries; };
     if (!look.distinct || !look.many || B->nnz > INT_MAX - 64 * BUSY) return 0;
     while (width < SPX_MOST_WINDOW && part() < BUSY) width *= 2;
-    const int64_t number = spx_ceil_div(B->ncols, width);
-    const int64_t numbers = B->nrows * (number + 1);
-    return part() >= LEAST && number <= SPX_MOST_WINDOWS && A->nrows * number <= INT_MAX &&
-                   numbers <= spx_min(spx_max(4 * B->nnz, SMALL_TABLE), products)
-               ? width
-               : 0;
+    const int64_t number = spx_ceil_div(B->ncols, width), table = B->nrows * (number + 1);
+    const bool small = table <= spx_min(spx_max(4 * B->nnz, SMALL_TABLE), products);
+    const bool few = number <= SPX_MOST_WINDOWS && A->nrows * number <= INT_MAX;
+    return small && few && part() >= LEAST ? width : 0;
 }
 
 spmvx_status find_windows(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,

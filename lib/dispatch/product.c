@@ -353,13 +353,14 @@ static spmvx_status plan_matrices(spmvx_context *ctx, const spmvx_matrix *A, con
 static void tell_reason(const spmspm_options *o, spmspm_plan *p)
 {
     const spx_plan *found = &p->product.plan;
-    snprintf(
-        p->reason, sizeof p->reason, "%s: %" PRId64 " multiplications for %" PRId64 " entries, %.1f each%s",
-        o->kernel ? "asked for" : "chosen by the columns of B, its rows, the multiplications and the budget",
-        found->products, found->C.nnz, found->C.nnz ? (double)found->products / (double)found->C.nnz : 0.0,
-        found->shapes  ? "; rows of one shape share their pattern"
-        : found->terms ? "; entries have lists of their multiplications"
-                       : "");
+    const char *chosen = "chosen by the columns of B, its rows, the multiplications and the budget";
+    const double each = found->C.nnz ? (double)found->products / (double)found->C.nnz : 0.0;
+    const char *more = found->shapes  ? "; rows of one shape share their pattern"
+                       : found->terms ? "; entries have lists of their multiplications"
+                                      : "";
+    snprintf(p->reason, sizeof p->reason,
+             "%s: %" PRId64 " multiplications for %" PRId64 " entries, %.1f each%s",
+             o->kernel ? "asked for" : chosen, found->products, found->C.nnz, each, more);
 }
 
 spmvx_status spx_product_plan(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,

@@ -131,7 +131,8 @@ static void windows_within_budgets(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     pair p = pair_new(ctx, &l, &r, SPMVX_F64);
     size_t least = 0;
-    for (size_t limit = 2000; limit<86000; limit += limit> 20000 && limit < 66000 ? 46000 : 384) {
+    for (int step = 0; step < 100; step++) {
+        const size_t limit = (step < 50 ? 2000 : 47000) + (size_t)step * 384;
         spmspm_options o = SPMSPM_OPTIONS_INIT;
         spmspm_plan *plan = NULL;
         o.max_workspace = limit;
