@@ -107,6 +107,7 @@ __global__ void __launch_bounds__(SPX_MAP_THREADS, 1)
     spx_columns_by_map(spx_factor A, spx_factor B, spx_tried_list list, int *next, int64_t ncols, int width,
                        spx_found out)
 {
+    const spx_beside_other_rows beside;
     constexpr int BLOCK = SPX_MAP_THREADS;
     spx_map_shared *const s = spx_dynamic_shared<spx_map_shared>();
     unsigned *const bits = reinterpret_cast<unsigned *>(s + 1), *const some = bits + width / 32;

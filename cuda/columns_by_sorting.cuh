@@ -53,6 +53,7 @@ template <int BLOCK, bool WRITE>
 __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     spx_columns_by_sorting_block(spx_factor A, spx_factor B, spx_tried_list list, int least, spx_found out)
 {
+    const spx_beside_other_rows beside;
     constexpr int EACH = SPX_SORTED_A_THREAD, MOST = BLOCK * EACH;
     spx_sorted_columns_shared<BLOCK> *const s = spx_dynamic_shared<spx_sorted_columns_shared<BLOCK>>();
     const int thread = static_cast<int>(threadIdx.x), all = *list.rows;

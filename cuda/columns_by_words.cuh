@@ -99,6 +99,7 @@ __device__ __forceinline__ void spx_write_by_rank(const int *key, const unsigned
 template <bool WRITE>
 __global__ void spx_columns_by_warp(spx_factor A, spx_factor B, spx_tried_list list, spx_found out)
 {
+    const spx_beside_other_rows beside;
     constexpr int SLOTS = 32 * SPX_SLOTS_A_LANE;
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
     int *const key = spx_dynamic_shared<int>() + warp * 2 * SLOTS;

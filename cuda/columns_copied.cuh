@@ -32,34 +32,31 @@ template <bool WRITE> __global__ void spx_copy_rows(int nrows, const unsigned *s
 
 /* ---- columns that were kept ---- */
 
-/* To their places in C, a block for as many rows as it has threads: short rows of a warp together, longer
- * ones by the warp, one after the other, and long ones by the block. */
-static __global__ void spx_move_kept(int nrows, spx_found out)
+/* To their places in C, so many rows a block: short ones of a warp's lanes together, longer ones a warp each,
+ * and long ones by the block. */
+static __global__ void spx_move_kept(int nrows, int rows_a_block, spx_found out)
 {
-    constexpr int SHORT = 48, LONG = 1024, THREADS = static_cast<int>(SPX_BUILD_THREADS);
-    __shared__ int longer[THREADS];
-    __shared__ int longer_rows;
-    const int64_t row = spx_element();
-    if (threadIdx.x == 0) longer_rows = 0;
+    constexpr int SHORT = 48, LONG = 1024, THREADS = static_cast<int>(SPX_BUILD_THREADS),
+                  WARPS = THREADS / 32;
+    __shared__ int longer[THREADS], by_block[THREADS];
+    __shared__ int longer_rows, block_rows;
+    const int thread = static_cast<int>(threadIdx.x);
+    const int64_t row =
+        thread < rows_a_block ? static_cast<int64_t>(blockIdx.x) * rows_a_block + thread : nrows;
+    if (thread == 0) longer_rows = block_rows = 0;
     __syncthreads();
     const int64_t place = row < nrows ? out.place[row] - 1 : -1, to = place >= 0 ? out.ptr[row] : 0,
                   n = place >= 0 ? out.ptr[row + 1] - to : 0;
-    if (n > LONG) longer[atomicAdd(&longer_rows, 1)] = static_cast<int>(row);
+    if (n > LONG) by_block[atomicAdd(&block_rows, 1)] = static_cast<int>(row);
+    else if (n > SHORT) longer[atomicAdd(&longer_rows, 1)] = static_cast<int>(row);
     spx_move_rows(out.kept, place, out.col, to, n > SHORT ? 0 : static_cast<int>(n));
-    for (unsigned left = __ballot_sync(SPX_ALL_LANES, n > SHORT && n <= LONG); left; left &= left - 1) {
-        const int lane = __ffs(static_cast<int>(left)) - 1,
-                  entries = __shfl_sync(SPX_ALL_LANES, static_cast<int>(n), lane);
-        const int *const from = out.kept + __shfl_sync(SPX_ALL_LANES, place, lane);
-        int *const there = out.col + __shfl_sync(SPX_ALL_LANES, to, lane);
-#pragma unroll 4
-        for (int k = spx_lane(); k < entries; k += 32) there[k] = from[k];
-    }
     __syncthreads();
-    for (int i = 0; i < longer_rows; i++) {
-        const int64_t from = out.place[longer[i]] - 1, first = out.ptr[longer[i]],
-                      entries = out.ptr[longer[i] + int64_t(1)] - first;
+    const auto move = [&](int64_t r, int first, int step) {
+        const int64_t from = out.place[r] - 1, begin = out.ptr[r], entries = out.ptr[r + 1] - begin;
 #pragma unroll 4
-        for (int64_t k = threadIdx.x; k < entries; k += THREADS) out.col[first + k] = out.kept[from + k];
-    }
+        for (int64_t k = first; k < entries; k += step) out.col[begin + k] = out.kept[from + k];
+    };
+    for (int i = thread / 32; i < longer_rows; i += WARPS) move(longer[i], spx_lane(), 32);
+    for (int i = 0; i < block_rows; i++) move(by_block[i], thread, THREADS);
 }
 #endif

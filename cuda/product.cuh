@@ -4,6 +4,7 @@
 #ifndef SPX_PRODUCT_CUH
 #define SPX_PRODUCT_CUH
 #include "build/build.cuh"
+#include "ptx.cuh"
 #include "scan.cuh"
 
 extern "C" {
@@ -92,6 +93,47 @@ constexpr int64_t spx_sorted_columns(int products)
 {
     return int64_t(1) << (32 - spx_bits_of(products));
 }
+
+/* Rows for a block that has room for `most` of them: fewer, `least` at least, where there would be too few
+ * blocks for all multiprocessors. Both are powers of two. */
+inline int spx_rows_a_block(const spmvx_context *ctx, int64_t nrows, int least, int most)
+{
+    constexpr int64_t BLOCKS = 4; /* of a multiprocessor */
+    int rows = most;
+    while (rows > least && spx_ceil_div(nrows, rows) < BLOCKS * spx_cuda_of(ctx)->multiprocessors) rows /= 2;
+    return rows;
+}
+
+/* ---- kernels that have some rows of C each ---- */
+
+/* The first variable of a kernel that has some rows of C to itself: it begins while the one before is at its
+ * last rows, and does not end before that one ends, which whatever follows waits for. */
+struct spx_beside_other_rows {
+    __device__ __forceinline__ spx_beside_other_rows()
+    {
+        spx_let_next_begin();
+    }
+    __device__ __forceinline__ ~spx_beside_other_rows()
+    {
+        if (blockIdx.x == 0) spx_wait_for_previous();
+    }
+};
+
+/* Launches such kernels. */
+class spx_launches_beside {
+public:
+    template <class... P>
+    spmvx_status operator()(const spmvx_context *ctx, const char *what, void (*kernel)(P...), int64_t blocks,
+                            unsigned threads, size_t shared, typename spx_same<P>::type... args)
+    {
+        const bool early = begun_;
+        begun_ = true;
+        return spx_cuda_launch_as({ .early = early }, ctx, what, kernel, blocks, threads, shared, args...);
+    }
+
+private:
+    bool begun_ = false;
+};
 
 /* ---- what is found ---- */
 
@@ -214,28 +256,40 @@ struct spx_product_look {
     int64_t products;
     int most;                         /* products of rows that are sorted by teams */
     int rows[SPX_PRODUCT_WAYS], more; /* of C by their way; and all that teams do not sort */
-    int many;                         /* those of more than SPX_MANY_PRODUCTS */
+    int many, most_of_all;            /* those of more than SPX_MANY_PRODUCTS; and of more than 16384 */
     bool distinct;                    /* the columns of each row of B ascend */
     bool scattered;                   /* few neighbours in rows of B are in one word of 32 columns */
-    bool alike;                       /* many rows of B are like one before them, but for a shift */
+    bool alike;                       /* many rows of B are like one before them, but for a shift, */
+    bool same;                        /* and many have the columns of the row before */
 };
 
-/* products, NULL or an array of I32: those of each row of C, INT_MAX at most. */
-spmvx_status spx_cuda_look_at_factors(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
-                                      int *products, spx_product_look *);
+constexpr size_t SPX_LOOK_BYTES = 4608;
 
-/* A bit a row: it has the columns of the row before. Empty where that is rare, or where the budget has no
- * room. */
-spmvx_status spx_cuda_same_rows(const spmvx_context *, const spx_sparse *csr, spx_temporary *bits);
+/* products, NULL or an array of I32: those of each row of C, INT_MAX at most. room: SPX_LOOK_BYTES, which are
+ * 0 and aligned as int64_t is. */
+spmvx_status spx_cuda_look_at_factors(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
+                                      int *products, void *room, spx_product_look *);
+
+/* A bit a row: it has the columns of the row before. Empty where the budget has no room, or, unless many are
+ * known to be such, where they are few. */
+spmvx_status spx_cuda_same_rows(const spmvx_context *, const spx_sparse *csr, bool many, spx_temporary *bits);
 
 /* ---- product_columns.cu ---- */
 
-/* C's row pointers from its rows' lengths (counts, nrows + 1, overwritten). */
-spmvx_status spx_cuda_product_pointers(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
-                                       int64_t *counts, spx_plan *);
+/* What stands behind the counts of rows, and comes to the host with their sum: SPX_MOST_TOLD bytes at most. */
+struct spx_told_behind {
+    void *to;
+    size_t bytes;
+};
+constexpr size_t SPX_MOST_TOLD = 2048;
 
-/* Of each row of C, in one piece of memory: its length (one more of them); in how many words of 32 columns
- * its entries are, if it is not sorted; and its products, INT_MAX at most. */
+/* C's row pointers from its rows' lengths (counts, overwritten, behind which a 0 stands). C has `most` entries
+ * at most. */
+spmvx_status spx_cuda_product_pointers(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
+                                       int64_t *counts, int64_t most, spx_told_behind, spx_plan *);
+
+/* Of each row of C, in one piece of memory, with what else is counted for them: its length (one more of them);
+ * in how many words of 32 columns its entries are, if it is not sorted; and its products, INT_MAX at most. */
 struct spx_row_facts {
     spx_temporary memory;
     int64_t *length;

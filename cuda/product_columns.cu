@@ -27,6 +27,8 @@ extern "C" {
 #include "core/size.h"
 }
 
+#include <cstring>
+
 namespace {
 
 constexpr const char *WHAT = "the pattern of a product";
@@ -43,15 +45,11 @@ struct analysis {
     spx_product_look all;
     const spx_shapes *shapes;
     int64_t to_find; /* products of rows whose columns are not copied by shapes */
-    spx_temporary same_a, same_b, list[SPX_COLUMN_LISTS], filled, part_columns, bits, deferred, kept, place;
+    spx_temporary same_a, same_b, rows_in_lists, part_columns, bits, deferred, kept;
+    int *list[SPX_COLUMN_LISTS];
+    spx_column_lists *lists; /* how far these are filled, on the device */
     int64_t rows_by_bits, at_a_time;
-    unsigned long long
-        kept_columns; /* more than there is room for: not all are kept, but for those by bits */
 
-    spx_column_lists *fills() const
-    {
-        return filled.as<spx_column_lists>();
-    }
     int64_t words() const
     {
         return spx_ceil_div(ncols, 32);
@@ -62,8 +60,8 @@ struct analysis {
 spmvx_status find_same(analysis *a, const spx_sparse *A, const spx_sparse *B)
 {
     const bool one = A->slot[SPX_PTR] == B->slot[SPX_PTR] && A->slot[SPX_COL] == B->slot[SPX_COL];
-    SPX_TRY(spx_cuda_same_rows(a->ctx, B, &a->same_b));
-    if (!one) SPX_TRY(spx_cuda_same_rows(a->ctx, A, &a->same_a));
+    if (a->all.same) SPX_TRY(spx_cuda_same_rows(a->ctx, B, true, &a->same_b));
+    if (!one) SPX_TRY(spx_cuda_same_rows(a->ctx, A, false, &a->same_a));
     a->B.same = a->same_b.as<unsigned>();
     a->A.same = one ? a->B.same : a->same_a.as<unsigned>();
     return SPMVX_OK;
@@ -99,44 +97,42 @@ spmvx_status copy_by_shapes(const analysis *a, int64_t nnz)
                            s->stand, s->of_b, a->out);
 }
 
-/* Room for lists; and those that products tell. */
+/* Lists of rows, as products tell them. */
 spmvx_status list_all(analysis *a)
 {
     static const char rows[] = "rows of C by their products";
     const spmvx_context *ctx = a->ctx;
-    SPX_TRY(a->filled.make(ctx, 1, sizeof(spx_column_lists), WHAT));
-    SPX_TRY(spx_cuda_clear(ctx, a->fills(), sizeof(spx_column_lists), WHAT));
     if (!a->all.more) return SPMVX_OK;
     const int64_t mean = a->all.products / spx_max(a->A.nrows, 1);
-    const int most_of_warp = a->all.scattered || a->shapes->of
+    const bool few = a->all.more <= spx_cuda_blocks_held(ctx, THREADS); /* each may have a block */
+    const int most_of_warp = a->all.scattered || a->shapes->of || few
                                  ? SCATTERED_WARP
                                  : static_cast<int>(spx_min(spx_max(4 * mean, MANY), SPX_HUGE_ROW));
-    for (spx_temporary &l : a->list) SPX_TRY(l.make(ctx, a->all.more, sizeof(int), rows));
+    SPX_TRY(a->rows_in_lists.make(ctx, a->all.more, SPX_COLUMN_LISTS * sizeof(int), rows));
+    for (int i = 0; i < SPX_COLUMN_LISTS; i++) a->list[i] = a->rows_in_lists.as<int>() + i * a->all.more;
     return spx_launch_over(ctx, WHAT, a->A.nrows, spx_fill_column_lists, a->A.nrows, a->A.ptr, a->out,
-                           a->A.same, a->all.most, most_of_warp, a->list[SPX_COLUMNS_BY_WARP].as<int>(),
-                           a->list[SPX_COLUMNS_BY_SORTING_BLOCK].as<int>(),
-                           a->list[SPX_COLUMNS_BY_BITS].as<int>(), a->fills());
+                           a->A.same, a->all.most, most_of_warp, a->list[SPX_COLUMNS_BY_WARP],
+                           a->list[SPX_COLUMNS_BY_SORTING_BLOCK], a->list[SPX_COLUMNS_BY_BITS], a->lists);
 }
 
-template <bool WRITE> spmvx_status by_sorting(const analysis *a)
+template <bool WRITE> spmvx_status by_sorting(const analysis *a, spx_launches_beside &launch)
 {
-    spx_launches_beside launch;
     return spx_each_team([&](int way, auto team, auto keys) {
         constexpr int TEAM = decltype(team)::value, K = decltype(keys)::value, T = SPX_SORTING_THREADS;
         constexpr size_t SHARED = T / TEAM * sizeof(spx_team_products<TEAM * K>);
         if (!a->all.rows[way]) return SPMVX_OK;
         SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting<TEAM, K, WRITE>, SHARED));
-        return launch(a->ctx, WHAT, spx_columns_by_sorting<TEAM, K, WRITE>, spx_ceil_div(a->A.nrows, T),
-                      static_cast<unsigned>(T), SHARED, a->A, a->B, a->out, way);
+        const int rows = spx_rows_a_block(a->ctx, a->A.nrows, T / TEAM, T);
+        return launch(a->ctx, WHAT, spx_columns_by_sorting<TEAM, K, WRITE>, spx_ceil_div(a->A.nrows, rows),
+                      static_cast<unsigned>(T), SHARED, a->A, a->B, a->out, rows, way);
     });
 }
 
 /* The rows of a list; those that do not fit go to the next one. */
 spx_tried_list list_of(const analysis *a, int which)
 {
-    spx_column_lists *const l = a->fills();
-    return { a->list[which].as<int>(), l->filled + which, a->list[which + 1].as<int>(), l->filled + which + 1,
-             l->tried + which };
+    spx_column_lists *const l = a->lists;
+    return { a->list[which], l->filled + which, a->list[which + 1], l->filled + which + 1, l->tried + which };
 }
 
 template <int BLOCK, int SLOTS, bool WRITE> spmvx_status by_blocks(const analysis *a, int which)
@@ -160,16 +156,16 @@ int map_width(const analysis *a)
                                                                     : 0;
 }
 
-template <bool WRITE> spmvx_status by_map(const analysis *a, int width)
+template <bool WRITE> spmvx_status by_map(const analysis *a, int width, spx_launches_beside &launch)
 {
     const size_t shared = spx_map_bytes(width);
-    spx_column_lists *const l = a->fills();
+    spx_column_lists *const l = a->lists;
     int *const next = l->next + WRITE;
     SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_map<WRITE>, shared));
-    return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_map<WRITE>,
-                           spx_min(a->all.more, spx_cuda_of(a->ctx)->multiprocessors),
-                           static_cast<unsigned>(SPX_MAP_THREADS), shared, a->A, a->B,
-                           list_of(a, SPX_COLUMNS_BY_BLOCK), next, a->ncols, width, a->out);
+    return launch(a->ctx, WHAT, spx_columns_by_map<WRITE>,
+                  spx_min(a->all.more, spx_cuda_of(a->ctx)->multiprocessors),
+                  static_cast<unsigned>(SPX_MAP_THREADS), shared, a->A, a->B,
+                  list_of(a, SPX_COLUMNS_BY_BLOCK), next, a->ncols, width, a->out);
 }
 
 /* Rows that a warp's table does not hold, by sorting; longer ones go to the next list, and are found by the
@@ -177,46 +173,46 @@ template <bool WRITE> spmvx_status by_map(const analysis *a, int width)
 template <bool WRITE> spmvx_status by_sorting_blocks(const analysis *a)
 {
     const int width = map_width(a);
+    spx_launches_beside launch;
     const auto one = [&](int way, auto threads) {
         constexpr int BLOCK = decltype(threads)::value, MOST = BLOCK * SPX_SORTED_A_THREAD;
         constexpr size_t SHARED = sizeof(spx_sorted_columns_shared<BLOCK>);
         if (!a->all.rows[way]) return SPMVX_OK;
         const int64_t blocks = spx_min(a->all.rows[way], spx_cuda_blocks_held(a->ctx, BLOCK));
         SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting_block<BLOCK, WRITE>, SHARED));
-        return spx_cuda_launch(a->ctx, WHAT, spx_columns_by_sorting_block<BLOCK, WRITE>, blocks,
-                               static_cast<unsigned>(BLOCK), SHARED, a->A, a->B,
-                               list_of(a, SPX_COLUMNS_BY_SORTING_BLOCK),
-                               way == SPX_SORTED_WAYS ? 0 : MOST / 2, a->out);
+        return launch(a->ctx, WHAT, spx_columns_by_sorting_block<BLOCK, WRITE>, blocks,
+                      static_cast<unsigned>(BLOCK), SHARED, a->A, a->B,
+                      list_of(a, SPX_COLUMNS_BY_SORTING_BLOCK), way == SPX_SORTED_WAYS ? 0 : MOST / 2,
+                      a->out);
     };
-    const auto pass_on =
-        [&](int most) { /* as they are written, they have gone there */
-                        return WRITE
-                                   ? SPMVX_OK
-                                   : spx_launch_over(a->ctx, WHAT, a->all.more, spx_pass_on_longer,
-                                                     list_of(a, SPX_COLUMNS_BY_SORTING_BLOCK), most, a->out);
-        };
     const int64_t parts = width ? spx_ceil_div(a->ncols, width) : MAP_PARTS;
     const int sorted = parts > 3 ? 1024 : parts > 1 ? 512 : 256; /* threads, as each part goes over the row */
-    SPX_TRY(one(SPX_SORTED_WAYS, std::integral_constant<int, 64>()));
-    SPX_TRY(one(SPX_SORTED_WAYS + 1, std::integral_constant<int, 128>()));
-    SPX_TRY(one(SPX_SORTED_WAYS + 2, std::integral_constant<int, 256>()));
-    if (sorted >= 512) SPX_TRY(one(SPX_SORTED_WAYS + 3, std::integral_constant<int, 512>()));
-    if (sorted >= 1024) SPX_TRY(one(SPX_SORTED_WAYS + 4, std::integral_constant<int, 1024>()));
     static_assert(1024 * SPX_SORTED_A_THREAD == SPX_LEAST_SORTED << (SPX_PRODUCT_WAYS - 1), "all of them");
-    SPX_TRY(pass_on(sorted * SPX_SORTED_A_THREAD));
-    return width ? by_map<WRITE>(a, width) : SPMVX_OK;
+    if (!WRITE) /* as they are written, they have gone there */
+        SPX_TRY(spx_launch_over(a->ctx, WHAT, a->all.more, spx_pass_on_longer,
+                                list_of(a, SPX_COLUMNS_BY_SORTING_BLOCK), sorted * SPX_SORTED_A_THREAD,
+                                a->out));
+    if (width) SPX_TRY(by_map<WRITE>(a, width, launch));
+    if (sorted >= 1024) SPX_TRY(one(SPX_SORTED_WAYS + 4, std::integral_constant<int, 1024>()));
+    if (sorted >= 512) SPX_TRY(one(SPX_SORTED_WAYS + 3, std::integral_constant<int, 512>()));
+    SPX_TRY(one(SPX_SORTED_WAYS + 2, std::integral_constant<int, 256>()));
+    SPX_TRY(one(SPX_SORTED_WAYS + 1, std::integral_constant<int, 128>()));
+    return one(SPX_SORTED_WAYS, std::integral_constant<int, 64>());
 }
 
 template <bool WRITE> spmvx_status by_tables(const analysis *a)
 {
     constexpr size_t TABLES = static_cast<size_t>(THREADS) * SPX_SLOTS_A_LANE * 2 * sizeof(int);
     const spmvx_context *ctx = a->ctx;
-    SPX_TRY(by_sorting<WRITE>(a));
+    spx_launches_beside launch;
+    if (a->all.more) {
+        SPX_TRY(spx_cuda_load(ctx, WHAT, spx_columns_by_warp<WRITE>, TABLES));
+        SPX_TRY(launch(ctx, WHAT, spx_columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
+                       static_cast<unsigned>(THREADS), TABLES, a->A, a->B, list_of(a, SPX_COLUMNS_BY_WARP),
+                       a->out));
+    }
+    SPX_TRY(by_sorting<WRITE>(a, launch));
     if (!a->all.more) return SPMVX_OK;
-    SPX_TRY(spx_cuda_load(ctx, WHAT, spx_columns_by_warp<WRITE>, TABLES));
-    SPX_TRY(spx_cuda_launch(ctx, WHAT, spx_columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
-                            static_cast<unsigned>(THREADS), TABLES, a->A, a->B,
-                            list_of(a, SPX_COLUMNS_BY_WARP), a->out));
     SPX_TRY(by_sorting_blocks<WRITE>(a));
     if (map_width(a)) return SPMVX_OK;
     SPX_TRY((by_blocks<512, 8192, WRITE>(a, SPX_COLUMNS_BY_BLOCK)));
@@ -232,8 +228,8 @@ spmvx_status set_all_bits(const analysis *a, int64_t first, int64_t rows)
     SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_bits_of_rows, sizeof(tile)));
     SPX_TRY(spx_cuda_launch(a->ctx, WHAT, spx_bits_of_rows, rows * SPX_BITS_PARTS,
                             static_cast<unsigned>(THREADS), sizeof(tile), a->A, a->B,
-                            a->list[SPX_COLUMNS_BY_BITS].as<int>() + first, a->bits.as<unsigned>(),
-                            a->words(), a->deferred.as<spx_long_rows>()));
+                            a->list[SPX_COLUMNS_BY_BITS] + first, a->bits.as<unsigned>(), a->words(),
+                            a->deferred.as<spx_long_rows>()));
     return spx_launch_over(a->ctx, WHAT, spx_cuda_blocks_held(a->ctx, THREADS) * THREADS,
                            spx_bits_of_long_rows, a->B.col, a->deferred.as<const spx_long_rows>());
 }
@@ -245,8 +241,8 @@ template <bool WRITE> spmvx_status by_bits(const analysis *a)
         const int64_t rows = spx_min(a->at_a_time, a->rows_by_bits - first);
         if (!WRITE || !all_at_once) SPX_TRY(set_all_bits(a, first, rows)); /* else they are there */
         SPX_TRY(spx_launch_over(a->ctx, WHAT, rows * SPX_BITS_PARTS * THREADS, spx_columns_of_bits<WRITE>,
-                                a->list[SPX_COLUMNS_BY_BITS].as<int>() + first, a->bits.as<unsigned>(),
-                                a->words(), a->part_columns.as<int>() + first * SPX_BITS_PARTS, a->out));
+                                a->list[SPX_COLUMNS_BY_BITS] + first, a->bits.as<unsigned>(), a->words(),
+                                a->part_columns.as<int>() + first * SPX_BITS_PARTS, a->out));
     }
     return SPMVX_OK;
 }
@@ -263,34 +259,33 @@ size_t bytes_to_come(const analysis *a, bool beside, bool lists)
     return beside ? spx_plus(bytes, spx_bytes(a->all.products, sizeof(int))) : bytes;
 }
 
-/* Room to keep columns, which is worth so many for an entry of A at most, and is nothing where a budget might
- * then not hold what has to be there. */
+/* Room to keep columns, which is worth so many for an entry of A at most, or a few MiB, and is nothing where a
+ * budget might then not hold what has to be there. */
 spmvx_status prepare_to_keep(analysis *a, int64_t nnz, bool beside)
 {
-    constexpr int64_t EACH = 24;
+    constexpr int64_t EACH = 24, FEW = 1 << 20;
     const spmvx_context *ctx = a->ctx;
-    const int64_t nrows = a->A.nrows, room = spx_min(a->to_find, EACH * nnz);
+    const int64_t nrows = a->A.nrows, room = spx_min(a->to_find, spx_max(EACH * nnz, FEW));
     const size_t bytes = spx_plus(spx_bytes(room, sizeof(int)), spx_bytes(nrows, sizeof(int64_t)));
     if (!room || spx_plus(bytes, bytes_to_come(a, beside, false)) > spx_budget_left(ctx)) return SPMVX_OK;
-    SPX_TRY(a->place.try_to_make(ctx, nrows, sizeof(int64_t), "where columns of C were put"));
-    if (!a->place.as<void>()) return SPMVX_OK;
-    SPX_TRY(a->kept.try_to_make(ctx, room, sizeof(int), "columns of C as they are found"));
+    SPX_TRY(a->kept.try_to_make(ctx, 1, bytes, "columns of C as they are found"));
     if (!a->kept.as<void>()) return SPMVX_OK;
-    a->out.kept = a->kept.as<int>();
-    a->out.place = a->place.as<int64_t>();
-    a->out.used = &a->fills()->kept;
+    a->out.place = a->kept.as<int64_t>();
+    a->out.kept = reinterpret_cast<int *>(a->out.place + nrows);
+    a->out.used = &a->lists->kept;
     a->out.room = room;
     return spx_cuda_clear(ctx, a->out.place, spx_bytes(nrows, sizeof(int64_t)), WHAT);
 }
 
-/* What was kept, how many rows go by bits, and memory for some of these at a time, as the budget has it. */
+/* How many rows go by bits, and memory for some of these at a time, as the budget has it. There are none where
+ * a block's bits hold what tables do not, and no row is huge. */
 spmvx_status prepare_bits(analysis *a)
 {
     const spmvx_context *ctx = a->ctx;
     spx_column_lists filled;
-    if (!a->all.more) return SPMVX_OK;
-    SPX_TRY(ctx->backend->download(ctx, &filled, a->fills(), sizeof filled));
-    a->kept_columns = filled.kept;
+    static_assert(SPX_LEAST_SORTED << (SPX_PRODUCT_WAYS - 1) <= SPX_HUGE_ROW);
+    if (!a->all.more || (map_width(a) && !a->all.most_of_all)) return SPMVX_OK;
+    SPX_TRY(ctx->backend->download(ctx, &filled, a->lists, sizeof filled));
     a->rows_by_bits = filled.filled[SPX_COLUMNS_BY_BITS];
     if (!a->rows_by_bits) return SPMVX_OK;
     SPX_TRY(a->deferred.make(ctx, 1, sizeof(spx_long_rows), "long rows of B"));
@@ -307,47 +302,62 @@ spmvx_status prepare_bits(analysis *a)
 }
 
 spmvx_status spx_cuda_product_pointers(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                       int64_t *counts, spx_plan *plan)
+                                       int64_t *counts, int64_t most, spx_told_behind told, spx_plan *plan)
 {
     spx_sparse *C = &plan->C;
-    int64_t nnz;
-    SPX_TRY(spx_sum_up(ctx, WHAT, A->nrows, counts, &nnz));
+    struct {
+        int64_t nnz;
+        char behind[SPX_MOST_TOLD];
+    } all;
+    const auto make = [&](spmvx_type type) {
+        C->ptr_type = type;
+        SPX_TRY(spx_plan_array(ctx, plan, A->nrows + 1, spx_type_bytes(type), "row pointers of C",
+                               &C->slot[SPX_PTR]));
+        return spx_by_pointer(type, [&](auto p) {
+            using P = decltype(p);
+            return spx_launch_over(ctx, WHAT, A->nrows + 1, spx_narrow<P>, A->nrows + 1, counts,
+                                   static_cast<P *>(C->slot[SPX_PTR]->data));
+        });
+    };
+    const bool narrow = spx_count_type(most) == SPMVX_I32; /* whatever the sum is: nobody waits for it */
+    SPX_TRY(spx_sums_before(ctx, WHAT, A->nrows, counts));
+    if (narrow) SPX_TRY(make(SPMVX_I32));
+    SPX_TRY(ctx->backend->download(ctx, &all, counts + A->nrows, sizeof all.nnz + told.bytes));
+    if (told.bytes) memcpy(told.to, all.behind, told.bytes);
     C->format = SPMVX_CSR;
     C->val_type = A->val_type;
-    C->ptr_type = spx_count_type(nnz);
     C->nrows = A->nrows;
     C->ncols = B->ncols;
-    C->nnz = C->stored = nnz;
-    if (plan->most && nnz > plan->most)
+    C->nnz = C->stored = all.nnz;
+    if (plan->most && all.nnz > plan->most)
         return spx_fail(ctx, SPMVX_ERR_LIMIT,
                         "C would have %lld entries, more than the %lld that options.max_bytes has room for",
-                        static_cast<long long>(nnz), static_cast<long long>(plan->most));
-    SPX_TRY(spx_plan_array(ctx, plan, A->nrows + 1, spx_type_bytes(C->ptr_type), "row pointers of C",
-                           &C->slot[SPX_PTR]));
-    return spx_by_pointer(C->ptr_type, [&](auto p) {
-        using P = decltype(p);
-        return spx_launch_over(ctx, WHAT, A->nrows + 1, spx_narrow<P>, A->nrows + 1, counts,
-                               static_cast<P *>(C->slot[SPX_PTR]->data));
-    });
+                        static_cast<long long>(all.nnz), static_cast<long long>(plan->most));
+    return narrow ? SPMVX_OK : make(spx_count_type(all.nnz));
 }
 
 spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                                       spx_plan *plan, spx_row_facts *rows, spx_shapes *shapes,
                                       spx_product_look *look)
 {
-    const size_t lengths = spx_bytes(A->nrows + 1, sizeof(int64_t)), each = spx_bytes(A->nrows, sizeof(int));
+    const size_t lengths = spx_bytes(A->nrows + 1, sizeof(int64_t)), each = spx_bytes(A->nrows, sizeof(int)),
+                 cleared = spx_plus(spx_plus(lengths, sizeof(spx_column_lists) + SPX_LOOK_BYTES), each);
+    static_assert(sizeof(spx_column_lists) <= SPX_MOST_TOLD &&
+                  sizeof(spx_column_lists) % sizeof(int64_t) == 0);
+    spx_column_lists lists;
     analysis a = {};
     a.ctx = ctx;
     a.A = spx_factor_of(A);
     a.B = spx_factor_of(B);
     a.ncols = B->ncols;
-    SPX_TRY(
-        rows->memory.make(ctx, 1, spx_plus(lengths, spx_plus(each, each)), "what tells of the rows of C"));
+    SPX_TRY(rows->memory.make(ctx, 1, spx_plus(cleared, each), "what tells of the rows of C"));
     rows->length = rows->memory.as<int64_t>();
-    rows->words = reinterpret_cast<int *>(rows->length + A->nrows + 1);
+    a.lists = reinterpret_cast<spx_column_lists *>(rows->length + A->nrows + 1);
+    char *const look_room = reinterpret_cast<char *>(a.lists + 1);
+    rows->words = reinterpret_cast<int *>(look_room + SPX_LOOK_BYTES);
     rows->products = rows->words + A->nrows;
-    SPX_TRY(spx_cuda_clear(ctx, rows->length, spx_plus(lengths, each), WHAT));
-    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, rows->products, &a.all));
+    SPX_TRY(spx_cuda_clear(ctx, rows->length, cleared, WHAT));
+    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, rows->products, look_room, &a.all));
     plan->products = a.all.products;
     *look = a.all;
     SPX_TRY(spx_cuda_find_shapes(ctx, A, B, rows->products, &a.all, bytes_to_come(&a, plan->beside, true),
@@ -368,14 +378,18 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     if (by_shapes)
         SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, count_by_shapes, a.A.nrows, shapes->of, shapes->stand,
                                 a.out));
-    SPX_TRY(spx_cuda_product_pointers(ctx, A, B, rows->length, plan));
+    SPX_TRY(
+        spx_cuda_product_pointers(ctx, A, B, rows->length, a.all.products, { &lists, sizeof lists }, plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
-    if (!a.all.more) a.kept_columns = static_cast<unsigned long long>(spx_min(plan->C.nnz, a.to_find));
-    const bool all_kept = a.out.room && a.kept_columns <= static_cast<unsigned long long>(a.out.room);
+    const bool all_kept = a.out.room && lists.kept <= static_cast<unsigned long long>(a.out.room);
     a.out.ptr = spx_pointers_of(&plan->C);
     a.out.col = static_cast<int *>(plan->C.slot[SPX_COL]->data);
     if (!all_kept) SPX_TRY(by_tables<true>(&a));
-    if (a.out.room) SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, spx_move_kept, a.A.nrows, a.out));
+    if (a.out.room) {
+        const int each = spx_rows_a_block(ctx, A->nrows, THREADS / 32, THREADS);
+        SPX_TRY(spx_launch_over(ctx, WHAT, spx_ceil_div(A->nrows, each) * THREADS, spx_move_kept, a.A.nrows,
+                                each, a.out));
+    }
     SPX_TRY(by_bits<true>(&a));
     SPX_TRY(copy_to_followers<true>(&a));
     return copy_by_shapes(&a, plan->C.nnz);

@@ -81,5 +81,6 @@ spmvx_status spx_entries_pointers(spmvx_context *ctx, const spx_sparse *A, const
                                   int64_t *counts, spx_plan *plan)
 {
     SPX_TRY(spx_cuda_count_products(ctx, A, B, &plan->products));
-    return spx_cuda_product_pointers(ctx, A, B, counts, plan);
+    SPX_TRY(spx_cuda_clear(ctx, counts + A->nrows, sizeof *counts, "row pointers of a product"));
+    return spx_cuda_product_pointers(ctx, A, B, counts, plan->products, {}, plan);
 }

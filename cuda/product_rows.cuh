@@ -41,35 +41,6 @@ template <class V> __device__ __forceinline__ V spx_add_term(V sum, V left, V ri
 
 /* ---- lists ---- */
 
-/* The first variable of a kernel that has some rows of C to itself: it begins while the one before is at its
- * last rows, and does not end before that one ends, which whatever follows waits for. */
-struct spx_beside_other_rows {
-    __device__ __forceinline__ spx_beside_other_rows()
-    {
-        spx_let_next_begin();
-    }
-    __device__ __forceinline__ ~spx_beside_other_rows()
-    {
-        if (blockIdx.x == 0) spx_wait_for_previous();
-    }
-};
-
-/* Launches such kernels. */
-class spx_launches_beside {
-public:
-    template <class... P>
-    spmvx_status operator()(const spmvx_context *ctx, const char *what, void (*kernel)(P...), int64_t blocks,
-                            unsigned threads, size_t shared, typename spx_same<P>::type... args)
-    {
-        const bool early = begun_;
-        begun_ = true;
-        return spx_cuda_launch_as({ .early = early }, ctx, what, kernel, blocks, threads, shared, args...);
-    }
-
-private:
-    bool begun_ = false;
-};
-
 /* A row, or a piece of one that is cut. */
 struct spx_task {
     int row, piece;
@@ -80,6 +51,21 @@ constexpr int SPX_WAYS = SPX_PLAN_NUMBERS;
 /* Of each kind of rows. */
 struct spx_ways {
     int of[SPX_WAYS];
+};
+
+/* How many entries a row of C has, by its row pointers, or, before these are there, by counts. */
+struct spx_row_lengths {
+    spx_pointers ptr;
+    const int64_t *count; /* or NULL */
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(static_cast<const char *>(ptr.data)), f(count);
+    }
+    __device__ __forceinline__ int64_t operator()(int64_t r) const
+    {
+        return count ? count[r] : ptr[r + 1] - ptr[r];
+    }
 };
 
 /* Numbers that are told with the lists' lengths. */
@@ -96,8 +82,8 @@ struct spx_told_numbers {
 /* Adds to `at` how many units there are of each kind, behind which other numbers go; with a list, each of
  * them goes to its place, the kind's first and on. Rows of a block stay in their order. */
 template <bool WRITE, class WAY>
-__global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of, spx_told_numbers numbers,
-                              spx_ways first, int *at, spx_task *list)
+__global__ void spx_tell_rows(int nrows, spx_row_lengths length, int ways, WAY way_of,
+                              spx_told_numbers numbers, spx_ways first, int *at, spx_task *list)
 {
     if (!WRITE && blockIdx.x == 0 && static_cast<int>(threadIdx.x) < numbers.count)
         at[ways + threadIdx.x] = numbers.from[threadIdx.x];
@@ -108,7 +94,7 @@ __global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of,
     const int warp = static_cast<int>(threadIdx.x) / 32;
     if (threadIdx.x < WARPS * SPX_WAYS) all[threadIdx.x / SPX_WAYS][threadIdx.x % SPX_WAYS] = 0;
     __syncthreads();
-    const int64_t entries = r < nrows ? ptr[r + 1] - ptr[r] : 0;
+    const int64_t entries = r < nrows ? length(r) : 0;
     int units = 0;
     const int way = entries ? way_of(r, entries, &units) : ways;
     int to = 0; /* among the warp's of its kind */
@@ -139,29 +125,27 @@ __global__ void spx_tell_rows(int nrows, spx_pointers ptr, int ways, WAY way_of,
     }
 }
 
-/* Makes lists of the rows of C that have entries, one behind the other, the plan's rows; the first params
- * become their lengths. way_of(row, entries, &units), a function of the device, tells which list a row is in,
- * and in how many pieces. known: the lengths; or NULL: they are counted first, and so many numbers of the
- * device's memory become the plan's behind them. */
+/* How many rows of C, or pieces of such, go to each list: way_of(row, entries, &units), a function of the
+ * device, tells which list a row with some entries is in, and in how many pieces. at[0 ... ways-1], which is 0
+ * before, becomes the lists' lengths, behind which other numbers go. */
 template <class WAY>
-spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan *plan, int ways, WAY way_of,
-                           const spx_ways *known, const spx_told_numbers &numbers = {})
+spmvx_status spx_count_rows(const spmvx_context *ctx, const char *what, int64_t nrows,
+                            const spx_row_lengths &length, int ways, WAY way_of,
+                            const spx_told_numbers &numbers, spx_ways *at)
+{
+    return spx_launch_over(ctx, what, nrows, spx_tell_rows<false, WAY>, static_cast<int>(nrows), length, ways,
+                           way_of, numbers, spx_ways(), at->of, nullptr);
+}
+
+/* Makes the lists, one behind the other, the plan's rows, of which `all` tells how long they are: these become
+ * the first of the plan's numbers. at: 0 before. */
+template <class WAY>
+spmvx_status spx_write_rows(const spmvx_context *ctx, const char *what, spx_plan *plan, int ways, WAY way_of,
+                            const spx_ways &all, spx_ways *at)
 {
     const int nrows = static_cast<int>(plan->C.nrows);
-    const spx_pointers ptr = spx_pointers_of(&plan->C);
-    spx_temporary at;
-    spx_ways all = {}, first = {};
+    spx_ways first = {};
     int units = 0;
-    SPX_TRY(at.make(ctx, 2, sizeof all, what));
-    SPX_TRY(spx_cuda_clear(ctx, at.as<void>(), 2 * sizeof all, what));
-    if (known) {
-        all = *known;
-    } else {
-        SPX_TRY(spx_launch_over(ctx, what, nrows, spx_tell_rows<false, WAY>, nrows, ptr, ways, way_of,
-                                numbers, first, at.as<int>(), nullptr));
-        SPX_TRY(ctx->backend->download(ctx, &all, at.as<void>(), sizeof all));
-        for (int i = 0; i < numbers.count; i++) plan->number[ways + i] = all.of[ways + i];
-    }
     for (int w = 0; w < ways; w++) {
         plan->number[w] = all.of[w];
         first.of[w] = units;
@@ -169,8 +153,30 @@ spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan 
     }
     SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(units, sizeof(spx_task)), "rows of C by what they take",
                                     &plan->rows));
-    return spx_launch_over(ctx, what, nrows, spx_tell_rows<true, WAY>, nrows, ptr, ways, way_of, numbers,
-                           first, at.as<int>() + SPX_WAYS, static_cast<spx_task *>(plan->rows->data));
+    return spx_launch_over(ctx, what, nrows, spx_tell_rows<true, WAY>, nrows,
+                           spx_row_lengths{ spx_pointers_of(&plan->C), nullptr }, ways, way_of,
+                           spx_told_numbers(), first, at->of, static_cast<spx_task *>(plan->rows->data));
+}
+
+/* Both. known: the lengths; or NULL: they are counted first, and so many numbers of the device's memory become
+ * the plan's behind them. */
+template <class WAY>
+spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan *plan, int ways, WAY way_of,
+                           const spx_ways *known, const spx_told_numbers &numbers = {})
+{
+    spx_temporary at;
+    spx_ways all = {};
+    SPX_TRY(at.make(ctx, 2, sizeof all, what));
+    SPX_TRY(spx_cuda_clear(ctx, at.as<void>(), 2 * sizeof all, what));
+    if (known) {
+        all = *known;
+    } else {
+        SPX_TRY(spx_count_rows(ctx, what, plan->C.nrows, { spx_pointers_of(&plan->C), nullptr }, ways, way_of,
+                               numbers, at.as<spx_ways>()));
+        SPX_TRY(ctx->backend->download(ctx, &all, at.as<void>(), sizeof all));
+        for (int i = 0; i < numbers.count; i++) plan->number[ways + i] = all.of[ways + i];
+    }
+    return spx_write_rows(ctx, what, plan, ways, way_of, all, at.as<spx_ways>() + 1);
 }
 
 /* ---- a row a thread ---- */

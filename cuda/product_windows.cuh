@@ -2,11 +2,15 @@
  * the sums of one row in one window in shared memory, a place a column, so that a product finds its place by
  * a subtraction. Where the part of each row of B in each window begins is told by a table that is made once a
  * pattern. A warp takes one such part after the other, in the order of A's row: their columns are distinct,
- * so that no two lanes add to one sum, and terms of an entry are added in their order.
+ * so that no two lanes add to one sum, and terms of an entry are added in their order. Where parts are short,
+ * it takes 32 products after the other, of as many parts as it takes, and lanes with one column wait for those
+ * below them.
  * Source: Gustavson's dense row (ACM TOMS 4, 1978), by columns as Patwary et al. cut them (Parallel efficient
  * sparse matrix-matrix multiplication on multicore platforms, ISC 2015). */
 #ifndef SPX_PRODUCT_WINDOWS_CUH
 #define SPX_PRODUCT_WINDOWS_CUH
+#include <type_traits>
+
 #include "product_rows.cuh"
 #include "product_ways.cuh"
 
@@ -73,8 +77,6 @@ template <class V> struct spx_window_parts {
     int64_t at, last;
     int first, length, next_first, next_length, c;
     V left, next_left, left_behind;
-    unsigned some; /* the entries that have one; the lowest is the next */
-    int done;      /* columns of that one */
 
     __device__ __forceinline__ void take_entries()
     {
@@ -92,63 +94,127 @@ template <class V> struct spx_window_parts {
         take_entries();
     }
     /* False when there are no more. */
-    __device__ __forceinline__ bool advance()
+    __device__ __forceinline__ bool take_next()
     {
-        while (!some) {
-            if (at >= last + 64) return false; /* those in hand were the last */
-            first = next_first, length = next_length, left = next_left;
-            take_parts();
-            some = __ballot_sync(SPX_ALL_LANES, length > 0);
-            done = 0;
-        }
+        if (at >= last + 64) return false; /* those in hand were the last */
+        first = next_first, length = next_length, left = next_left;
+        take_parts();
         return true;
     }
 };
 
-/* So many times up to 32 products of one such part, a lane each: the column of each, or
- * `nowhere`. */
+/* So many times up to 32 products, a lane each: the column of each, or `nowhere`. */
 template <class V, int AHEAD> struct spx_window_products {
     int col[AHEAD];
     V right[AHEAD], by[AHEAD];
+};
 
-    __device__ __forceinline__ bool take(spx_window_parts<V> &p, const int *b_col, const V *b, int nowhere)
+/* One part after the other. */
+template <class V> struct spx_window_walk {
+    static constexpr int AHEAD = 6;
+    using products = spx_window_products<V, AHEAD>;
+    spx_window_parts<V> parts;
+    unsigned some; /* the entries that have a part; the lowest is the next */
+    int done;      /* columns of that one */
+
+    /* False when there are no more. */
+    __device__ __forceinline__ bool take(products &p, const int *b_col, const V *b, int nowhere)
     {
-        const bool any = p.advance();
+        while (!some) {
+            if (!parts.take_next()) break;
+            some = __ballot_sync(SPX_ALL_LANES, parts.length > 0);
+            done = 0;
+        }
+        const bool any = some;
 #pragma unroll
         for (int j = 0; j < AHEAD; j++) {
-            const int of = p.some ? __ffs(static_cast<int>(p.some)) - 1 : 0,
-                      length = __shfl_sync(SPX_ALL_LANES, p.length, of),
-                      from = __shfl_sync(SPX_ALL_LANES, p.first, of) + p.done + spx_lane();
-            const bool in = p.some && p.done + spx_lane() < length;
-            col[j] = spx_load_if<SPX_KEPT>(in, b_col + from, nowhere);
-            right[j] = spx_load_if<SPX_KEPT>(in, b + from, V(0));
-            by[j] = __shfl_sync(SPX_ALL_LANES, p.left, of);
-            p.done += 32;
-            if (p.done >= length) {
-                p.done = 0;
-                p.some &= p.some - 1u;
+            const int of = some ? __ffs(static_cast<int>(some)) - 1 : 0,
+                      length = __shfl_sync(SPX_ALL_LANES, parts.length, of),
+                      from = __shfl_sync(SPX_ALL_LANES, parts.first, of) + done + spx_lane();
+            const bool in = some && done + spx_lane() < length;
+            p.col[j] = spx_load_if<SPX_KEPT>(in, b_col + from, nowhere);
+            p.right[j] = spx_load_if<SPX_KEPT>(in, b + from, V(0));
+            p.by[j] = __shfl_sync(SPX_ALL_LANES, parts.left, of);
+            done += 32;
+            if (done >= length) {
+                done = 0;
+                some &= some - 1u;
             }
         }
         return any;
     }
-    __device__ __forceinline__ void add(V *sum, int low) const
+    static __device__ __forceinline__ void add(const products &p, V *sum, int low)
     {
 #pragma unroll
         for (int j = 0; j < AHEAD; j++) {
-            V *const to = sum + (col[j] - low);
-            *to = spx_add_term(*to, by[j], right[j]);
+            V *const to = sum + (p.col[j] - low);
+            *to = spx_add_term(*to, p.by[j], p.right[j]);
             __syncwarp();
         }
     }
 };
 
+/* 32 products after the other. */
+template <class V> struct spx_short_window_walk {
+    static constexpr int AHEAD = 4;
+    using products = spx_window_products<V, AHEAD>;
+    spx_window_parts<V> parts;
+    int before;      /* products of the entries that lanes below have */
+    int done, total; /* of those of all lanes */
+
+    __device__ __forceinline__ bool take(products &p, const int *b_col, const V *b, int nowhere)
+    {
+        while (done >= total) {
+            if (!parts.take_next()) break;
+            const int with_own = spx_scan_lanes(parts.length);
+            before = with_own - parts.length;
+            total = __shfl_sync(SPX_ALL_LANES, with_own, 31);
+            done = 0;
+        }
+        const bool any = done < total;
+        const int start = parts.first - before; /* where product n of the entry is, less n */
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) {
+            const int n = done + spx_lane();
+            int of = 0; /* the last entry with no more products before it */
+#pragma unroll
+            for (int half = 16; half; half /= 2)
+                if (__shfl_sync(SPX_ALL_LANES, before, of + half) <= n) of += half;
+            const int from = __shfl_sync(SPX_ALL_LANES, start, of) + n;
+            const bool in = n < total;
+            p.col[j] = spx_load_if<SPX_KEPT>(in, b_col + from, nowhere);
+            p.right[j] = spx_load_if<SPX_KEPT>(in, b + from, V(0));
+            p.by[j] = __shfl_sync(SPX_ALL_LANES, parts.left, of);
+            done += 32;
+        }
+        return any;
+    }
+    static __device__ __forceinline__ void add(const products &p, V *sum, int low)
+    {
+        int rank[AHEAD]; /* among the lanes with its column */
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++)
+            rank[j] = __popc(__match_any_sync(SPX_ALL_LANES, p.col[j]) & ((1u << spx_lane()) - 1u));
+#pragma unroll
+        for (int j = 0; j < AHEAD; j++) {
+            V *const to = sum + (p.col[j] - low);
+            int turn = 0;
+            do {
+                if (rank[j] == turn) *to = spx_add_term(*to, p.by[j], p.right[j]);
+                __syncwarp();
+                turn++;
+            } while (__any_sync(SPX_ALL_LANES, rank[j] >= turn));
+        }
+    }
+};
+
 /* A warp a window of a row. */
-template <class V>
+template <class V, bool SHORT>
 __global__ void __launch_bounds__(SPX_WINDOW_WARPS * 32, 7)
     spx_values_by_window(spx_factor A, spx_factor B, spx_product_values<V> v, spx_windows windows,
                          const spx_task *list, int tasks)
 {
-    constexpr int AHEAD = 6;
+    using walk_of = std::conditional_t<SHORT, spx_short_window_walk<V>, spx_window_walk<V>>;
     const spx_beside_other_rows beside;
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
     const int64_t i = static_cast<int64_t>(blockIdx.x) * SPX_WINDOW_WARPS + warp;
@@ -164,19 +230,18 @@ __global__ void __launch_bounds__(SPX_WINDOW_WARPS * 32, 7)
     if (begin == end) return;
     const int nowhere = low + windows.width + lane;
     for (int64_t k = begin + lane; k < end; k += 32) sum[__ldg(v.col + k) - low] = V(-0.0);
+    sum[nowhere - low] = V(0); /* what lanes without a product add to */
     __syncwarp();
-    spx_window_parts<V> parts = {
-        A, v, windows.first + window, windows.number + 1, A.ptr[t.row], A.ptr[t.row + 1]
-    };
-    spx_window_products<V, AHEAD> products, further;
-    parts.take_entries();
-    parts.take_parts();
-    products.take(parts, B.col, v.b, nowhere);
+    walk_of walk = { { A, v, windows.first + window, windows.number + 1, A.ptr[t.row], A.ptr[t.row + 1] } };
+    typename walk_of::products products, further;
+    walk.parts.take_entries();
+    walk.parts.take_parts();
+    walk.take(products, B.col, v.b, nowhere);
     for (bool more = true; more;) { /* some are on their way while others are added */
-        further.take(parts, B.col, v.b, nowhere);
-        products.add(sum, low);
-        more = products.take(parts, B.col, v.b, nowhere);
-        further.add(sum, low);
+        walk.take(further, B.col, v.b, nowhere);
+        walk.add(products, sum, low);
+        more = walk.take(products, B.col, v.b, nowhere);
+        walk.add(further, sum, low);
     }
     for (int64_t k = begin + lane; k < end; k += 32) v.c[k] = sum[__ldg(v.col + k) - low];
 }

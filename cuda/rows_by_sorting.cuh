@@ -130,10 +130,10 @@ __device__ __forceinline__ unsigned spx_column_begins(const unsigned (&key)[K], 
 
 constexpr int SPX_SORTING_THREADS = 256;
 
-/* Of the rows of a block that are sorted this way. Counted columns are kept where there is room. */
+/* Of so many rows a block, those that are sorted this way. Counted columns are kept where there is room. */
 template <int TEAM, int K, bool WRITE>
 __global__ void __launch_bounds__(SPX_SORTING_THREADS, K > 8 ? 3 : 5)
-    spx_columns_by_sorting(spx_factor A, spx_factor B, spx_found out, int way)
+    spx_columns_by_sorting(spx_factor A, spx_factor B, spx_found out, int rows_a_block, int way)
 {
     const spx_beside_other_rows beside;
     constexpr int N = TEAM * K, T = SPX_SORTING_THREADS;
@@ -144,7 +144,8 @@ __global__ void __launch_bounds__(SPX_SORTING_THREADS, K > 8 ? 3 : 5)
                                                                                       all + thread / TEAM;
     int *const stage =
         reinterpret_cast<int *>(all + (thread & ~31) / TEAM); /* the warp's, when they are read */
-    const int64_t mine = static_cast<int64_t>(blockIdx.x) * T + thread;
+    const int64_t mine =
+        thread < rows_a_block ? static_cast<int64_t>(blockIdx.x) * rows_a_block + thread : A.nrows;
     const int products = mine < A.nrows ? out.products[mine] : 0;
     const bool in = products && spx_way_of(products, A.ptr[mine + 1] - A.ptr[mine]) == way &&
                     !(WRITE && out.is_kept(mine));

@@ -5,6 +5,7 @@
 
 #include "cub.cuh"
 #include "device.cuh"
+#include "scan.cuh"
 
 extern "C" {
 #include "format/format.h"
@@ -179,14 +180,55 @@ template <class F> spmvx_status spx_with_cub(const spmvx_context *ctx, const cha
     }
 }
 
+/* The sums before each of n numbers, in place, by one block. */
+constexpr int SPX_SUMMED_THREADS = 1024, SPX_SUMMED = 1 << 14; /* numbers for which that is the fastest */
+template <class T> __global__ void spx_sums_of_block(int n, T *numbers)
+{
+    constexpr int EACH = 4;
+    T own[EACH], next[EACH], carry = 0;
+    const auto load = [&](int at, T(&to)[EACH]) {
+        const int first = at + static_cast<int>(threadIdx.x) * EACH;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) to[i] = first + i < n ? numbers[first + i] : T(0);
+    };
+    load(0, next);
+    for (int at = 0; at < n; at += SPX_SUMMED_THREADS * EACH) {
+        T all = 0;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) all += own[i] = next[i];
+        load(at + SPX_SUMMED_THREADS * EACH, next); /* on their way meanwhile */
+        const spx_scanned<T> s = spx_scan_block<SPX_SUMMED_THREADS>(all);
+        T before = carry + s.before;
+        carry += s.total;
+#pragma unroll
+        for (int i = 0; i < EACH; i++) {
+            const int k = at + static_cast<int>(threadIdx.x) * EACH + i;
+            if (k < n) numbers[k] = before;
+            before += own[i];
+        }
+    }
+}
+
+/* Turns n counts, and counts[n], which is 0, into the sums of those before each, in place. It may be at work
+ * on return. Few are one launch's work: CUB takes two, and memory. */
+inline spmvx_status spx_sums_before(const spmvx_context *ctx, const char *what, int64_t n, int64_t *counts)
+{
+    if (n < SPX_SUMMED) {
+        SPX_TRY(spx_cuda_load(ctx, what, spx_sums_of_block<int64_t>, 0));
+        return spx_cuda_launch(ctx, what, spx_sums_of_block<int64_t>, 1, SPX_SUMMED_THREADS, 0,
+                               static_cast<int>(n) + 1, counts);
+    }
+    return spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+        return spx_cub_sums_before(temp, bytes, n + 1, static_cast<const int64_t *>(counts), counts, stream);
+    });
+}
+
 /* Turns n counts into the sums of those before each, in place; counts[n] and *total become the sum of all. */
 inline spmvx_status spx_sum_up(const spmvx_context *ctx, const char *what, int64_t n, int64_t *counts,
                                int64_t *total)
 {
     SPX_TRY(spx_cuda_clear(ctx, counts + n, sizeof *counts, what));
-    SPX_TRY(spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
-        return spx_cub_sums_before(temp, bytes, n + 1, static_cast<const int64_t *>(counts), counts, stream);
-    }));
+    SPX_TRY(spx_sums_before(ctx, what, n, counts));
     return ctx->backend->download(ctx, total, counts + n, sizeof *total);
 }
 

@@ -157,6 +157,13 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
     return SPMVX_OK;
 }
 
+/* Products that the part of a row of B in one window has, in the mean. */
+double part_of_window(const spx_sparse *A, const spx_sparse *B, int64_t products, int width)
+{
+    const double entries = static_cast<double>(spx_max(A->nnz, 1)) * static_cast<double>(B->ncols);
+    return static_cast<double>(products) * width / entries;
+}
+
 /* Columns that a window has, or 0: there is no use for windows. They are narrow, so that many warps have
  * work, as long as the parts of B's rows in them keep a warp's lanes busy; and worth it where parts have some
  * columns in the mean, and the table is not much larger than B, and has fewer numbers than there are
@@ -164,9 +171,8 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
 int window_width(const spx_sparse *A, const spx_sparse *B, const spx_product_look &look, int64_t products)
 {
     constexpr int64_t BUSY = 32, LEAST = 2, SMALL_TABLE = 1 << 20; /* columns of a part; numbers */
-    const double entries = static_cast<double>(spx_max(A->nnz, 1)) * static_cast<double>(B->ncols);
     int width = SPX_LEAST_WINDOW;
-    const auto part = [&] { return static_cast<double>(products) * width / entries; };
+    const auto part = [&] { return part_of_window(A, B, products, width); };
     if (!look.distinct || !look.many || B->nnz > INT_MAX - 64 * BUSY) return 0;
     while (width < SPX_MOST_WINDOW && part() < BUSY) width *= 2;
     const int64_t number = spx_ceil_div(B->ncols, width), table = B->nrows * (number + 1);
@@ -254,6 +260,7 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                         const spx_sparse *C)
 {
     constexpr int EACH = THREADS / 32; /* warps of a block */
+    constexpr double SHORT_PART = 16;  /* products: half a warp's */
     const spx_shape_sizes sizes = sizes_of(plan);
     const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
     const bool distinct = plan->number[DISTINCT];
@@ -269,9 +276,11 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                 return over(way, each, threads, shared, kernel, a, b, v);
             }));
         const spx_windows windows = windows_of(plan, B);
+        const bool short_parts = part_of_window(A, B, plan->products, windows.width) < SHORT_PART;
         SPX_TRY(over(BY_WINDOW, SPX_WINDOW_WARPS, SPX_WINDOW_WARPS * 32,
                      SPX_WINDOW_WARPS * static_cast<size_t>(windows.width + 32) * sizeof(V),
-                     spx_values_by_window<V>, a, b, v, windows));
+                     short_parts ? spx_values_by_window<V, true> : spx_values_by_window<V, false>, a, b, v,
+                     windows));
         SPX_TRY(over(BY_PIECES, 1, 1024, sizeof(spx_piece_shared<V, 1024, SPX_PRODUCT_PIECE>),
                      spx_values_by_block<V, 1024, SPX_PRODUCT_PIECE>, a, b, v, distinct, met));
         SPX_TRY(over(BY_LARGE_BLOCK, 1, 512, sizeof(spx_piece_shared<V, 512, LARGER>),

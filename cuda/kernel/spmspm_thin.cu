@@ -40,10 +40,11 @@ enum rows_by {
 };
 /* A plan's numbers behind the lists' lengths: how many lanes take a row of B; does it pay to make slots; and
  * the entries of A that have products, where these stand apart. */
-constexpr int TOLD =
-    4; /* of what the pattern tells: two halves of `products`, with_some, longest; for a while */
-enum { LANES_A_ROW = WAYS, SLOTS, LONGEST, WITH_SOME, MET = WAYS + TOLD };
+enum { LANES_A_ROW = WAYS, SLOTS, LONGEST, WITH_SOME, MET };
 static_assert(static_cast<int>(MET) < static_cast<int>(SPX_PLAN_NUMBERS));
+
+/* Of what the pattern tells: two halves of `products`, with_some, longest. */
+constexpr int TOLD = 4;
 
 /* Slots pay from so many entries of A for each row of B that has some on. */
 constexpr int REUSED = 3;
@@ -201,13 +202,20 @@ spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse 
                            met.as<unsigned>(), counts.as<int64_t>(), to);
 }
 
+/* What stands behind the lengths of C's rows: how long lists of these are, as they are counted and written,
+ * and what else is found. */
+struct behind_lengths {
+    spx_ways counted, written;
+    spx_thin_totals totals;
+};
+
 /* What a pattern is found with. */
 struct pattern_room {
-    spx_temporary bits;   /* the columns of C's rows */
-    spx_temporary counts; /* lengths of these */
-    spx_temporary masks;  /* B's rows; or none */
-    int words;            /* of a row of C's bits */
-    spx_thin_totals *totals;
+    spx_temporary bits;  /* the columns of C's rows */
+    spx_temporary masks; /* B's rows; or none */
+    int words;           /* of a row of C's bits */
+    int64_t *length;     /* of C's rows, one more of them */
+    behind_lengths *behind;
 };
 
 /* The bits of C's rows and their lengths. WORDS: of masks of B's rows, or 0, which takes none. */
@@ -216,44 +224,58 @@ spmvx_status find_bits(spmvx_context *ctx, const spx_sparse *A, const spx_sparse
                        spx_plan *plan)
 {
     const spx_thin_mask<WORDS> *const masks = room.masks.as<spx_thin_mask<WORDS>>();
-    SPX_TRY(spx_launch_over(
-        ctx, NAME, spx_min(B->nrows, spx_cuda_blocks_held(ctx, THREADS) * THREADS), spx_make_records<WORDS>,
-        spx_factor_of(B), static_cast<spx_thin_record *>(plan->state->data),
-        const_cast<unsigned *>(some_of(plan, B)), const_cast<spx_thin_mask<WORDS> *>(masks), room.totals));
-    SPX_TRY(find_met(ctx, A, B, room.totals, plan));
+    SPX_TRY(spx_launch_over(ctx, NAME, spx_min(B->nrows, spx_cuda_blocks_held(ctx, THREADS) * THREADS),
+                            spx_make_records<WORDS>, spx_factor_of(B),
+                            static_cast<spx_thin_record *>(plan->state->data),
+                            const_cast<unsigned *>(some_of(plan, B)),
+                            const_cast<spx_thin_mask<WORDS> *>(masks), &room.behind->totals));
+    SPX_TRY(find_met(ctx, A, B, &room.behind->totals, plan));
     const spx_factor left = left_factor(plan, A);
     const int64_t entries = left_entries(plan, A);
-    const int rows = entries <= 64 * A->nrows    ? THREADS
+    const int most = entries <= 64 * A->nrows    ? THREADS
                      : entries <= 256 * A->nrows ? THREADS / 4
-                                                 : THREADS / 16;
+                                                 : THREADS / 16,
+              rows = spx_rows_a_block(ctx, A->nrows, THREADS / 32, most);
     SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, spx_find_bits<WORDS>, left,
                             spx_factor_of(B), records_of(plan), masks, rows, room.words,
-                            room.bits.as<unsigned>(), room.counts.as<int64_t>(), room.totals));
+                            room.bits.as<unsigned>(), room.length, &room.behind->totals));
     if (entries <= SPX_HUGE_OF_A) return SPMVX_OK;
     return spx_launch_over(ctx, NAME, spx_cuda_blocks_held(ctx, THREADS) * THREADS,
                            spx_find_bits_of_huge<WORDS>, left, spx_factor_of(B), records_of(plan), masks,
-                           room.words, room.bits.as<unsigned>(), room.counts.as<int64_t>(), room.totals);
+                           room.words, room.bits.as<unsigned>(), room.length, &room.behind->totals);
 }
 
-/* Records of B's rows, which are the plan's state; C's row pointers and columns; and what these tell of all.
- * Masks are made where B's columns allow these, and the budget has room beside what is needed. */
-spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                          spx_thin_totals *totals, spx_plan *plan)
+/* How rows of C are dealt to lists. */
+way_of<longest_on_device> ways_of(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                  const spx_thin_totals *totals, const spx_plan *plan)
+{
+    return {
+        left_factor(plan, A).ptr, { &totals->longest }, static_cast<int>(B->ncols), huge_row(ctx, A->val_type)
+    };
+}
+
+/* Records of B's rows, which are the plan's state; C's row pointers and columns; and how many of its rows go to
+ * each list, with what else is told of all. Masks are made where B's columns allow these, and the budget has
+ * room beside what is needed. */
+spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t *length,
+                          behind_lengths *behind, spx_ways *told, spx_plan *plan)
 {
     pattern_room room;
     const int masked = B->ncols <= 32 ? 1 : B->ncols <= 64 ? 2 : B->ncols <= 128 ? 4 : 0;
     room.words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
-    room.totals = totals;
+    room.length = length;
+    room.behind = behind;
     SPX_TRY(ctx->backend->array_new(ctx, bytes_of_records(B->nrows), "records of B's rows", &plan->state));
     SPX_TRY(room.bits.make(ctx, A->nrows * room.words, sizeof(unsigned), "the columns of C's rows as bits"));
-    SPX_TRY(room.counts.make(ctx, A->nrows + 1, sizeof(int64_t), "lengths of the rows of C"));
     if (masked) SPX_TRY(room.masks.try_to_make(ctx, B->nrows * masked, sizeof(unsigned), "B's rows as bits"));
-    SPX_TRY(spx_cuda_clear(ctx, totals, sizeof *totals, NAME));
     SPX_TRY((spx_pick<0, 1, 2, 4>(room.masks.as<void>() ? masked : 0, [&](auto of) {
         return find_bits<decltype(of)::value>(ctx, A, B, room, plan);
     })));
     room.masks.drop();
-    SPX_TRY(spx_cuda_product_pointers(ctx, A, B, room.counts.as<int64_t>(), plan));
+    SPX_TRY(spx_count_rows(ctx, NAME, A->nrows, { {}, length }, WAYS,
+                           ways_of(ctx, A, B, &behind->totals, plan),
+                           { reinterpret_cast<const int *>(&behind->totals), TOLD }, &behind->counted));
+    SPX_TRY(spx_cuda_product_pointers(ctx, A, B, length, A->nrows * B->ncols, { told, sizeof *told }, plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
     const int64_t words = A->nrows * room.words;
     return spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_WRITTEN_WORDS), spx_write_columns, words,
@@ -369,19 +391,17 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     if (B->ncols > SPX_THIN_COLUMNS)
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s takes a B of at most %d columns; this one has %lld",
                         NAME, SPX_THIN_COLUMNS, static_cast<long long>(B->ncols));
-    spx_temporary found;
-    SPX_TRY(found.make(ctx, 1, sizeof(spx_thin_totals), NAME));
-    spx_thin_totals *const totals = found.as<spx_thin_totals>();
-    SPX_TRY(find_pattern(ctx, A, B, totals, plan));
-    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
-                          way_of<longest_on_device>{ left_factor(plan, A).ptr,
-                                                     { &totals->longest },
-                                                     static_cast<int>(B->ncols),
-                                                     huge_row(ctx, A->val_type) },
-                          nullptr, { reinterpret_cast<const int *>(totals), TOLD }));
-    const auto told = [&](int i) {
-        return static_cast<uint64_t>(static_cast<uint32_t>(plan->number[WAYS + i]));
-    };
+    spx_temporary counts;
+    spx_ways all = {};
+    const size_t lengths = spx_bytes(A->nrows + 1, sizeof(int64_t));
+    SPX_TRY(counts.make(ctx, 1, spx_plus(lengths, sizeof(behind_lengths)), "lengths of the rows of C"));
+    int64_t *const length = counts.as<int64_t>();
+    behind_lengths *const behind = reinterpret_cast<behind_lengths *>(length + A->nrows + 1);
+    SPX_TRY(spx_cuda_clear(ctx, length + A->nrows, sizeof *length + sizeof *behind, NAME));
+    SPX_TRY(find_pattern(ctx, A, B, length, behind, &all, plan));
+    SPX_TRY(spx_write_rows(ctx, NAME, plan, WAYS, ways_of(ctx, A, B, &behind->totals, plan), all,
+                           &behind->written));
+    const auto told = [&](int i) { return static_cast<uint64_t>(static_cast<uint32_t>(all.of[WAYS + i])); };
     plan->products = static_cast<int64_t>(told(0) | told(1) << 32);
     const int64_t with_some = static_cast<int64_t>(told(2)), longest = static_cast<int64_t>(told(3));
     const int64_t lanes = lanes_for(B->nnz, with_some);
