@@ -276,24 +276,34 @@ spmvx_status spx_cuda_same_rows(const spmvx_context *, const spx_sparse *csr, bo
 
 /* ---- product_columns.cu ---- */
 
-/* What stands behind the counts of rows, and comes to the host with their sum: SPX_MOST_TOLD bytes at most. */
+/* What stands behind the counts of rows, and comes to the host with their sum: SPX_MOST_TOLD bytes at
+ * most. */
 struct spx_told_behind {
     void *to;
     size_t bytes;
 };
 constexpr size_t SPX_MOST_TOLD = 2048;
 
-/* C's row pointers from its rows' lengths (counts, overwritten, behind which a 0 stands). C has `most` entries
- * at most. */
+/* C's row pointers from its rows' lengths (counts, overwritten, behind which a 0 stands). C has `most`
+ * entries at most. */
 spmvx_status spx_cuda_product_pointers(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                        int64_t *counts, int64_t most, spx_told_behind, spx_plan *);
 
-/* Of each row of C, in one piece of memory, with what else is counted for them: its length (one more of them);
- * in how many words of 32 columns its entries are, if it is not sorted; and its products, INT_MAX at most. */
+constexpr int SPX_WAYS = SPX_PLAN_NUMBERS;
+
+/* Of each kind of rows. */
+struct spx_ways {
+    int of[SPX_WAYS];
+};
+
+/* Of each row of C, in one piece of memory, with what else is counted for them: its length (one more of
+ * them); in how many words of 32 columns its entries are, if it is not sorted; and its products, INT_MAX at
+ * most. */
 struct spx_row_facts {
     spx_temporary memory;
     int64_t *length;
     int *words, *products;
+    spx_ways *ways; /* two, which are 0, for lists of these rows */
 };
 
 /* C's pattern, all of it, and the plan's products; facts of C's rows, of which lengths are gone; and their

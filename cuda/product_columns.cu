@@ -117,14 +117,35 @@ spmvx_status list_all(analysis *a)
 
 template <bool WRITE> spmvx_status by_sorting(const analysis *a, spx_launches_beside &launch)
 {
-    return spx_each_team([&](int way, auto team, auto keys) {
-        constexpr int TEAM = decltype(team)::value, K = decltype(keys)::value, T = SPX_SORTING_THREADS;
-        constexpr size_t SHARED = T / TEAM * sizeof(spx_team_products<TEAM * K>);
+    constexpr int T = SPX_SORTING_THREADS, LEAST = 32;
+    constexpr int64_t FEW = 1 << 15;
+    const auto shared_of = [](auto team, auto keys) {
+        constexpr int TEAM = decltype(team)::value;
+        return T / TEAM * sizeof(spx_team_products<TEAM *decltype(keys)::value>);
+    };
+    unsigned ways = 0, kinds = 0;
+    size_t shared = 0;
+    SPX_TRY(spx_each_team([&](int way, auto team, auto keys) {
         if (!a->all.rows[way]) return SPMVX_OK;
-        SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting<TEAM, K, WRITE>, SHARED));
-        const int rows = spx_rows_a_block(a->ctx, a->A.nrows, T / TEAM, T);
+        ways |= static_cast<unsigned>(way) << 4 * kinds++;
+        shared = spx_max(shared, shared_of(team, keys));
+        return SPMVX_OK;
+    }));
+    if (kinds > 1 && a->A.nrows <= FEW) {
+        const int rows = spx_rows_a_block(a->ctx, a->A.nrows, LEAST, T);
+        const int64_t blocks = spx_ceil_div(a->A.nrows, rows);
+        SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting_ways<WRITE>, shared));
+        return launch(a->ctx, WHAT, spx_columns_by_sorting_ways<WRITE>, kinds * blocks,
+                      static_cast<unsigned>(T), shared, a->A, a->B, a->out, rows, static_cast<int>(blocks),
+                      ways);
+    }
+    return spx_each_team([&](int way, auto team, auto keys) {
+        constexpr int TEAM = decltype(team)::value, K = decltype(keys)::value;
+        if (!a->all.rows[way]) return SPMVX_OK;
+        SPX_TRY(spx_cuda_load(a->ctx, WHAT, spx_columns_by_sorting<TEAM, K, WRITE>, shared_of(team, keys)));
+        const int rows = spx_rows_a_block(a->ctx, a->A.nrows, spx_max(T / TEAM, LEAST), T);
         return launch(a->ctx, WHAT, spx_columns_by_sorting<TEAM, K, WRITE>, spx_ceil_div(a->A.nrows, rows),
-                      static_cast<unsigned>(T), SHARED, a->A, a->B, a->out, rows, way);
+                      static_cast<unsigned>(T), shared_of(team, keys), a->A, a->B, a->out, rows, way);
     });
 }
 
@@ -259,8 +280,8 @@ size_t bytes_to_come(const analysis *a, bool beside, bool lists)
     return beside ? spx_plus(bytes, spx_bytes(a->all.products, sizeof(int))) : bytes;
 }
 
-/* Room to keep columns, which is worth so many for an entry of A at most, or a few MiB, and is nothing where a
- * budget might then not hold what has to be there. */
+/* Room to keep columns, which is worth so many for an entry of A at most, or a few MiB, and is nothing where
+ * a budget might then not hold what has to be there. */
 spmvx_status prepare_to_keep(analysis *a, int64_t nnz, bool beside)
 {
     constexpr int64_t EACH = 24, FEW = 1 << 20;
@@ -277,8 +298,8 @@ spmvx_status prepare_to_keep(analysis *a, int64_t nnz, bool beside)
     return spx_cuda_clear(ctx, a->out.place, spx_bytes(nrows, sizeof(int64_t)), WHAT);
 }
 
-/* How many rows go by bits, and memory for some of these at a time, as the budget has it. There are none where
- * a block's bits hold what tables do not, and no row is huge. */
+/* How many rows go by bits, and memory for some of these at a time, as the budget has it. There are none
+ * where a block's bits hold what tables do not, and no row is huge. */
 spmvx_status prepare_bits(analysis *a)
 {
     const spmvx_context *ctx = a->ctx;
@@ -311,17 +332,13 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *ctx, const spx_sparse *A, 
     } all;
     const auto make = [&](spmvx_type type) {
         C->ptr_type = type;
-        SPX_TRY(spx_plan_array(ctx, plan, A->nrows + 1, spx_type_bytes(type), "row pointers of C",
-                               &C->slot[SPX_PTR]));
-        return spx_by_pointer(type, [&](auto p) {
-            using P = decltype(p);
-            return spx_launch_over(ctx, WHAT, A->nrows + 1, spx_narrow<P>, A->nrows + 1, counts,
-                                   static_cast<P *>(C->slot[SPX_PTR]->data));
-        });
+        return spx_plan_array(ctx, plan, A->nrows + 1, spx_type_bytes(type), "row pointers of C",
+                              &C->slot[SPX_PTR]);
     };
     const bool narrow = spx_count_type(most) == SPMVX_I32; /* whatever the sum is: nobody waits for it */
-    SPX_TRY(spx_sums_before(ctx, WHAT, A->nrows, counts));
     if (narrow) SPX_TRY(make(SPMVX_I32));
+    SPX_TRY(spx_sums_before(ctx, WHAT, A->nrows, counts,
+                            narrow ? static_cast<int32_t *>(C->slot[SPX_PTR]->data) : nullptr));
     SPX_TRY(ctx->backend->download(ctx, &all, counts + A->nrows, sizeof all.nnz + told.bytes));
     if (told.bytes) memcpy(told.to, all.behind, told.bytes);
     C->format = SPMVX_CSR;
@@ -333,7 +350,13 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *ctx, const spx_sparse *A, 
         return spx_fail(ctx, SPMVX_ERR_LIMIT,
                         "C would have %lld entries, more than the %lld that options.max_bytes has room for",
                         static_cast<long long>(all.nnz), static_cast<long long>(plan->most));
-    return narrow ? SPMVX_OK : make(spx_count_type(all.nnz));
+    if (narrow) return SPMVX_OK;
+    SPX_TRY(make(spx_count_type(all.nnz)));
+    return spx_by_pointer(C->ptr_type, [&](auto p) {
+        using P = decltype(p);
+        return spx_launch_over(ctx, WHAT, A->nrows + 1, spx_narrow<P>, A->nrows + 1, counts,
+                               static_cast<P *>(C->slot[SPX_PTR]->data));
+    });
 }
 
 spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
@@ -341,9 +364,11 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
                                       spx_product_look *look)
 {
     const size_t lengths = spx_bytes(A->nrows + 1, sizeof(int64_t)), each = spx_bytes(A->nrows, sizeof(int)),
-                 cleared = spx_plus(spx_plus(lengths, sizeof(spx_column_lists) + SPX_LOOK_BYTES), each);
+                 others = sizeof(spx_column_lists) + 2 * sizeof(spx_ways) + SPX_LOOK_BYTES,
+                 cleared = spx_plus(spx_plus(lengths, others), each);
     static_assert(sizeof(spx_column_lists) <= SPX_MOST_TOLD &&
-                  sizeof(spx_column_lists) % sizeof(int64_t) == 0);
+
+                  (sizeof(spx_column_lists) + 2 * sizeof(spx_ways)) % sizeof(int64_t) == 0);
     spx_column_lists lists;
     analysis a = {};
     a.ctx = ctx;
@@ -353,7 +378,8 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     SPX_TRY(rows->memory.make(ctx, 1, spx_plus(cleared, each), "what tells of the rows of C"));
     rows->length = rows->memory.as<int64_t>();
     a.lists = reinterpret_cast<spx_column_lists *>(rows->length + A->nrows + 1);
-    char *const look_room = reinterpret_cast<char *>(a.lists + 1);
+    rows->ways = reinterpret_cast<spx_ways *>(a.lists + 1);
+    char *const look_room = reinterpret_cast<char *>(rows->ways + 2);
     rows->words = reinterpret_cast<int *>(look_room + SPX_LOOK_BYTES);
     rows->products = rows->words + A->nrows;
     SPX_TRY(spx_cuda_clear(ctx, rows->length, cleared, WHAT));

@@ -38,8 +38,8 @@ __device__ __forceinline__ int64_t products_of(const spx_factor &A, const spx_po
     return sum;
 }
 
-/* A thread a row, of so many a block; longer rows some lanes' work, long ones a warp's, and very long ones the
- * block's. */
+/* A thread a row, of so many a block; longer rows some lanes' work, long ones a warp's, and very long ones
+ * the block's. */
 __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_block, int *products, totals *t)
 {
     constexpr int LONGER = 24, LONG = 128, VERY_LONG = 1024, TEAM = 8;
@@ -93,21 +93,24 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
     atomicAdd(&t->products, static_cast<unsigned long long>(all));
 }
 
-/* PARTS blocks each of the longest rows. */
-__global__ void count_longest(spx_factor A, spx_pointers b_ptr, int *products, totals *t)
+/* PARTS blocks each of the longest rows, which are known before. */
+__device__ __forceinline__ void count_longest(const spx_factor &A, const spx_pointers &b_ptr, int *products,
+                                              totals *t)
 {
-    const int i = static_cast<int>(blockIdx.x) / PARTS, part = static_cast<int>(blockIdx.x) % PARTS;
-    if (i >= t->longest_rows) return;
-    const int64_t r = t->longest_row[i],
-                  own = products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1],
-                                    part * THREADS + static_cast<int>(threadIdx.x), PARTS * THREADS),
-                  of_part = spx_scan_block<THREADS>(own).total;
-    if (threadIdx.x == 0) atomicAdd(t->longest_products + i, static_cast<unsigned long long>(of_part));
-    if (!spx_last_block(t->parts_done + i, PARTS) || threadIdx.x) return;
-    const int64_t n = static_cast<int64_t>(spx_load_relaxed(t->longest_products + i));
-    if (products) products[r] = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
-    atomicAdd(&t->products, static_cast<unsigned long long>(n));
-    if (n) atomicAdd(t->rows + spx_way_of(n, A.ptr[r + 1] - A.ptr[r]), 1);
+    const int all = min(t->longest_rows, MOST_LONGEST) * PARTS;
+    for (int u = static_cast<int>(blockIdx.x); u < all; u += static_cast<int>(gridDim.x)) {
+        const int i = u / PARTS, part = u % PARTS;
+        const int64_t r = t->longest_row[i],
+                      own = products_of(A, b_ptr, A.ptr[r], A.ptr[r + 1],
+                                        part * THREADS + static_cast<int>(threadIdx.x), PARTS * THREADS),
+                      of_part = spx_scan_block<THREADS>(own).total;
+        if (threadIdx.x == 0) atomicAdd(t->longest_products + i, static_cast<unsigned long long>(of_part));
+        if (!spx_last_block(t->parts_done + i, PARTS) || threadIdx.x) continue;
+        const int64_t n = static_cast<int64_t>(spx_load_relaxed(t->longest_products + i));
+        if (products) products[r] = n < INT_MAX ? static_cast<int>(n) : INT_MAX;
+        atomicAdd(&t->products, static_cast<unsigned long long>(n));
+        if (n) atomicAdd(t->rows + spx_way_of(n, A.ptr[r + 1] - A.ptr[r]), 1);
+    }
 }
 
 /* Is a row like one of those before it, but for a shift, and like the row before without one? As far as some
@@ -133,9 +136,9 @@ __device__ __forceinline__ likeness is_like_one_before(const spx_factor &B, int6
     return { false, false };
 }
 
-/* Entries of B that do not lie right of the one before, and of these the ones that begin a row; and of
- * some rows, one of so many times 32, whether they are like others. */
-__global__ void count_descents(spx_factor B, int64_t nnz, int one_of, totals *t)
+/* Entries of B that do not lie right of the one before, and of these the ones that begin a row; of some rows,
+ * one of so many times 32, whether they are like others; and the products of the longest rows of A. */
+__global__ void look_at_b(spx_factor A, spx_factor B, int64_t nnz, int one_of, int *products, totals *t)
 {
     __shared__ int descents, at_begins, shared_words, tried, alike, same;
     if (threadIdx.x == 0) descents = at_begins = shared_words = tried = alike = same = 0;
@@ -164,11 +167,12 @@ __global__ void count_descents(spx_factor B, int64_t nnz, int one_of, totals *t)
         atomicAdd(&alike, like_others);
         atomicAdd(&same, like_last);
     }
+    count_longest(A, B.ptr, products, t);
     __syncthreads();
     if (threadIdx.x) return;
-    atomicAdd(&t->descents, static_cast<unsigned long long>(descents));
-    atomicAdd(&t->at_begins, static_cast<unsigned long long>(at_begins));
-    atomicAdd(&t->shared_words, static_cast<unsigned long long>(shared_words));
+    if (descents) atomicAdd(&t->descents, static_cast<unsigned long long>(descents));
+    if (at_begins) atomicAdd(&t->at_begins, static_cast<unsigned long long>(at_begins));
+    if (shared_words) atomicAdd(&t->shared_words, static_cast<unsigned long long>(shared_words));
     if (!tried) return;
     atomicAdd(&t->tried, tried);
     atomicAdd(&t->alike, alike);
@@ -203,14 +207,13 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
     const int rows =
         A->nnz > LONG_MEAN * A->nrows ? ROWS_OF_LONG : spx_rows_a_block(ctx, A->nrows, ROWS_OF_LONG, THREADS);
     const int64_t blocks = spx_ceil_div(A->nrows, rows),
-                  threads = spx_min(spx_max(B->nnz, B->nrows), spx_cuda_blocks_held(ctx, THREADS) * THREADS);
+                  of_longest = A->nnz > LONGEST ? spx_min(MOST_LONGEST, A->nrows) * PARTS * THREADS : 0,
+                  threads = spx_min(spx_max(spx_max(B->nnz, B->nrows), of_longest),
+                                    spx_cuda_blocks_held(ctx, THREADS) * THREADS);
     SPX_TRY(spx_launch_over(ctx, WHAT, blocks * THREADS, count_products, spx_factor_of(A), spx_pointers_of(B),
                             rows, products, on_device));
-    if (A->nnz > LONGEST)
-        SPX_TRY(spx_launch_over(ctx, WHAT, spx_min(MOST_LONGEST, A->nrows) * PARTS * THREADS, count_longest,
-                                spx_factor_of(A), spx_pointers_of(B), products, on_device));
-    SPX_TRY(spx_launch_over(ctx, WHAT, threads, count_descents, spx_factor_of(B), B->nnz,
-                            static_cast<int>(spx_min(64, 1 + B->nrows / SAMPLE)), on_device));
+    SPX_TRY(spx_launch_over(ctx, WHAT, threads, look_at_b, spx_factor_of(A), spx_factor_of(B), B->nnz,
+                            static_cast<int>(spx_min(64, 1 + B->nrows / SAMPLE)), products, on_device));
     SPX_TRY(ctx->backend->download(ctx, &t, on_device, sizeof t));
     look->products = static_cast<int64_t>(t.products);
     look->distinct = t.descents == t.at_begins;

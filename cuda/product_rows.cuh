@@ -46,13 +46,6 @@ struct spx_task {
     int row, piece;
 };
 
-constexpr int SPX_WAYS = SPX_PLAN_NUMBERS;
-
-/* Of each kind of rows. */
-struct spx_ways {
-    int of[SPX_WAYS];
-};
-
 /* How many entries a row of C has, by its row pointers, or, before these are there, by counts. */
 struct spx_row_lengths {
     spx_pointers ptr;
@@ -126,8 +119,8 @@ __global__ void spx_tell_rows(int nrows, spx_row_lengths length, int ways, WAY w
 }
 
 /* How many rows of C, or pieces of such, go to each list: way_of(row, entries, &units), a function of the
- * device, tells which list a row with some entries is in, and in how many pieces. at[0 ... ways-1], which is 0
- * before, becomes the lists' lengths, behind which other numbers go. */
+ * device, tells which list a row with some entries is in, and in how many pieces. at[0 ... ways-1], which is
+ * 0 before, becomes the lists' lengths, behind which other numbers go. */
 template <class WAY>
 spmvx_status spx_count_rows(const spmvx_context *ctx, const char *what, int64_t nrows,
                             const spx_row_lengths &length, int ways, WAY way_of,
@@ -137,8 +130,8 @@ spmvx_status spx_count_rows(const spmvx_context *ctx, const char *what, int64_t 
                            way_of, numbers, spx_ways(), at->of, nullptr);
 }
 
-/* Makes the lists, one behind the other, the plan's rows, of which `all` tells how long they are: these become
- * the first of the plan's numbers. at: 0 before. */
+/* Makes the lists, one behind the other, the plan's rows, of which `all` tells how long they are: these
+ * become the first of the plan's numbers. at: 0 before. */
 template <class WAY>
 spmvx_status spx_write_rows(const spmvx_context *ctx, const char *what, spx_plan *plan, int ways, WAY way_of,
                             const spx_ways &all, spx_ways *at)
@@ -158,25 +151,22 @@ spmvx_status spx_write_rows(const spmvx_context *ctx, const char *what, spx_plan
                            spx_told_numbers(), first, at->of, static_cast<spx_task *>(plan->rows->data));
 }
 
-/* Both. known: the lengths; or NULL: they are counted first, and so many numbers of the device's memory become
- * the plan's behind them. */
+/* Both. known: the lengths; or NULL: they are counted first, and so many numbers of the device's memory
+ * become the plan's behind them. at: two, which are 0. */
 template <class WAY>
 spmvx_status spx_list_rows(const spmvx_context *ctx, const char *what, spx_plan *plan, int ways, WAY way_of,
-                           const spx_ways *known, const spx_told_numbers &numbers = {})
+                           const spx_ways *known, spx_ways *at, const spx_told_numbers &numbers)
 {
-    spx_temporary at;
     spx_ways all = {};
-    SPX_TRY(at.make(ctx, 2, sizeof all, what));
-    SPX_TRY(spx_cuda_clear(ctx, at.as<void>(), 2 * sizeof all, what));
     if (known) {
         all = *known;
     } else {
         SPX_TRY(spx_count_rows(ctx, what, plan->C.nrows, { spx_pointers_of(&plan->C), nullptr }, ways, way_of,
-                               numbers, at.as<spx_ways>()));
-        SPX_TRY(ctx->backend->download(ctx, &all, at.as<void>(), sizeof all));
+                               numbers, at));
+        SPX_TRY(ctx->backend->download(ctx, &all, at, sizeof all));
         for (int i = 0; i < numbers.count; i++) plan->number[ways + i] = all.of[ways + i];
     }
-    return spx_write_rows(ctx, what, plan, ways, way_of, all, at.as<spx_ways>() + 1);
+    return spx_write_rows(ctx, what, plan, ways, way_of, all, at + 1);
 }
 
 /* ---- a row a thread ---- */
@@ -302,13 +292,30 @@ public:
     template <class... P, class... ARGS>
     spmvx_status operator()(int way, int each, int threads, size_t shared, void (*kernel)(P...), ARGS... args)
     {
-        const int64_t units = plan_->number[way];
-        if (!units || way < first_) return SPMVX_OK;
+        const int64_t n = units(way);
+        if (!n) return SPMVX_OK;
+        return launch(kernel, spx_ceil_div(n, each), threads, shared, args..., list_of(way),
+                      static_cast<int>(n));
+    }
+    int64_t units(int way) const
+    {
+        return way < first_ ? 0 : plan_->number[way];
+    }
+    const spx_task *list_of(int way) const
+    {
         const spx_task *own = static_cast<const spx_task *>(plan_->rows->data);
         for (int w = 0; w < way; w++) own += plan_->number[w];
+        return own;
+    }
+    int64_t multiprocessors() const
+    {
+        return spx_cuda_of(ctx_)->multiprocessors;
+    }
+    template <class... P, class... ARGS>
+    spmvx_status launch(void (*kernel)(P...), int64_t blocks, int threads, size_t shared, ARGS... args)
+    {
         if constexpr (LAUNCH)
-            return launch_(ctx_, what_, kernel, spx_ceil_div(units, each), static_cast<unsigned>(threads),
-                           shared, args..., own, static_cast<int>(units));
+            return launch_(ctx_, what_, kernel, blocks, static_cast<unsigned>(threads), shared, args...);
         else return spx_cuda_load(ctx_, what_, kernel, shared);
     }
 

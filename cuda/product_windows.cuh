@@ -2,15 +2,11 @@
  * the sums of one row in one window in shared memory, a place a column, so that a product finds its place by
  * a subtraction. Where the part of each row of B in each window begins is told by a table that is made once a
  * pattern. A warp takes one such part after the other, in the order of A's row: their columns are distinct,
- * so that no two lanes add to one sum, and terms of an entry are added in their order. Where parts are short,
- * it takes 32 products after the other, of as many parts as it takes, and lanes with one column wait for those
- * below them.
+ * so that no two lanes add to one sum, and terms of an entry are added in their order.
  * Source: Gustavson's dense row (ACM TOMS 4, 1978), by columns as Patwary et al. cut them (Parallel efficient
  * sparse matrix-matrix multiplication on multicore platforms, ISC 2015). */
 #ifndef SPX_PRODUCT_WINDOWS_CUH
 #define SPX_PRODUCT_WINDOWS_CUH
-#include <type_traits>
-
 #include "product_rows.cuh"
 #include "product_ways.cuh"
 
@@ -51,20 +47,30 @@ __device__ __forceinline__ int spx_windows_of(const int *col, int64_t begin, int
     return __ldg(col + end - 1) / width - spx_first_window(col, begin, width) + 1;
 }
 
-/* The first of so many ascending columns that is not below `least`; all lanes of a warp call. */
-__device__ __forceinline__ int64_t spx_first_from_by_warp(const int *col, int64_t begin, int64_t end,
-                                                          int64_t least)
+/* Where columns from `low` on, and those from `high` on, begin among n ascending ones; 16 lanes look for
+ * each. All lanes of a warp call. */
+struct spx_column_range {
+    int64_t begin, end;
+};
+__device__ __forceinline__ spx_column_range spx_columns_between(const int *col, int64_t first, int64_t last,
+                                                                int64_t low, int64_t high)
 {
-    while (begin < end) {
-        const int64_t each = (end - begin + 31) / 32, at = begin + spx_lane() * each;
-        const int below =
-            __popc(__ballot_sync(SPX_ALL_LANES, at < end && static_cast<int64_t>(__ldg(col + at)) < least));
-        if (below == 0) return begin;
-        const int64_t last_below = begin + (below - 1) * each;
-        end = end < last_below + each ? end : last_below + each;
-        begin = last_below + 1;
+    constexpr int LANES = 16;
+    const int half = spx_lane() / LANES * LANES;
+    const int64_t least = half ? high : low;
+    while (__any_sync(SPX_ALL_LANES, first < last)) {
+        const int64_t each = (last - first + LANES - 1) / LANES, at = first + (spx_lane() - half) * each;
+        const bool is_below = at < last && static_cast<int64_t>(__ldg(col + at)) < least;
+        const int below = __popc(__ballot_sync(SPX_ALL_LANES, is_below) >> half & ((1u << LANES) - 1u));
+        if (below == 0) {
+            last = first;
+        } else {
+            const int64_t last_below = first + (below - 1) * each;
+            last = last < last_below + each ? last : last_below + each;
+            first = last_below + 1;
+        }
     }
-    return begin;
+    return { __shfl_sync(SPX_ALL_LANES, first, 0), __shfl_sync(SPX_ALL_LANES, first, LANES) };
 }
 
 /* The parts in one window of the rows of B for entries of A, which come 32 at a time: those of the next 32
@@ -77,6 +83,8 @@ template <class V> struct spx_window_parts {
     int64_t at, last;
     int first, length, next_first, next_length, c;
     V left, next_left, left_behind;
+    unsigned some; /* the entries that have one; the lowest is the next */
+    int done;      /* columns of that one */
 
     __device__ __forceinline__ void take_entries()
     {
@@ -94,127 +102,63 @@ template <class V> struct spx_window_parts {
         take_entries();
     }
     /* False when there are no more. */
-    __device__ __forceinline__ bool take_next()
+    __device__ __forceinline__ bool advance()
     {
-        if (at >= last + 64) return false; /* those in hand were the last */
-        first = next_first, length = next_length, left = next_left;
-        take_parts();
+        while (!some) {
+            if (at >= last + 64) return false; /* those in hand were the last */
+            first = next_first, length = next_length, left = next_left;
+            take_parts();
+            some = __ballot_sync(SPX_ALL_LANES, length > 0);
+            done = 0;
+        }
         return true;
     }
 };
 
-/* So many times up to 32 products, a lane each: the column of each, or `nowhere`. */
+/* So many times up to 32 products of one such part, a lane each: the column of each, or
+ * `nowhere`. */
 template <class V, int AHEAD> struct spx_window_products {
     int col[AHEAD];
     V right[AHEAD], by[AHEAD];
-};
 
-/* One part after the other. */
-template <class V> struct spx_window_walk {
-    static constexpr int AHEAD = 6;
-    using products = spx_window_products<V, AHEAD>;
-    spx_window_parts<V> parts;
-    unsigned some; /* the entries that have a part; the lowest is the next */
-    int done;      /* columns of that one */
-
-    /* False when there are no more. */
-    __device__ __forceinline__ bool take(products &p, const int *b_col, const V *b, int nowhere)
+    __device__ __forceinline__ bool take(spx_window_parts<V> &p, const int *b_col, const V *b, int nowhere)
     {
-        while (!some) {
-            if (!parts.take_next()) break;
-            some = __ballot_sync(SPX_ALL_LANES, parts.length > 0);
-            done = 0;
-        }
-        const bool any = some;
+        const bool any = p.advance();
 #pragma unroll
         for (int j = 0; j < AHEAD; j++) {
-            const int of = some ? __ffs(static_cast<int>(some)) - 1 : 0,
-                      length = __shfl_sync(SPX_ALL_LANES, parts.length, of),
-                      from = __shfl_sync(SPX_ALL_LANES, parts.first, of) + done + spx_lane();
-            const bool in = some && done + spx_lane() < length;
-            p.col[j] = spx_load_if<SPX_KEPT>(in, b_col + from, nowhere);
-            p.right[j] = spx_load_if<SPX_KEPT>(in, b + from, V(0));
-            p.by[j] = __shfl_sync(SPX_ALL_LANES, parts.left, of);
-            done += 32;
-            if (done >= length) {
-                done = 0;
-                some &= some - 1u;
+            const int of = p.some ? __ffs(static_cast<int>(p.some)) - 1 : 0,
+                      length = __shfl_sync(SPX_ALL_LANES, p.length, of),
+                      from = __shfl_sync(SPX_ALL_LANES, p.first, of) + p.done + spx_lane();
+            const bool in = p.some && p.done + spx_lane() < length;
+            col[j] = spx_load_if<SPX_KEPT>(in, b_col + from, nowhere);
+            right[j] = spx_load_if<SPX_KEPT>(in, b + from, V(0));
+            by[j] = __shfl_sync(SPX_ALL_LANES, p.left, of);
+            p.done += 32;
+            if (p.done >= length) {
+                p.done = 0;
+                p.some &= p.some - 1u;
             }
         }
         return any;
     }
-    static __device__ __forceinline__ void add(const products &p, V *sum, int low)
+    __device__ __forceinline__ void add(V *sum, int low) const
     {
 #pragma unroll
         for (int j = 0; j < AHEAD; j++) {
-            V *const to = sum + (p.col[j] - low);
-            *to = spx_add_term(*to, p.by[j], p.right[j]);
+            V *const to = sum + (col[j] - low);
+            *to = spx_add_term(*to, by[j], right[j]);
             __syncwarp();
         }
     }
 };
 
-/* 32 products after the other. */
-template <class V> struct spx_short_window_walk {
-    static constexpr int AHEAD = 4;
-    using products = spx_window_products<V, AHEAD>;
-    spx_window_parts<V> parts;
-    int before;      /* products of the entries that lanes below have */
-    int done, total; /* of those of all lanes */
-
-    __device__ __forceinline__ bool take(products &p, const int *b_col, const V *b, int nowhere)
-    {
-        while (done >= total) {
-            if (!parts.take_next()) break;
-            const int with_own = spx_scan_lanes(parts.length);
-            before = with_own - parts.length;
-            total = __shfl_sync(SPX_ALL_LANES, with_own, 31);
-            done = 0;
-        }
-        const bool any = done < total;
-        const int start = parts.first - before; /* where product n of the entry is, less n */
-#pragma unroll
-        for (int j = 0; j < AHEAD; j++) {
-            const int n = done + spx_lane();
-            int of = 0; /* the last entry with no more products before it */
-#pragma unroll
-            for (int half = 16; half; half /= 2)
-                if (__shfl_sync(SPX_ALL_LANES, before, of + half) <= n) of += half;
-            const int from = __shfl_sync(SPX_ALL_LANES, start, of) + n;
-            const bool in = n < total;
-            p.col[j] = spx_load_if<SPX_KEPT>(in, b_col + from, nowhere);
-            p.right[j] = spx_load_if<SPX_KEPT>(in, b + from, V(0));
-            p.by[j] = __shfl_sync(SPX_ALL_LANES, parts.left, of);
-            done += 32;
-        }
-        return any;
-    }
-    static __device__ __forceinline__ void add(const products &p, V *sum, int low)
-    {
-        int rank[AHEAD]; /* among the lanes with its column */
-#pragma unroll
-        for (int j = 0; j < AHEAD; j++)
-            rank[j] = __popc(__match_any_sync(SPX_ALL_LANES, p.col[j]) & ((1u << spx_lane()) - 1u));
-#pragma unroll
-        for (int j = 0; j < AHEAD; j++) {
-            V *const to = sum + (p.col[j] - low);
-            int turn = 0;
-            do {
-                if (rank[j] == turn) *to = spx_add_term(*to, p.by[j], p.right[j]);
-                __syncwarp();
-                turn++;
-            } while (__any_sync(SPX_ALL_LANES, rank[j] >= turn));
-        }
-    }
-};
-
 /* A warp a window of a row. */
-template <class V, bool SHORT>
+template <class V>
 __global__ void __launch_bounds__(SPX_WINDOW_WARPS * 32, 7)
     spx_values_by_window(spx_factor A, spx_factor B, spx_product_values<V> v, spx_windows windows,
                          const spx_task *list, int tasks)
 {
-    using walk_of = std::conditional_t<SHORT, spx_short_window_walk<V>, spx_window_walk<V>>;
+    constexpr int AHEAD = 6;
     const spx_beside_other_rows beside;
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32;
     const int64_t i = static_cast<int64_t>(blockIdx.x) * SPX_WINDOW_WARPS + warp;
@@ -224,25 +168,25 @@ __global__ void __launch_bounds__(SPX_WINDOW_WARPS * 32, 7)
     const spx_task t = list[i];
     const int64_t of_row = v.ptr[t.row], of_next = v.ptr[t.row + 1];
     const int window = spx_first_window(v.col, of_row, windows.width) + t.piece;
-    const int low = window * windows.width;
-    const int64_t begin = spx_first_from_by_warp(v.col, of_row, of_next, low),
-                  end = spx_first_from_by_warp(v.col, begin, of_next, low + int64_t(windows.width));
-    if (begin == end) return;
-    const int nowhere = low + windows.width + lane;
-    for (int64_t k = begin + lane; k < end; k += 32) sum[__ldg(v.col + k) - low] = V(-0.0);
-    sum[nowhere - low] = V(0); /* what lanes without a product add to */
+    const int low = window * windows.width, nowhere = low + windows.width + lane;
+    spx_window_parts<V> parts = {
+        A, v, windows.first + window, windows.number + 1, A.ptr[t.row], A.ptr[t.row + 1]
+    };
+    spx_window_products<V, AHEAD> products, further;
+    parts.take_entries();
+    parts.take_parts();
+    products.take(parts, B.col, v.b, nowhere); /* and while these are on their way: */
+    const spx_column_range range =
+        spx_columns_between(v.col, of_row, of_next, low, low + int64_t(windows.width));
+    for (int64_t k = range.begin + lane; k < range.end; k += 32) sum[__ldg(v.col + k) - low] = V(-0.0);
+    sum[nowhere - low] = V(0); /* for lanes without a product */
     __syncwarp();
-    walk_of walk = { { A, v, windows.first + window, windows.number + 1, A.ptr[t.row], A.ptr[t.row + 1] } };
-    typename walk_of::products products, further;
-    walk.parts.take_entries();
-    walk.parts.take_parts();
-    walk.take(products, B.col, v.b, nowhere);
     for (bool more = true; more;) { /* some are on their way while others are added */
-        walk.take(further, B.col, v.b, nowhere);
-        walk.add(products, sum, low);
-        more = walk.take(products, B.col, v.b, nowhere);
-        walk.add(further, sum, low);
+        further.take(parts, B.col, v.b, nowhere);
+        products.add(sum, low);
+        more = products.take(parts, B.col, v.b, nowhere);
+        further.add(sum, low);
     }
-    for (int64_t k = begin + lane; k < end; k += 32) v.c[k] = sum[__ldg(v.col + k) - low];
+    for (int64_t k = range.begin + lane; k < range.end; k += 32) v.c[k] = sum[__ldg(v.col + k) - low];
 }
 #endif

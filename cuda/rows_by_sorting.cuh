@@ -126,16 +126,30 @@ __device__ __forceinline__ unsigned spx_column_begins(const unsigned (&key)[K], 
     return begins;
 }
 
+/* Calls f(lanes a row, products a lane) for a way to sort. */
+template <class F> __device__ __forceinline__ void spx_with_team(int way, F f)
+{
+    constexpr std::integral_constant<int, 8> EIGHT = {};
+    switch (way) {
+    case 0: return f(std::integral_constant<int, 2>(), EIGHT);
+    case 1: return f(std::integral_constant<int, 4>(), EIGHT);
+    case 2: return f(EIGHT, EIGHT);
+    case 3: return f(std::integral_constant<int, 16>(), EIGHT);
+    case 4: return f(std::integral_constant<int, 32>(), EIGHT);
+    default: return f(std::integral_constant<int, 32>(), std::integral_constant<int, 16>());
+    }
+}
+
 /* ---- columns ---- */
 
 constexpr int SPX_SORTING_THREADS = 256;
 
-/* Of so many rows a block, those that are sorted this way. Counted columns are kept where there is room. */
+/* Of so many rows, the block's, those that are sorted this way. Counted columns are kept where there is
+ * room. */
 template <int TEAM, int K, bool WRITE>
-__global__ void __launch_bounds__(SPX_SORTING_THREADS, K > 8 ? 3 : 5)
-    spx_columns_by_sorting(spx_factor A, spx_factor B, spx_found out, int rows_a_block, int way)
+__device__ __forceinline__ void spx_sort_columns(const spx_factor &A, const spx_factor &B,
+                                                 const spx_found &out, int rows_a_block, int block, int way)
 {
-    const spx_beside_other_rows beside;
     constexpr int N = TEAM * K, T = SPX_SORTING_THREADS;
     __shared__ int list[T];
     __shared__ int64_t taken;
@@ -145,7 +159,7 @@ __global__ void __launch_bounds__(SPX_SORTING_THREADS, K > 8 ? 3 : 5)
     int *const stage =
         reinterpret_cast<int *>(all + (thread & ~31) / TEAM); /* the warp's, when they are read */
     const int64_t mine =
-        thread < rows_a_block ? static_cast<int64_t>(blockIdx.x) * rows_a_block + thread : A.nrows;
+        thread < rows_a_block ? static_cast<int64_t>(block) * rows_a_block + thread : A.nrows;
     const int products = mine < A.nrows ? out.products[mine] : 0;
     const bool in = products && spx_way_of(products, A.ptr[mine + 1] - A.ptr[mine]) == way &&
                     !(WRITE && out.is_kept(mine));
@@ -193,6 +207,29 @@ __global__ void __launch_bounds__(SPX_SORTING_THREADS, K > 8 ? 3 : 5)
     }
 }
 
+template <int TEAM, int K, bool WRITE>
+__global__ void __launch_bounds__(SPX_SORTING_THREADS, K > 8 ? 3 : 5)
+    spx_columns_by_sorting(spx_factor A, spx_factor B, spx_found out, int rows_a_block, int way)
+{
+    const spx_beside_other_rows beside;
+    spx_sort_columns<TEAM, K, WRITE>(A, B, out, rows_a_block, static_cast<int>(blockIdx.x), way);
+}
+
+/* Several ways in one launch, four bits each, with so many blocks each: of few rows a launch is what takes
+ * time. */
+template <bool WRITE>
+__global__ void __launch_bounds__(SPX_SORTING_THREADS, 3)
+    spx_columns_by_sorting_ways(spx_factor A, spx_factor B, spx_found out, int rows_a_block, int blocks,
+                                unsigned ways)
+{
+    const spx_beside_other_rows beside;
+    const int block = static_cast<int>(blockIdx.x), way = static_cast<int>(ways >> block / blocks * 4 & 15u);
+    spx_with_team(way, [&](auto team, auto keys) {
+        spx_sort_columns<decltype(team)::value, decltype(keys)::value, WRITE>(A, B, out, rows_a_block,
+                                                                              block % blocks, way);
+    });
+}
+
 /* ---- values ---- */
 
 template <class V, int N> struct spx_values_of_team {
@@ -205,16 +242,19 @@ template <class V, int N> struct spx_values_of_team {
     };
 };
 
-template <class VALUES, int TEAM, int K, int BLOCK>
-__global__ void __launch_bounds__(BLOCK, K > 8 ? 4 : 7)
-    spx_values_by_sorting(spx_factor A, spx_factor B, VALUES v, const spx_task *list, int rows)
+constexpr int SPX_SORTED_VALUES_THREADS = 128;
+
+/* Of the rows that a block of a list has. */
+template <class VALUES, int TEAM, int K>
+__device__ __forceinline__ void spx_sort_values(const spx_factor &A, const spx_factor &B, const VALUES &v,
+                                                const spx_task *list, int rows, int block)
 {
-    const spx_beside_other_rows beside;
+    constexpr int BLOCK = SPX_SORTED_VALUES_THREADS;
     using V = typename VALUES::value;
     constexpr int N = TEAM * K, BITS = spx_bits_of(N);
     const int lane = spx_team_lane<TEAM>(), thread = static_cast<int>(threadIdx.x);
     spx_values_of_team<V, N> *const s = spx_dynamic_shared<spx_values_of_team<V, N>>() + thread / TEAM;
-    const int64_t i = static_cast<int64_t>(blockIdx.x) * (BLOCK / TEAM) + thread / TEAM,
+    const int64_t i = static_cast<int64_t>(block) * (BLOCK / TEAM) + thread / TEAM,
                   row = i < rows ? list[i].row : 0, first = i < rows ? A.ptr[row] : 0;
     const int n = spx_list_products<TEAM>(A, B, first, i < rows ? A.ptr[row + 1] : 0, &s->products);
     unsigned key[K];
@@ -253,6 +293,51 @@ __global__ void __launch_bounds__(BLOCK, K > 8 ? 4 : 7)
     }
 }
 
+template <class VALUES, int TEAM, int K>
+__global__ void __launch_bounds__(SPX_SORTED_VALUES_THREADS, K > 8 ? 4 : 7)
+    spx_values_by_sorting(spx_factor A, spx_factor B, VALUES v, const spx_task *list, int rows)
+{
+    const spx_beside_other_rows beside;
+    spx_sort_values<VALUES, TEAM, K>(A, B, v, list, rows, static_cast<int>(blockIdx.x));
+}
+
+/* The lists of all ways, one behind the other, and the first block of each. */
+struct spx_sorted_lists {
+    const spx_task *list;
+    int rows[SPX_SORTED_WAYS], first_block[SPX_SORTED_WAYS];
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(list);
+    }
+};
+
+/* All in one launch. */
+template <class VALUES>
+__global__ void __launch_bounds__(SPX_SORTED_VALUES_THREADS, 4)
+    spx_values_by_sorting_ways(spx_factor A, spx_factor B, VALUES v, spx_sorted_lists lists)
+{
+    const spx_beside_other_rows beside;
+    const int block = static_cast<int>(blockIdx.x);
+    int way = 0, before = 0, first = 0, rows = lists.rows[0];
+#pragma unroll
+    for (int w = 1; w < SPX_SORTED_WAYS; w++) {
+        before += lists.rows[w - 1];
+        if (block < lists.first_block[w]) continue;
+        way = w;
+        first = before;
+        rows = lists.rows[w];
+    }
+    int first_block = 0;
+#pragma unroll
+    for (int w = 0; w < SPX_SORTED_WAYS; w++)
+        if (w == way) first_block = lists.first_block[w];
+    spx_with_team(way, [&](auto team, auto keys) {
+        spx_sort_values<VALUES, decltype(team)::value, decltype(keys)::value>(A, B, v, lists.list + first,
+                                                                              rows, block - first_block);
+    });
+}
+
 /* ---- the host's side ---- */
 
 /* Calls f(way, lanes a row, products a lane) for each way to sort, those of many products first. */
@@ -268,14 +353,39 @@ template <class F> spmvx_status spx_each_team(F f)
     return f(0, std::integral_constant<int, 2>(), EIGHT);
 }
 
-/* Calls f(way, units a block, threads, shared bytes, kernel) for the values of each. */
-template <class VALUES, class F> spmvx_status spx_each_sorted_way(F f)
+/* The values of rows that are sorted, which are the lists `first` and on: in one launch where they are
+ * few. */
+template <class OVER, class VALUES>
+spmvx_status spx_over_sorted(OVER &over, int first, const spx_factor &a, const spx_factor &b, const VALUES &v)
 {
     using V = typename VALUES::value;
+    constexpr int BLOCK = SPX_SORTED_VALUES_THREADS;
+    constexpr int64_t FEW = 4; /* blocks of a multiprocessor */
+    spx_sorted_lists lists = { over.list_of(first), {}, {} };
+    int blocks[SPX_SORTED_WAYS] = {}, all = 0, kinds = 0;
+    size_t shared = 0;
+    const auto shared_of = [](auto team, auto keys) {
+        constexpr int TEAM = decltype(team)::value;
+        return BLOCK / TEAM * sizeof(spx_values_of_team<V, TEAM *decltype(keys)::value>);
+    };
+    SPX_TRY(spx_each_team([&](int way, auto team, auto keys) {
+        const int64_t rows = over.units(first + way);
+        lists.rows[way] = static_cast<int>(rows);
+        blocks[way] = static_cast<int>(spx_ceil_div(rows, BLOCK / decltype(team)::value));
+        if (rows) shared = spx_max(shared, shared_of(team, keys));
+        kinds += rows > 0;
+        return SPMVX_OK;
+    }));
+    for (int way = 0; way < SPX_SORTED_WAYS; way++) {
+        lists.first_block[way] = all;
+        all += blocks[way];
+    }
+    if (kinds > 1 && all <= FEW * over.multiprocessors())
+        return over.launch(spx_values_by_sorting_ways<VALUES>, all, BLOCK, shared, a, b, v, lists);
     return spx_each_team([&](int way, auto team, auto keys) {
-        constexpr int TEAM = decltype(team)::value, K = decltype(keys)::value, BLOCK = 128;
-        return f(way, BLOCK / TEAM, BLOCK, BLOCK / TEAM * sizeof(spx_values_of_team<V, TEAM * K>),
-                 spx_values_by_sorting<VALUES, TEAM, K, BLOCK>);
+        constexpr int TEAM = decltype(team)::value, K = decltype(keys)::value;
+        return over(first + way, BLOCK / TEAM, BLOCK, shared_of(team, keys),
+                    spx_values_by_sorting<VALUES, TEAM, K>, a, b, v);
     });
 }
 #endif

@@ -180,9 +180,16 @@ template <class F> spmvx_status spx_with_cub(const spmvx_context *ctx, const cha
     }
 }
 
-/* The sums before each of n numbers, in place, by one block. */
+/* Numbers that are known to fit in a narrower type. */
+template <class P> __global__ void spx_narrow(int64_t n, const int64_t *from, P *to)
+{
+    const int64_t i = spx_element();
+    if (i < n) to[i] = static_cast<P>(from[i]);
+}
+
+/* The sums before each of n numbers, in place, by one block; and as 32 bits, or NULL. */
 constexpr int SPX_SUMMED_THREADS = 1024, SPX_SUMMED = 1 << 14; /* numbers for which that is the fastest */
-template <class T> __global__ void spx_sums_of_block(int n, T *numbers)
+template <class T> __global__ void spx_sums_of_block(int n, T *numbers, int32_t *narrow)
 {
     constexpr int EACH = 4;
     T own[EACH], next[EACH], carry = 0;
@@ -204,23 +211,27 @@ template <class T> __global__ void spx_sums_of_block(int n, T *numbers)
         for (int i = 0; i < EACH; i++) {
             const int k = at + static_cast<int>(threadIdx.x) * EACH + i;
             if (k < n) numbers[k] = before;
+            if (k < n && narrow) narrow[k] = static_cast<int32_t>(before);
             before += own[i];
         }
     }
 }
 
-/* Turns n counts, and counts[n], which is 0, into the sums of those before each, in place. It may be at work
- * on return. Few are one launch's work: CUB takes two, and memory. */
-inline spmvx_status spx_sums_before(const spmvx_context *ctx, const char *what, int64_t n, int64_t *counts)
+/* Turns n counts, and counts[n], which is 0, into the sums of those before each, in place, and puts these to
+ * `narrow`, too, unless it is NULL. It may be at work on return. Few are one launch's work: CUB takes two,
+ * and memory. */
+inline spmvx_status spx_sums_before(const spmvx_context *ctx, const char *what, int64_t n, int64_t *counts,
+                                    int32_t *narrow)
 {
     if (n < SPX_SUMMED) {
         SPX_TRY(spx_cuda_load(ctx, what, spx_sums_of_block<int64_t>, 0));
         return spx_cuda_launch(ctx, what, spx_sums_of_block<int64_t>, 1, SPX_SUMMED_THREADS, 0,
-                               static_cast<int>(n) + 1, counts);
+                               static_cast<int>(n) + 1, counts, narrow);
     }
-    return spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+    SPX_TRY(spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
         return spx_cub_sums_before(temp, bytes, n + 1, static_cast<const int64_t *>(counts), counts, stream);
-    });
+    }));
+    return narrow ? spx_launch_over(ctx, what, n + 1, spx_narrow<int32_t>, n + 1, counts, narrow) : SPMVX_OK;
 }
 
 /* Turns n counts into the sums of those before each, in place; counts[n] and *total become the sum of all. */
@@ -228,15 +239,8 @@ inline spmvx_status spx_sum_up(const spmvx_context *ctx, const char *what, int64
                                int64_t *total)
 {
     SPX_TRY(spx_cuda_clear(ctx, counts + n, sizeof *counts, what));
-    SPX_TRY(spx_sums_before(ctx, what, n, counts));
+    SPX_TRY(spx_sums_before(ctx, what, n, counts, nullptr));
     return ctx->backend->download(ctx, total, counts + n, sizeof *total);
-}
-
-/* Numbers that are known to fit in a narrower type. */
-template <class P> __global__ void spx_narrow(int64_t n, const int64_t *from, P *to)
-{
-    const int64_t i = spx_element();
-    if (i < n) to[i] = static_cast<P>(from[i]);
 }
 
 template <class P> __global__ void spx_count_up(int64_t n, P *positions)

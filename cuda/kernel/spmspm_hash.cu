@@ -157,13 +157,6 @@ spmvx_status keep_shapes(spmvx_context *ctx, const spx_sparse *A, const spx_spar
     return SPMVX_OK;
 }
 
-/* Products that the part of a row of B in one window has, in the mean. */
-double part_of_window(const spx_sparse *A, const spx_sparse *B, int64_t products, int width)
-{
-    const double entries = static_cast<double>(spx_max(A->nnz, 1)) * static_cast<double>(B->ncols);
-    return static_cast<double>(products) * width / entries;
-}
-
 /* Columns that a window has, or 0: there is no use for windows. They are narrow, so that many warps have
  * work, as long as the parts of B's rows in them keep a warp's lanes busy; and worth it where parts have some
  * columns in the mean, and the table is not much larger than B, and has fewer numbers than there are
@@ -171,8 +164,9 @@ double part_of_window(const spx_sparse *A, const spx_sparse *B, int64_t products
 int window_width(const spx_sparse *A, const spx_sparse *B, const spx_product_look &look, int64_t products)
 {
     constexpr int64_t BUSY = 32, LEAST = 2, SMALL_TABLE = 1 << 20; /* columns of a part; numbers */
+    const double entries = static_cast<double>(spx_max(A->nnz, 1)) * static_cast<double>(B->ncols);
     int width = SPX_LEAST_WINDOW;
-    const auto part = [&] { return part_of_window(A, B, products, width); };
+    const auto part = [&] { return static_cast<double>(products) * width / entries; };
     if (!look.distinct || !look.many || B->nnz > INT_MAX - 64 * BUSY) return 0;
     while (width < SPX_MOST_WINDOW && part() < BUSY) width *= 2;
     const int64_t number = spx_ceil_div(B->ncols, width), table = B->nrows * (number + 1);
@@ -260,7 +254,6 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                         const spx_sparse *C)
 {
     constexpr int EACH = THREADS / 32; /* warps of a block */
-    constexpr double SHORT_PART = 16;  /* products: half a warp's */
     const spx_shape_sizes sizes = sizes_of(plan);
     const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
     const bool distinct = plan->number[DISTINCT];
@@ -276,11 +269,9 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                 return over(way, each, threads, shared, kernel, a, b, v);
             }));
         const spx_windows windows = windows_of(plan, B);
-        const bool short_parts = part_of_window(A, B, plan->products, windows.width) < SHORT_PART;
         SPX_TRY(over(BY_WINDOW, SPX_WINDOW_WARPS, SPX_WINDOW_WARPS * 32,
                      SPX_WINDOW_WARPS * static_cast<size_t>(windows.width + 32) * sizeof(V),
-                     short_parts ? spx_values_by_window<V, true> : spx_values_by_window<V, false>, a, b, v,
-                     windows));
+                     spx_values_by_window<V>, a, b, v, windows));
         SPX_TRY(over(BY_PIECES, 1, 1024, sizeof(spx_piece_shared<V, 1024, SPX_PRODUCT_PIECE>),
                      spx_values_by_block<V, 1024, SPX_PRODUCT_PIECE>, a, b, v, distinct, met));
         SPX_TRY(over(BY_LARGE_BLOCK, 1, 512, sizeof(spx_piece_shared<V, 512, LARGER>),
@@ -303,10 +294,7 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
         SPX_TRY(over(BY_SHORT_SHAPE, SPX_SHORT_THREADS, SPX_SHORT_THREADS,
                      SPX_SHORT_THREADS / 32 * spx_short_bytes<V>(sizes), spx_values_of_short_shapes<V>, a, b,
                      v, shapes_of(plan), sizes));
-        return spx_each_sorted_way<spx_product_values<V>>(
-            [&](int way, int each, int threads, size_t shared, auto kernel) {
-                return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
-            });
+        return spx_over_sorted(over, BY_SORTING, a, b, v);
     });
 }
 
@@ -328,7 +316,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
                           way_of{ spx_pointers_of(A), rows.products, rows.words, most, shapes_of(plan),
                                   windows_of(plan, B), spx_pointers_of(&plan->C),
                                   spx_slot_of<int>(&plan->C, SPX_COL) },
-                          most && !look.more && !plan->shapes ? &known : nullptr,
+                          most && !look.more && !plan->shapes ? &known : nullptr, rows.ways,
                           plan->shapes ? spx_told_numbers{ static_cast<const int *>(shapes.counters),
                                                            sizeof(spx_shape_sizes) / sizeof(int) }
                                        : spx_told_numbers{}));

@@ -254,9 +254,9 @@ way_of<longest_on_device> ways_of(const spmvx_context *ctx, const spx_sparse *A,
     };
 }
 
-/* Records of B's rows, which are the plan's state; C's row pointers and columns; and how many of its rows go to
- * each list, with what else is told of all. Masks are made where B's columns allow these, and the budget has
- * room beside what is needed. */
+/* Records of B's rows, which are the plan's state; C's row pointers and columns; and how many of its rows go
+ * to each list, with what else is told of all. Masks are made where B's columns allow these, and the budget
+ * has room beside what is needed. */
 spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t *length,
                           behind_lengths *behind, spx_ways *told, spx_plan *plan)
 {
@@ -365,10 +365,7 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                     return over(way, each, threads, shared, kernel, a, b, v);
                 }));
             SPX_TRY((over_teams<V, LANES>(over, a, b, rows, v, static_cast<int>(B->ncols))));
-            return spx_each_sorted_way<values>(
-                [&](int way, int each, int threads, size_t shared, auto kernel) {
-                    return over(BY_SORTING + way, each, threads, shared, kernel, a, b, v);
-                });
+            return spx_over_sorted(over, BY_SORTING, a, b, v);
         });
     });
 }
