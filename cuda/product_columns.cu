@@ -34,7 +34,7 @@ namespace {
 constexpr const char *WHAT = "the pattern of a product";
 constexpr int THREADS = SPX_COLUMN_THREADS;
 constexpr int SCATTERED_WARP = 160;            /* products that fit without sharing words */
-constexpr int MANY = 1 << 13;                  /* products: more than a warp's, where most rows have fewer */
+constexpr int SOME = 1 << 10, MANY = 1 << 13;  /* products: more than a warp's, where most rows have fewer */
 constexpr int64_t BITMAPS = int64_t(64) << 20; /* bytes of bits at a time, or a row's */
 
 struct analysis {
@@ -97,17 +97,25 @@ spmvx_status copy_by_shapes(const analysis *a, int64_t nnz)
                            s->stand, s->of_b, a->out);
 }
 
+/* Are there so few rows that teams do not sort that each may have a block? */
+bool has_few(const analysis *a)
+{
+    return a->all.more <= spx_cuda_blocks_held(a->ctx, THREADS);
+}
+
 /* Lists of rows, as products tell them. */
 spmvx_status list_all(analysis *a)
 {
     static const char rows[] = "rows of C by their products";
+    constexpr int64_t WARPS = 48; /* of a multiprocessor: what has more than a warp's share is no warp's */
     const spmvx_context *ctx = a->ctx;
     if (!a->all.more) return SPMVX_OK;
-    const int64_t mean = a->all.products / spx_max(a->A.nrows, 1);
-    const bool few = a->all.more <= spx_cuda_blocks_held(ctx, THREADS); /* each may have a block */
-    const int most_of_warp = a->all.scattered || a->shapes->of || few
-                                 ? SCATTERED_WARP
-                                 : static_cast<int>(spx_min(spx_max(4 * mean, MANY), SPX_HUGE_ROW));
+    const int64_t mean = a->all.products / spx_max(a->A.nrows, 1),
+                  share = a->all.products / (WARPS * spx_cuda_of(ctx)->multiprocessors);
+    const int most_of_warp =
+        a->all.scattered || a->shapes->of || has_few(a)
+            ? SCATTERED_WARP
+            : static_cast<int>(spx_min(spx_max(4 * mean, spx_min(spx_max(share, SOME), MANY)), SPX_HUGE_ROW));
     SPX_TRY(a->rows_in_lists.make(ctx, a->all.more, SPX_COLUMN_LISTS * sizeof(int), rows));
     for (int i = 0; i < SPX_COLUMN_LISTS; i++) a->list[i] = a->rows_in_lists.as<int>() + i * a->all.more;
     return spx_launch_over(ctx, WHAT, a->A.nrows, spx_fill_column_lists, a->A.nrows, a->A.ptr, a->out,
@@ -207,7 +215,8 @@ template <bool WRITE> spmvx_status by_sorting_blocks(const analysis *a)
                       a->out);
     };
     const int64_t parts = width ? spx_ceil_div(a->ncols, width) : MAP_PARTS;
-    const int sorted = parts > 3 ? 1024 : parts > 1 ? 512 : 256; /* threads, as each part goes over the row */
+    /* threads, as each part goes over the row; 0: a block's bits are the fastest for all rows */
+    const int sorted = parts > 3 ? 1024 : parts > 1 ? 512 : has_few(a) ? 0 : 256;
     static_assert(1024 * SPX_SORTED_A_THREAD == SPX_LEAST_SORTED << (SPX_PRODUCT_WAYS - 1), "all of them");
     if (!WRITE) /* as they are written, they have gone there */
         SPX_TRY(spx_launch_over(a->ctx, WHAT, a->all.more, spx_pass_on_longer,
@@ -216,6 +225,7 @@ template <bool WRITE> spmvx_status by_sorting_blocks(const analysis *a)
     if (width) SPX_TRY(by_map<WRITE>(a, width, launch));
     if (sorted >= 1024) SPX_TRY(one(SPX_SORTED_WAYS + 4, std::integral_constant<int, 1024>()));
     if (sorted >= 512) SPX_TRY(one(SPX_SORTED_WAYS + 3, std::integral_constant<int, 512>()));
+    if (!sorted) return SPMVX_OK;
     SPX_TRY(one(SPX_SORTED_WAYS + 2, std::integral_constant<int, 256>()));
     SPX_TRY(one(SPX_SORTED_WAYS + 1, std::integral_constant<int, 128>()));
     return one(SPX_SORTED_WAYS, std::integral_constant<int, 64>());
@@ -369,6 +379,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     static_assert(sizeof(spx_column_lists) <= SPX_MOST_TOLD &&
 
                   (sizeof(spx_column_lists) + 2 * sizeof(spx_ways)) % sizeof(int64_t) == 0);
+    constexpr int64_t MEAN = 32; /* entries of a row: more are mostly a warp's to move */
     spx_column_lists lists;
     analysis a = {};
     a.ctx = ctx;
@@ -412,7 +423,8 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     a.out.col = static_cast<int *>(plan->C.slot[SPX_COL]->data);
     if (!all_kept) SPX_TRY(by_tables<true>(&a));
     if (a.out.room) {
-        const int each = spx_rows_a_block(ctx, A->nrows, THREADS / 32, THREADS);
+        const int most = plan->C.nnz > MEAN * A->nrows ? 32 : THREADS,
+                  each = spx_rows_a_block(ctx, A->nrows, THREADS / 32, most);
         SPX_TRY(spx_launch_over(ctx, WHAT, spx_ceil_div(A->nrows, each) * THREADS, spx_move_kept, a.A.nrows,
                                 each, a.out));
     }

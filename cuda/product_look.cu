@@ -57,12 +57,13 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
         if (!n) return;
         atomicAdd(rows + spx_way_of(n, A.ptr[r + 1] - A.ptr[r]), 1);
     };
+    const int longer_than = rows_a_block <= THREADS / TEAM ? 0 : LONGER; /* all may have a team */
     const int64_t first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
     const int longest = last - first > LONGEST ? atomicAdd(&t->longest_rows, 1) : MOST_LONGEST;
     if (longest < MOST_LONGEST) t->longest_row[longest] = static_cast<int>(row);
     else if (last - first > VERY_LONG) very_long_row[atomicAdd(&very_longs, 1)] = static_cast<int>(row);
     else if (last - first > LONG) long_row[atomicAdd(&longs, 1)] = static_cast<int>(row);
-    else if (last - first > LONGER) longer_row[atomicAdd(&longer, 1)] = static_cast<int>(row);
+    else if (last - first > longer_than) longer_row[atomicAdd(&longer, 1)] = static_cast<int>(row);
     else if (row < A.nrows) settle(row, products_of(A, b_ptr, first, last, 0, 1));
     __syncthreads();
     const auto by_lanes = [&](auto team, const int *list, int n) {

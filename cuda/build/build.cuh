@@ -191,28 +191,31 @@ template <class P> __global__ void spx_narrow(int64_t n, const int64_t *from, P 
 constexpr int SPX_SUMMED_THREADS = 1024, SPX_SUMMED = 1 << 14; /* numbers for which that is the fastest */
 template <class T> __global__ void spx_sums_of_block(int n, T *numbers, int32_t *narrow)
 {
-    constexpr int EACH = 4;
-    T own[EACH], next[EACH], carry = 0;
-    const auto load = [&](int at, T(&to)[EACH]) {
-        const int first = at + static_cast<int>(threadIdx.x) * EACH;
+    constexpr int EACH = 4, ALL = SPX_SUMMED_THREADS * EACH;
+    const int lane = spx_lane(), first = (static_cast<int>(threadIdx.x) - lane) * EACH + lane;
+    T next[EACH], carry = 0;
+    const auto load = [&](int at) {
 #pragma unroll
-        for (int i = 0; i < EACH; i++) to[i] = first + i < n ? numbers[first + i] : T(0);
+        for (int i = 0; i < EACH; i++) next[i] = at + i * 32 < n ? numbers[at + i * 32] : T(0);
     };
-    load(0, next);
-    for (int at = 0; at < n; at += SPX_SUMMED_THREADS * EACH) {
-        T all = 0;
+    load(first);
+    for (int at = first; at - first < n; at += ALL) {
+        T before[EACH], of_warp = 0;
 #pragma unroll
-        for (int i = 0; i < EACH; i++) all += own[i] = next[i];
-        load(at + SPX_SUMMED_THREADS * EACH, next); /* on their way meanwhile */
-        const spx_scanned<T> s = spx_scan_block<SPX_SUMMED_THREADS>(all);
-        T before = carry + s.before;
+        for (int i = 0; i < EACH; i++) {
+            const T with_own = spx_scan_lanes(next[i]);
+            before[i] = of_warp + with_own - next[i];
+            of_warp += __shfl_sync(SPX_ALL_LANES, with_own, 31);
+        }
+        load(at + ALL); /* on their way meanwhile */
+        const spx_scanned<T> s = spx_scan_block<SPX_SUMMED_THREADS>(lane ? T(0) : of_warp);
+        const T of_others = carry + __shfl_sync(SPX_ALL_LANES, s.before, 0);
         carry += s.total;
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
-            const int k = at + static_cast<int>(threadIdx.x) * EACH + i;
-            if (k < n) numbers[k] = before;
-            if (k < n && narrow) narrow[k] = static_cast<int32_t>(before);
-            before += own[i];
+            const int k = at + i * 32;
+            if (k < n) numbers[k] = of_others + before[i];
+            if (k < n && narrow) narrow[k] = static_cast<int32_t>(of_others + before[i]);
         }
     }
 }

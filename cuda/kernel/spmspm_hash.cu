@@ -195,7 +195,7 @@ spmvx_status find_windows(spmvx_context *ctx, const spx_sparse *A, const spx_spa
                            static_cast<int>(number), static_cast<int *>(plan->state->data));
 }
 
-/* Where rows are cut, which entries of A each piece has to look at. */
+/* Where rows are cut, which entries of A each piece has to look at; unless all are soon looked at. */
 spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
     const int64_t number = plan->number[BY_PIECES];
@@ -203,28 +203,36 @@ spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse 
     spx_pieces pieces = { spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
                           static_cast<const spx_task *>(plan->rows->data), static_cast<int>(number) };
     spx_temporary first, counts, sorted;
-    constexpr int64_t MOST = 16; /* pieces for an entry, in the mean */
-    int64_t entries, all;
+    constexpr int64_t MOST = 16, SOON = 1 << 13; /* pieces for an entry, in the mean; entries of a row */
+    struct {
+        int64_t all, most;
+    } entries;
+    int64_t all;
     int in;
     if (!number || !plan->number[DISTINCT]) return SPMVX_OK;
     for (int way = 0; way < BY_PIECES; way++) pieces.list += plan->number[way];
-    SPX_TRY(first.try_to_make(ctx, number + 1, sizeof(int64_t), "rows of C that are cut"));
+    SPX_TRY(first.try_to_make(ctx, number + 2, sizeof(int64_t), "rows of C that are cut"));
     if (!first.as<void>()) return SPMVX_OK;
-    SPX_TRY(spx_launch_over(ctx, NAME, number, spx_count_cut, a, pieces, first.as<int64_t>()));
-    SPX_TRY(spx_sum_up(ctx, NAME, number, first.as<int64_t>(), &entries));
-    if (!entries || spx_bytes(entries, 4 * sizeof(int64_t)) > spx_budget_left(ctx)) return SPMVX_OK;
-    SPX_TRY(counts.try_to_make(ctx, entries + 1, sizeof(int64_t), "pieces that rows of B meet"));
+    int64_t *const sums = first.as<int64_t>() + number;
+    SPX_TRY(spx_cuda_clear(ctx, sums, sizeof entries, NAME));
+    SPX_TRY(spx_launch_over(ctx, NAME, number, spx_count_cut, a, pieces, first.as<int64_t>(),
+                            reinterpret_cast<long long *>(sums + 1)));
+    SPX_TRY(spx_sums_before(ctx, NAME, number, first.as<int64_t>(), nullptr));
+    SPX_TRY(ctx->backend->download(ctx, &entries, sums, sizeof entries));
+    if (entries.most <= SOON || spx_bytes(entries.all, 4 * sizeof(int64_t)) > spx_budget_left(ctx))
+        return SPMVX_OK;
+    SPX_TRY(counts.try_to_make(ctx, entries.all + 1, sizeof(int64_t), "pieces that rows of B meet"));
     if (!counts.as<void>()) return SPMVX_OK;
     const auto meet = [&](auto kernel, uint32_t *piece, int *entry) {
-        return spx_launch_over(ctx, NAME, entries, kernel, a, b, pieces, first.as<const int64_t>(), entries,
-                               counts.as<int64_t>(), piece, entry);
+        return spx_launch_over(ctx, NAME, entries.all, kernel, a, b, pieces, first.as<const int64_t>(),
+                               entries.all, counts.as<int64_t>(), piece, entry);
     };
     SPX_TRY(meet(spx_meet_pieces<false>, nullptr, nullptr));
-    SPX_TRY(spx_sum_up(ctx, NAME, entries, counts.as<int64_t>(), &all));
+    SPX_TRY(spx_sum_up(ctx, NAME, entries.all, counts.as<int64_t>(), &all));
     const size_t heads = spx_bytes(number + 1, sizeof(int64_t)),
                  bytes = spx_plus(heads, spx_bytes(all, sizeof(int)));
     /* sorting takes twice what is sorted, and as much again at most */
-    if (!all || all > MOST * entries ||
+    if (!all || all > MOST * entries.all ||
         spx_plus(spx_plus(bytes, spx_bytes(all, 6 * sizeof(int64_t))), bytes_of_values(plan)) >
             spx_budget_left(ctx))
         return SPMVX_OK;
