@@ -67,11 +67,11 @@ struct spx_column_lists {
 };
 
 /* Rows that teams do not sort into their lists: where columns of B are scattered, so that each product is in
- * a word of its own, by what takes so many words; else as if words were few. A huge row would keep one block
- * busy for long. */
+ * a word of its own, by what takes so many words; else as if words were few. blocks: how far the list of
+ * those by blocks is filled. A huge row would keep one block busy for long. */
 static __global__ void spx_fill_column_lists(int nrows, spx_pointers a_ptr, spx_found out,
                                              const unsigned *same, int most, int most_of_warp, int *by_warp,
-                                             int *by_block, int *by_bits, spx_column_lists *l)
+                                             int *by_block, int *by_bits, int *blocks, spx_column_lists *l)
 {
     constexpr int LONG = 1 << 12; /* entries of a row of A: more than a warp's */
     const int64_t r = spx_element();
@@ -87,7 +87,7 @@ static __global__ void spx_fill_column_lists(int nrows, spx_pointers a_ptr, spx_
         if (in) list[at] = static_cast<int>(r);
     };
     put(warp, by_warp, l->filled + SPX_COLUMNS_BY_WARP);
-    put(block, by_block, l->filled + SPX_COLUMNS_BY_SORTING_BLOCK);
+    put(block, by_block, blocks);
     put(huge, by_bits, l->filled + SPX_COLUMNS_BY_BITS);
 }
 #endif

@@ -254,6 +254,7 @@ __device__ __forceinline__ void spx_move_rows(const T *from, int64_t at, T *to, 
 /* What a first look at the factors tells. */
 struct spx_product_look {
     int64_t products;
+    int longest;                      /* entries of a row of A, INT_MAX at most */
     int most;                         /* products of rows that are sorted by teams */
     int rows[SPX_PRODUCT_WAYS], more; /* of C by their way; and all that teams do not sort */
     int many, most_of_all;            /* those of more than SPX_MANY_PRODUCTS; and of more than 16384 */
@@ -303,12 +304,20 @@ struct spx_row_facts {
     spx_temporary memory;
     int64_t *length;
     int *words, *products;
-    spx_ways *ways; /* two, which are 0, for lists of these rows */
+    spx_ways *ways; /* two, which are 0, for lists of these rows; */
+    spx_ways told;  /* and the first of them as the host knows it, when C's entries have been counted */
+};
+
+/* Work to be queued when the device knows the lengths of C's rows, before anybody waits for their sum. */
+struct spx_shapes;
+struct spx_before_sum {
+    spmvx_status (*queue)(void *self, const spx_row_facts *, const spx_shapes *, const spx_product_look *);
+    void *self;
 };
 
 /* C's pattern, all of it, and the plan's products; facts of C's rows, of which lengths are gone; and their
  * shapes (product_shapes.cuh). */
-struct spx_shapes;
 spmvx_status spx_cuda_product_columns(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *,
-                                      spx_row_facts *, spx_shapes *, spx_product_look *);
+                                      const spx_before_sum &, spx_row_facts *, spx_shapes *,
+                                      spx_product_look *);
 #endif

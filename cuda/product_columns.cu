@@ -27,6 +27,7 @@ extern "C" {
 #include "core/size.h"
 }
 
+#include <cstddef>
 #include <cstring>
 
 namespace {
@@ -36,6 +37,19 @@ constexpr int THREADS = SPX_COLUMN_THREADS;
 constexpr int SCATTERED_WARP = 160;            /* products that fit without sharing words */
 constexpr int SOME = 1 << 10, MANY = 1 << 13;  /* products: more than a warp's, where most rows have fewer */
 constexpr int64_t BITMAPS = int64_t(64) << 20; /* bytes of bits at a time, or a row's */
+
+/* What stands behind the lengths of C's rows, and of this what is told with their sum. */
+struct told_of_rows {
+    spx_column_lists lists;
+    spx_ways ways;
+};
+struct behind_lengths {
+    told_of_rows told;
+    spx_ways more_ways;
+    alignas(int64_t) char look[SPX_LOOK_BYTES];
+};
+static_assert(sizeof(told_of_rows) <= SPX_MOST_TOLD &&
+              offsetof(behind_lengths, more_ways) == offsetof(told_of_rows, ways) + sizeof(spx_ways));
 
 struct analysis {
     const spmvx_context *ctx;
@@ -97,10 +111,28 @@ spmvx_status copy_by_shapes(const analysis *a, int64_t nnz)
                            s->stand, s->of_b, a->out);
 }
 
+/* Columns that a block has bits for at a time; 0: C is so wide that rows would be gone through too often, or
+ * there is little shared memory. */
+constexpr int MAP_PARTS = 8;
+int map_width(const analysis *a)
+{
+    constexpr int LEAST = 1 << 16;
+    const int width = spx_map_width(spx_cuda_of(a->ctx)->block_bytes);
+    const int64_t needed = spx_ceil_div(spx_max(a->ncols, 1), SPX_MAP_GROUP) * SPX_MAP_GROUP;
+    return width >= LEAST && a->ncols <= MAP_PARTS * int64_t(width) ? static_cast<int>(spx_min(width, needed))
+                                                                    : 0;
+}
+
 /* Are there so few rows that teams do not sort that each may have a block? */
 bool has_few(const analysis *a)
 {
     return a->all.more <= spx_cuda_blocks_held(a->ctx, THREADS);
+}
+/* And so few that a block's bits are the fastest for all of them? */
+bool is_by_map_alone(const analysis *a)
+{
+    constexpr int64_t FEW = 2; /* rows of a multiprocessor */
+    return a->all.more <= FEW * spx_cuda_of(a->ctx)->multiprocessors && a->ncols <= map_width(a);
 }
 
 /* Lists of rows, as products tell them. */
@@ -113,14 +145,17 @@ spmvx_status list_all(analysis *a)
     const int64_t mean = a->all.products / spx_max(a->A.nrows, 1),
                   share = a->all.products / (WARPS * spx_cuda_of(ctx)->multiprocessors);
     const int most_of_warp =
-        a->all.scattered || a->shapes->of || has_few(a)
+        has_few(a) ? 0
+        : a->all.scattered || a->shapes->of
             ? SCATTERED_WARP
             : static_cast<int>(spx_min(spx_max(4 * mean, spx_min(spx_max(share, SOME), MANY)), SPX_HUGE_ROW));
+    const int of_block = is_by_map_alone(a) ? SPX_COLUMNS_BY_BLOCK : SPX_COLUMNS_BY_SORTING_BLOCK;
     SPX_TRY(a->rows_in_lists.make(ctx, a->all.more, SPX_COLUMN_LISTS * sizeof(int), rows));
     for (int i = 0; i < SPX_COLUMN_LISTS; i++) a->list[i] = a->rows_in_lists.as<int>() + i * a->all.more;
     return spx_launch_over(ctx, WHAT, a->A.nrows, spx_fill_column_lists, a->A.nrows, a->A.ptr, a->out,
                            a->A.same, a->all.most, most_of_warp, a->list[SPX_COLUMNS_BY_WARP],
-                           a->list[SPX_COLUMNS_BY_SORTING_BLOCK], a->list[SPX_COLUMNS_BY_BITS], a->lists);
+                           a->list[of_block], a->list[SPX_COLUMNS_BY_BITS], a->lists->filled + of_block,
+                           a->lists);
 }
 
 template <bool WRITE> spmvx_status by_sorting(const analysis *a, spx_launches_beside &launch)
@@ -173,18 +208,6 @@ template <int BLOCK, int SLOTS, bool WRITE> spmvx_status by_blocks(const analysi
                            static_cast<unsigned>(BLOCK), SHARED, a->A, a->B, list_of(a, which), a->out);
 }
 
-/* Columns that a block has bits for at a time; 0: C is so wide that rows would be gone through too often, or
- * there is little shared memory. */
-constexpr int MAP_PARTS = 8;
-int map_width(const analysis *a)
-{
-    constexpr int LEAST = 1 << 16;
-    const int width = spx_map_width(spx_cuda_of(a->ctx)->block_bytes);
-    const int64_t needed = spx_ceil_div(spx_max(a->ncols, 1), SPX_MAP_GROUP) * SPX_MAP_GROUP;
-    return width >= LEAST && a->ncols <= MAP_PARTS * int64_t(width) ? static_cast<int>(spx_min(width, needed))
-                                                                    : 0;
-}
-
 template <bool WRITE> spmvx_status by_map(const analysis *a, int width, spx_launches_beside &launch)
 {
     const size_t shared = spx_map_bytes(width);
@@ -215,8 +238,8 @@ template <bool WRITE> spmvx_status by_sorting_blocks(const analysis *a)
                       a->out);
     };
     const int64_t parts = width ? spx_ceil_div(a->ncols, width) : MAP_PARTS;
-    /* threads, as each part goes over the row; 0: a block's bits are the fastest for all rows */
-    const int sorted = parts > 3 ? 1024 : parts > 1 ? 512 : has_few(a) ? 0 : 256;
+    const int sorted = parts > 3 ? 1024 : parts > 1 ? 512 : 256; /* threads, as each part goes over the row */
+    if (is_by_map_alone(a)) return by_map<WRITE>(a, width, launch);
     static_assert(1024 * SPX_SORTED_A_THREAD == SPX_LEAST_SORTED << (SPX_PRODUCT_WAYS - 1), "all of them");
     if (!WRITE) /* as they are written, they have gone there */
         SPX_TRY(spx_launch_over(a->ctx, WHAT, a->all.more, spx_pass_on_longer,
@@ -225,7 +248,6 @@ template <bool WRITE> spmvx_status by_sorting_blocks(const analysis *a)
     if (width) SPX_TRY(by_map<WRITE>(a, width, launch));
     if (sorted >= 1024) SPX_TRY(one(SPX_SORTED_WAYS + 4, std::integral_constant<int, 1024>()));
     if (sorted >= 512) SPX_TRY(one(SPX_SORTED_WAYS + 3, std::integral_constant<int, 512>()));
-    if (!sorted) return SPMVX_OK;
     SPX_TRY(one(SPX_SORTED_WAYS + 2, std::integral_constant<int, 256>()));
     SPX_TRY(one(SPX_SORTED_WAYS + 1, std::integral_constant<int, 128>()));
     return one(SPX_SORTED_WAYS, std::integral_constant<int, 64>());
@@ -236,7 +258,7 @@ template <bool WRITE> spmvx_status by_tables(const analysis *a)
     constexpr size_t TABLES = static_cast<size_t>(THREADS) * SPX_SLOTS_A_LANE * 2 * sizeof(int);
     const spmvx_context *ctx = a->ctx;
     spx_launches_beside launch;
-    if (a->all.more) {
+    if (a->all.more && !has_few(a)) {
         SPX_TRY(spx_cuda_load(ctx, WHAT, spx_columns_by_warp<WRITE>, TABLES));
         SPX_TRY(launch(ctx, WHAT, spx_columns_by_warp<WRITE>, spx_ceil_div(a->all.more, THREADS / 32),
                        static_cast<unsigned>(THREADS), TABLES, a->A, a->B, list_of(a, SPX_COLUMNS_BY_WARP),
@@ -370,17 +392,13 @@ spmvx_status spx_cuda_product_pointers(spmvx_context *ctx, const spx_sparse *A, 
 }
 
 spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                      spx_plan *plan, spx_row_facts *rows, spx_shapes *shapes,
-                                      spx_product_look *look)
+                                      spx_plan *plan, const spx_before_sum &before, spx_row_facts *rows,
+                                      spx_shapes *shapes, spx_product_look *look)
 {
-    const size_t lengths = spx_bytes(A->nrows + 1, sizeof(int64_t)), each = spx_bytes(A->nrows, sizeof(int)),
-                 others = sizeof(spx_column_lists) + 2 * sizeof(spx_ways) + SPX_LOOK_BYTES,
-                 cleared = spx_plus(spx_plus(lengths, others), each);
-    static_assert(sizeof(spx_column_lists) <= SPX_MOST_TOLD &&
-
-                  (sizeof(spx_column_lists) + 2 * sizeof(spx_ways)) % sizeof(int64_t) == 0);
     constexpr int64_t MEAN = 32; /* entries of a row: more are mostly a warp's to move */
-    spx_column_lists lists;
+    const size_t lengths = spx_bytes(A->nrows + 1, sizeof(int64_t)), each = spx_bytes(A->nrows, sizeof(int)),
+                 cleared = spx_plus(spx_plus(lengths, sizeof(behind_lengths)), each);
+    told_of_rows told;
     analysis a = {};
     a.ctx = ctx;
     a.A = spx_factor_of(A);
@@ -388,13 +406,13 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     a.ncols = B->ncols;
     SPX_TRY(rows->memory.make(ctx, 1, spx_plus(cleared, each), "what tells of the rows of C"));
     rows->length = rows->memory.as<int64_t>();
-    a.lists = reinterpret_cast<spx_column_lists *>(rows->length + A->nrows + 1);
-    rows->ways = reinterpret_cast<spx_ways *>(a.lists + 1);
-    char *const look_room = reinterpret_cast<char *>(rows->ways + 2);
-    rows->words = reinterpret_cast<int *>(look_room + SPX_LOOK_BYTES);
+    behind_lengths *const behind = reinterpret_cast<behind_lengths *>(rows->length + A->nrows + 1);
+    a.lists = &behind->told.lists;
+    rows->ways = &behind->told.ways;
+    rows->words = reinterpret_cast<int *>(behind + 1);
     rows->products = rows->words + A->nrows;
     SPX_TRY(spx_cuda_clear(ctx, rows->length, cleared, WHAT));
-    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, rows->products, look_room, &a.all));
+    SPX_TRY(spx_cuda_look_at_factors(ctx, A, B, rows->products, behind->look, &a.all));
     plan->products = a.all.products;
     *look = a.all;
     SPX_TRY(spx_cuda_find_shapes(ctx, A, B, rows->products, &a.all, bytes_to_come(&a, plan->beside, true),
@@ -415,10 +433,11 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     if (by_shapes)
         SPX_TRY(spx_launch_over(ctx, WHAT, A->nrows, count_by_shapes, a.A.nrows, shapes->of, shapes->stand,
                                 a.out));
-    SPX_TRY(
-        spx_cuda_product_pointers(ctx, A, B, rows->length, a.all.products, { &lists, sizeof lists }, plan));
+    SPX_TRY(before.queue(before.self, rows, shapes, look));
+    SPX_TRY(spx_cuda_product_pointers(ctx, A, B, rows->length, a.all.products, { &told, sizeof told }, plan));
+    rows->told = told.ways;
     SPX_TRY(spx_plan_columns(ctx, plan));
-    const bool all_kept = a.out.room && lists.kept <= static_cast<unsigned long long>(a.out.room);
+    const bool all_kept = a.out.room && told.lists.kept <= static_cast<unsigned long long>(a.out.room);
     a.out.ptr = spx_pointers_of(&plan->C);
     a.out.col = static_cast<int *>(plan->C.slot[SPX_COL]->data);
     if (!all_kept) SPX_TRY(by_tables<true>(&a));

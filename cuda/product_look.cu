@@ -19,6 +19,7 @@ struct totals {
     unsigned long long shared_words; /* entries of B in the word of the one before */
     int tried, alike; /* rows of B that were compared, and that are like one before them but for a shift, */
     int same;         /* or have the columns of the row before */
+    int longest;      /* entries of a row of A, INT_MAX at most */
     int rows[SPX_PRODUCT_WAYS + 1], longest_rows;
     int longest_row[MOST_LONGEST];
     unsigned parts_done[MOST_LONGEST];
@@ -44,8 +45,8 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
 {
     constexpr int LONGER = 24, LONG = 128, VERY_LONG = 1024, TEAM = 8;
     __shared__ int longer_row[THREADS], long_row[THREADS], very_long_row[THREADS];
-    __shared__ int longer, longs, very_longs, rows[SPX_PRODUCT_WAYS + 1];
-    if (threadIdx.x == 0) longer = longs = very_longs = 0;
+    __shared__ int longer, longs, very_longs, longest_of_block, rows[SPX_PRODUCT_WAYS + 1];
+    if (threadIdx.x == 0) longer = longs = very_longs = longest_of_block = 0;
     if (threadIdx.x <= SPX_PRODUCT_WAYS) rows[threadIdx.x] = 0;
     __syncthreads();
     const bool in = static_cast<int>(threadIdx.x) < rows_a_block;
@@ -59,6 +60,9 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
     };
     const int longer_than = rows_a_block <= THREADS / TEAM ? 0 : LONGER; /* all may have a team */
     const int64_t first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
+    const int most =
+        __reduce_max_sync(SPX_ALL_LANES, last - first < INT_MAX ? static_cast<int>(last - first) : INT_MAX);
+    if (spx_lane() == 0 && most) atomicMax(&longest_of_block, most);
     const int longest = last - first > LONGEST ? atomicAdd(&t->longest_rows, 1) : MOST_LONGEST;
     if (longest < MOST_LONGEST) t->longest_row[longest] = static_cast<int>(row);
     else if (last - first > VERY_LONG) very_long_row[atomicAdd(&very_longs, 1)] = static_cast<int>(row);
@@ -92,6 +96,7 @@ __global__ void count_products(spx_factor A, spx_pointers b_ptr, int rows_a_bloc
         atomicAdd(t->rows + threadIdx.x, rows[threadIdx.x]);
     if (threadIdx.x) return;
     atomicAdd(&t->products, static_cast<unsigned long long>(all));
+    if (longest_of_block) atomicMax(&t->longest, longest_of_block);
 }
 
 /* PARTS blocks each of the longest rows, which are known before. */
@@ -231,6 +236,7 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
     }
     for (int way = SPX_SORTED_WAYS; way < SPX_PRODUCT_WAYS; way++) look->more += look->rows[way];
     look->more += t.rows[SPX_PRODUCT_WAYS];
+    look->longest = t.longest;
     look->most_of_all = t.rows[SPX_PRODUCT_WAYS];
     look->many = 0;
     for (int way = 0; way <= SPX_PRODUCT_WAYS; way++)

@@ -52,15 +52,13 @@ struct spx_pieces {
     }
 };
 
-/* How many entries of A each row that is cut has, at its first piece; and the most of them. */
-static __global__ void spx_count_cut(spx_factor A, spx_pieces pieces, int64_t *count, long long *most)
+/* How many entries of A each row that is cut has, at its first piece. */
+static __global__ void spx_count_cut(spx_factor A, spx_pieces pieces, int64_t *count)
 {
     const int64_t i = spx_element();
     if (i >= pieces.number) return;
     const int row = pieces.list[i].row;
-    const int64_t entries = pieces.begins_row(static_cast<int>(i)) ? A.ptr[row + 1] - A.ptr[row] : 0;
-    count[i] = entries;
-    if (entries) atomicMax(most, static_cast<long long>(entries));
+    count[i] = pieces.begins_row(static_cast<int>(i)) ? A.ptr[row + 1] - A.ptr[row] : 0;
 }
 
 /* For each of `all` entries of rows that are cut, of which piece i's row has those from first[i] on: how many

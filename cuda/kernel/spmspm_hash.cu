@@ -45,6 +45,9 @@ constexpr int SMALL = 128, MIDDLE = 512, MORE = 1024, LARGE = 2048, LARGER = 409
 /* words at most, of tables of 128 and 256; products at most, of threads, warps and blocks. */
 constexpr int SMALL_WORDS = 96, MIDDLE_WORDS = 192, BY_THREADS = 256, BY_WARPS = 1 << 14, BY_BLOCKS = 1 << 18;
 
+/* Entries of a row of A that are soon looked at by each piece of its row of C. */
+constexpr int SOON_LOOKED_AT = 1 << 13;
+
 struct way_of {
     spx_pointers a_ptr;
     const int *products, *words;
@@ -53,6 +56,7 @@ struct way_of {
     spx_windows windows;
     spx_pointers ptr; /* of C */
     const int *col;
+    bool few; /* rows have many products: then these are cut */
 
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
@@ -69,6 +73,10 @@ struct way_of {
         if (windows.first) {
             *units = spx_windows_of(col, ptr[row], ptr[row + 1], windows.width);
             return BY_WINDOW;
+        }
+        if (few && entries > MORE && left <= SOON_LOOKED_AT) {
+            *units = static_cast<int>((entries + MORE - 1) / MORE);
+            return BY_SMALL_BLOCK;
         }
         if (entries <= LARGER && products[row] <= BY_BLOCKS)
             return entries <= MORE ? BY_SMALL_BLOCK : entries <= LARGE ? BY_BLOCK : BY_LARGE_BLOCK;
@@ -196,43 +204,36 @@ spmvx_status find_windows(spmvx_context *ctx, const spx_sparse *A, const spx_spa
 }
 
 /* Where rows are cut, which entries of A each piece has to look at; unless all are soon looked at. */
-spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
+spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int longest,
+                      spx_plan *plan)
 {
     const int64_t number = plan->number[BY_PIECES];
     const spx_factor a = spx_factor_of(A), b = spx_factor_of(B);
     spx_pieces pieces = { spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
                           static_cast<const spx_task *>(plan->rows->data), static_cast<int>(number) };
     spx_temporary first, counts, sorted;
-    constexpr int64_t MOST = 16, SOON = 1 << 13; /* pieces for an entry, in the mean; entries of a row */
-    struct {
-        int64_t all, most;
-    } entries;
-    int64_t all;
+    constexpr int64_t MOST = 16; /* pieces for an entry, in the mean */
+    int64_t entries, all;
     int in;
-    if (!number || !plan->number[DISTINCT]) return SPMVX_OK;
+    if (!number || !plan->number[DISTINCT] || longest <= SOON_LOOKED_AT) return SPMVX_OK;
     for (int way = 0; way < BY_PIECES; way++) pieces.list += plan->number[way];
-    SPX_TRY(first.try_to_make(ctx, number + 2, sizeof(int64_t), "rows of C that are cut"));
+    SPX_TRY(first.try_to_make(ctx, number + 1, sizeof(int64_t), "rows of C that are cut"));
     if (!first.as<void>()) return SPMVX_OK;
-    int64_t *const sums = first.as<int64_t>() + number;
-    SPX_TRY(spx_cuda_clear(ctx, sums, sizeof entries, NAME));
-    SPX_TRY(spx_launch_over(ctx, NAME, number, spx_count_cut, a, pieces, first.as<int64_t>(),
-                            reinterpret_cast<long long *>(sums + 1)));
-    SPX_TRY(spx_sums_before(ctx, NAME, number, first.as<int64_t>(), nullptr));
-    SPX_TRY(ctx->backend->download(ctx, &entries, sums, sizeof entries));
-    if (entries.most <= SOON || spx_bytes(entries.all, 4 * sizeof(int64_t)) > spx_budget_left(ctx))
-        return SPMVX_OK;
-    SPX_TRY(counts.try_to_make(ctx, entries.all + 1, sizeof(int64_t), "pieces that rows of B meet"));
+    SPX_TRY(spx_launch_over(ctx, NAME, number, spx_count_cut, a, pieces, first.as<int64_t>()));
+    SPX_TRY(spx_sum_up(ctx, NAME, number, first.as<int64_t>(), &entries));
+    if (!entries || spx_bytes(entries, 4 * sizeof(int64_t)) > spx_budget_left(ctx)) return SPMVX_OK;
+    SPX_TRY(counts.try_to_make(ctx, entries + 1, sizeof(int64_t), "pieces that rows of B meet"));
     if (!counts.as<void>()) return SPMVX_OK;
     const auto meet = [&](auto kernel, uint32_t *piece, int *entry) {
-        return spx_launch_over(ctx, NAME, entries.all, kernel, a, b, pieces, first.as<const int64_t>(),
-                               entries.all, counts.as<int64_t>(), piece, entry);
+        return spx_launch_over(ctx, NAME, entries, kernel, a, b, pieces, first.as<const int64_t>(), entries,
+                               counts.as<int64_t>(), piece, entry);
     };
     SPX_TRY(meet(spx_meet_pieces<false>, nullptr, nullptr));
-    SPX_TRY(spx_sum_up(ctx, NAME, entries.all, counts.as<int64_t>(), &all));
+    SPX_TRY(spx_sum_up(ctx, NAME, entries, counts.as<int64_t>(), &all));
     const size_t heads = spx_bytes(number + 1, sizeof(int64_t)),
                  bytes = spx_plus(heads, spx_bytes(all, sizeof(int)));
     /* sorting takes twice what is sorted, and as much again at most */
-    if (!all || all > MOST * entries.all ||
+    if (!all || all > MOST * entries ||
         spx_plus(spx_plus(bytes, spx_bytes(all, 6 * sizeof(int64_t))), bytes_of_values(plan)) >
             spx_budget_left(ctx))
         return SPMVX_OK;
@@ -306,29 +307,67 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
     });
 }
 
+/* How rows of C are dealt to lists. */
+way_of ways_of(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const spx_row_facts *rows,
+               const spx_product_look *look, const spx_plan *plan)
+{
+    constexpr int64_t FEW = 4; /* rows of a multiprocessor */
+    /* where keys have no room for columns and positions, these rows have few products, and few entries */
+    const int most = B->ncols <= spx_sorted_columns(look->most) ? look->most : 0;
+    const bool few = !plan->shapes && look->many <= FEW * spx_cuda_of(ctx)->multiprocessors;
+    const spx_sparse *const C = &plan->C;
+    return { spx_pointers_of(A),
+             rows->products,
+             rows->words,
+             most,
+             shapes_of(plan),
+             windows_of(plan, B),
+             C->slot[SPX_PTR] ? spx_pointers_of(C) : spx_pointers(),
+             C->slot[SPX_COL] ? spx_slot_of<int>(C, SPX_COL) : nullptr,
+             few };
+}
+
+/* How many rows each list has, where nothing but lengths tells: as the first look has it, if all are sorted,
+ * or counted before C's entries are, so that the host need not wait once more. */
+struct counted_early {
+    spmvx_context *ctx;
+    const spx_sparse *A, *B;
+    const spx_plan *plan;
+    spx_ways by_look;
+    const spx_ways *known; /* or NULL */
+
+    static spmvx_status queue(void *self, const spx_row_facts *rows, const spx_shapes *shapes,
+                              const spx_product_look *look)
+    {
+        counted_early *const c = static_cast<counted_early *>(self);
+        if (shapes->of || window_width(c->A, c->B, *look, look->products)) return SPMVX_OK;
+        const way_of ways = ways_of(c->ctx, c->A, c->B, rows, look, c->plan);
+        c->known = &c->by_look;
+        for (int way = 0; way < SPX_SORTED_WAYS; way++) c->by_look.of[BY_SORTING + way] = look->rows[way];
+        if (ways.most && !look->more) return SPMVX_OK;
+        c->known = &rows->told;
+        return spx_count_rows(c->ctx, NAME, c->A->nrows, { {}, rows->length }, WAYS, ways, {}, rows->ways);
+    }
+};
+
 spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
     const spx_beside_captures on_device(ctx->device); /* for all calls at once */
     spx_row_facts rows = {};
     spx_shapes shapes;
     spx_product_look look;
-    SPX_TRY(spx_cuda_product_columns(ctx, A, B, plan, &rows, &shapes, &look));
+    counted_early early = { ctx, A, B, plan, {}, nullptr };
+    SPX_TRY(
+        spx_cuda_product_columns(ctx, A, B, plan, { counted_early::queue, &early }, &rows, &shapes, &look));
     plan->number[DISTINCT] = look.distinct;
-    /* where keys have no room for columns and positions, these rows have few products, and few entries */
-    const int most = B->ncols <= spx_sorted_columns(look.most) ? look.most : 0;
-    spx_ways known = {};
-    for (int way = 0; way < SPX_SORTED_WAYS; way++) known.of[BY_SORTING + way] = look.rows[way];
     SPX_TRY(keep_shapes(ctx, A, B, &shapes, plan));
     SPX_TRY(find_windows(ctx, A, B, look, plan));
-    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS,
-                          way_of{ spx_pointers_of(A), rows.products, rows.words, most, shapes_of(plan),
-                                  windows_of(plan, B), spx_pointers_of(&plan->C),
-                                  spx_slot_of<int>(&plan->C, SPX_COL) },
-                          most && !look.more && !plan->shapes ? &known : nullptr, rows.ways,
+    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, ways_of(ctx, A, B, &rows, &look, plan), early.known,
+                          rows.ways,
                           plan->shapes ? spx_told_numbers{ static_cast<const int *>(shapes.counters),
                                                            sizeof(spx_shape_sizes) / sizeof(int) }
                                        : spx_told_numbers{}));
-    SPX_TRY(find_met(ctx, A, B, plan));
+    SPX_TRY(find_met(ctx, A, B, look.longest, plan));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
 
