@@ -176,12 +176,10 @@ const int *left_places(const spx_plan *plan, const spx_sparse *A)
 
 /* Finds entries of A that have products, where less than half of B's rows are not empty. Their sums come in
  * an order that depends on it, so that this is not left out where there is no room. */
-spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                      const spx_thin_totals *on_device, spx_plan *plan)
+spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t with_some,
+                      spx_plan *plan)
 {
     if (B->nnz >= MEAN * B->nrows || A->nnz > INT32_MAX) return SPMVX_OK;
-    int with_some = 0;
-    SPX_TRY(ctx->backend->download(ctx, &with_some, &on_device->with_some, sizeof with_some));
     if (with_some >= spx_ceil_div(B->nrows, FEW)) return SPMVX_OK;
     const int64_t words = spx_ceil_div(A->nnz, 32);
     static const char what[] = "entries of A that have products";
@@ -229,7 +227,12 @@ spmvx_status find_bits(spmvx_context *ctx, const spx_sparse *A, const spx_sparse
                             static_cast<spx_thin_record *>(plan->state->data),
                             const_cast<unsigned *>(some_of(plan, B)),
                             const_cast<spx_thin_mask<WORDS> *>(masks), &room.behind->totals));
-    SPX_TRY(find_met(ctx, A, B, &room.behind->totals, plan));
+    if (B->nnz <
+        B->nrows) { /* many rows are empty: worth a wait, else this comes when the host waits anyway */
+        int with_some = 0;
+        SPX_TRY(ctx->backend->download(ctx, &with_some, &room.behind->totals.with_some, sizeof with_some));
+        SPX_TRY(find_met(ctx, A, B, with_some, plan));
+    }
     const spx_factor left = left_factor(plan, A);
     const int64_t entries = left_entries(plan, A);
     const int most = entries <= 64 * A->nrows    ? THREADS
@@ -281,6 +284,19 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
     return spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_WRITTEN_WORDS), spx_write_columns, words,
                            room.words, room.bits.as<unsigned>(), spx_pointers_of(&plan->C),
                            static_cast<int *>(plan->C.slot[SPX_COL]->data));
+}
+
+/* Finds entries of A that have products when the pattern has been found without: then rows of A are shorter,
+ * and are dealt anew. */
+spmvx_status list_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t with_some,
+                      behind_lengths *behind, spx_ways *all, spx_plan *plan)
+{
+    SPX_TRY(find_met(ctx, A, B, with_some, plan));
+    if (!plan->met) return SPMVX_OK;
+    SPX_TRY(spx_cuda_clear(ctx, &behind->counted, sizeof behind->counted, NAME));
+    SPX_TRY(spx_count_rows(ctx, NAME, A->nrows, { spx_pointers_of(&plan->C), nullptr }, WAYS,
+                           ways_of(ctx, A, B, &behind->totals, plan), {}, &behind->counted));
+    return ctx->backend->download(ctx, all, &behind->counted, sizeof *all);
 }
 
 bool is_captured(const spmvx_context *ctx)
@@ -396,11 +412,12 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     behind_lengths *const behind = reinterpret_cast<behind_lengths *>(length + A->nrows + 1);
     SPX_TRY(spx_cuda_clear(ctx, length + A->nrows, sizeof *length + sizeof *behind, NAME));
     SPX_TRY(find_pattern(ctx, A, B, length, behind, &all, plan));
-    SPX_TRY(spx_write_rows(ctx, NAME, plan, WAYS, ways_of(ctx, A, B, &behind->totals, plan), all,
-                           &behind->written));
     const auto told = [&](int i) { return static_cast<uint64_t>(static_cast<uint32_t>(all.of[WAYS + i])); };
     plan->products = static_cast<int64_t>(told(0) | told(1) << 32);
     const int64_t with_some = static_cast<int64_t>(told(2)), longest = static_cast<int64_t>(told(3));
+    if (!plan->met) SPX_TRY(list_met(ctx, A, B, with_some, behind, &all, plan));
+    SPX_TRY(spx_write_rows(ctx, NAME, plan, WAYS, ways_of(ctx, A, B, &behind->totals, plan), all,
+                           &behind->written));
     const int64_t lanes = lanes_for(B->nnz, with_some);
     plan->number[LANES_A_ROW] = lanes;
     plan->number[LONGEST] = longest;
