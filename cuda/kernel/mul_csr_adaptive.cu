@@ -348,6 +348,7 @@ extern "C" const spx_kernel spx_cuda_mul_csr_adaptive = {
     .source = "Greathouse & Daga 2014; Daga & Greathouse 2015",
     .params = params,
     .one_value = true,
+    .prepare_launches = 30,
     .cost = cost,
     .prepare = prepare,
     .run = run,

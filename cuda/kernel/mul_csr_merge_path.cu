@@ -292,6 +292,7 @@ extern "C" const spx_kernel spx_cuda_mul_csr_merge_path = {
     .source = "Merrill & Garland 2016",
     .params = params,
     .one_value = true,
+    .prepare_launches = 14,
     .cost = cost,
     .prepare = prepare,
     .run = run,

@@ -228,6 +228,7 @@ extern "C" const spx_kernel spx_cuda_mul_csr_vector_split = {
     .source = "Bell & Garland 2009; Daga & Greathouse 2015; Ashari et al. 2014",
     .params = params,
     .one_value = true,
+    .prepare_launches = 30,
     .cost = cost,
     .prepare = prepare,
     .run = run,

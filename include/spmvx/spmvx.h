@@ -634,7 +634,8 @@ typedef struct spmspm_info {
     {                                                     \
         sizeof(spmspm_info), 0, 0, 0, 0, 0, 0, NULL, NULL \
     }
-/* C = A*B. Errors: ARGUMENT, SHAPE, TYPE, PLACE, LIMIT, MEMORY, UNSUPPORTED. */
+/* C = A*B, with a kernel that needs little preparation: convert it where it will be multiplied often. Errors:
+ * ARGUMENT, SHAPE, TYPE, PLACE, LIMIT, MEMORY, UNSUPPORTED. */
 spmvx_status spmspm_mul(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B, const spmspm_options *,
                         spmvx_matrix **C);
 /* C = R*A*P, as (R*A)*P or R*(A*P): in the order that needs fewer multiplications, told by a sample of the

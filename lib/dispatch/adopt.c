@@ -8,8 +8,8 @@
 
 /* The kernel of arrays that are taken as they are: CSR's best by the model where its rows may be looked
  * at, else what no row length can hurt. */
-static spmvx_status choose(spmvx_context *ctx, const spx_sparse *arrays, const spx_sparse *host, bool look,
-                           spx_choice *choice, const char **why)
+static spmvx_status choose(spmvx_context *ctx, const spx_sparse *arrays, const spx_sparse *host,
+                           int64_t expected_muls, spx_choice *choice, const char **why)
 {
     *choice = (spx_choice){ 0 };
     if (!spx_layout_serves(ctx, arrays->format, &arrays->layout, true)) {
@@ -20,7 +20,7 @@ static spmvx_status choose(spmvx_context *ctx, const spx_sparse *arrays, const s
         *why = "the only kernel of the format given, or its best variant";
         return spx_select_any(ctx, arrays->format, arrays->val_type, choice);
     }
-    if (!look) {
+    if (!expected_muls) {
         *why = "borrowed and trusted, so that its rows were not looked at";
         spx_error_state before;
         spx_error_save(ctx, &before);
@@ -28,7 +28,7 @@ static spmvx_status choose(spmvx_context *ctx, const spx_sparse *arrays, const s
         spx_error_restore(ctx, &before); /* SPMVX_DISABLE names it */
         return spx_select_any(ctx, SPMVX_CSR, arrays->val_type, choice);
     }
-    const spx_request q = { .format = SPMVX_CSR, .expected_muls = 1000, .nvec = 1 };
+    const spx_request q = { .format = SPMVX_CSR, .expected_muls = expected_muls, .nvec = 1 };
     spx_candidate c[SPX_CANDIDATES];
     spx_features f;
     int count;
@@ -47,14 +47,14 @@ static bool in_rows(const spmvx_context *ctx, const spx_sparse *arrays, const sp
 }
 
 /* m has the arrays. */
-static spmvx_status adopt(spmvx_context *ctx, const spx_sparse *host, bool look, bool private_values,
-                          spmvx_matrix *m)
+static spmvx_status adopt(spmvx_context *ctx, const spx_sparse *host, int64_t expected_muls,
+                          bool private_values, spmvx_matrix *m)
 {
     spx_choice choice;
     const char *why;
     m->stored_is_input = true;
     m->csr_is_input = in_rows(ctx, &m->op[SPMVX_N].A, host);
-    SPX_TRY(choose(ctx, &m->op[SPMVX_N].A, host, look, &choice, &why));
+    SPX_TRY(choose(ctx, &m->op[SPMVX_N].A, host, expected_muls, &choice, &why));
     snprintf(m->reason, SPX_REASON, "%s", why);
     SPX_TRY(spx_matrix_settle_ownership(ctx, m, private_values));
     if (!choice.kernel) return ctx->backend->synchronize(ctx);
@@ -64,14 +64,14 @@ static spmvx_status adopt(spmvx_context *ctx, const spx_sparse *host, bool look,
     return ctx->backend->synchronize(ctx); /* a kernel that begins early may read the pattern */
 }
 
-spmvx_status spx_matrix_adopt(spmvx_context *ctx, spx_sparse *arrays, spx_sparse *host, bool look,
+spmvx_status spx_matrix_adopt(spmvx_context *ctx, spx_sparse *arrays, spx_sparse *host, int64_t expected_muls,
                               bool private_values, spmvx_matrix **out)
 {
     spmvx_matrix *m = NULL;
     spmvx_status s = spx_matrix_new(ctx, &m);
     if (s == SPMVX_OK) {
         m->op[SPMVX_N].A = *arrays;
-        s = adopt(ctx, host, look, private_values, m);
+        s = adopt(ctx, host, expected_muls, private_values, m);
     } else spx_sparse_drop(arrays);
     *arrays = (spx_sparse){ 0 };
     spx_sparse_drop(host);
@@ -85,7 +85,7 @@ spmvx_status spx_matrix_from_host(spmvx_context *ctx, spx_sparse *a, bool privat
     spx_sparse arrays = *a, host = spx_sparse_share(a);
     *a = (spx_sparse){ 0 };
     const spmvx_status s = spx_to_place(ctx, &arrays);
-    if (s == SPMVX_OK) return spx_matrix_adopt(ctx, &arrays, &host, true, private_values, out);
+    if (s == SPMVX_OK) return spx_matrix_adopt(ctx, &arrays, &host, SPX_EXPECTED_MULS, private_values, out);
     spx_sparse_drop(&arrays);
     spx_sparse_drop(&host);
     return s;

@@ -86,7 +86,7 @@ static spmvx_status read_request(const spmvx_context *ctx, const spmvx_convert_o
                     .sigma = o->sigma,
                     .block_rows = o->block_rows,
                     .block_cols = o->block_cols },
-        .expected_muls = o->expected_muls ? o->expected_muls : 1000,
+        .expected_muls = o->expected_muls ? o->expected_muls : SPX_EXPECTED_MULS,
         .nvec = o->nvec ? o->nvec : 1,
     };
     if (!o->kernel) return SPMVX_OK;

@@ -221,12 +221,14 @@ static spmvx_status within_budget(spmvx_context *ctx, const spx_sparse *A, const
     return spx_product_by_runs(&runs, C);
 }
 
-/* Arrays as a matrix; they are taken over. */
+/* Arrays as a matrix; they are taken over. Of products most are factors of others, or converted: so what many
+ * multiplications would pay for is not prepared. */
 static spmvx_status as_matrix(spmvx_context *ctx, spx_sparse *arrays, bool refillable, spmvx_matrix **out)
 {
+    static const int64_t expected_muls = 10;
     spx_sparse none = { 0 };
     spmvx_matrix *m;
-    const spmvx_status s = spx_matrix_adopt(ctx, arrays, &none, true, refillable, &m);
+    const spmvx_status s = spx_matrix_adopt(ctx, arrays, &none, expected_muls, refillable, &m);
     if (s != SPMVX_OK) {
         spx_wait_after_failure(ctx); /* the values may be on their way yet */
         return s;
