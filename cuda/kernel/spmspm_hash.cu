@@ -45,9 +45,6 @@ constexpr int SMALL = 128, MIDDLE = 512, MORE = 1024, LARGE = 2048, LARGER = 409
 /* words at most, of tables of 128 and 256; products at most, of threads, warps and blocks. */
 constexpr int SMALL_WORDS = 96, MIDDLE_WORDS = 192, BY_THREADS = 256, BY_WARPS = 1 << 14, BY_BLOCKS = 1 << 18;
 
-/* Entries of a row of A that are soon looked at by each piece of its row of C. */
-constexpr int SOON_LOOKED_AT = 1 << 13;
-
 struct way_of {
     spx_pointers a_ptr;
     const int *products, *words;
@@ -56,7 +53,6 @@ struct way_of {
     spx_windows windows;
     spx_pointers ptr; /* of C */
     const int *col;
-    bool few; /* rows have many products: then these are cut */
 
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
@@ -73,10 +69,6 @@ struct way_of {
         if (windows.first) {
             *units = spx_windows_of(col, ptr[row], ptr[row + 1], windows.width);
             return BY_WINDOW;
-        }
-        if (few && entries > MORE && left <= SOON_LOOKED_AT) {
-            *units = static_cast<int>((entries + MORE - 1) / MORE);
-            return BY_SMALL_BLOCK;
         }
         if (entries <= LARGER && products[row] <= BY_BLOCKS)
             return entries <= MORE ? BY_SMALL_BLOCK : entries <= LARGE ? BY_BLOCK : BY_LARGE_BLOCK;
@@ -212,10 +204,11 @@ spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse 
     spx_pieces pieces = { spx_pointers_of(&plan->C), spx_slot_of<int>(&plan->C, SPX_COL),
                           static_cast<const spx_task *>(plan->rows->data), static_cast<int>(number) };
     spx_temporary first, counts, sorted;
-    constexpr int64_t MOST = 16; /* pieces for an entry, in the mean */
+    constexpr int64_t MOST = 16;  /* pieces for an entry, in the mean */
+    constexpr int SOON = 1 << 13; /* entries of a row that each of its pieces has soon looked at */
     int64_t entries, all;
     int in;
-    if (!number || !plan->number[DISTINCT] || longest <= SOON_LOOKED_AT) return SPMVX_OK;
+    if (!number || !plan->number[DISTINCT] || longest <= SOON) return SPMVX_OK;
     for (int way = 0; way < BY_PIECES; way++) pieces.list += plan->number[way];
     SPX_TRY(first.try_to_make(ctx, number + 1, sizeof(int64_t), "rows of C that are cut"));
     if (!first.as<void>()) return SPMVX_OK;
@@ -308,13 +301,11 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
 }
 
 /* How rows of C are dealt to lists. */
-way_of ways_of(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const spx_row_facts *rows,
+way_of ways_of(const spx_sparse *A, const spx_sparse *B, const spx_row_facts *rows,
                const spx_product_look *look, const spx_plan *plan)
 {
-    constexpr int64_t FEW = 4; /* rows of a multiprocessor */
     /* where keys have no room for columns and positions, these rows have few products, and few entries */
     const int most = B->ncols <= spx_sorted_columns(look->most) ? look->most : 0;
-    const bool few = !plan->shapes && look->many <= FEW * spx_cuda_of(ctx)->multiprocessors;
     const spx_sparse *const C = &plan->C;
     return { spx_pointers_of(A),
              rows->products,
@@ -323,8 +314,7 @@ way_of ways_of(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
              shapes_of(plan),
              windows_of(plan, B),
              C->slot[SPX_PTR] ? spx_pointers_of(C) : spx_pointers(),
-             C->slot[SPX_COL] ? spx_slot_of<int>(C, SPX_COL) : nullptr,
-             few };
+             C->slot[SPX_COL] ? spx_slot_of<int>(C, SPX_COL) : nullptr };
 }
 
 /* How many rows each list has, where nothing but lengths tells: as the first look has it, if all are sorted,
@@ -341,7 +331,7 @@ struct counted_early {
     {
         counted_early *const c = static_cast<counted_early *>(self);
         if (shapes->of || window_width(c->A, c->B, *look, look->products)) return SPMVX_OK;
-        const way_of ways = ways_of(c->ctx, c->A, c->B, rows, look, c->plan);
+        const way_of ways = ways_of(c->A, c->B, rows, look, c->plan);
         c->known = &c->by_look;
         for (int way = 0; way < SPX_SORTED_WAYS; way++) c->by_look.of[BY_SORTING + way] = look->rows[way];
         if (ways.most && !look->more) return SPMVX_OK;
@@ -362,8 +352,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     plan->number[DISTINCT] = look.distinct;
     SPX_TRY(keep_shapes(ctx, A, B, &shapes, plan));
     SPX_TRY(find_windows(ctx, A, B, look, plan));
-    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, ways_of(ctx, A, B, &rows, &look, plan), early.known,
-                          rows.ways,
+    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, ways_of(A, B, &rows, &look, plan), early.known, rows.ways,
                           plan->shapes ? spx_told_numbers{ static_cast<const int *>(shapes.counters),
                                                            sizeof(spx_shape_sizes) / sizeof(int) }
                                        : spx_told_numbers{}));
