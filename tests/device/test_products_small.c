@@ -1,0 +1,89 @@
+/* Products where calls take most of the time: of so many rows that one block's sums of their lengths, and
+ * what follows these, begin anew; of rows of every kind at once, which are then sorted, and have their
+ * values, by one launch; and what C is prepared for. */
+#include "products.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kernels[] = { "hash", "thin", NULL }, *const hash[] = { "hash", NULL };
+
+/* Around 4,096 numbers, which a block sums up at once, and 16,384, beyond which it is no block's work. */
+static void many_rows(void **state)
+{
+    (void)state;
+    static const int rows[] = { 1, 4095, 4096, 8193, 16383, 16384 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (takes_long() && rows[i] > 4096) continue;
+        check_once(ctx, rows[i] > 8193 ? hash : kernels, even_rows("many rows", rows[i], 1, 12, false),
+                   even_rows("rows of B", 12, 2, 40, false), SPMVX_F64);
+    }
+    spmvx_context_destroy(ctx);
+}
+
+/* Rows of A of 1 to `most` entries, with rows of B of three: those of up to 170 entries are sorted by teams
+ * of every size, longer ones are not. */
+static void every_kind(spmvx_context *ctx, int most, int rows)
+{
+    static int length[600];
+    for (int r = 0; r < rows; r++) length[r] = 1 + r * 7 % most;
+    check_once(ctx, kernels, rows_of("rows of every kind", length, rows, 500, false),
+               even_rows("rows of B", 500, 3, 700, false), rows % 2 ? SPMVX_F32 : SPMVX_F64);
+}
+
+static void sorted_together(void **state)
+{
+    (void)state;
+    static const int most[] = { 5, 10, 21, 42, 85, 170, 400 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++)
+        for (int rows = 60; rows < 600; rows += takes_long() ? 541 : 179) every_kind(ctx, most[i], rows);
+    spmvx_context_destroy(ctx);
+}
+
+static void tell_kernel(spmvx_context *ctx, const spmvx_matrix *m, char *name, size_t room)
+{
+    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    assert_ok(ctx, spmvx_matrix_get_info(m, &i));
+    snprintf(name, room, "%.*s", (int)strcspn(i.kernel, ":"), i.kernel);
+}
+
+/* A matrix that is given gets the kernel for irregular rows, which makes lists of them; the same one as a
+ * product, whose multiplications would not pay for that, another. */
+static void prepared_for_few(void **state)
+{
+    (void)state;
+    enum { ROWS = 1000 };
+    static int length[ROWS];
+    char given[64], made[64];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int r = 0; r < ROWS; r++) length[r] = r == 500 ? 250 : 1 + r * 5 % 7;
+    triples l = rows_of("irregular rows", length, ROWS, ROWS, false),
+            r = even_rows("one", ROWS, 1, ROWS, false);
+    for (int i = 0; i < ROWS; i++) r.col[i] = i;
+    make_rounded(&l);
+    pair p = pair_new(ctx, &l, &r, SPMVX_F64);
+    csr_arrays a = case_csr(&l, SPMVX_F64);
+    spmvx_matrix *A, *C = product(ctx, p.A, p.B, NULL, SPMVX_CSR);
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, 0, &A));
+    tell_kernel(ctx, A, given, sizeof given);
+    tell_kernel(ctx, C, made, sizeof made);
+    assert_string_equal(given, "csr-adaptive");
+    if (!strcmp(made, "csr-adaptive")) fail_msg("C is prepared for %s", made);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(C);
+    pair_free(&p);
+    csr_free(&a);
+    triples_free(&l);
+    triples_free(&r);
+    spmvx_context_destroy(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(many_rows), cmocka_unit_test(sorted_together),
+                                        cmocka_unit_test(prepared_for_few) };
+    if (!device_count()) return 77;
+    return cmocka_run_group_tests(tests, open_host, close_host);
+}
