@@ -271,9 +271,10 @@ constexpr size_t SPX_LOOK_BYTES = 4608;
 spmvx_status spx_cuda_look_at_factors(const spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                       int *products, void *room, spx_product_look *);
 
-/* A bit a row: it has the columns of the row before. Empty where the budget has no room, or, unless many are
- * known to be such, where they are few. */
-spmvx_status spx_cuda_same_rows(const spmvx_context *, const spx_sparse *csr, bool many, spx_temporary *bits);
+/* A bit a row: it has the columns of the row before. Empty where the budget has no room, so many other bytes
+ * aside, or, unless many are known to be such, where they are few. */
+spmvx_status spx_cuda_same_rows(const spmvx_context *, const spx_sparse *csr, bool many, size_t others,
+                                spx_temporary *bits);
 
 /* ---- product_columns.cu ---- */
 

@@ -70,12 +70,25 @@ struct analysis {
     }
 };
 
-/* Rows of A, and of B, with the columns of the row before; B's serve A where these are the same arrays. */
-spmvx_status find_same(analysis *a, const spx_sparse *A, const spx_sparse *B)
+/* What has to find room later, C's columns included where the budget holds them, and lists where they are not
+ * there yet. */
+size_t bytes_to_come(const analysis *a, bool beside, bool lists)
 {
+    constexpr size_t LEAST = 1 << 20;
+    size_t bytes = spx_plus(spx_bytes(a->words(), sizeof(unsigned)), BITMAPS + LEAST + sizeof(spx_long_rows));
+    bytes = spx_plus(bytes,
+                     spx_bytes(a->all.more, (SPX_BITS_PARTS + (lists ? SPX_COLUMN_LISTS : 0)) * sizeof(int)));
+    bytes = spx_plus(bytes, spx_bytes(a->A.nrows, 2 * sizeof(int64_t)));
+    return beside ? spx_plus(bytes, spx_bytes(a->all.products, sizeof(int))) : bytes;
+}
+
+/* Rows of A, and of B, with the columns of the row before; B's serve A where these are the same arrays. */
+spmvx_status find_same(analysis *a, const spx_sparse *A, const spx_sparse *B, bool beside)
+{
+    const size_t others = bytes_to_come(a, beside, true);
     const bool one = A->slot[SPX_PTR] == B->slot[SPX_PTR] && A->slot[SPX_COL] == B->slot[SPX_COL];
-    if (a->all.same) SPX_TRY(spx_cuda_same_rows(a->ctx, B, true, &a->same_b));
-    if (!one) SPX_TRY(spx_cuda_same_rows(a->ctx, A, false, &a->same_a));
+    if (a->all.same) SPX_TRY(spx_cuda_same_rows(a->ctx, B, true, others, &a->same_b));
+    if (!one) SPX_TRY(spx_cuda_same_rows(a->ctx, A, false, others, &a->same_a));
     a->B.same = a->same_b.as<unsigned>();
     a->A.same = one ? a->B.same : a->same_a.as<unsigned>();
     return SPMVX_OK;
@@ -300,18 +313,6 @@ template <bool WRITE> spmvx_status by_bits(const analysis *a)
     return SPMVX_OK;
 }
 
-/* What has to find room later, C's columns included where the budget holds them, and lists where they are not
- * there yet. */
-size_t bytes_to_come(const analysis *a, bool beside, bool lists)
-{
-    constexpr size_t LEAST = 1 << 20;
-    size_t bytes = spx_plus(spx_bytes(a->words(), sizeof(unsigned)), BITMAPS + LEAST + sizeof(spx_long_rows));
-    bytes = spx_plus(bytes,
-                     spx_bytes(a->all.more, (SPX_BITS_PARTS + (lists ? SPX_COLUMN_LISTS : 0)) * sizeof(int)));
-    bytes = spx_plus(bytes, spx_bytes(a->A.nrows, 2 * sizeof(int64_t)));
-    return beside ? spx_plus(bytes, spx_bytes(a->all.products, sizeof(int))) : bytes;
-}
-
 /* Room to keep columns, which is worth so many for an entry of A at most, or a few MiB, and is nothing where
  * a budget might then not hold what has to be there. */
 spmvx_status prepare_to_keep(analysis *a, int64_t nnz, bool beside)
@@ -420,7 +421,7 @@ spmvx_status spx_cuda_product_columns(spmvx_context *ctx, const spx_sparse *A, c
     const bool by_shapes = shapes->of;
     a.shapes = shapes;
     a.to_find = by_shapes ? shapes->products_to_find : a.all.products;
-    if (a.all.more && a.all.distinct && !by_shapes) SPX_TRY(find_same(&a, A, B));
+    if (a.all.more && a.all.distinct && !by_shapes) SPX_TRY(find_same(&a, A, B, plan->beside));
     a.out.count = rows->length;
     a.out.products = by_shapes ? shapes->products : rows->products;
     a.out.words = rows->words;

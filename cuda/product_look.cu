@@ -256,13 +256,13 @@ spmvx_status spx_cuda_count_products(const spmvx_context *ctx, const spx_sparse 
     return SPMVX_OK;
 }
 
-spmvx_status spx_cuda_same_rows(const spmvx_context *ctx, const spx_sparse *csr, bool many,
+spmvx_status spx_cuda_same_rows(const spmvx_context *ctx, const spx_sparse *csr, bool many, size_t others,
                                 spx_temporary *bits)
 {
     spx_temporary found, number;
     int count = 0;
     const int64_t words = spx_ceil_div(csr->nrows, 32);
-    if (spx_bytes(words, 2 * sizeof(unsigned)) > spx_budget_left(ctx)) return SPMVX_OK;
+    if (spx_plus(spx_bytes(words, 2 * sizeof(unsigned)), others) > spx_budget_left(ctx)) return SPMVX_OK;
     SPX_TRY(found.try_to_make(ctx, words, sizeof(unsigned), "rows with the columns of the row before"));
     if (!found.as<void>()) return SPMVX_OK;
     if (!many) {

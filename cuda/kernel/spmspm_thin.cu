@@ -248,6 +248,15 @@ spmvx_status find_bits(spmvx_context *ctx, const spx_sparse *A, const spx_sparse
                            room.words, room.bits.as<unsigned>(), room.length, &room.behind->totals);
 }
 
+/* What is made while masks are there, at most, and for small arrays. */
+size_t bytes_beside_masks(const spx_sparse *A, const spx_sparse *B)
+{
+    constexpr size_t LEAST = 1 << 16;
+    if (B->nnz >= B->nrows) return LEAST;
+    const size_t finding = spx_bytes(spx_ceil_div(A->nnz, 32) + 1, sizeof(unsigned) + sizeof(int64_t));
+    return spx_plus(spx_plus(finding, spx_met_entries::bytes(A->nrows, A->nnz)), LEAST);
+}
+
 /* How rows of C are dealt to lists. */
 way_of<longest_on_device> ways_of(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                                   const spx_thin_totals *totals, const spx_plan *plan)
@@ -270,7 +279,9 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
     room.behind = behind;
     SPX_TRY(ctx->backend->array_new(ctx, bytes_of_records(B->nrows), "records of B's rows", &plan->state));
     SPX_TRY(room.bits.make(ctx, A->nrows * room.words, sizeof(unsigned), "the columns of C's rows as bits"));
-    if (masked) SPX_TRY(room.masks.try_to_make(ctx, B->nrows * masked, sizeof(unsigned), "B's rows as bits"));
+    const size_t masks = spx_bytes(B->nrows * masked, sizeof(unsigned));
+    if (masked && spx_plus(masks, bytes_beside_masks(A, B)) <= spx_budget_left(ctx))
+        SPX_TRY(room.masks.try_to_make(ctx, 1, masks, "B's rows as bits"));
     SPX_TRY((spx_pick<0, 1, 2, 4>(room.masks.as<void>() ? masked : 0, [&](auto of) {
         return find_bits<decltype(of)::value>(ctx, A, B, room, plan);
     })));

@@ -16,7 +16,7 @@ static void many_rows(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (takes_long() && rows[i] > 4096) continue;
-        check_once(ctx, rows[i] > 8193 ? hash : kernels, even_rows("many rows", rows[i], 1, 12, false),
+        check_once(ctx, rows[i] > 4096 ? hash : kernels, even_rows("many rows", rows[i], 1, 12, false),
                    even_rows("rows of B", 12, 2, 40, false), SPMVX_F64);
     }
     spmvx_context_destroy(ctx);
@@ -80,10 +80,51 @@ static void prepared_for_few(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* What is worth having, and not needed, leaves room for what is: with more of a budget nothing is refused
+ * that was possible with less. */
+static void more_is_enough(spmvx_context *ctx, const char *kernel, triples l, triples r, size_t least,
+                           size_t most)
+{
+    const size_t step = takes_long() ? 12 : 48;
+    pair p = pair_new(ctx, &l, &r, SPMVX_F64);
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    size_t enough = 0;
+    o.kernel = kernel;
+    for (o.max_workspace = least; o.max_workspace < most; o.max_workspace += o.max_workspace / step) {
+        spmspm_plan *plan = NULL;
+        const spmvx_status s = spmspm_plan_create(ctx, p.A, p.B, &o, &plan);
+        if (s == SPMVX_OK && !enough) enough = o.max_workspace;
+        if (s != SPMVX_OK && (enough || s != SPMVX_ERR_LIMIT))
+            fail_msg("%s with %zu bytes, where %zu are enough: %s", kernel, o.max_workspace, enough,
+                     spmvx_last_error(ctx));
+        spmspm_plan_destroy(plan);
+    }
+    assert_true(enough);
+    pair_free(&p);
+    triples_free(&l);
+    triples_free(&r);
+}
+
+static void within_budgets(void **state)
+{
+    (void)state;
+    enum { OF_B = 500, ALIKE = 3000 };
+    static int some[OF_B];
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (int r = 0; r < OF_B; r++) some[r] = r % 5 == 1 ? 2 : 0;
+    more_is_enough(ctx, "thin", even_rows("rows", 20, 20, OF_B, false),
+                   rows_of("mostly empty", some, OF_B, 100, false), 15000, 40000);
+    triples alike = even_rows("alike", ALIKE, 20, 2000, false);
+    for (int64_t i = 0; i < alike.nnz; i++) alike.col[i] = alike.col[i / 40 * 40 + i % 20];
+    more_is_enough(ctx, "hash", even_rows("rows", 60, 30, ALIKE, false), alike, 6000, 16000);
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(many_rows), cmocka_unit_test(sorted_together),
-                                        cmocka_unit_test(prepared_for_few) };
+                                        cmocka_unit_test(prepared_for_few),
+                                        cmocka_unit_test(within_budgets) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
 }
