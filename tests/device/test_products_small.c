@@ -108,15 +108,15 @@ static void more_is_enough(spmvx_context *ctx, const char *kernel, triples l, tr
 static void within_budgets(void **state)
 {
     (void)state;
-    enum { OF_B = 500, ALIKE = 3000 };
+    enum { OF_B = 500, ALIKE = 16384 };
     static int some[OF_B];
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (int r = 0; r < OF_B; r++) some[r] = r % 5 == 1 ? 2 : 0;
     more_is_enough(ctx, "thin", even_rows("rows", 20, 20, OF_B, false),
                    rows_of("mostly empty", some, OF_B, 100, false), 15000, 40000);
-    triples alike = even_rows("alike", ALIKE, 20, 2000, false);
-    for (int64_t i = 0; i < alike.nnz; i++) alike.col[i] = alike.col[i / 40 * 40 + i % 20];
-    more_is_enough(ctx, "hash", even_rows("rows", 60, 30, ALIKE, false), alike, 6000, 16000);
+    triples alike = even_rows("alike", ALIKE, 5, 2000, false);
+    for (int64_t i = 0; i < alike.nnz; i++) alike.col[i] = alike.col[i / 10 * 10 + i % 5];
+    more_is_enough(ctx, "hash", even_rows("rows", 150, 104, ALIKE, false), alike, 11000, 17000);
     spmvx_context_destroy(ctx);
 }
 
