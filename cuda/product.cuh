@@ -257,7 +257,7 @@ struct spx_product_look {
     int longest;                      /* entries of a row of A, INT_MAX at most */
     int most;                         /* products of rows that are sorted by teams */
     int rows[SPX_PRODUCT_WAYS], more; /* of C by their way; and all that teams do not sort */
-    int many, most_of_all;            /* those of more than SPX_MANY_PRODUCTS; and of more than 16384 */
+    int many, beyond_ways;            /* those of more than SPX_MANY_PRODUCTS; and than all ways have */
     bool distinct;                    /* the columns of each row of B ascend */
     bool scattered;                   /* few neighbours in rows of B are in one word of 32 columns */
     bool alike;                       /* many rows of B are like one before them, but for a shift, */

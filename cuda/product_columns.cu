@@ -7,8 +7,8 @@
  * mostly share their words; those that do not fit are sorted by a block, or are bits for all columns in a
  * block's shared memory (columns_by_map.cuh), or, where C is too wide for that, have larger tables; and the
  * longest are done by many blocks, which set bits for all columns in memory. Who gives up has seen no more
- * products than fit; where most rows with about as many products gave up, others are not tried. Nothing is in
- * proportion to the products.
+ * products than fit; where most rows with about as many products gave up, others are not tried. Where rows
+ * that are not sorted by lanes are few, each is a block's at once. Nothing is in proportion to the products.
  * Sources: rows by what they take: Nagasaka, Nukada & Matsuoka, ICPP 2017; Parger, Winter, Mlakar &
  * Steinberger, spECK, PPoPP 2020. */
 #include "columns_by_bits.cuh"
@@ -338,7 +338,7 @@ spmvx_status prepare_bits(analysis *a)
     const spmvx_context *ctx = a->ctx;
     spx_column_lists filled;
     static_assert(SPX_LEAST_SORTED << (SPX_PRODUCT_WAYS - 1) <= SPX_HUGE_ROW);
-    if (!a->all.more || (map_width(a) && !a->all.most_of_all)) return SPMVX_OK;
+    if (!a->all.more || (map_width(a) && !a->all.beyond_ways)) return SPMVX_OK;
     SPX_TRY(ctx->backend->download(ctx, &filled, a->lists, sizeof filled));
     a->rows_by_bits = filled.filled[SPX_COLUMNS_BY_BITS];
     if (!a->rows_by_bits) return SPMVX_OK;

@@ -237,7 +237,7 @@ spmvx_status spx_cuda_look_at_factors(const spmvx_context *ctx, const spx_sparse
     for (int way = SPX_SORTED_WAYS; way < SPX_PRODUCT_WAYS; way++) look->more += look->rows[way];
     look->more += t.rows[SPX_PRODUCT_WAYS];
     look->longest = t.longest;
-    look->most_of_all = t.rows[SPX_PRODUCT_WAYS];
+    look->beyond_ways = t.rows[SPX_PRODUCT_WAYS];
     look->many = 0;
     for (int way = 0; way <= SPX_PRODUCT_WAYS; way++)
         if (SPX_LEAST_SORTED << way > SPX_MANY_PRODUCTS) look->many += t.rows[way];
