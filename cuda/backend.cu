@@ -52,8 +52,10 @@ void drop_state(spx_cuda *c)
     spx_cuda_memory_drop(c->memory);
     if (c->own) cudaStreamDestroy(c->own);
     if (c->staging) cudaFreeHost(c->staging);
+    if (c->looked) cudaEventDestroy(c->looked);
     c->memory = nullptr;
     c->staging = nullptr;
+    c->looked = nullptr;
     c->own = nullptr;
 }
 
@@ -105,6 +107,7 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
         if (e == cudaSuccess) e = cudaGetDeviceProperties(&properties, ctx->device);
         if (e == cudaSuccess) e = spx_cuda_memory_open(c->memory, properties.totalGlobalMem);
         if (e == cudaSuccess) e = cudaMallocHost(&c->staging, SPX_STAGING);
+        if (e == cudaSuccess) e = cudaEventCreateWithFlags(&c->looked, cudaEventDisableTiming);
         if (e == cudaSuccess) e = spx_cuda_load_vector_kernels();
         if (e == cudaSuccess)
             e = cudaDeviceGetAttribute(&c->multiprocessors, cudaDevAttrMultiProcessorCount, ctx->device);
@@ -317,6 +320,8 @@ extern "C" const spx_backend spx_backend_cuda = {
     .place_of = place_of,
     .replay = replay,
     .features = spx_cuda_features,
+    .features_ahead = spx_cuda_features_ahead,
+    .features_forget = spx_cuda_features_forget,
     .look_at_values = spx_cuda_look_at_values,
     .fingerprint = spx_cuda_fingerprint,
     .count_up = spx_cuda_count_up,

@@ -35,7 +35,8 @@ struct spx_cuda {
     int multiprocessors;
     size_t l2_bytes, shared_bytes, block_bytes; /* shared memory of a multiprocessor; of a block at most */
     void *staging;      /* SPX_STAGING bytes of pinned memory for what comes to the host; or NULL */
-    bool staging_taken; /* by a thread */
+    bool staging_taken; /* by a thread, or for a look that is queued */
+    cudaEvent_t looked; /* such a look has come to the host */
     /* Kernels whose code is there, by their address; set and read atomically. */
     const void *loaded[SPX_LOADED];
     bool since_90; /* device and code are of compute capability 9.0 or later: early launches, clusters, bulk
@@ -250,7 +251,9 @@ spmvx_status spx_cuda_scratch_new(const spmvx_context *, size_t bytes, const cha
 void spx_cuda_drop_behind(const spmvx_context *, spx_array *);
 
 /* The backend's statistics pass: cuda/features.cu. */
-spmvx_status spx_cuda_features(const spmvx_context *, const spx_sparse *csr, spx_features *);
+spmvx_status spx_cuda_features(const spmvx_context *, const spx_sparse *csr, bool *ahead, spx_features *);
+spmvx_status spx_cuda_features_ahead(const spmvx_context *, const spx_sparse *csr, bool *ahead);
+void spx_cuda_features_forget(const spmvx_context *, bool *ahead);
 /* What a sample of the values tells, and whether all are one: cuda/build/values.cu. */
 spmvx_status spx_cuda_look_at_values(const spmvx_context *, const spx_sparse *csr, spx_features *);
 spmvx_status spx_cuda_is_one_value(const spmvx_context *, const spx_sparse *csr, bool *one);

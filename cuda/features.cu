@@ -201,38 +201,80 @@ void read_statistics(const statistics &s, spx_features *f)
     f->sectors_per_entry = static_cast<double>(s.sectors) / static_cast<double>(s.entries ? s.entries : 1);
 }
 
-spmvx_status look_at(const spmvx_context *ctx, const spx_sparse *csr, spx_features *f, statistics *on_device)
+constexpr const char *WHAT = "the statistics pass";
+
+/* Queues the pass, and a copy of what it finds to memory of the host. */
+spmvx_status queue_look(const spmvx_context *ctx, const spx_sparse *csr, statistics *on_device, void *found)
 {
-    static const char what[] = "the statistics pass";
     const int64_t apart = spx_max(csr->nrows / WINDOWS, WINDOW_ROWS),
                   windows = spx_ceil_div(csr->nrows, apart);
     const int64_t most = BLOCKS_A_MULTIPROCESSOR * static_cast<int64_t>(spx_cuda_of(ctx)->multiprocessors);
     const int64_t blocks = spx_max(1, spx_min(most, spx_ceil_div(csr->nrows, THREADS)));
-    statistics found;
-    spmvx_status s = spx_by_type(csr, [&](auto v, auto p) {
+    SPX_TRY(spx_cuda_clear(ctx, on_device, sizeof *on_device, WHAT));
+    SPX_TRY(spx_by_type(csr, [&](auto v, auto p) {
         using V = decltype(v);
         using P = decltype(p);
-        const spmvx_status loaded = spx_cuda_load(ctx, what, look<V, P>, 0);
-        if (loaded != SPMVX_OK) return loaded;
-        return spx_cuda_launch(ctx, what, look<V, P>, windows + blocks, THREADS, 0, spx_csr_of<V, P>(csr),
+        SPX_TRY((spx_cuda_load(ctx, WHAT, look<V, P>, 0)));
+        return spx_cuda_launch(ctx, WHAT, look<V, P>, windows + blocks, THREADS, 0, spx_csr_of<V, P>(csr),
                                static_cast<int>(windows), apart, on_device);
-    });
-    if (s == SPMVX_OK) s = ctx->backend->download(ctx, &found, on_device, sizeof found);
-    if (s == SPMVX_OK) read_statistics(found, f);
-    return s;
+    }));
+    if (!found) return SPMVX_OK;
+    spx_cuda *const c = static_cast<spx_cuda *>(ctx->backend_state);
+    cudaError_t e = cudaMemcpyAsync(found, on_device, sizeof *on_device, cudaMemcpyDeviceToHost, c->stream);
+    if (e == cudaSuccess) e = cudaEventRecord(c->looked, c->stream);
+    return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, WHAT);
 }
 
-}
-
-spmvx_status spx_cuda_features(const spmvx_context *ctx, const spx_sparse *csr, spx_features *f)
+/* With memory of the device for it. */
+template <class F> spmvx_status with_statistics(const spmvx_context *ctx, F f)
 {
-    static const char what[] = "statistics of the rows";
-    const spx_beside_captures on_device(ctx->device);
     spx_array *memory;
-    spmvx_status s = spx_cuda_scratch_new(ctx, sizeof(statistics), what, &memory);
-    if (s != SPMVX_OK) return s;
-    s = spx_cuda_clear(ctx, memory->data, sizeof(statistics), what);
-    if (s == SPMVX_OK) s = look_at(ctx, csr, f, static_cast<statistics *>(memory->data));
+    SPX_TRY(spx_cuda_scratch_new(ctx, sizeof(statistics), "statistics of the rows", &memory));
+    const spmvx_status s = f(static_cast<statistics *>(memory->data));
     spx_cuda_drop_behind(ctx, memory);
     return s;
+}
+
+}
+
+spmvx_status spx_cuda_features(const spmvx_context *ctx, const spx_sparse *csr, bool *ahead, spx_features *f)
+{
+    const spx_beside_captures on_device(ctx->device);
+    statistics found;
+    if (ahead && *ahead) {
+        const spx_cuda *const c = spx_cuda_of(ctx);
+        const cudaError_t e = cudaEventSynchronize(c->looked);
+        memcpy(&found, c->staging, sizeof found);
+        spx_cuda_features_forget(ctx, ahead);
+        if (e != cudaSuccess) return spx_cuda_fail(ctx, e, WHAT);
+    } else {
+        SPX_TRY(with_statistics(ctx, [&](statistics *on_device) {
+            SPX_TRY(queue_look(ctx, csr, on_device, nullptr));
+            return ctx->backend->download(ctx, &found, on_device, sizeof found);
+        }));
+    }
+    read_statistics(found, f);
+    return SPMVX_OK;
+}
+
+spmvx_status spx_cuda_features_ahead(const spmvx_context *ctx, const spx_sparse *csr, bool *ahead)
+{
+    static_assert(sizeof(statistics) <= SPX_STAGING);
+    const spx_beside_captures on_device(ctx->device);
+    spx_cuda *const c = static_cast<spx_cuda *>(ctx->backend_state);
+    if (__atomic_exchange_n(&c->staging_taken, true, __ATOMIC_ACQUIRE)) return SPMVX_OK;
+    *ahead = true;
+    const spmvx_status s = with_statistics(ctx, [&](statistics *on_device) {
+        return queue_look(ctx, csr, on_device, c->staging);
+    });
+    if (s != SPMVX_OK) spx_cuda_features_forget(ctx, ahead);
+    return s;
+}
+
+/* The copy may be on its way yet: what follows in the stream comes behind it. */
+void spx_cuda_features_forget(const spmvx_context *ctx, bool *ahead)
+{
+    spx_cuda *const c = static_cast<spx_cuda *>(ctx->backend_state);
+    if (*ahead) __atomic_store_n(&c->staging_taken, false, __ATOMIC_RELEASE);
+    *ahead = false;
 }

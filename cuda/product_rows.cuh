@@ -73,32 +73,45 @@ struct spx_told_numbers {
 };
 
 /* Adds to `at` how many units there are of each kind, behind which other numbers go; with a list, each of
- * them goes to its place, the kind's first and on. Rows of a block stay in their order. */
+ * them goes to its place, the kind's first and on. A warp has 32 times `tiles` rows that lie side by side, and
+ * rows of a block stay in their order. Blocks add to the same few numbers one after the other, so that there
+ * are no more of them than fill the device. */
+constexpr int SPX_TOLD_TILES = 4; /* at most */
 template <bool WRITE, class WAY>
 __global__ void spx_tell_rows(int nrows, spx_row_lengths length, int ways, WAY way_of,
-                              spx_told_numbers numbers, spx_ways first, int *at, spx_task *list)
+                              spx_told_numbers numbers, int tiles, spx_ways first, int *at, spx_task *list)
 {
     if (!WRITE && blockIdx.x == 0 && static_cast<int>(threadIdx.x) < numbers.count)
         at[ways + threadIdx.x] = numbers.from[threadIdx.x];
     constexpr int WARPS = static_cast<int>(SPX_BUILD_THREADS) / 32;
     __shared__ int all[WARPS][SPX_WAYS]; /* of a warp; then before a warp */
     static_assert(WARPS * SPX_WAYS <= static_cast<int>(SPX_BUILD_THREADS), "a thread each");
-    const int64_t r = spx_element();
     const int warp = static_cast<int>(threadIdx.x) / 32;
+    const int64_t first_row = (spx_element() - spx_lane()) * tiles + spx_lane();
     if (threadIdx.x < WARPS * SPX_WAYS) all[threadIdx.x / SPX_WAYS][threadIdx.x % SPX_WAYS] = 0;
-    __syncthreads();
-    const int64_t entries = r < nrows ? length(r) : 0;
-    int units = 0;
-    const int way = entries ? way_of(r, entries, &units) : ways;
-    int to = 0; /* among the warp's of its kind */
-    for (unsigned left = SPX_ALL_LANES; left;) {
-        const int w = __shfl_sync(SPX_ALL_LANES, way, __ffs(static_cast<int>(left)) - 1);
-        left &= ~__ballot_sync(SPX_ALL_LANES, way == w);
-        if (w == ways) continue;
-        const int with_own = spx_scan_lanes(way == w ? units : 0);
-        if (spx_lane() == 31) all[warp][w] = with_own;
-        if (way == w) to = with_own - units;
+    int64_t entries[SPX_TOLD_TILES];
+    int units[SPX_TOLD_TILES] = {}, way[SPX_TOLD_TILES],
+        to[SPX_TOLD_TILES] = {}; /* among the warp's of its kind */
+#pragma unroll
+    for (int t = 0; t < SPX_TOLD_TILES; t++) {
+        const int64_t r = first_row + t * 32;
+        entries[t] = t < tiles && r < nrows ? length(r) : 0;
     }
+#pragma unroll
+    for (int t = 0; t < SPX_TOLD_TILES; t++)
+        way[t] = entries[t] ? way_of(first_row + t * 32, entries[t], &units[t]) : ways;
+    __syncthreads();
+#pragma unroll
+    for (int t = 0; t < SPX_TOLD_TILES; t++)
+        for (unsigned left = SPX_ALL_LANES; left;) {
+            const int w = __shfl_sync(SPX_ALL_LANES, way[t], __ffs(static_cast<int>(left)) - 1);
+            left &= ~__ballot_sync(SPX_ALL_LANES, way[t] == w);
+            if (w == ways) continue;
+            const int with_own = all[warp][w] + spx_scan_lanes(way[t] == w ? units[t] : 0);
+            if (spx_lane() == 31) all[warp][w] = with_own;
+            if (way[t] == w) to[t] = with_own - units[t];
+            __syncwarp();
+        }
     __syncthreads();
     if (threadIdx.x < SPX_WAYS) {
         int of_block = 0;
@@ -114,8 +127,25 @@ __global__ void spx_tell_rows(int nrows, spx_row_lengths length, int ways, WAY w
     }
     if constexpr (WRITE) {
         __syncthreads();
-        for (int i = 0; i < units; i++) list[all[warp][way] + to + i] = { static_cast<int>(r), i };
+#pragma unroll
+        for (int t = 0; t < SPX_TOLD_TILES; t++)
+            for (int i = 0; i < units[t]; i++)
+                list[all[warp][way[t]] + to[t] + i] = { static_cast<int>(first_row + t * 32), i };
     }
+}
+
+/* Launches it. */
+template <bool WRITE, class WAY>
+spmvx_status spx_tell_all_rows(const spmvx_context *ctx, const char *what, int64_t nrows,
+                               const spx_row_lengths &length, int ways, WAY way_of,
+                               const spx_told_numbers &numbers, const spx_ways &first, spx_ways *at,
+                               spx_task *list)
+{
+    constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
+    const int rows = spx_rows_a_block(ctx, nrows, THREADS, THREADS * SPX_TOLD_TILES);
+    return spx_launch_over(ctx, what, spx_ceil_div(nrows, rows) * THREADS, spx_tell_rows<WRITE, WAY>,
+                           static_cast<int>(nrows), length, ways, way_of, numbers, rows / THREADS, first,
+                           at->of, list);
 }
 
 /* How many rows of C, or pieces of such, go to each list: way_of(row, entries, &units), a function of the
@@ -126,8 +156,7 @@ spmvx_status spx_count_rows(const spmvx_context *ctx, const char *what, int64_t 
                             const spx_row_lengths &length, int ways, WAY way_of,
                             const spx_told_numbers &numbers, spx_ways *at)
 {
-    return spx_launch_over(ctx, what, nrows, spx_tell_rows<false, WAY>, static_cast<int>(nrows), length, ways,
-                           way_of, numbers, spx_ways(), at->of, nullptr);
+    return spx_tell_all_rows<false>(ctx, what, nrows, length, ways, way_of, numbers, spx_ways(), at, nullptr);
 }
 
 /* Makes the lists, one behind the other, the plan's rows, of which `all` tells how long they are: these
@@ -136,7 +165,6 @@ template <class WAY>
 spmvx_status spx_write_rows(const spmvx_context *ctx, const char *what, spx_plan *plan, int ways, WAY way_of,
                             const spx_ways &all, spx_ways *at)
 {
-    const int nrows = static_cast<int>(plan->C.nrows);
     spx_ways first = {};
     int units = 0;
     for (int w = 0; w < ways; w++) {
@@ -146,9 +174,9 @@ spmvx_status spx_write_rows(const spmvx_context *ctx, const char *what, spx_plan
     }
     SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(units, sizeof(spx_task)), "rows of C by what they take",
                                     &plan->rows));
-    return spx_launch_over(ctx, what, nrows, spx_tell_rows<true, WAY>, nrows,
-                           spx_row_lengths{ spx_pointers_of(&plan->C), nullptr }, ways, way_of,
-                           spx_told_numbers(), first, at->of, static_cast<spx_task *>(plan->rows->data));
+    if (!units) return SPMVX_OK;
+    return spx_tell_all_rows<true>(ctx, what, plan->C.nrows, { spx_pointers_of(&plan->C), nullptr }, ways,
+                                   way_of, {}, first, at, static_cast<spx_task *>(plan->rows->data));
 }
 
 /* Both. known: the lengths; or NULL: they are counted first, and so many numbers of the device's memory

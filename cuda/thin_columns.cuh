@@ -9,6 +9,13 @@
 constexpr int SPX_THREAD_ENTRIES = 32, SPX_LONG_ROW = 1024; /* of A: a thread's at most; more than a warp's */
 constexpr int SPX_THIN_COLUMNS = 1024;                      /* of B, at most */
 
+/* Has a row of A with n entries dense sums, a warp's or a block's, whatever its row of C is? Else it is a
+ * thread's, a team's, or sorted, if B's rows have `longest` entries at most. */
+__device__ __forceinline__ bool spx_is_dense_row(int64_t n, int longest)
+{
+    return n > SPX_THREAD_ENTRIES && !spx_is_sorted(n * longest, n, SPX_FEW_PRODUCTS);
+}
+
 constexpr int SPX_HUGE_OF_A = 8192, SPX_HUGE_ROWS = 1024,
               SPX_HUGE_PARTS = 16; /* rows for so many blocks each */
 
@@ -191,11 +198,11 @@ __device__ __forceinline__ int64_t spx_put_row(const spx_factor &A, const spx_fa
 }
 
 /* The bits of rows of C, `words` a row, how many they are, and the products. A block has so many rows; those
- * that are not a thread's go to its warps, or are the block's. */
+ * that are not a thread's go to its warps, or are the block's. but_dense: dense rows are found elsewhere. */
 template <int WORDS>
 __global__ void spx_find_bits(spx_factor A, spx_factor B, const spx_thin_record *records,
-                              const spx_thin_mask<WORDS> *masks, int rows_a_block, int words, unsigned *bits,
-                              int64_t *count, spx_thin_totals *t)
+                              const spx_thin_mask<WORDS> *masks, bool but_dense, int rows_a_block, int words,
+                              unsigned *bits, int64_t *count, spx_thin_totals *t)
 {
     const bool by_length = t->mixed;
     __shared__ int by_warp[SPX_BUILD_THREADS], by_block[SPX_BUILD_THREADS];
@@ -209,10 +216,11 @@ __global__ void spx_find_bits(spx_factor A, spx_factor B, const spx_thin_record 
                             ? static_cast<int64_t>(blockIdx.x) * rows_a_block + threadIdx.x
                             : A.nrows,
                   first = row < A.nrows ? A.ptr[row] : 0, last = row < A.nrows ? A.ptr[row + 1] : 0;
-    const int huge = last - first > SPX_HUGE_OF_A ? atomicAdd(&t->huge, 1) : SPX_HUGE_ROWS;
-    if (row < A.nrows && (last == first || huge < SPX_HUGE_ROWS)) /* others' are written as they are found */
+    const bool elsewhere = row >= A.nrows || (but_dense && spx_is_dense_row(last - first, t->longest));
+    const int huge = !elsewhere && last - first > SPX_HUGE_OF_A ? atomicAdd(&t->huge, 1) : SPX_HUGE_ROWS;
+    if (!elsewhere && (last == first || huge < SPX_HUGE_ROWS)) /* others' are written as they are found */
         for (int w = 0; w < words; w++) bits[row * words + w] = 0;
-    if (row >= A.nrows) {
+    if (elsewhere) {
     } else if (huge < SPX_HUGE_ROWS) {
         t->huge_row[huge] = static_cast<int>(row);
     } else if (last - first > SPX_LONG_ROW) {

@@ -168,18 +168,45 @@ __device__ __forceinline__ void spx_each_product(const spx_factor &B, const spx_
     }
 }
 
+/* A sum to which nothing has been added yet, where that has to be told: a signaling NaN, which no operation
+ * answers. */
+template <class V> struct spx_unmet {
+    static constexpr int HIGH = sizeof(V) == 8 ? 0x7ff40000 : 0x7fa00000;
+
+    static __device__ __forceinline__ V value()
+    {
+        if constexpr (sizeof(V) == 8) return __hiloint2double(HIGH, 0);
+        else return __int_as_float(HIGH);
+    }
+    static __device__ __forceinline__ bool is(V sum)
+    {
+        if constexpr (sizeof(V) == 8) return __double2hiint(sum) == HIGH;
+        else return __float_as_int(sum) == HIGH;
+    }
+    /* What it is as a term: -0 where nothing has been added. */
+    static __device__ __forceinline__ V term(V sum)
+    {
+        constexpr int NONE = INT_MIN;
+        if constexpr (sizeof(V) == 8)
+            return __hiloint2double(is(sum) ? NONE : __double2hiint(sum), __double2loint(sum));
+        else return is(sum) ? __int_as_float(NONE) : sum;
+    }
+};
+
 /* Adds a lane's product to the sums of its column, of which LANES lanes have a copy, or several times as many
- * share one: these in turns; of one copy, lanes with the same column one after the other. */
-template <int LANES, int COPIES, class V>
+ * share one: these in turns; of one copy, lanes with the same column one after the other. UNMET: sums may be
+ * spx_unmet. */
+template <int LANES, int COPIES, bool UNMET, class V>
 __device__ __forceinline__ void spx_add_to_copies(V *sum, bool in, int col, V left, V right, bool mixed)
 {
     constexpr int GROUPS = 32 / LANES, TURNS = GROUPS / COPIES;
     const int lane = spx_lane();
+    const auto add = [&](V *to) { *to = std::fma(left, right, UNMET ? spx_unmet<V>::term(*to) : *to); };
     if (TURNS <= 8 && !mixed) {
         V *const to = sum + col * COPIES + lane / LANES % COPIES;
 #pragma unroll
         for (int turn = 0; turn < TURNS; turn++) {
-            if (in && lane / (LANES * COPIES) == turn) *to = std::fma(left, right, *to);
+            if (in && lane / (LANES * COPIES) == turn) add(to);
             __syncwarp();
         }
     } else {
@@ -188,18 +215,18 @@ __device__ __forceinline__ void spx_add_to_copies(V *sum, bool in, int col, V le
         const int rank = in ? __popc(peers & ((1u << lane) - 1u)) : 0,
                   most = __reduce_max_sync(SPX_ALL_LANES, rank);
         for (int r = 0; r <= most; r++) {
-            if (in && rank == r) sum[at] = std::fma(left, right, sum[at]);
+            if (in && rank == r) add(sum + at);
             __syncwarp();
         }
     }
 }
 
-/* Adds the products of entries at, at + step, ... of A, of which each of the warp's lanes has one, and LANES
- * lanes take one after the other. */
-template <int LANES, int COPIES, class V>
+/* The products of entries at, at + step, ... of A, of which each of the warp's lanes has one, and LANES
+ * lanes take one after the other: add() as of spx_each_product. */
+template <int LANES, class V, class F>
 __device__ __forceinline__ void spx_add_all(const spx_factor &A, const spx_factor &B,
                                             const spx_thin_rows<V> &b, const spx_met_values<V> &v, int64_t at,
-                                            int64_t last, int step, V *sum)
+                                            int64_t last, int step, F add)
 {
     constexpr int GROUPS = 32 / LANES, AHEAD = 4, EACH = AHEAD / LANES; /* rows of B, and entries of a lane */
     const int lane = spx_lane();
@@ -229,47 +256,129 @@ __device__ __forceinline__ void spx_add_all(const spx_factor &A, const spx_facto
         at += EACH * step;
         take(); /* while these are on their way */
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++)
-            spx_each_product<LANES>(B, b, of[i], by[i], slot[i],
-                                    [&](bool in, int col, V left_of, V right, bool mixed) {
-                                        spx_add_to_copies<LANES, COPIES>(sum, in, col, left_of, right, mixed);
-                                    });
+        for (int i = 0; i < AHEAD; i++) spx_each_product<LANES>(B, b, of[i], by[i], slot[i], add);
     }
 }
+
+/* ---- dense rows of sums ---- */
+
+/* Where sums go: to the entries of C, which are known; */
+struct spx_to_entries {
+    static constexpr bool UNMET = false;
+
+    template <class F> void each_pointer(F) const {}
+};
+/* or, while the pattern is found, to rows of all columns, in the order of a list, with the columns that have
+ * been met as bits. */
+template <class V> struct spx_to_sums {
+    static constexpr bool UNMET = true;
+    const spx_task *list; /* of all such rows */
+    V *sums;
+    int words; /* of a row's bits */
+    unsigned *bits;
+    int64_t *count;
+    unsigned long long *products;
+
+    template <class F> void each_pointer(F f) const
+    {
+        f(list), f(sums), f(bits), f(count), f(products);
+    }
+};
 
 /* Warps of a block: few where each has a row, since those of a block wait for the longest. */
 template <int TEAM> constexpr int SPX_DENSE_WARPS = TEAM > 1 ? TEAM : 2;
 
+/* A sum, of the COPIES that each of a team's warps has. */
+template <int COPIES, int TEAM, bool UNMET, class V>
+__device__ __forceinline__ V spx_add_copies(const V *team, int sums, int col, bool *met)
+{
+    V own = V(-0.0);
+    for (int w = 0; w < TEAM; w++)
+#pragma unroll
+        for (int j = 0; j < COPIES; j++) { /* lanes of neighbouring columns read different banks */
+            const V one = team[w * sums + col * COPIES + (col + j) % COPIES];
+            if constexpr (UNMET) *met = *met || !spx_unmet<V>::is(one);
+            own += UNMET ? spx_unmet<V>::term(one) : one;
+        }
+    return own;
+}
+
 /* A row for each TEAM warps of a block. */
-template <class V, int LANES, int COPIES, int TEAM>
+template <class V, int LANES, int COPIES, int TEAM, class TO>
 __global__ void __launch_bounds__(1024, 1)
-    spx_values_dense(spx_factor A, spx_factor B, spx_thin_rows<V> b, spx_met_values<V> v, int columns,
+    spx_values_dense(spx_factor A, spx_factor B, spx_thin_rows<V> b, spx_met_values<V> v, int columns, TO to,
                      const spx_task *list, int rows)
 {
     const spx_beside_other_rows beside;
     const int lane = spx_lane(), warp = static_cast<int>(threadIdx.x) / 32,
               team_lane = threadIdx.x % (32 * TEAM);
     constexpr int WARPS = SPX_DENSE_WARPS<TEAM>;
+    constexpr bool UNMET = TO::UNMET;
     const int64_t i = static_cast<int64_t>(blockIdx.x) * (WARPS / TEAM) + warp / TEAM;
     const int sums = columns * COPIES; /* of a warp */
+    __shared__ int met_by_team;
     V *const all = spx_dynamic_shared<V>(), *const sum = all + warp * sums;
     if (TEAM == 1 && i >= rows) return; /* a block of one team has a row */
     const int64_t row = list[i].row, last = A.ptr[row + 1], first = A.ptr[row] + team_lane - lane;
-    for (int j = lane; j < sums; j += 32) sum[j] = V(-0.0);
+    for (int j = lane; j < sums; j += 32) sum[j] = UNMET ? spx_unmet<V>::value() : V(-0.0);
+    if (UNMET && threadIdx.x == 0) met_by_team = 0;
     __syncwarp();
-    spx_add_all<LANES, COPIES>(A, B, b, v, first, last, 32 * TEAM, sum);
+    int64_t products = 0;
+    spx_add_all<LANES>(A, B, b, v, first, last, 32 * TEAM,
+                       [&](bool in, int col, V left, V right, bool mixed) {
+                           if constexpr (UNMET) products += in;
+                           spx_add_to_copies<LANES, COPIES, UNMET>(sum, in, col, left, right, mixed);
+                       });
     if constexpr (TEAM > 1) __syncthreads();
     else __syncwarp();
     const V *const team = all + (warp - warp % TEAM) * sums;
-    const int64_t begin = v.ptr[row], end = v.ptr[row + 1];
-    for (int64_t k = begin + team_lane; k < end; k += 32 * TEAM) {
-        const int col = __ldg(v.col + k);
-        V own = V(-0.0);
-        for (int w = 0; w < TEAM; w++)
-#pragma unroll
-            for (int j = 0; j < COPIES; j++) /* lanes of neighbouring columns read different banks */
-                own += team[w * sums + col * COPIES + (col + j) % COPIES];
-        v.c[k] = own;
+    if constexpr (UNMET) {
+        V *const own_sums = to.sums + (list + i - to.list) * columns;
+        int columns_met = 0;
+        for (int col = team_lane; col - lane < columns; col += 32 * TEAM) {
+            bool met = false;
+            if (col < columns) own_sums[col] = spx_add_copies<COPIES, TEAM, UNMET>(team, sums, col, &met);
+            const unsigned bits = __ballot_sync(SPX_ALL_LANES, met);
+            columns_met += __popc(bits);
+            if (lane == 0) to.bits[row * to.words + col / 32] = bits;
+        }
+        products = spx_sum_lanes_to_all<32>(products);
+        if (lane == 0) atomicAdd(to.products, static_cast<unsigned long long>(products));
+        if constexpr (TEAM > 1) {
+            if (lane == 0) atomicAdd(&met_by_team, columns_met);
+            __syncthreads();
+            columns_met = met_by_team;
+        }
+        if (team_lane == 0) to.count[row] = columns_met;
+    } else {
+        const int64_t begin = v.ptr[row], end = v.ptr[row + 1];
+        for (int64_t k = begin + team_lane; k < end; k += 32 * TEAM)
+            v.c[k] = spx_add_copies<COPIES, TEAM, UNMET>(team, sums, __ldg(v.col + k), nullptr);
     }
+}
+
+/* Sums of all columns to the entries of C, a warp SPX_MOVED_ROWS rows. */
+constexpr int SPX_MOVED_ROWS = 8;
+template <class V>
+__global__ void spx_move_sums(spx_product_values<V> v, const V *sums, int columns, const spx_task *list,
+                              int rows)
+{
+    const spx_beside_other_rows beside;
+    constexpr int APART = 32 / SPX_MOVED_ROWS;
+    const int64_t i = spx_element() / APART;
+    const bool in = i < rows && spx_lane() % APART == 0;
+    const int64_t row = in ? list[i].row : 0, begin = in ? v.ptr[row] : 0;
+    const int entries = in ? static_cast<int>(v.ptr[row + 1] - begin) : 0;
+    const auto at = [&](int lane, int entry) { return __shfl_sync(SPX_ALL_LANES, begin, lane) + entry; };
+    spx_each_entry_by_rows<APART>(
+        entries,
+        [&](bool there, int lane, int entry) {
+            const int64_t from = at(lane, entry), of = __shfl_sync(SPX_ALL_LANES, i, lane) * columns;
+            return there ? sums[of + __ldg(v.col + from)] : V(0);
+        },
+        [&](bool there, int, int lane, int entry, V sum) {
+            const int64_t to = at(lane, entry);
+            if (there) v.c[to] = sum;
+        });
 }
 #endif

@@ -39,9 +39,10 @@ enum rows_by {
     WAYS
 };
 /* A plan's numbers behind the lists' lengths: how many lanes take a row of B; does it pay to make slots; and
- * the entries of A that have products, where these stand apart. */
-enum { LANES_A_ROW = WAYS, SLOTS, LONGEST, WITH_SOME, MET };
-static_assert(static_cast<int>(MET) < static_cast<int>(SPX_PLAN_NUMBERS));
+ * the entries of A that have products, where these stand apart; and rows of C whose sums come with the
+ * pattern. */
+enum { LANES_A_ROW = WAYS, SLOTS, LONGEST, WITH_SOME, MET, SUMMED };
+static_assert(static_cast<int>(SUMMED) < static_cast<int>(SPX_PLAN_NUMBERS));
 
 /* Of what the pattern tells: two halves of `products`, with_some, longest. */
 constexpr int TOLD = 4;
@@ -84,24 +85,47 @@ template <class LONGEST_ROW> struct way_of {
     LONGEST_ROW longest; /* of B */
     int columns;         /* of B */
     int64_t huge;        /* row of A: more than a small block's */
+    bool but_dense;      /* dense rows are in no list */
 
+    __device__ __forceinline__ int dense(int64_t n) const
+    {
+        return n <= SPX_LONG_ROW ? BY_WARP : n <= huge ? BY_BLOCK : BY_LARGE_BLOCK;
+    }
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
         const int64_t n = a_ptr[row + 1] - a_ptr[row];
         *units = 1;
+        if (spx_is_dense_row(n, longest())) {
+            *units = !but_dense;
+            return but_dense ? WAYS : dense(n);
+        }
         if (n <= SPX_THREAD_ENTRIES && columns <= SPX_TEAMS_COLUMNS)
             return entries <= FEW_SUMS && columns > FEW_SUMS     ? BY_TEAM_FEW
                    : entries <= SOME_SUMS && columns > SOME_SUMS ? BY_TEAM_SOME
                                                                  : BY_TEAM;
         const int64_t most = n * longest();
         if (spx_is_sorted(most, n, SPX_FEW_PRODUCTS)) return BY_SORTING + spx_way_of(most, n);
-        if (n <= SPX_THREAD_ENTRIES && entries <= SPX_MORE) return spx_thread_way(entries);
-        return n <= SPX_LONG_ROW ? BY_WARP : n <= huge ? BY_BLOCK : BY_LARGE_BLOCK;
+        return entries <= SPX_MORE ? spx_thread_way(entries) : BY_WARP;
     }
     template <class F> void each_pointer(F f) const
     {
         f(static_cast<const char *>(a_ptr.data));
         longest.each_pointer(f);
+    }
+};
+
+/* Dense rows alone, which A tells. */
+struct dense_way_of {
+    way_of<longest_on_device> way;
+
+    __device__ __forceinline__ int operator()(int64_t, int64_t of_a, int *units) const
+    {
+        *units = spx_is_dense_row(of_a, way.longest());
+        return *units ? way.dense(of_a) : WAYS;
+    }
+    template <class F> void each_pointer(F f) const
+    {
+        way.each_pointer(f);
     }
 };
 
@@ -174,13 +198,18 @@ const int *left_places(const spx_plan *plan, const spx_sparse *A)
     return plan->met ? spx_met_entries(plan->met, A->nrows, plan->number[MET]).at : nullptr;
 }
 
-/* Finds entries of A that have products, where less than half of B's rows are not empty. Their sums come in
- * an order that depends on it, so that this is not left out where there is no room. */
+/* Is it worth while to look for them: are less than half of B's rows not empty? */
+bool has_few_met(const spx_sparse *A, const spx_sparse *B, int64_t with_some)
+{
+    return B->nnz < MEAN * B->nrows && A->nnz <= INT32_MAX && with_some < spx_ceil_div(B->nrows, FEW);
+}
+
+/* Finds entries of A that have products, where it is worth while. Their sums come in an order that depends on
+ * it, so that this is not left out where there is no room. */
 spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t with_some,
                       spx_plan *plan)
 {
-    if (B->nnz >= MEAN * B->nrows || A->nnz > INT32_MAX) return SPMVX_OK;
-    if (with_some >= spx_ceil_div(B->nrows, FEW)) return SPMVX_OK;
+    if (!has_few_met(A, B, with_some)) return SPMVX_OK;
     const int64_t words = spx_ceil_div(A->nnz, 32);
     static const char what[] = "entries of A that have products";
     const int *const col = spx_slot_of<int>(A, SPX_COL);
@@ -203,8 +232,27 @@ spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse 
 /* What stands behind the lengths of C's rows: how long lists of these are, as they are counted and written,
  * and what else is found. */
 struct behind_lengths {
-    spx_ways counted, written;
+    spx_ways counted, written, dense_counted, dense_written;
     spx_thin_totals totals;
+};
+
+/* What is told behind the lists' lengths. */
+struct told_of_all {
+    int64_t products, with_some, longest;
+
+    explicit told_of_all(const spx_ways &all)
+    {
+        const auto told = [&](int i) {
+            return static_cast<uint64_t>(static_cast<uint32_t>(all.of[WAYS + i]));
+        };
+        products = static_cast<int64_t>(told(0) | told(1) << 32);
+        with_some = static_cast<int64_t>(told(2));
+        longest = static_cast<int64_t>(told(3));
+    }
+    static spx_told_numbers at(const behind_lengths *behind)
+    {
+        return { reinterpret_cast<const int *>(&behind->totals), TOLD };
+    }
 };
 
 /* What a pattern is found with. */
@@ -216,98 +264,15 @@ struct pattern_room {
     behind_lengths *behind;
 };
 
-/* The bits of C's rows and their lengths. WORDS: of masks of B's rows, or 0, which takes none. */
-template <int WORDS>
-spmvx_status find_bits(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const pattern_room &room,
-                       spx_plan *plan)
-{
-    const spx_thin_mask<WORDS> *const masks = room.masks.as<spx_thin_mask<WORDS>>();
-    SPX_TRY(spx_launch_over(ctx, NAME, spx_min(B->nrows, spx_cuda_blocks_held(ctx, THREADS) * THREADS),
-                            spx_make_records<WORDS>, spx_factor_of(B),
-                            static_cast<spx_thin_record *>(plan->state->data),
-                            const_cast<unsigned *>(some_of(plan, B)),
-                            const_cast<spx_thin_mask<WORDS> *>(masks), &room.behind->totals));
-    if (B->nnz <
-        B->nrows) { /* many rows are empty: worth a wait, else this comes when the host waits anyway */
-        int with_some = 0;
-        SPX_TRY(ctx->backend->download(ctx, &with_some, &room.behind->totals.with_some, sizeof with_some));
-        SPX_TRY(find_met(ctx, A, B, with_some, plan));
-    }
-    const spx_factor left = left_factor(plan, A);
-    const int64_t entries = left_entries(plan, A);
-    const int most = entries <= 64 * A->nrows    ? THREADS
-                     : entries <= 256 * A->nrows ? THREADS / 4
-                                                 : THREADS / 16,
-              rows = spx_rows_a_block(ctx, A->nrows, THREADS / 32, most);
-    SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, spx_find_bits<WORDS>, left,
-                            spx_factor_of(B), records_of(plan), masks, rows, room.words,
-                            room.bits.as<unsigned>(), room.length, &room.behind->totals));
-    if (entries <= SPX_HUGE_OF_A) return SPMVX_OK;
-    return spx_launch_over(ctx, NAME, spx_cuda_blocks_held(ctx, THREADS) * THREADS,
-                           spx_find_bits_of_huge<WORDS>, left, spx_factor_of(B), records_of(plan), masks,
-                           room.words, room.bits.as<unsigned>(), room.length, &room.behind->totals);
-}
-
-/* What is made while masks are there, at most, and for small arrays. */
-size_t bytes_beside_masks(const spx_sparse *A, const spx_sparse *B)
-{
-    constexpr size_t LEAST = 1 << 16;
-    if (B->nnz >= B->nrows) return LEAST;
-    const size_t finding = spx_bytes(spx_ceil_div(A->nnz, 32) + 1, sizeof(unsigned) + sizeof(int64_t));
-    return spx_plus(spx_plus(finding, spx_met_entries::bytes(A->nrows, A->nnz)), LEAST);
-}
-
 /* How rows of C are dealt to lists. */
 way_of<longest_on_device> ways_of(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                                   const spx_thin_totals *totals, const spx_plan *plan)
 {
-    return {
-        left_factor(plan, A).ptr, { &totals->longest }, static_cast<int>(B->ncols), huge_row(ctx, A->val_type)
-    };
-}
-
-/* Records of B's rows, which are the plan's state; C's row pointers and columns; and how many of its rows go
- * to each list, with what else is told of all. Masks are made where B's columns allow these, and the budget
- * has room beside what is needed. */
-spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t *length,
-                          behind_lengths *behind, spx_ways *told, spx_plan *plan)
-{
-    pattern_room room;
-    const int masked = B->ncols <= 32 ? 1 : B->ncols <= 64 ? 2 : B->ncols <= 128 ? 4 : 0;
-    room.words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
-    room.length = length;
-    room.behind = behind;
-    SPX_TRY(ctx->backend->array_new(ctx, bytes_of_records(B->nrows), "records of B's rows", &plan->state));
-    SPX_TRY(room.bits.make(ctx, A->nrows * room.words, sizeof(unsigned), "the columns of C's rows as bits"));
-    const size_t masks = spx_bytes(B->nrows * masked, sizeof(unsigned));
-    if (masked && spx_plus(masks, bytes_beside_masks(A, B)) <= spx_budget_left(ctx))
-        SPX_TRY(room.masks.try_to_make(ctx, 1, masks, "B's rows as bits"));
-    SPX_TRY((spx_pick<0, 1, 2, 4>(room.masks.as<void>() ? masked : 0, [&](auto of) {
-        return find_bits<decltype(of)::value>(ctx, A, B, room, plan);
-    })));
-    room.masks.drop();
-    SPX_TRY(spx_count_rows(ctx, NAME, A->nrows, { {}, length }, WAYS,
-                           ways_of(ctx, A, B, &behind->totals, plan),
-                           { reinterpret_cast<const int *>(&behind->totals), TOLD }, &behind->counted));
-    SPX_TRY(spx_cuda_product_pointers(ctx, A, B, length, A->nrows * B->ncols, { told, sizeof *told }, plan));
-    SPX_TRY(spx_plan_columns(ctx, plan));
-    const int64_t words = A->nrows * room.words;
-    return spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_WRITTEN_WORDS), spx_write_columns, words,
-                           room.words, room.bits.as<unsigned>(), spx_pointers_of(&plan->C),
-                           static_cast<int *>(plan->C.slot[SPX_COL]->data));
-}
-
-/* Finds entries of A that have products when the pattern has been found without: then rows of A are shorter,
- * and are dealt anew. */
-spmvx_status list_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t with_some,
-                      behind_lengths *behind, spx_ways *all, spx_plan *plan)
-{
-    SPX_TRY(find_met(ctx, A, B, with_some, plan));
-    if (!plan->met) return SPMVX_OK;
-    SPX_TRY(spx_cuda_clear(ctx, &behind->counted, sizeof behind->counted, NAME));
-    SPX_TRY(spx_count_rows(ctx, NAME, A->nrows, { spx_pointers_of(&plan->C), nullptr }, WAYS,
-                           ways_of(ctx, A, B, &behind->totals, plan), {}, &behind->counted));
-    return ctx->backend->download(ctx, all, &behind->counted, sizeof *all);
+    return { left_factor(plan, A).ptr,
+             { &totals->longest },
+             static_cast<int>(B->ncols),
+             huge_row(ctx, A->val_type),
+             plan->sums != nullptr };
 }
 
 bool is_captured(const spmvx_context *ctx)
@@ -332,31 +297,213 @@ spmvx_status make_slots(const spmvx_context *ctx, const spx_plan *plan, const sp
     return SPMVX_OK;
 }
 
+/* The kernels with dense rows of sums, over lists of such rows. */
+template <class V, int LANES, class OVER, class TO>
+spmvx_status over_dense(OVER &over, const spx_factor &a, const spx_factor &b, const spx_thin_rows<V> &rows,
+                        const spx_met_values<V> &v, int columns, const TO &to)
+{
+    constexpr int MOST_COPIES = LANES == 4 ? 8 : 16, SOME_COPIES = LANES == 4 ? 2 : 4;
+    return spx_pick<MOST_COPIES, SOME_COPIES, 1>(copies_for(columns, LANES), [&](auto copies) {
+        constexpr int COPIES = decltype(copies)::value;
+        const auto by_warps = [&](int way, auto warps) {
+            constexpr int TEAM = decltype(warps)::value, WARPS = SPX_DENSE_WARPS<TEAM>;
+            return over(way, WARPS / TEAM, WARPS * 32,
+                        static_cast<size_t>(WARPS * columns * COPIES) * sizeof(V),
+                        spx_values_dense<V, LANES, COPIES, TEAM, TO>, a, b, rows, v, columns, to);
+        };
+        SPX_TRY(by_warps(BY_WARP, std::integral_constant<int, 1>()));
+        SPX_TRY(by_warps(BY_BLOCK, std::integral_constant<int, SPX_THIN_WARPS>()));
+        if constexpr (COPIES == 1)
+            if (columns > SUMS)
+                return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 2 * SPX_THIN_WARPS>());
+        return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 4 * SPX_THIN_WARPS>());
+    });
+}
+
+/* The plan's list of dense rows, and their sums behind it. */
+size_t bytes_of_sums(int64_t rows, int64_t columns, spmvx_type type)
+{
+    return spx_plus(spx_bytes(rows, sizeof(spx_task)), spx_bytes(rows * columns, spx_type_bytes(type)));
+}
+spx_task *dense_rows_of(const spx_plan *plan)
+{
+    return static_cast<spx_task *>(plan->sums->data);
+}
+template <class V> V *sums_of(const spx_plan *plan)
+{
+    return reinterpret_cast<V *>(dense_rows_of(plan) + plan->number[SUMMED]);
+}
+
+/* Queues the sums of dense rows, of which `all` tells how many there are of each kind. */
+spmvx_status queue_sums(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                        const pattern_room &room, const spx_ways &all, int64_t lanes, const spx_plan *plan)
+{
+    const spx_factor a = left_factor(plan, A), b = spx_factor_of(B);
+    spx_plan lists = {};
+    for (int way = BY_WARP; way < WAYS; way++) lists.number[way] = all.of[way];
+    lists.rows = plan->sums;
+    spx_over_lists<false> load(ctx, NAME, &lists);
+    spx_over_lists<true> launch(ctx, NAME, &lists);
+    return spx_by_value(A, [&](auto value) {
+        using V = decltype(value);
+        const spx_met_values<V> v = {
+            { spx_slot_of<V>(A, SPX_VAL), spx_slot_of<V>(B, SPX_VAL), {}, nullptr, nullptr },
+            left_places(plan, A)
+        };
+        const spx_to_sums<V> to = {
+            dense_rows_of(plan),      sums_of<V>(plan), room.words,
+            room.bits.as<unsigned>(), room.length,      &room.behind->totals.products
+        };
+        return spx_pick<1, 2, 4>(static_cast<int>(lanes), [&](auto lanes_of) {
+            constexpr int LANES = decltype(lanes_of)::value;
+            spx_thin_rows<V> rows = { records_of(plan), nullptr, v.b };
+            spx_temporary slots;
+            SPX_TRY((over_dense<V, LANES>(load, a, b, rows, v, static_cast<int>(B->ncols), to)));
+            SPX_TRY(make_slots<LANES>(ctx, plan, B, &rows, &slots));
+            return over_dense<V, LANES>(launch, a, b, rows, v, static_cast<int>(B->ncols), to);
+        });
+    });
+}
+
+/* What is taken after sums, at most, if these are made. */
+size_t bytes_behind_sums(const spx_sparse *A, const spx_sparse *B, const spx_plan *plan)
+{
+    constexpr size_t LEAST = 1 << 16;
+    const size_t lists = spx_plus(spx_bytes(A->nrows, sizeof(spx_task) + sizeof(int64_t)), LEAST);
+    if (!plan->beside) return lists;
+    return spx_plus(lists, spx_bytes(A->nrows * B->ncols, sizeof(int) + spx_type_bytes(A->val_type)));
+}
+
+/* The sums of dense rows, where a product is made once: rows of A that are long in the mean are most of the
+ * work, and then are gone through once, for values and pattern. That is worth a wait for the number of rows,
+ * and what they take where A's entries are more. */
+spmvx_status sum_dense_rows(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                            const pattern_room &room, spx_plan *plan)
+{
+    const int64_t entries = left_entries(plan, A);
+    if (!plan->once || !entries || entries < SPX_THREAD_ENTRIES * int64_t(A->nrows)) return SPMVX_OK;
+    const spx_row_lengths of_a = { left_factor(plan, A).ptr, nullptr };
+    const dense_way_of way = { ways_of(ctx, A, B, &room.behind->totals, plan) };
+    spx_ways all;
+    SPX_TRY(spx_count_rows(ctx, NAME, A->nrows, of_a, WAYS, way, told_of_all::at(room.behind),
+                           &room.behind->dense_counted));
+    SPX_TRY(ctx->backend->download(ctx, &all, &room.behind->dense_counted, sizeof all));
+    const told_of_all told(all);
+    spx_ways first = {};
+    int64_t rows = 0;
+    for (int w = BY_WARP; w < WAYS; w++) {
+        first.of[w] = static_cast<int>(rows);
+        rows += all.of[w];
+    }
+    if (!rows || rows * B->ncols > entries || (!plan->met && has_few_met(A, B, told.with_some)))
+        return SPMVX_OK;
+    const size_t bytes = bytes_of_sums(rows, B->ncols, A->val_type);
+    if (spx_plus(bytes, bytes_behind_sums(A, B, plan)) > spx_budget_left(ctx)) return SPMVX_OK;
+    spx_temporary sums;
+    SPX_TRY(sums.try_to_make(ctx, 1, bytes, "sums of C's dense rows"));
+    plan->sums = sums.give();
+    if (!plan->sums) return SPMVX_OK;
+    plan->number[SUMMED] = rows;
+    plan->number[SLOTS] = entries >= REUSED * spx_max(told.with_some, 1);
+    SPX_TRY(spx_tell_all_rows<true>(ctx, NAME, A->nrows, of_a, WAYS, way, {}, first,
+                                    &room.behind->dense_written, dense_rows_of(plan)));
+    return queue_sums(ctx, A, B, room, all, lanes_for(B->nnz, told.with_some), plan);
+}
+
+/* The bits of C's rows and their lengths. WORDS: of masks of B's rows, or 0, which takes none. */
+template <int WORDS>
+spmvx_status find_bits(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const pattern_room &room,
+                       spx_plan *plan)
+{
+    const spx_thin_mask<WORDS> *const masks = room.masks.as<spx_thin_mask<WORDS>>();
+    SPX_TRY(spx_launch_over(ctx, NAME, spx_min(B->nrows, spx_cuda_blocks_held(ctx, THREADS) * THREADS),
+                            spx_make_records<WORDS>, spx_factor_of(B),
+                            static_cast<spx_thin_record *>(plan->state->data),
+                            const_cast<unsigned *>(some_of(plan, B)),
+                            const_cast<spx_thin_mask<WORDS> *>(masks), &room.behind->totals));
+    if (B->nnz <
+        B->nrows) { /* many rows are empty: worth a wait, else this comes when the host waits anyway */
+        int with_some = 0;
+        SPX_TRY(ctx->backend->download(ctx, &with_some, &room.behind->totals.with_some, sizeof with_some));
+        SPX_TRY(find_met(ctx, A, B, with_some, plan));
+    }
+    SPX_TRY(sum_dense_rows(ctx, A, B, room, plan));
+    const spx_factor left = left_factor(plan, A);
+    const int64_t entries = left_entries(plan, A);
+    if (plan->sums && plan->number[SUMMED] == A->nrows) return SPMVX_OK; /* all rows have been found */
+    const int most = entries <= 64 * A->nrows    ? THREADS
+                     : entries <= 256 * A->nrows ? THREADS / 4
+                                                 : THREADS / 16,
+              rows = spx_rows_a_block(ctx, A->nrows, THREADS / 32, most);
+    SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, spx_find_bits<WORDS>, left,
+                            spx_factor_of(B), records_of(plan), masks, plan->sums != nullptr, rows,
+                            room.words, room.bits.as<unsigned>(), room.length, &room.behind->totals));
+    if (entries <= SPX_HUGE_OF_A || plan->sums) return SPMVX_OK;
+    return spx_launch_over(ctx, NAME, spx_cuda_blocks_held(ctx, THREADS) * THREADS,
+                           spx_find_bits_of_huge<WORDS>, left, spx_factor_of(B), records_of(plan), masks,
+                           room.words, room.bits.as<unsigned>(), room.length, &room.behind->totals);
+}
+
+/* What is made while masks are there, at most, and for small arrays. */
+size_t bytes_beside_masks(const spx_sparse *A, const spx_sparse *B)
+{
+    constexpr size_t LEAST = 1 << 16;
+    if (B->nnz >= B->nrows) return LEAST;
+    const size_t finding = spx_bytes(spx_ceil_div(A->nnz, 32) + 1, sizeof(unsigned) + sizeof(int64_t));
+    return spx_plus(spx_plus(finding, spx_met_entries::bytes(A->nrows, A->nnz)), LEAST);
+}
+
+/* Records of B's rows, which are the plan's state; C's row pointers and columns; and how many of its rows go
+ * to each list, with what else is told of all. Masks are made where B's columns allow these, and the budget
+ * has room beside what is needed. */
+spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t *length,
+                          behind_lengths *behind, spx_ways *told, spx_plan *plan)
+{
+    pattern_room room;
+    const int masked = B->ncols <= 32 ? 1 : B->ncols <= 64 ? 2 : B->ncols <= 128 ? 4 : 0;
+    room.words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
+    room.length = length;
+    room.behind = behind;
+    SPX_TRY(ctx->backend->array_new(ctx, bytes_of_records(B->nrows), "records of B's rows", &plan->state));
+    SPX_TRY(room.bits.make(ctx, A->nrows * room.words, sizeof(unsigned), "the columns of C's rows as bits"));
+    const size_t masks = spx_bytes(B->nrows * masked, sizeof(unsigned));
+    if (masked && spx_plus(masks, bytes_beside_masks(A, B)) <= spx_budget_left(ctx))
+        SPX_TRY(room.masks.try_to_make(ctx, 1, masks, "B's rows as bits"));
+    SPX_TRY((spx_pick<0, 1, 2, 4>(room.masks.as<void>() ? masked : 0, [&](auto of) {
+        return find_bits<decltype(of)::value>(ctx, A, B, room, plan);
+    })));
+    room.masks.drop();
+    SPX_TRY(spx_count_rows(ctx, NAME, A->nrows, { {}, length }, WAYS,
+                           ways_of(ctx, A, B, &behind->totals, plan), told_of_all::at(behind),
+                           &behind->counted));
+    SPX_TRY(spx_cuda_product_pointers(ctx, A, B, length, A->nrows * B->ncols, { told, sizeof *told }, plan));
+    SPX_TRY(spx_plan_columns(ctx, plan));
+    const int64_t words = A->nrows * room.words;
+    return spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_WRITTEN_WORDS), spx_write_columns, words,
+                           room.words, room.bits.as<unsigned>(), spx_pointers_of(&plan->C),
+                           static_cast<int *>(plan->C.slot[SPX_COL]->data));
+}
+
+/* Finds entries of A that have products when the pattern has been found without: then rows of A are shorter,
+ * and are dealt anew. */
+spmvx_status list_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t with_some,
+                      behind_lengths *behind, spx_ways *all, spx_plan *plan)
+{
+    SPX_TRY(find_met(ctx, A, B, with_some, plan));
+    if (!plan->met) return SPMVX_OK;
+    SPX_TRY(spx_cuda_clear(ctx, &behind->counted, sizeof behind->counted, NAME));
+    SPX_TRY(spx_count_rows(ctx, NAME, A->nrows, { spx_pointers_of(&plan->C), nullptr }, WAYS,
+                           ways_of(ctx, A, B, &behind->totals, plan), {}, &behind->counted));
+    return ctx->backend->download(ctx, all, &behind->counted, sizeof *all);
+}
+
 /* The kernels in which rows of B are a team's, over the plan's lists: of warps, which are most of the work,
  * and blocks; then of teams, which fill the places that these leave. */
 template <class V, int LANES, class OVER>
 spmvx_status over_teams(OVER &over, const spx_factor &a, const spx_factor &b, const spx_thin_rows<V> &rows,
                         const spx_met_values<V> &v, int columns)
 {
-    constexpr int MOST_COPIES = LANES == 4 ? 8 : 16, SOME_COPIES = LANES == 4 ? 2 : 4;
-    SPX_TRY((spx_pick<MOST_COPIES, SOME_COPIES, 1>(copies_for(columns, LANES), [&](auto copies) {
-        constexpr int COPIES = decltype(copies)::value;
-        const auto by_warps = [&](int way, auto warps) {
-            constexpr int TEAM = decltype(warps)::value, WARPS = SPX_DENSE_WARPS<TEAM>;
-            return over(way, WARPS / TEAM, WARPS * 32,
-                        static_cast<size_t>(WARPS * columns * COPIES) * sizeof(V),
-                        spx_values_dense<V, LANES, COPIES, TEAM>, a, b, rows, v, columns);
-        };
-        const auto by_large_block = [&] {
-            if constexpr (COPIES == 1)
-                if (columns > SUMS)
-                    return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 2 * SPX_THIN_WARPS>());
-            return by_warps(BY_LARGE_BLOCK, std::integral_constant<int, 4 * SPX_THIN_WARPS>());
-        };
-        SPX_TRY(by_warps(BY_WARP, std::integral_constant<int, 1>()));
-        SPX_TRY(by_warps(BY_BLOCK, std::integral_constant<int, SPX_THIN_WARPS>()));
-        return by_large_block();
-    })));
+    SPX_TRY((over_dense<V, LANES>(over, a, b, rows, v, columns, spx_to_entries())));
     const auto by_team = [&](int way, auto most, auto ranked) {
         constexpr int MOST = decltype(most)::value, T = SPX_TEAMS_THREADS;
         return over(way, T / LANES, T, T / LANES * MOST * sizeof(V),
@@ -392,6 +539,12 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
                     return over(way, each, threads, shared, kernel, a, b, v);
                 }));
             SPX_TRY((over_teams<V, LANES>(over, a, b, rows, v, static_cast<int>(B->ncols))));
+            if (plan->sums) {
+                const int64_t n = plan->number[SUMMED];
+                SPX_TRY(over.launch(spx_move_sums<V>, spx_ceil_div(n * 32, THREADS * SPX_MOVED_ROWS), THREADS,
+                                    0, spx_product_values_of<V>(A, B, C), sums_of<V>(plan),
+                                    static_cast<int>(B->ncols), dense_rows_of(plan), static_cast<int>(n)));
+            }
             return spx_over_sorted(over, BY_SORTING, a, b, v);
         });
     });
@@ -423,16 +576,14 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     behind_lengths *const behind = reinterpret_cast<behind_lengths *>(length + A->nrows + 1);
     SPX_TRY(spx_cuda_clear(ctx, length + A->nrows, sizeof *length + sizeof *behind, NAME));
     SPX_TRY(find_pattern(ctx, A, B, length, behind, &all, plan));
-    const auto told = [&](int i) { return static_cast<uint64_t>(static_cast<uint32_t>(all.of[WAYS + i])); };
-    plan->products = static_cast<int64_t>(told(0) | told(1) << 32);
-    const int64_t with_some = static_cast<int64_t>(told(2)), longest = static_cast<int64_t>(told(3));
-    if (!plan->met) SPX_TRY(list_met(ctx, A, B, with_some, behind, &all, plan));
+    const told_of_all told(all);
+    plan->products = told.products;
+    if (!plan->met) SPX_TRY(list_met(ctx, A, B, told.with_some, behind, &all, plan));
     SPX_TRY(spx_write_rows(ctx, NAME, plan, WAYS, ways_of(ctx, A, B, &behind->totals, plan), all,
                            &behind->written));
-    const int64_t lanes = lanes_for(B->nnz, with_some);
-    plan->number[LANES_A_ROW] = lanes;
-    plan->number[LONGEST] = longest;
-    plan->number[WITH_SOME] = with_some;
+    plan->number[LANES_A_ROW] = lanes_for(B->nnz, told.with_some);
+    plan->number[LONGEST] = told.longest;
+    plan->number[WITH_SOME] = told.with_some;
     choose_slots(A, B, plan, BY_TEAM_FEW, left_entries(plan, A));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
@@ -448,7 +599,8 @@ spmvx_status repeat(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B
     const rows_in_order listed = { { a.ptr,
                                      { static_cast<int>(plan->number[LONGEST]) },
                                      static_cast<int>(B->ncols),
-                                     huge_row(ctx, A->val_type) },
+                                     huge_row(ctx, A->val_type),
+                                     false },
                                    spx_pointers_of(&plan->C) };
     const int64_t entries = left_entries(plan, A);
     spx_listed_entries n;

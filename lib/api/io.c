@@ -21,7 +21,7 @@ static spmvx_status sort_on_device(spmvx_context *ctx, const spx_sparse *coo, sp
         spx_source_drop(&source);
     }
     spx_sparse_drop(&there);
-    return s == SPMVX_OK ? spx_matrix_adopt(ctx, &csr, &none, SPX_EXPECTED_MULS, false, out) : s;
+    return s == SPMVX_OK ? spx_matrix_adopt(ctx, &csr, &none, SPX_EXPECTED_MULS, false, NULL, out) : s;
 }
 
 static spmvx_status sort_on_host(spmvx_context *ctx, spx_sparse *coo, spmvx_matrix **out)

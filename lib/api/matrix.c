@@ -69,7 +69,7 @@ spmvx_status spmvx_matrix_create(spmvx_context *ctx, const spmvx_arrays *arrays,
     SPX_TRY(spx_arrays_import(ctx, &a, flags & SPMVX_BORROW, flags & SPMVX_TRUST, &own, &host));
     /* what was not read to be checked is not read to choose a kernel, either */
     const bool look = host.format != SPMVX_AUTO;
-    return spx_matrix_adopt(ctx, &own, &host, look ? SPX_EXPECTED_MULS : 0, false, out);
+    return spx_matrix_adopt(ctx, &own, &host, look ? SPX_EXPECTED_MULS : 0, false, NULL, out);
 }
 
 spmvx_status spmvx_matrix_arrays(const spmvx_matrix *m, spmvx_arrays *view)
@@ -96,7 +96,8 @@ spmvx_status spmvx_matrix_transpose(spmvx_context *ctx, const spmvx_matrix *m, s
     spx_sparse at = { 0 }, none = { 0 };
     SPX_TRY(spx_source_transpose(ctx, &m->op[SPMVX_N].A, &at));
     const bool written = m->updatable && at.slot[SPX_VAL] == m->op[SPMVX_N].A.slot[SPX_VAL];
-    if (spx_is_at_place(ctx, &at)) return spx_matrix_adopt(ctx, &at, &none, SPX_EXPECTED_MULS, written, out);
+    if (spx_is_at_place(ctx, &at))
+        return spx_matrix_adopt(ctx, &at, &none, SPX_EXPECTED_MULS, written, NULL, out);
     return spx_matrix_from_host(ctx, &at, written, out);
 }
 

@@ -46,8 +46,14 @@ typedef struct spx_backend {
     spmvx_status (*replay)(spmvx_context *, spmvx_status (*queue)(const void *arg), const void *arg,
                            int times, double *ns);
     /* The statistics pass over a CSR on the device: fills in longest, empty, deviation, span,
-     * sectors_per_entry, padded and padded_sorted. */
-    spmvx_status (*features)(const spmvx_context *, const spx_sparse *csr, struct spx_features *);
+     * sectors_per_entry, padded and padded_sorted. ahead, or NULL: where it is true, the pass over this CSR
+     * has been queued by features_ahead(), and is taken. */
+    spmvx_status (*features)(const spmvx_context *, const spx_sparse *csr, bool *ahead,
+                             struct spx_features *);
+    /* Queues it, so that what is queued behind it need not be waited for; *ahead stays false where that is
+     * not to be had. One is taken, or forgotten, before the next is. NULL in the host's table. */
+    spmvx_status (*features_ahead)(const spmvx_context *, const spx_sparse *csr, bool *ahead);
+    void (*features_forget)(const spmvx_context *, bool *ahead);
     spmvx_status (*look_at_values)(const spmvx_context *, const spx_sparse *csr, struct spx_features *);
     /* A number that tells indices (I32 or I64) from others; not 0. Complete on return. */
     spmvx_status (*fingerprint)(const spmvx_context *, spmvx_type, int64_t count, const void *indices,

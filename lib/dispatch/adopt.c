@@ -9,7 +9,7 @@
 /* The kernel of arrays that are taken as they are: CSR's best by the model where its rows may be looked
  * at, else what no row length can hurt. */
 static spmvx_status choose(spmvx_context *ctx, const spx_sparse *arrays, const spx_sparse *host,
-                           int64_t expected_muls, spx_choice *choice, const char **why)
+                           int64_t expected_muls, bool *ahead, spx_choice *choice, const char **why)
 {
     *choice = (spx_choice){ 0 };
     if (!spx_layout_serves(ctx, arrays->format, &arrays->layout, true)) {
@@ -28,7 +28,7 @@ static spmvx_status choose(spmvx_context *ctx, const spx_sparse *arrays, const s
         spx_error_restore(ctx, &before); /* SPMVX_DISABLE names it */
         return spx_select_any(ctx, SPMVX_CSR, arrays->val_type, choice);
     }
-    const spx_request q = { .format = SPMVX_CSR, .expected_muls = expected_muls, .nvec = 1 };
+    const spx_request q = { .format = SPMVX_CSR, .expected_muls = expected_muls, .nvec = 1, .ahead = ahead };
     spx_candidate c[SPX_CANDIDATES];
     spx_features f;
     int count;
@@ -48,13 +48,13 @@ static bool in_rows(const spmvx_context *ctx, const spx_sparse *arrays, const sp
 
 /* m has the arrays. */
 static spmvx_status adopt(spmvx_context *ctx, const spx_sparse *host, int64_t expected_muls,
-                          bool private_values, spmvx_matrix *m)
+                          bool private_values, bool *ahead, spmvx_matrix *m)
 {
     spx_choice choice;
     const char *why;
     m->stored_is_input = true;
     m->csr_is_input = in_rows(ctx, &m->op[SPMVX_N].A, host);
-    SPX_TRY(choose(ctx, &m->op[SPMVX_N].A, host, expected_muls, &choice, &why));
+    SPX_TRY(choose(ctx, &m->op[SPMVX_N].A, host, expected_muls, ahead, &choice, &why));
     snprintf(m->reason, SPX_REASON, "%s", why);
     SPX_TRY(spx_matrix_settle_ownership(ctx, m, private_values));
     if (!choice.kernel) return ctx->backend->synchronize(ctx);
@@ -65,14 +65,15 @@ static spmvx_status adopt(spmvx_context *ctx, const spx_sparse *host, int64_t ex
 }
 
 spmvx_status spx_matrix_adopt(spmvx_context *ctx, spx_sparse *arrays, spx_sparse *host, int64_t expected_muls,
-                              bool private_values, spmvx_matrix **out)
+                              bool private_values, bool *ahead, spmvx_matrix **out)
 {
     spmvx_matrix *m = NULL;
     spmvx_status s = spx_matrix_new(ctx, &m);
     if (s == SPMVX_OK) {
         m->op[SPMVX_N].A = *arrays;
-        s = adopt(ctx, host, expected_muls, private_values, m);
+        s = adopt(ctx, host, expected_muls, private_values, ahead, m);
     } else spx_sparse_drop(arrays);
+    if (ahead && *ahead) ctx->backend->features_forget(ctx, ahead);
     *arrays = (spx_sparse){ 0 };
     spx_sparse_drop(host);
     if (s == SPMVX_OK) *out = m;
@@ -85,7 +86,8 @@ spmvx_status spx_matrix_from_host(spmvx_context *ctx, spx_sparse *a, bool privat
     spx_sparse arrays = *a, host = spx_sparse_share(a);
     *a = (spx_sparse){ 0 };
     const spmvx_status s = spx_to_place(ctx, &arrays);
-    if (s == SPMVX_OK) return spx_matrix_adopt(ctx, &arrays, &host, SPX_EXPECTED_MULS, private_values, out);
+    if (s == SPMVX_OK)
+        return spx_matrix_adopt(ctx, &arrays, &host, SPX_EXPECTED_MULS, private_values, NULL, out);
     spx_sparse_drop(&arrays);
     spx_sparse_drop(&host);
     return s;

@@ -143,10 +143,11 @@ spx_features spx_features_of_shape(const spmvx_context *ctx, const spx_sparse *a
     };
 }
 
-spmvx_status spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, int64_t nvec, spx_features *f)
+spmvx_status spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, int64_t nvec, bool *ahead,
+                             spx_features *f)
 {
     *f = spx_features_of_shape(ctx, csr, nvec);
-    if (csr->slot[SPX_PTR]->place == SPMVX_CUDA) return ctx->backend->features(ctx, csr, f);
+    if (csr->slot[SPX_PTR]->place == SPMVX_CUDA) return ctx->backend->features(ctx, csr, ahead, f);
     look_at_rows(ctx, csr, f);
     /* The host's model asks less of it, and has a shorter multiplication to hold the pass against. */
     f->sectors_per_entry = sectors_per_entry(csr, ctx->backend->place == SPMVX_CUDA ? 128 : 32);

@@ -207,7 +207,7 @@ static spmvx_status prepare_multi(const spx_conversion *c, spx_operator *op)
     spx_features f = spx_features_of_shape(c->ctx, A, c->request.nvec);
     spx_choice multi;
     double ns;
-    if (A->format == SPMVX_CSR) SPX_TRY(spx_features_of(c->ctx, A, c->request.nvec, &f));
+    if (A->format == SPMVX_CSR) SPX_TRY(spx_features_of(c->ctx, A, c->request.nvec, NULL, &f));
     spx_select_multi(c->ctx, &f, &look, A->format, A->val_type, c->request.nondeterministic,
                      spx_kernel_factor(&f, op->choice.kernel, &look) * op->choice.kernel->cost(&f, &look),
                      &multi, &ns);

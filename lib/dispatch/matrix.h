@@ -52,11 +52,12 @@ size_t spx_matrix_bytes(const spmvx_matrix *);
  * are shared with nobody. */
 spmvx_status spx_matrix_from_host(spmvx_context *, spx_sparse *, bool private_values, spmvx_matrix **out);
 /* The same of arrays where the context computes. `host` has them in host memory, too, or is empty: then
- * they are looked at where they lie, or, where no multiplications are expected, not at all. Both are taken
+ * they are looked at where they lie, or, where no multiplications are expected, not at all. ahead, or NULL:
+ * that look has been queued (the backend's features_ahead()), and is taken or forgotten. All are taken
  * over. */
 enum { SPX_EXPECTED_MULS = 1000 }; /* where the caller does not say */
 spmvx_status spx_matrix_adopt(spmvx_context *, spx_sparse *arrays, spx_sparse *host, int64_t expected_muls,
-                              bool private_values, spmvx_matrix **out);
+                              bool private_values, bool *ahead, spmvx_matrix **out);
 /* spmvx_matrix_convert with checked options. */
 spmvx_status spx_matrix_convert(spmvx_context *, const spmvx_matrix *, const spmvx_convert_options *,
                                 spmvx_matrix **out);

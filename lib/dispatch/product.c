@@ -84,7 +84,9 @@ static spmvx_status analyse_by_other(spmvx_context *ctx, const spx_sparse *A, co
                                      const spx_error_state *before, spx_product *p)
 {
     const bool hash = strcmp(p->kernel->name, "hash") != 0;
-    const spx_plan begun = { .products = p->plan.products, .most = p->plan.most, .beside = p->plan.beside };
+    const spx_plan begun = {
+        .products = p->plan.products, .most = p->plan.most, .beside = p->plan.beside, .once = p->plan.once
+    };
     spx_error_state why;
     spx_error_save(ctx, &why);
     spx_plan_drop(ctx, &p->plan);
@@ -121,10 +123,10 @@ static bool has_other(const spmvx_context *ctx, const spmspm_options *o)
 }
 
 spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                              const spmspm_options *o, bool beside, spx_product *p)
+                              const spmspm_options *o, bool beside, bool once, spx_product *p)
 {
     spx_plan *plan = &p->plan;
-    *p = (spx_product){ .plan = { .beside = beside } };
+    *p = (spx_product){ .plan = { .beside = beside, .once = once } };
     if (ctx->backend->place == SPMVX_HOST) plan->products = spx_products(ctx, A, B);
     if (o->max_bytes && !beside) SPX_TRY(bound_entries(ctx, A, o, plan));
     if (o->format == SPMVX_COO && !beside) /* on a device nobody knows yet how many entries there may be */
@@ -152,12 +154,24 @@ static spmvx_status array_of_c(spmvx_context *ctx, const spx_plan *plan, const s
     return SPMVX_OK;
 }
 
+/* Queues the look at C's rows that the choice of its kernel will want. It is no part of the budget, as it is
+ * none where it comes later. */
+static spmvx_status look_ahead(spmvx_context *ctx, const spx_sparse *c, bool *ahead)
+{
+    if (!ahead || !c->slot[SPX_COL] || !ctx->backend->features_ahead) return SPMVX_OK;
+    spx_budget *open = spx_budget_suspend(ctx);
+    const spmvx_status s = ctx->backend->features_ahead(ctx, c, ahead);
+    spx_budget_resume(ctx, open);
+    return s;
+}
+
 spmvx_status spx_product_fill(spmvx_context *ctx, const spx_product *p, const spx_sparse *A,
-                              const spx_sparse *B, const spx_sparse *room, spx_sparse *C)
+                              const spx_sparse *B, const spx_sparse *room, bool *ahead, spx_sparse *C)
 {
     const spx_plan *plan = &p->plan;
     spx_sparse c = spx_sparse_share(&plan->C);
-    spmvx_status s = array_of_c(ctx, plan, room, SPX_COL, sizeof(int32_t), "columns of C", &c);
+    spmvx_status s = look_ahead(ctx, &c, ahead);
+    if (s == SPMVX_OK) s = array_of_c(ctx, plan, room, SPX_COL, sizeof(int32_t), "columns of C", &c);
     if (s == SPMVX_OK)
         s = array_of_c(ctx, plan, room, SPX_VAL, spx_type_bytes(c.val_type), "values of C", &c);
     if (s == SPMVX_OK) s = p->kernel->fill(ctx, plan, A, B, &c);
@@ -168,22 +182,24 @@ spmvx_status spx_product_fill(spmvx_context *ctx, const spx_product *p, const sp
         *C = c;
         return s;
     }
+    if (ahead && *ahead) ctx->backend->features_forget(ctx, ahead);
     spx_wait_after_failure(ctx);
     spx_sparse_drop(&c);
     return s;
 }
 
 spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                             const spmspm_options *o, bool beside, const spx_sparse *room, spx_sparse *C)
+                             const spmspm_options *o, bool beside, const spx_sparse *room, bool *ahead,
+                             spx_sparse *C)
 {
     spx_product p;
     spx_error_state before;
     spx_error_save(ctx, &before);
-    SPX_TRY(spx_product_find(ctx, A, B, o, beside, &p));
-    spmvx_status s = spx_product_fill(ctx, &p, A, B, room, C);
+    SPX_TRY(spx_product_find(ctx, A, B, o, beside, true, &p));
+    spmvx_status s = spx_product_fill(ctx, &p, A, B, room, ahead, C);
     if (s == SPMVX_ERR_LIMIT && has_other(ctx, o)) { /* C itself may have taken what the values need */
         s = analyse_by_other(ctx, A, B, &before, &p);
-        if (s == SPMVX_OK) s = spx_product_fill(ctx, &p, A, B, room, C);
+        if (s == SPMVX_OK) s = spx_product_fill(ctx, &p, A, B, room, ahead, C);
     }
     spx_plan_drop(ctx, &p.plan);
     return s;
@@ -206,12 +222,12 @@ static spmvx_status factors_of_run(const void *arg, int64_t first, int64_t end, 
 }
 
 static spmvx_status within_budget(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                                  const spmspm_options *o, spx_sparse *C)
+                                  const spmspm_options *o, bool *ahead, spx_sparse *C)
 {
     spx_error_state before;
     spx_error_save(ctx, &before);
     const long refusals = spx_budget_refusals(ctx);
-    const spmvx_status s = spx_product_csr(ctx, A, B, o, false, NULL, C);
+    const spmvx_status s = spx_product_csr(ctx, A, B, o, false, NULL, ahead, C);
     if (s != SPMVX_ERR_LIMIT || spx_budget_refusals(ctx) == refusals || A->nrows < 2 ||
         ctx->backend->place == SPMVX_HOST)
         return s;
@@ -221,14 +237,15 @@ static spmvx_status within_budget(spmvx_context *ctx, const spx_sparse *A, const
     return spx_product_by_runs(&runs, C);
 }
 
-/* Arrays as a matrix; they are taken over. Of products most are factors of others, or converted: so what many
+/* Arrays as a matrix; they are taken over, and a look ahead. Of products most are factors of others, or converted: so what many
  * multiplications would pay for is not prepared. */
-static spmvx_status as_matrix(spmvx_context *ctx, spx_sparse *arrays, bool refillable, spmvx_matrix **out)
+static spmvx_status as_matrix(spmvx_context *ctx, spx_sparse *arrays, bool *ahead, bool refillable,
+                              spmvx_matrix **out)
 {
     static const int64_t expected_muls = 10;
     spx_sparse none = { 0 };
     spmvx_matrix *m;
-    const spmvx_status s = spx_matrix_adopt(ctx, arrays, &none, expected_muls, refillable, &m);
+    const spmvx_status s = spx_matrix_adopt(ctx, arrays, &none, expected_muls, refillable, ahead, &m);
     if (s != SPMVX_OK) {
         spx_wait_after_failure(ctx); /* the values may be on their way yet */
         return s;
@@ -238,14 +255,16 @@ static spmvx_status as_matrix(spmvx_context *ctx, spx_sparse *arrays, bool refil
     return SPMVX_OK;
 }
 
-spmvx_status spx_product_finish(spmvx_context *ctx, spx_sparse *csr, spmvx_format format, spmvx_matrix **C)
+spmvx_status spx_product_finish(spmvx_context *ctx, spx_sparse *csr, bool *ahead, spmvx_format format,
+                                spmvx_matrix **C)
 {
-    if (format != SPMVX_COO) return as_matrix(ctx, csr, false, C);
+    if (format != SPMVX_COO) return as_matrix(ctx, csr, ahead, false, C);
+    if (*ahead) ctx->backend->features_forget(ctx, ahead);
     spx_sparse coo;
     const spx_build any = { .left = SIZE_MAX, .max_bytes = SIZE_MAX };
     const spmvx_status s = spx_format_of_place(ctx, SPMVX_COO)->from_csr(ctx, csr, &any, &coo);
     spx_sparse_drop(csr);
-    return s == SPMVX_OK ? as_matrix(ctx, &coo, false, C) : s;
+    return s == SPMVX_OK ? as_matrix(ctx, &coo, ahead, false, C) : s;
 }
 
 /* ---- factors ---- */
@@ -289,11 +308,11 @@ spmvx_status spx_product_open_budget(spmvx_context *ctx, size_t max_workspace)
 /* ---- C = A*B ---- */
 
 static spmvx_status multiply(spmvx_context *ctx, const spmvx_matrix *A, const spmvx_matrix *B,
-                             const spmspm_options *o, spx_sparse *C)
+                             const spmspm_options *o, bool *ahead, spx_sparse *C)
 {
     factors f;
     SPX_TRY(take_factors(ctx, A, B, &f));
-    const spmvx_status s = within_budget(ctx, &f.A, &f.B, o, C);
+    const spmvx_status s = within_budget(ctx, &f.A, &f.B, o, ahead, C);
     drop_factors(&f);
     return s;
 }
@@ -302,10 +321,11 @@ spmvx_status spx_product_make(spmvx_context *ctx, const spmvx_matrix *A, const s
                               const spmspm_options *o, spmvx_matrix **C)
 {
     spx_sparse c;
+    bool ahead = false;
     SPX_TRY(spx_product_open_budget(ctx, o->max_workspace));
-    const spmvx_status s = multiply(ctx, A, B, o, &c);
+    const spmvx_status s = multiply(ctx, A, B, o, o->format == SPMVX_COO ? NULL : &ahead, &c);
     spx_budget_close(ctx);
-    return s == SPMVX_OK ? spx_product_finish(ctx, &c, o->format, C) : s;
+    return s == SPMVX_OK ? spx_product_finish(ctx, &c, &ahead, o->format, C) : s;
 }
 
 /* ---- plans ---- */
@@ -328,7 +348,7 @@ static spmvx_status plan(spmvx_context *ctx, const spx_sparse *A, const spx_spar
                          const spmspm_options *o, spmspm_plan *out)
 {
     const spx_plan *found = &out->product.plan;
-    SPX_TRY(spx_product_find(ctx, A, B, o, false, &out->product));
+    SPX_TRY(spx_product_find(ctx, A, B, o, false, false, &out->product));
     if (!found->C.slot[SPX_COL])
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
                         "%s finds the columns of C with its values, so that nothing can be planned; hash "
@@ -448,11 +468,11 @@ static spmvx_status take_planned(const spmvx_context *ctx, const spmspm_plan *p,
 }
 
 static spmvx_status fill_new(spmvx_context *ctx, const spmspm_plan *p, const spmvx_matrix *A,
-                             const spmvx_matrix *B, spx_sparse *C)
+                             const spmvx_matrix *B, bool *ahead, spx_sparse *C)
 {
     factors f;
     SPX_TRY(take_planned(ctx, p, A, B, &f));
-    const spmvx_status s = spx_product_fill(ctx, &p->product, &f.A, &f.B, NULL, C);
+    const spmvx_status s = spx_product_fill(ctx, &p->product, &f.A, &f.B, NULL, ahead, C);
     drop_factors(&f);
     return s;
 }
@@ -461,14 +481,15 @@ spmvx_status spx_product_plan_mul(spmvx_context *ctx, const spmspm_plan *p, cons
                                   const spmvx_matrix *B, spmvx_matrix **C)
 {
     spx_sparse csr, c;
+    bool ahead = false;
     SPX_TRY(spx_product_open_budget(ctx, p->max_workspace));
-    const spmvx_status s = fill_new(ctx, p, A, B, &csr);
+    const spmvx_status s = fill_new(ctx, p, A, B, p->C.format == SPMVX_COO ? NULL : &ahead, &csr);
     spx_budget_close(ctx);
     if (s != SPMVX_OK) return s;
     c = spx_sparse_share(&p->C);
     c.slot[SPX_VAL] = spx_array_share(csr.slot[SPX_VAL]);
     spx_sparse_drop(&csr);
-    return as_matrix(ctx, &c, true, C);
+    return as_matrix(ctx, &c, &ahead, true, C);
 }
 
 static bool is_of_plan(const spmspm_plan *p, const spmvx_matrix *C)

@@ -32,14 +32,16 @@ spmvx_status spx_product_open_budget(spmvx_context *, size_t max_workspace);
 spmvx_status spx_product_factor(const spmvx_context *, const spmvx_matrix *, spx_sparse *csr);
 
 /* The two steps of C = A*B, all of them CSR. beside: C is no result, is charged to the budget and not held
- * against options.max_bytes. room: where values go, and columns that are not found before; NULL: to arrays of
- * C's own. And both at once. */
+ * against options.max_bytes. once: the second step follows the first, with the same values. room: where values go, and columns that are not found before; NULL: to arrays of
+ * C's own. ahead, or NULL: the look at C that its matrix will want, the backend's features_ahead(), is queued
+ * before its values where that can be. And both at once. */
 spmvx_status spx_product_find(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
-                              const spmspm_options *, bool beside, spx_product *);
+                              const spmspm_options *, bool beside, bool once, spx_product *);
 spmvx_status spx_product_fill(spmvx_context *, const spx_product *, const spx_sparse *A, const spx_sparse *B,
-                              const spx_sparse *room, spx_sparse *C);
+                              const spx_sparse *room, bool *ahead, spx_sparse *C);
 spmvx_status spx_product_csr(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
-                             const spmspm_options *, bool beside, const spx_sparse *room, spx_sparse *C);
+                             const spmspm_options *, bool beside, const spx_sparse *room, bool *ahead,
+                             spx_sparse *C);
 
 /* Rows first ... end-1 of a CSR: its columns and values, and pointers that are its own or charged. */
 spmvx_status spx_product_rows(const spmvx_context *, const spx_sparse *csr, int64_t first, int64_t end,
@@ -61,5 +63,6 @@ spmvx_status spx_product_check(const spmvx_context *, const spx_sparse *C, const
 /* CSR's row pointers of a C that is to be COO are not C's. It has so many entries at most. */
 spmvx_status spx_product_charge_pointers(const spmvx_context *, int64_t nrows, int64_t entries);
 /* C, which is CSR and is taken over, as a matrix of a format, CSR or COO. */
-spmvx_status spx_product_finish(spmvx_context *, spx_sparse *csr, spmvx_format, spmvx_matrix **C);
+spmvx_status spx_product_finish(spmvx_context *, spx_sparse *csr, bool *ahead, spmvx_format,
+                                spmvx_matrix **C);
 #endif

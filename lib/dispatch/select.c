@@ -300,7 +300,7 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
     static const double close = 1.25; /* the model does not know tables better */
     static const double worth = 0.99; /* of one value, for which arrays may have to be copied */
     const bool any = spx_request_format(q) == SPMVX_AUTO;
-    SPX_TRY(spx_features_of(ctx, csr, q->nvec, &s.features));
+    SPX_TRY(spx_features_of(ctx, csr, q->nvec, q->ahead, &s.features));
     *f = s.features;
     *count = 0;
     for (int32_t i = 0; i < spx_kernel_total(); i++) {

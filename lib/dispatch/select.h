@@ -21,6 +21,7 @@ typedef struct spx_request {
     bool updatable;
     spx_layout layout; /* what is asked for */
     int64_t expected_muls, nvec;
+    bool *ahead; /* of the backend's features(); or NULL */
 } spx_request;
 
 /* The format that is asked for, by name or by a kernel of it; or AUTO. */

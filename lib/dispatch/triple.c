@@ -21,6 +21,7 @@ typedef struct triple {
     const spmspm_options *options;
     spx_sparse R, A, P;
     bool right_first; /* R*(A*P) */
+    bool ahead;       /* the look at C is queued */
 } triple;
 
 static bool on_host(const triple *t)
@@ -176,14 +177,14 @@ static spmvx_status middle_of(const triple *t, const spx_sparse *R, spx_sparse *
 {
     uint64_t *bits;
     spx_sparse A;
-    if (!on_host(t)) return spx_product_csr(t->ctx, &t->A, &t->P, t->options, true, NULL, out);
+    if (!on_host(t)) return spx_product_csr(t->ctx, &t->A, &t->P, t->options, true, NULL, NULL, out);
     SPX_TRY(
         spx_alloc(t->ctx, spx_bytes(spx_ceil_div(t->A.nrows, 64), sizeof *bits), "rows that R meets", &bits));
     mark_rows(R, bits, t->A.nrows);
     spmvx_status s = marked_rows(t->ctx, &t->A, bits, &A);
     spx_free(t->ctx, bits);
     if (s != SPMVX_OK) return s;
-    s = spx_product_csr(t->ctx, &A, &t->P, t->options, true, NULL, out);
+    s = spx_product_csr(t->ctx, &A, &t->P, t->options, true, NULL, NULL, out);
     spx_sparse_drop(&A);
     return s;
 }
@@ -201,18 +202,19 @@ static spmvx_status factors_of(const void *arg, int64_t first, int64_t end, spx_
         if (s == SPMVX_OK) *left = R;
         else spx_sparse_drop(&R);
     } else {
-        s = spx_product_csr(t->ctx, &R, &t->A, t->options, true, NULL, left);
+        s = spx_product_csr(t->ctx, &R, &t->A, t->options, true, NULL, NULL, left);
         if (s == SPMVX_OK) *right = spx_sparse_share(&t->P);
         spx_sparse_drop(&R);
     }
     return s;
 }
 
-static spmvx_status make_all(const triple *t, spx_sparse *C)
+static spmvx_status make_all(triple *t, spx_sparse *C)
 {
     spx_sparse left, right;
     SPX_TRY(factors_of(t, 0, t->R.nrows, &left, &right));
-    const spmvx_status s = spx_product_csr(t->ctx, &left, &right, t->options, false, NULL, C);
+    bool *const ahead = t->options->format == SPMVX_COO ? NULL : &t->ahead;
+    const spmvx_status s = spx_product_csr(t->ctx, &left, &right, t->options, false, NULL, ahead, C);
     spx_sparse_drop(&left);
     spx_sparse_drop(&right);
     return s;
@@ -247,5 +249,5 @@ spmvx_status spx_product_triple(spmvx_context *ctx, const spmvx_matrix *R, const
     spx_sparse_drop(&t.A);
     spx_sparse_drop(&t.P);
     spx_budget_close(ctx);
-    return s == SPMVX_OK ? spx_product_finish(ctx, &c, o->format, C) : s;
+    return s == SPMVX_OK ? spx_product_finish(ctx, &c, &t.ahead, o->format, C) : s;
 }

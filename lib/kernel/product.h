@@ -16,6 +16,7 @@ typedef struct spx_plan {
     int64_t products;
     int64_t most;      /* entries that C may have: a kernel may stop above it, with LIMIT; 0: any number */
     bool beside;       /* C is no result: it is charged to the budget, as all that stands beside one */
+    bool once;         /* fill() follows once, with the values that analyse() has: they may be used there */
     spx_sparse C;      /* CSR without values. Its columns may be missing: then fill() writes them, and nothing
                        * can be planned */
     spx_array *state;  /* the kernel's own; or NULL */
@@ -23,6 +24,7 @@ typedef struct spx_plan {
     spx_array *rows;   /* on a device: lists of C's rows; or NULL */
     spx_array *shapes; /* on a device: what rows of C of one shape share; or NULL */
     spx_array *terms;  /* on a device: the products by C's entries; or NULL */
+    spx_array *sums;   /* on a device: values of C that came with its pattern, where fill() follows once */
     int64_t param[SPX_PARAMS];        /* the kernel's parameters */
     int64_t number[SPX_PLAN_NUMBERS]; /* what else the kernel has to know */
     size_t work;                      /* bytes that fill() takes, if the budget has them */

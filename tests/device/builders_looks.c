@@ -18,8 +18,8 @@ static void test_statistics(void **state)
     spx_sparse csr = builders_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
     spx_features f, on_host;
     assert_ok(ctx, spx_to_place(ctx, &there));
-    assert_ok(ctx, spx_features_of(ctx, &there, 1, &f));
-    assert_ok(host, spx_features_of(host, &csr, 1, &on_host));
+    assert_ok(ctx, spx_features_of(ctx, &there, 1, NULL, &f));
+    assert_ok(host, spx_features_of(host, &csr, 1, NULL, &on_host));
     int64_t long_rows = 0, longest = 0;
     for (int64_t r = 0; r < ROWS; r++) {
         const int64_t n = spx_ptr_at(&csr, r + 1) - spx_ptr_at(&csr, r);

@@ -31,7 +31,7 @@ static double sectors(int64_t rows, int64_t each, int64_t stride, int64_t shift,
     spmvx_matrix *A = NULL;
     spx_features f;
     assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &A));
-    assert_ok(ctx, spx_features_of(ctx, &A->op[SPMVX_N].A, 1, &f));
+    assert_ok(ctx, spx_features_of(ctx, &A->op[SPMVX_N].A, 1, NULL, &f));
     spmvx_matrix_destroy(A);
     spmvx_context_destroy(ctx);
     free(ptr);
@@ -92,7 +92,7 @@ static void check_rows(int64_t rows, int threads, uint64_t seed)
     a.ptr = ptr, a.col = col, a.val = val;
     a.ptr_type = SPMVX_I64;
     assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &A));
-    assert_ok(ctx, spx_features_of(ctx, &A->op[SPMVX_N].A, 1, &f));
+    assert_ok(ctx, spx_features_of(ctx, &A->op[SPMVX_N].A, 1, NULL, &f));
     if (f.longest != longest || f.empty != empty || f.long_rows != long_rows ||
         fabs(f.deviation - deviation) > 1e-9 || fabs(f.span * (double)spanned - span) > 1e-3)
         fail_msg(
