@@ -73,9 +73,9 @@ struct spx_told_numbers {
 };
 
 /* Adds to `at` how many units there are of each kind, behind which other numbers go; with a list, each of
- * them goes to its place, the kind's first and on. A warp has 32 times `tiles` rows that lie side by side, and
- * rows of a block stay in their order. Blocks add to the same few numbers one after the other, so that there
- * are no more of them than fill the device. */
+ * them goes to its place, the kind's first and on. A warp has 32 times `tiles` rows that lie side by side,
+ * and rows of a block stay in their order. Blocks add to the same few numbers one after the other, so that
+ * there are fewer of them where rows are many. */
 constexpr int SPX_TOLD_TILES = 4; /* at most */
 template <bool WRITE, class WAY>
 __global__ void spx_tell_rows(int nrows, spx_row_lengths length, int ways, WAY way_of,

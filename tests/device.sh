@@ -84,10 +84,10 @@ sanitize() {
     rm -f "$build/sanitizers/$1"-* && mkdir -p "$build/sanitizers"
     kernels=$("$build/examples/spmvx" kernels --available | sed -n 's|^cuda/mul/\([^ ]*\).*|\1|p')
     {
-        for program in device ends capture lengths split shared_x dia products products_by_rows products_by_shapes products_by_terms builders; do echo "$1 $program"; done
+        for program in device ends capture lengths split shared_x dia products products_by_rows products_by_shapes products_by_terms products_of_long_rows products_small products_thin builders; do echo "$1 $program"; done
         for kernel in $kernels; do printf '%s walk %s\n%s each_kernel %s\n' "$1" "$kernel" "$1" "$kernel"; done
     } | xargs -P "$(nproc)" -L 1 sh "$here/tests/device.sh" --check
-    for program in walk each_kernel device ends capture lengths split shared_x dia products products_by_rows products_by_shapes products_by_terms builders; do checked "$1" $program; done
+    for program in walk each_kernel device ends capture lengths split shared_x dia products products_by_rows products_by_shapes products_by_terms products_of_long_rows products_small products_thin builders; do checked "$1" $program; done
 }
 
 large='lap3d_128 stencil27_64 fem3dof_30 delaunay_n18 kron_18 circuit_1M random_200k dense_2000 mc2depi_like web_400000'

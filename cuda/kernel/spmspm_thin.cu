@@ -12,7 +12,10 @@
  * are a warp's, long ones eight or 32 warps'. A warp takes as many entries of A at once as it has teams,
  * which add what they have to some copies of the sums, in turns, no more than leave room for many warps; or,
  * of many columns, to one, where lanes with the same column wait for those below them. Copies are added up in
- * a fixed order. A plan may list the products of rows that are no warp's or block's (product_terms.cuh).
+ * a fixed order. Where a product is made once and rows of A are long in the mean, the sums of warps' and
+ * blocks' rows come with the pattern, as dense rows that are moved to C when its columns are there, so that A
+ * is gone through once. A plan may list the products of rows that are no warp's or block's
+ * (product_terms.cuh).
  * Source: Charaf, Charaf & Abou Hawili report, whose products are thin, and which leaves B sorted and tiled
  * to future work; copies: privatisation of histograms (Gomez-Luna et al., Concurrency and Computation 25,
  * 2013). */

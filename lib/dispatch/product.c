@@ -237,8 +237,8 @@ static spmvx_status within_budget(spmvx_context *ctx, const spx_sparse *A, const
     return spx_product_by_runs(&runs, C);
 }
 
-/* Arrays as a matrix; they are taken over, and a look ahead. Of products most are factors of others, or converted: so what many
- * multiplications would pay for is not prepared. */
+/* Arrays as a matrix; they are taken over, and a look ahead. Of products most are factors of others, or
+ * converted: so what many multiplications would pay for is not prepared. */
 static spmvx_status as_matrix(spmvx_context *ctx, spx_sparse *arrays, bool *ahead, bool refillable,
                               spmvx_matrix **out)
 {

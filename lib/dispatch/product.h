@@ -32,9 +32,10 @@ spmvx_status spx_product_open_budget(spmvx_context *, size_t max_workspace);
 spmvx_status spx_product_factor(const spmvx_context *, const spmvx_matrix *, spx_sparse *csr);
 
 /* The two steps of C = A*B, all of them CSR. beside: C is no result, is charged to the budget and not held
- * against options.max_bytes. once: the second step follows the first, with the same values. room: where values go, and columns that are not found before; NULL: to arrays of
- * C's own. ahead, or NULL: the look at C that its matrix will want, the backend's features_ahead(), is queued
- * before its values where that can be. And both at once. */
+ * against options.max_bytes. once: the second step follows the first, with the same values. room: where
+ * values go, and columns that are not found before; NULL: to arrays of C's own. ahead, or NULL: the look at C
+ * that its matrix will want, the backend's features_ahead(), is queued before its values where that can be.
+ * And both at once. */
 spmvx_status spx_product_find(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                               const spmspm_options *, bool beside, bool once, spx_product *);
 spmvx_status spx_product_fill(spmvx_context *, const spx_product *, const spx_sparse *A, const spx_sparse *B,
