@@ -4,6 +4,7 @@
 #include "products.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const kernels[] = { "thin", NULL };
@@ -46,10 +47,20 @@ static void widths(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* What the log says of a product. */
+static char heard[256];
+static void hear(void *user, spmvx_level level, const char *message)
+{
+    (void)user;
+    (void)level;
+    if (!strncmp(message, "product by ", 11)) snprintf(heard, sizeof heard, "%s", message);
+}
+
 /* How many products there are: as the host counts them. */
 static void assert_products(const csr_arrays *a, const csr_arrays *b, spmvx_context *ctx,
                             const spmspm_plan *plan)
 {
+    char said[64];
     spmvx_matrix *A, *B;
     spmspm_plan *wanted = NULL;
     spmspm_info want = SPMSPM_INFO_INIT, got = SPMSPM_INFO_INIT;
@@ -59,13 +70,16 @@ static void assert_products(const csr_arrays *a, const csr_arrays *b, spmvx_cont
     assert_ok(host, spmspm_plan_get_info(wanted, &want));
     assert_ok(ctx, spmspm_plan_get_info(plan, &got));
     assert_int_equal(got.products, want.products);
+    snprintf(said, sizeof said, "product by thin: %lld multiplications", (long long)want.products);
+    assert_memory_equal(heard, said, strlen(said));
     spmspm_plan_destroy(wanted);
     spmvx_matrix_destroy(A);
     spmvx_matrix_destroy(B);
 }
 
-/* A product, a plan's values and those that a graph replays, in which nothing is allocated, so that rows of B
- * are read as they lie. The rows of a warp differ from run to run. */
+/* A product, which finds long rows of A with their sums, a plan's values and those that a graph replays, in
+ * which nothing is allocated, so that rows of B are read as they lie. The rows of a warp differ from run to
+ * run. */
 static void same_bits_of(spmvx_context *ctx, cudaStream_t stream, enum of_b kind, int64_t columns, bool wild)
 {
     triples l = rows_of("rows", of_a, ROWS, INNER, false), r = rows_of_b(kind, columns, wild);
@@ -110,8 +124,13 @@ static void same_bits(void **state)
     (void)state;
     static const int64_t columns[] = { 30, 64, 500 };
     cudaStream_t stream;
+    spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;
+    spmvx_context *ctx;
     assert_cuda(cudaStreamCreate(&stream));
-    spmvx_context *ctx = device_context(0, stream, 0);
+    o.place = SPMVX_CUDA;
+    o.stream = stream;
+    o.log = hear;
+    assert_ok(NULL, spmvx_context_create(&o, &ctx));
     for (int width = 0; width < 3; width++)
         for (int kind = 0; kind < KINDS; kind++)
             if (!takes_long() || (width + kind) % 3 == 0)
