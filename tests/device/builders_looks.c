@@ -4,6 +4,28 @@
 
 #include "builders.h"
 
+/* What has been queued ahead tells the same, while other work goes on and other numbers come to the host; one
+ * of two at a time is to be had, and after one has been forgotten the next is. */
+static void check_looks_ahead(spmvx_context *ctx, const spx_sparse *there, const spx_features *want)
+{
+    bool ahead = false, second = false;
+    spx_features f;
+    for (int time = 0; time < 2; time++) {
+        assert_ok(ctx, ctx->backend->features_ahead(ctx, there, &ahead));
+        assert_true(ahead);
+        assert_ok(ctx, ctx->backend->features_ahead(ctx, there, &second));
+        assert_false(second);
+        if (time == 0) ctx->backend->features_forget(ctx, &ahead);
+    }
+    spx_features values = *want;
+    assert_ok(ctx, spx_features_of_values(ctx, there, &values));
+    assert_ok(ctx, spx_features_of(ctx, there, 1, &ahead, &f));
+    assert_false(ahead);
+    assert_true(f.longest == want->longest && f.empty == want->empty && f.long_rows == want->long_rows &&
+                f.deviation == want->deviation && f.span == want->span && f.padded == want->padded &&
+                f.padded_sorted == want->padded_sorted && f.sectors_per_entry == want->sectors_per_entry);
+}
+
 /* The statistics pass of the device tells what the host's does, of rows about as long as short ones are. */
 static void test_statistics(void **state)
 {
@@ -26,6 +48,7 @@ static void test_statistics(void **state)
         long_rows += n > SPX_SHORT_ROW;
         longest = n > longest ? n : longest;
     }
+    check_looks_ahead(ctx, &there, &f);
     assert_int_equal(f.longest, longest);
     assert_int_equal(on_host.longest, longest);
     assert_int_equal(f.empty, on_host.empty);
