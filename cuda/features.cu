@@ -271,10 +271,12 @@ spmvx_status spx_cuda_features_ahead(const spmvx_context *ctx, const spx_sparse 
     return s;
 }
 
-/* The copy may be on its way yet: what follows in the stream comes behind it. */
+/* The copy has come before others use its memory. */
 void spx_cuda_features_forget(const spmvx_context *ctx, bool *ahead)
 {
+    const spx_beside_captures on_device(ctx->device);
     spx_cuda *const c = static_cast<spx_cuda *>(ctx->backend_state);
+    if (*ahead) cudaEventSynchronize(c->looked);
     if (*ahead) __atomic_store_n(&c->staging_taken, false, __ATOMIC_RELEASE);
     *ahead = false;
 }

@@ -107,7 +107,9 @@ __global__ void spx_tell_rows(int nrows, spx_row_lengths length, int ways, WAY w
             const int w = __shfl_sync(SPX_ALL_LANES, way[t], __ffs(static_cast<int>(left)) - 1);
             left &= ~__ballot_sync(SPX_ALL_LANES, way[t] == w);
             if (w == ways) continue;
-            const int with_own = all[warp][w] + spx_scan_lanes(way[t] == w ? units[t] : 0);
+            const int before = all[warp][w];
+            __syncwarp();
+            const int with_own = before + spx_scan_lanes(way[t] == w ? units[t] : 0);
             if (spx_lane() == 31) all[warp][w] = with_own;
             if (way[t] == w) to[t] = with_own - units[t];
             __syncwarp();

@@ -384,7 +384,8 @@ spmvx_status sum_dense_rows(spmvx_context *ctx, const spx_sparse *A, const spx_s
                             const pattern_room &room, spx_plan *plan)
 {
     const int64_t entries = left_entries(plan, A);
-    if (!plan->once || !entries || entries < SPX_THREAD_ENTRIES * int64_t(A->nrows)) return SPMVX_OK;
+    if (!plan->once || !B->ncols || !entries || entries < SPX_THREAD_ENTRIES * int64_t(A->nrows))
+        return SPMVX_OK;
     const spx_row_lengths of_a = { left_factor(plan, A).ptr, nullptr };
     const dense_way_of way = { ways_of(ctx, A, B, &room.behind->totals, plan) };
     spx_ways all;
