@@ -166,6 +166,12 @@ spmvx_status synchronize(const spmvx_context *ctx)
     return done(ctx, on_device, e, "waiting for the stream");
 }
 
+void give_back(const spmvx_context *ctx)
+{
+    const spx_beside_captures on_device(ctx->device);
+    spx_cuda_memory_give_back(state(ctx)->memory);
+}
+
 /* As a graph, on the context's own stream: the caller's may be one that cannot be captured. */
 spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), const void *arg, int times,
                     double *ns)
@@ -314,6 +320,7 @@ extern "C" const spx_backend spx_backend_cuda = {
     .check_pointer = check_pointer,
     .array_new = spx_cuda_array_new,
     .drop_behind = spx_cuda_drop_behind,
+    .give_back = give_back,
     .clear = clear,
     .copy = copy,
     .fetch = fetch,

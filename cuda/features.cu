@@ -235,6 +235,17 @@ template <class F> spmvx_status with_statistics(const spmvx_context *ctx, F f)
     return s;
 }
 
+/* The copy has come before others use its memory. */
+cudaError_t wait_for_look(const spmvx_context *ctx, statistics *found, bool *ahead)
+{
+    spx_cuda *const c = static_cast<spx_cuda *>(ctx->backend_state);
+    const cudaError_t e = cudaEventSynchronize(c->looked);
+    memcpy(found, c->staging, sizeof *found);
+    __atomic_store_n(&c->staging_taken, false, __ATOMIC_RELEASE);
+    *ahead = false;
+    return e;
+}
+
 }
 
 spmvx_status spx_cuda_features(const spmvx_context *ctx, const spx_sparse *csr, bool *ahead, spx_features *f)
@@ -242,10 +253,7 @@ spmvx_status spx_cuda_features(const spmvx_context *ctx, const spx_sparse *csr, 
     const spx_beside_captures on_device(ctx->device);
     statistics found;
     if (ahead && *ahead) {
-        const spx_cuda *const c = spx_cuda_of(ctx);
-        const cudaError_t e = cudaEventSynchronize(c->looked);
-        memcpy(&found, c->staging, sizeof found);
-        spx_cuda_features_forget(ctx, ahead);
+        const cudaError_t e = wait_for_look(ctx, &found, ahead);
         if (e != cudaSuccess) return spx_cuda_fail(ctx, e, WHAT);
     } else {
         SPX_TRY(with_statistics(ctx, [&](statistics *on_device) {
@@ -271,12 +279,9 @@ spmvx_status spx_cuda_features_ahead(const spmvx_context *ctx, const spx_sparse 
     return s;
 }
 
-/* The copy has come before others use its memory. */
 void spx_cuda_features_forget(const spmvx_context *ctx, bool *ahead)
 {
     const spx_beside_captures on_device(ctx->device);
-    spx_cuda *const c = static_cast<spx_cuda *>(ctx->backend_state);
-    if (*ahead) cudaEventSynchronize(c->looked);
-    if (*ahead) __atomic_store_n(&c->staging_taken, false, __ATOMIC_RELEASE);
-    *ahead = false;
+    statistics found;
+    if (*ahead) wait_for_look(ctx, &found, ahead);
 }

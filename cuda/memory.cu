@@ -4,8 +4,10 @@
  * piece, which takes 40 us and more, 0.6 for each MB: as long as a builder takes to fill it. So small pieces,
  * such as a partition, have a pool of their own with a threshold of KEPT; that of large ones has none, but is
  * trimmed when memory is freed, to what is in use and a part of the device's memory, or KEPT where that is
- * more. What mostly lives for a call has one of its own of this kind: in one pool the pieces of the next call
- * would not fit between what the last one left, and be mapped anew as well.
+ * more. Where memory that was given back is mapped again, as of large products one after the other, so much
+ * more is kept from then on, up to MOST_KEPT; spmvx_context_trim gives all of it back. What mostly lives for
+ * a call has one of its own of this kind: in one pool the pieces of the next call would not fit between what
+ * the last one left, and be mapped anew as well.
  *
  * Memory of a pool may be freed when no work uses it any more. Work that a caller queued, a graph that he
  * launched on a stream of his own: all of it counts, so the whole device has to be waited for. But
@@ -38,6 +40,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -46,6 +49,13 @@ namespace {
 enum { SMALL, LARGE, SCRATCH, BUFFERS, POOLS };
 
 }
+
+/* Bytes of a pool of large pieces or of scratch. */
+struct spx_trimmed {
+    uint64_t keep;  /* that nothing uses, at most */
+    uint64_t held;  /* after the last trim, in use or not */
+    uint64_t given; /* back to the device, and not mapped again since */
+};
 
 struct spx_cuda_memory {
     int refs; /* the context, and each array; counted atomically */
@@ -58,12 +68,13 @@ struct spx_cuda_memory {
     void *reserve;        /* a small block for when no other can be had; or NULL */
     void **kept;
     size_t count, room; /* of kept */
-    uint64_t keep;      /* bytes that nothing uses, of the pools of large pieces and of scratch */
+    spx_trimmed of[POOLS];
+    uint64_t least_kept, most_kept; /* bytes that each of these may keep, at first and at most */
 };
 
 namespace {
 
-constexpr uint64_t KEPT = 64u << 20, PART_KEPT = 64;
+constexpr uint64_t KEPT = 64u << 20, PART_KEPT = 64, MOST_KEPT = 16; /* these of the device's bytes */
 constexpr size_t MOST_SMALL = 4u << 20;
 
 class locked {
@@ -150,16 +161,32 @@ void free_kept(spx_cuda_memory *m)
 }
 
 /* Gives back to the device what the pools hold and nothing uses, but for some. */
-void trim(const spx_cuda_memory *m)
+void trim(spx_cuda_memory *m)
 {
     for (const int i : { LARGE, SCRATCH }) {
         uint64_t used = 0, held = 0;
         const cudaMemPool_t pool = m->pool[i];
-        if (pool && cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) == cudaSuccess &&
-            cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &held) == cudaSuccess &&
-            held > used + m->keep)
-            cudaMemPoolTrimTo(pool, used + m->keep);
+        spx_trimmed *const t = &m->of[i];
+        if (!pool || cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used) != cudaSuccess ||
+            cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &held) != cudaSuccess)
+            continue;
+        const uint64_t again = held > t->held ? std::min(held - t->held, t->given) : 0;
+        t->given -= again;
+        t->keep = std::min(t->keep + again, m->most_kept);
+        t->held = held;
+        if (held <= used + t->keep || cudaMemPoolTrimTo(pool, used + t->keep) != cudaSuccess ||
+            cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &t->held) != cudaSuccess)
+            continue;
+        t->given += held - std::min(t->held, held);
     }
+}
+
+/* All of it, of all pools. */
+void give_back(spx_cuda_memory *m)
+{
+    for (const int i : { LARGE, SCRATCH }) m->of[i] = spx_trimmed{ m->least_kept, 0, 0 };
+    for (const cudaMemPool_t pool : m->pool)
+        if (pool) cudaMemPoolTrimTo(pool, 0);
 }
 
 /* Frees what is kept, if it can be freed now. */
@@ -201,7 +228,9 @@ spx_cuda_memory *spx_cuda_memory_new(const spmvx_context *ctx)
 
 cudaError_t spx_cuda_memory_open(spx_cuda_memory *m, uint64_t device_bytes)
 {
-    m->keep = device_bytes / PART_KEPT > KEPT ? device_bytes / PART_KEPT : KEPT;
+    m->least_kept = std::max(device_bytes / PART_KEPT, KEPT);
+    m->most_kept = std::max(device_bytes / MOST_KEPT, KEPT);
+    for (const int i : { LARGE, SCRATCH }) m->of[i].keep = m->least_kept;
     cudaError_t e = cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking);
     for (int i = 0; i < POOLS && e == cudaSuccess; i++)
         e = make_pool(m->device, i == LARGE || i == SCRATCH ? UINT64_MAX : KEPT, &m->pool[i]);
@@ -220,13 +249,18 @@ void spx_cuda_memory_end(spx_cuda_memory *m)
 {
     const locked only(m);
     uint64_t none = 0;
-    m->keep = 0;
+    m->least_kept = m->most_kept = 0;
     try_kept(m);
-    for (const cudaMemPool_t pool : m->pool) {
-        if (!pool) continue;
-        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &none);
-        cudaMemPoolTrimTo(pool, 0);
-    }
+    for (const cudaMemPool_t pool : m->pool)
+        if (pool) cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &none);
+    give_back(m);
+}
+
+void spx_cuda_memory_give_back(spx_cuda_memory *m)
+{
+    const locked only(m);
+    try_kept(m);
+    give_back(m);
 }
 
 cudaError_t spx_cuda_memory_take(spx_cuda_memory *m, size_t bytes, spx_cuda_use use, cudaStream_t behind,

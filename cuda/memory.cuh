@@ -6,8 +6,8 @@
 
 /* The pools of a context and of the arrays that were made in it, and what these have to free yet. They share
  * it by reference, since an array may outlive its context. Any thread may call these functions; open, end,
- * take, settle and try_again want an spx_beside_captures around them, the others make one where they need
- * it. */
+ * give_back, take, settle and try_again want an spx_beside_captures around them, the others make one where
+ * they need it. */
 struct spx_cuda_memory;
 
 /* NULL when the host's memory is out. */
@@ -21,6 +21,8 @@ void spx_cuda_memory_drop(spx_cuda_memory *);
 cudaError_t spx_cuda_memory_open(spx_cuda_memory *, uint64_t device_bytes);
 /* The context ends: from here on the device gets back at once what arrays that live on give up. */
 void spx_cuda_memory_end(spx_cuda_memory *);
+/* The device gets back what nothing uses, of all pools. */
+void spx_cuda_memory_give_back(spx_cuda_memory *);
 
 /* Memory for arrays, which have the record in hand as long as they live; for arrays that are freed soon; or
  * for a buffer, which may outlive all of these and be freed by way of another record. */

@@ -290,8 +290,9 @@ template <int LANES, class V>
 spmvx_status make_slots(const spmvx_context *ctx, const spx_plan *plan, const spx_sparse *B,
                         spx_thin_rows<V> *rows, spx_temporary *room)
 {
-    if (!plan->number[SLOTS] || is_captured(ctx)) return SPMVX_OK;
-    SPX_TRY(room->try_to_make(ctx, B->nrows * LANES, sizeof(spx_thin_slot<V>), "slots of B's rows"));
+    const size_t bytes = spx_bytes(B->nrows * LANES, sizeof(spx_thin_slot<V>));
+    if (!plan->number[SLOTS] || is_captured(ctx) || bytes > spx_budget_left(ctx)) return SPMVX_OK;
+    SPX_TRY(room->try_to_make(ctx, 1, bytes, "slots of B's rows"));
     spx_thin_slot<V> *const to = room->as<spx_thin_slot<V>>();
     if (!to) return SPMVX_OK;
     SPX_TRY(spx_launch_over(ctx, NAME, B->nrows * LANES, spx_fill_slots<LANES, V>, static_cast<int>(B->nrows),

@@ -257,8 +257,9 @@ spmvx_status spmvx_context_set_stream(spmvx_context *, void *stream);
 spmvx_status spmvx_context_synchronize(spmvx_context *);
 /* Errors: ARGUMENT. */
 spmvx_status spmvx_context_get_info(const spmvx_context *, spmvx_context_info *);
-/* Gives all workspace back; no graph captured before may be replayed. The next multiplication of each
- * shape reserves anew (or call spmvx_mul_prepare). Errors: ARGUMENT. */
+/* Gives all workspace back, and to a GPU the memory that is kept for later calls (bytes_held does not count
+ * it); no graph captured before may be replayed. The next multiplication of each shape reserves anew (or call
+ * spmvx_mul_prepare). Errors: ARGUMENT. */
 spmvx_status spmvx_context_trim(spmvx_context *);
 /* Ends a context and its workspace, once the device's work is done. Matrices made in it live on. NULL is
  * fine, as for every destroy. */

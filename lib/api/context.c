@@ -100,6 +100,7 @@ spmvx_status spmvx_context_trim(spmvx_context *ctx)
     if (!ctx) return spx_fail_null(NULL, "context");
     SPX_TRY(ctx->backend->synchronize(ctx));
     spx_workspace_trim(ctx);
+    if (ctx->backend->give_back) ctx->backend->give_back(ctx);
     return SPMVX_OK;
 }
 

@@ -31,6 +31,8 @@ typedef struct spx_backend {
     spmvx_status (*array_new)(const spmvx_context *, size_t bytes, const char *what, spx_array **out);
     /* Drops an array, or NULL, that only work on the context's stream uses: behind that, and nobody waits. */
     void (*drop_behind)(const spmvx_context *, spx_array *);
+    /* Gives the device what is kept for later arrays and nothing uses. */
+    void (*give_back)(const spmvx_context *);
     /* Fills with zero bytes; complete on return. */
     spmvx_status (*clear)(const spmvx_context *, void *dst, size_t bytes);
     /* Copies between arrays where the context computes; complete on return. */

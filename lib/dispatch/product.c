@@ -122,6 +122,12 @@ static bool has_other(const spmvx_context *ctx, const spmspm_options *o)
     return !o->kernel && o->max_workspace && ctx->backend->place == SPMVX_HOST;
 }
 
+/* Sums that are made with the pattern, which no budget bounded, may have taken what was left on a device. */
+static bool lacks_what_sums_take(spmvx_status s, const spx_plan *plan)
+{
+    return s == SPMVX_ERR_MEMORY && plan->sums;
+}
+
 spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
                               const spmspm_options *o, bool beside, bool once, spx_product *p)
 {
@@ -140,8 +146,11 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
     if (s == SPMVX_OK && !beside) s = spx_product_check(ctx, &plan->C, o);
     if (s == SPMVX_OK) return s;
     spx_wait_after_failure(ctx); /* what was queued may read the factors still */
+    const bool again = lacks_what_sums_take(s, plan);
     spx_plan_drop(ctx, plan);
-    return s;
+    if (!again) return s;
+    spx_error_restore(ctx, &before);
+    return spx_product_find(ctx, A, B, o, beside, false, p);
 }
 
 /* An array of C, unless it is there: of the room that is given, or new. */
@@ -200,6 +209,11 @@ spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_
     if (s == SPMVX_ERR_LIMIT && has_other(ctx, o)) { /* C itself may have taken what the values need */
         s = analyse_by_other(ctx, A, B, &before, &p);
         if (s == SPMVX_OK) s = spx_product_fill(ctx, &p, A, B, room, ahead, C);
+    } else if (lacks_what_sums_take(s, &p.plan)) {
+        spx_plan_drop(ctx, &p.plan);
+        spx_error_restore(ctx, &before);
+        SPX_TRY(spx_product_find(ctx, A, B, o, beside, false, &p));
+        s = spx_product_fill(ctx, &p, A, B, room, ahead, C);
     }
     spx_plan_drop(ctx, &p.plan);
     return s;

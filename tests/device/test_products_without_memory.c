@@ -1,6 +1,7 @@
 /* On the emulator: rows of C that differ by a shift have other numbers of words of 32 columns. Where there is
  * no memory to list the places of their products, they go by tables of words, which have to be large
- * enough. Products of a B of few columns and rows are right, or refused, whatever finds no memory. */
+ * enough. Products of a B of few columns and rows are right, or refused, whatever finds no memory; and what
+ * the device had room for fits as well where it has more. */
 #include <string.h>
 
 #include "products.h"
@@ -108,8 +109,49 @@ static void few_columns(void **state)
     triples_free(&r);
 }
 
+/* Where there is room for the sums of dense rows, and then not for C, the product is made without them. */
+static void sums_and_not_c(void **state)
+{
+    (void)state;
+    enum { ROWS = 150, EACH = 130, COLUMNS = 128, STEP = 16 << 10, STEPS = 48 };
+    triples l = even_rows("long rows", ROWS, EACH, 2 * ROWS, false),
+            r = even_rows("few columns", 2 * ROWS, 1, COLUMNS, true);
+    simt_machine(2, 2, 64 << 20);
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    pair p = pair_new(ctx, &l, &r, SPMVX_F64), here = pair_new(host, &l, &r, SPMVX_F64);
+    spmvx_matrix *want = product(host, here.A, here.B, NULL, SPMVX_AUTO);
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    o.kernel = "thin";
+    int refused = 0, made = 0;
+    for (int i = 0; i < STEPS; i++) {
+        spmvx_matrix *C = NULL;
+        void *rest = NULL;
+        size_t free_bytes = 0, total = 0;
+        assert_ok(ctx, spmvx_context_trim(ctx));
+        assert_cuda(cudaMemGetInfo(&free_bytes, &total));
+        assert_cuda(cudaMalloc(&rest, free_bytes - (size_t)i * STEP));
+        const spmvx_status s = spmspm_mul(ctx, p.A, p.B, &o, &C);
+        assert_cuda(cudaFree(rest));
+        if (s == SPMVX_OK) check_same("on a full device", C, want, NULL);
+        else assert_int_equal(s, SPMVX_ERR_MEMORY);
+        if (s != SPMVX_OK && made) fail_msg("%d bytes are too few, and fewer were enough", i * STEP);
+        if (s == SPMVX_OK) made++;
+        else refused++;
+        spmvx_matrix_destroy(C);
+    }
+    assert_true(made && refused);
+    spmvx_matrix_destroy(want);
+    pair_free(&p);
+    pair_free(&here);
+    spmvx_context_destroy(ctx);
+    simt_machine(2, 2, (size_t)1 << 30);
+    triples_free(&l);
+    triples_free(&r);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(lists_refused), cmocka_unit_test(few_columns) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(lists_refused), cmocka_unit_test(few_columns),
+                                        cmocka_unit_test(sums_and_not_c) };
     return cmocka_run_group_tests(tests, open_host, close_host);
 }

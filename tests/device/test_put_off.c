@@ -155,12 +155,61 @@ static void test_full_device(void **state)
     assert_nothing_left("after a full device", before);
 }
 
+static void make_and_destroy(spmvx_context *ctx, int64_t nnz, const int32_t *col, const double *val)
+{
+    const int32_t ptr[] = { 0, (int32_t)nnz };
+    const spmvx_arrays row = { .size = sizeof row,
+                               .format = SPMVX_CSR,
+                               .nrows = 1,
+                               .ncols = nnz,
+                               .nnz = nnz,
+                               .ptr_type = SPMVX_I32,
+                               .idx_type = SPMVX_I32,
+                               .val_type = SPMVX_F64,
+                               .ptr = ptr,
+                               .col = col,
+                               .val = val };
+    spmvx_matrix *m;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &row, 0, &m));
+    spmvx_matrix_destroy(m);
+}
+
+/* Memory that is given back and mapped again is kept from then on, up to a 16th of the device's, until the
+ * context is trimmed. */
+static void test_kept_memory(void **state)
+{
+    (void)state;
+    /* 112 MiB of values, 56 of columns; 4 MiB for small pieces */
+    enum { ENTRIES = 14 << 20, LEAST = 68 << 20, MOST = 132 << 20 };
+    simt_machine(2, 2, (size_t)2 << 30);
+    int32_t *col = malloc(ENTRIES * sizeof *col);
+    double *val = calloc(ENTRIES, sizeof *val);
+    assert_true(col && val);
+    for (int32_t i = 0; i < ENTRIES; i++) col[i] = i;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    const size_t before = simt_live_now().held;
+    make_and_destroy(ctx, ENTRIES, col, val);
+    assert_in_range(simt_live_now().held - before, 1, LEAST);
+    for (int i = 0; i < 2; i++) {
+        make_and_destroy(ctx, ENTRIES, col, val);
+        assert_in_range(simt_live_now().held - before, LEAST + 1, MOST);
+    }
+    assert_ok(ctx, spmvx_context_trim(ctx));
+    assert_true(simt_live_now().held <= before);
+    make_and_destroy(ctx, ENTRIES, col, val);
+    assert_in_range(simt_live_now().held, 1, LEAST);
+    spmvx_context_destroy(ctx);
+    simt_machine(2, 2, (size_t)1 << 30);
+    free(col);
+    free(val);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_later_calls_free),   cmocka_unit_test(test_owners_end),
         cmocka_unit_test(test_last_owner_refused), cmocka_unit_test(test_long_list),
-        cmocka_unit_test(test_full_device),
+        cmocka_unit_test(test_full_device),        cmocka_unit_test(test_kept_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
-/* Stream-ordered memory. A pool gives every block back at once, so what it holds is what is in use. */
+/* Stream-ordered memory. A pool tells what a GPU's would hold; its blocks go back at once all the same. */
 #include "pool.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -10,7 +11,7 @@
 
 struct CUmemPoolHandle_st {
     int device;
-    std::uint64_t used, most, threshold;
+    std::uint64_t used, most, threshold, held;
     bool destroyed; /* goes when its last block does */
 };
 
@@ -22,7 +23,7 @@ std::map<int, CUmemPoolHandle_st> &default_pools = *new std::map<int, CUmemPoolH
 
 cudaMemPool_t default_pool(int device)
 {
-    return &default_pools.try_emplace(device, CUmemPoolHandle_st{ device, 0, 0, 0, false }).first->second;
+    return &default_pools.try_emplace(device, CUmemPoolHandle_st{ device, 0, 0, 0, 0, false }).first->second;
 }
 
 bool known(cudaMemPool_t pool)
@@ -51,6 +52,7 @@ void pool_changed(cudaMemPool_t pool, long long bytes)
 {
     pool->used += static_cast<std::uint64_t>(bytes);
     if (pool->used > pool->most) pool->most = pool->used;
+    pool->held = std::max(pool->used, std::min(pool->held, pool->threshold));
     if (!pool->destroyed || pool->used > 0) return;
     pools.erase(pool);
     delete pool;
@@ -59,6 +61,7 @@ void pool_changed(cudaMemPool_t pool, long long bytes)
 void count_pools(simt_live &live)
 {
     live.pools += pools.size();
+    for (const cudaMemPool_t pool : pools) live.held += pool->held;
 }
 
 }
@@ -123,7 +126,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *props
     }
     if (props->location.id < 0 || props->location.id >= machine().devices)
         return call.done(cudaErrorInvalidDevice);
-    *pool = new CUmemPoolHandle_st{ props->location.id, 0, 0, 0, false };
+    *pool = new CUmemPoolHandle_st{ props->location.id, 0, 0, 0, 0, false };
     pools.insert(*pool);
     return cudaSuccess;
 }
@@ -167,7 +170,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr a, void 
     std::uint64_t *out = static_cast<std::uint64_t *>(value);
     switch (a) {
     case cudaMemPoolAttrReleaseThreshold: *out = pool->threshold; return cudaSuccess;
-    case cudaMemPoolAttrReservedMemCurrent:
+    case cudaMemPoolAttrReservedMemCurrent: *out = pool->held; return cudaSuccess;
     case cudaMemPoolAttrUsedMemCurrent: *out = pool->used; return cudaSuccess;
     case cudaMemPoolAttrReservedMemHigh:
     case cudaMemPoolAttrUsedMemHigh: *out = pool->most; return cudaSuccess;
@@ -175,9 +178,11 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr a, void 
     }
 }
 
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t)
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes)
 {
     const Call call;
     if (call.refused()) return call.refused();
-    return call.done(known(pool) ? cudaSuccess : cudaErrorInvalidValue);
+    if (!known(pool)) return call.done(cudaErrorInvalidValue);
+    pool->held = std::max<std::uint64_t>(pool->used, std::min<std::uint64_t>(pool->held, bytes));
+    return cudaSuccess;
 }

@@ -43,7 +43,7 @@ const char *simt_fault(void);
 
 /* What is alive on all devices. */
 typedef struct simt_live {
-    size_t allocations, bytes, streams, events, graphs, pools;
+    size_t allocations, bytes, streams, events, graphs, pools, held; /* bytes of pools, in use or not */
 } simt_live;
 simt_live simt_live_now(void);
 
