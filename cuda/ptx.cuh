@@ -143,6 +143,9 @@ template <> struct spx_held_as<uint8_t> {
 template <> struct spx_held_as<uint16_t> {
     using type = unsigned;
 };
+template <> struct spx_held_as<int16_t> {
+    using type = int;
+};
 template <class T> using spx_held = typename spx_held_as<T>::type;
 
 /* As spx_load_if, of 1, 2, 4 or 8 bytes, and 0 where not `in`. */
@@ -158,6 +161,8 @@ __device__ __forceinline__ spx_held<T> spx_load_held(bool in, const T *p)
         SPX_LOAD_WRITTEN(SPX_LOAD, "u64", "+l");
     } else if constexpr (sizeof(T) == 4) {
         SPX_LOAD_WRITTEN(SPX_LOAD, "u32", "+r");
+    } else if constexpr (std::is_same_v<T, int16_t>) {
+        SPX_LOAD_WRITTEN(SPX_LOAD, "s16", "+r");
     } else if constexpr (sizeof(T) == 2) {
         SPX_LOAD_WRITTEN(SPX_LOAD, "u16", "+r");
     } else {

@@ -37,17 +37,14 @@ template <class E>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS)
     collect(int64_t n, int64_t all, const E *val, spx_value_hash *h)
 {
-    constexpr bool WIDE = sizeof(E) == 8;
+    const int most_kind = spx_value_kind_most(sizeof(E));
     for (int64_t i = spx_element(); i < n; i += static_cast<int64_t>(gridDim.x) * SPX_BUILD_THREADS) {
         const bool many = spx_load_relaxed(&h->many);
-        if (many && (!WIDE || spx_load_relaxed(&h->doubles))) return;
+        const int kind = spx_load_relaxed(&h->kind);
+        if (many && kind >= most_kind) return;
         const E bits = val[n == all ? i : i * (all / n) + i * (all % n) / n];
-        if constexpr (WIDE) {
-            double value;
-            memcpy(&value, &bits, sizeof value);
-            if (!spx_value_single(value) && !spx_load_relaxed(&h->doubles))
-                spx_store_relaxed(&h->doubles, 1u);
-        }
+        const int own = spx_value_kind_of(spx_value_of_bits(bits));
+        if (own > kind) atomicMax(&h->kind, own);
         if (!many) insert(h, bits);
     }
 }
@@ -68,14 +65,15 @@ spmvx_status collect_some(const spmvx_context *ctx, const char *what, const spx_
 
 /* What a sample tells: its counts. */
 struct sampled {
-    unsigned count, zero, many, doubles;
+    unsigned count, zero, many;
+    int kind;
 };
 
 spmvx_status sample(const spmvx_context *ctx, const char *what, const spx_sparse *csr, spx_value_hash *h,
                     sampled *found)
 {
     constexpr int64_t SAMPLE = 1 << 14;
-    static_assert(offsetof(spx_value_hash, doubles) == offsetof(sampled, doubles), "the head of the table");
+    static_assert(offsetof(spx_value_hash, kind) == offsetof(sampled, kind), "the head of the table");
     const int64_t n = spx_min(csr->nnz, SAMPLE);
     SPX_TRY(spx_cuda_clear(ctx, h, sizeof *h, what));
     SPX_TRY(collect_some(ctx, what, csr, n, h));
@@ -115,9 +113,8 @@ spmvx_status find(const spmvx_context *ctx, const char *what, const spx_sparse *
 {
     spx_value_set *set;
     sampled s;
-    const bool wide = csr->val_type == SPMVX_F64;
     SPX_TRY(sample(ctx, what, csr, h, &s));
-    const bool hopeless = s.many && (s.doubles || !wide);
+    const bool hopeless = s.many && s.kind >= spx_value_kind_most(spx_type_bytes(csr->val_type));
     if (!hopeless) SPX_TRY(collect_some(ctx, what, csr, csr->nnz, h));
     SPX_TRY(ctx->backend->download(ctx, own, h, sizeof *own));
     SPX_TRY(spx_alloc(ctx, sizeof *set, "distinct values", &set));
@@ -129,7 +126,7 @@ spmvx_status find(const spmvx_context *ctx, const char *what, const spx_sparse *
             set->count++;
         }
     if (own->many) set->count = MOST + 1;
-    SPX_TRY(spx_value_code_choose(ctx, set, wide && !own->doubles, csr->val_type, csr->nnz, asked, code));
+    SPX_TRY(spx_value_code_choose(ctx, set, own->kind, csr->val_type, csr->nnz, asked, code));
     return code->set ? number(ctx, code, own, h) : SPMVX_OK;
 }
 
@@ -190,7 +187,7 @@ spmvx_status spx_cuda_look_at_values(const spmvx_context *ctx, const spx_sparse 
     const size_t each = spx_type_bytes(csr->val_type);
     spx_temporary table;
     sampled s;
-    f->coded_bytes = static_cast<double>(each);
+    f->coded = SPX_VALUES_RAW;
     f->distinct = 0;
     if (!may_be_coded(csr, 0)) return SPMVX_OK;
     SPX_TRY(table.make(ctx, 1, sizeof(spx_value_hash), "distinct values"));
@@ -198,9 +195,7 @@ spmvx_status spx_cuda_look_at_values(const spmvx_context *ctx, const spx_sparse 
     /* a table that is half full of a sample has more to come */
     const int64_t count = static_cast<int64_t>(s.count) + s.zero;
     const bool more = s.many || count > MOST / 2;
-    const int64_t values =
-        spx_value_code_smallest(csr->nnz, more ? MOST + 1 : count, each == 8 && !s.doubles, each);
-    f->coded_bytes = static_cast<double>(spx_values_bytes(values, each));
+    f->coded = spx_value_code_smallest(csr->nnz, more ? MOST + 1 : count, s.kind, each);
     f->distinct = more ? 0 : count;
     return SPMVX_OK;
 }

@@ -15,7 +15,8 @@ extern "C" {
  * of each. */
 struct spx_value_hash {
     unsigned count; /* without 0 */
-    unsigned zero, many, doubles;
+    unsigned zero, many;
+    int kind; /* the largest spx_value_kind */
     uint16_t number_of_zero;
     uint16_t number[SPX_VALUE_SLOTS];
     unsigned long long key[SPX_VALUE_SLOTS];
@@ -28,6 +29,18 @@ __device__ __forceinline__ int spx_value_number(const spx_value_hash *h, unsigne
     unsigned at = spx_value_slot(bits);
     while (h->key[at] != bits) at = (at + 1) % SPX_VALUE_SLOTS;
     return h->number[at];
+}
+
+/* The value with these bits, whose type is as wide. */
+__device__ __forceinline__ double spx_value_of_bits(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+__device__ __forceinline__ float spx_value_of_bits(uint32_t bits)
+{
+    return __uint_as_float(bits);
 }
 
 /* Where values come from and go to. E is as wide as a value. */
@@ -46,10 +59,9 @@ template <class E> struct spx_coded_values {
         if constexpr (VALUES == SPX_VALUES_RAW) {
             static_cast<E *>(to)[place] = bits;
         } else if constexpr (VALUES == SPX_VALUES_F32) {
-            double value;
-            const uint64_t wide = bits;
-            memcpy(&value, &wide, sizeof value);
-            static_cast<float *>(to)[place] = in ? static_cast<float>(value) : 0.0f;
+            static_cast<float *>(to)[place] = in ? static_cast<float>(spx_value_of_bits(bits)) : 0.0f;
+        } else if constexpr (VALUES == SPX_VALUES_I16) {
+            static_cast<int16_t *>(to)[place] = static_cast<int16_t>(in ? spx_value_of_bits(bits) : 0);
         } else if constexpr (VALUES != SPX_VALUES_ONE) {
             const int number = in ? spx_value_number(numbers, bits) : 0;
             if constexpr (VALUES == SPX_VALUES_U8)

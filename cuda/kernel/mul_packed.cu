@@ -45,7 +45,7 @@ struct rows_of_pieces {
  * bits beside those that are not, take more registers. */
 template <class V, class P, int VALUES, int UNIT> constexpr int blocks_at_least()
 {
-    constexpr bool decoded = VALUES == SPX_VALUES_F32 || spx_is_numbered<VALUES>,
+    constexpr bool decoded = spx_is_converted<VALUES> || spx_is_numbered<VALUES>,
                    wide = VALUES == SPX_VALUES_RAW && sizeof(P) == 8;
     return (UNIT == SHORT_UNIT ? 5 : 4) - (sizeof(V) == 8 && (decoded || wide) ? 1 : 0);
 }
@@ -293,10 +293,13 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double UNIT_WAITS = 1500.0, SHARED_WAITS = 900.0, SETTLE = 3000.0, SUM = 4.0; /* ns */
-    constexpr double SLICE = 12.0, OTHER_SLICE = 80.0, STEP = 5.6, SINGLE = 3.4, OTHER_STEP = 5.5,
-                     SECTORS = 14.0, SHARED_SLICE = 60.0, SHARED_STEP = 4.4;
+    constexpr double SLICE = 12.0, OTHER_SLICE = 80.0, OTHER_STEP = 5.5, SECTORS = 14.0, SHARED_SLICE = 60.0,
+                     SHARED_STEP = 4.4;
+    constexpr double NUMBERED = 5.6, STEP[] = { 3.6, 5.2 }, SINGLE[] = { 2.8, 3.4 }; /* f32, f64 */
     constexpr double RATE = 0.85, SHARED_RATE = 0.93; /* of what memory gives */
     const spx_machine *const m = f->machine;
+    const int64_t code = spx_look_code(f, look);
+    const bool wide = f->value_bytes == 8, is_numbered = code == SPX_VALUES_U16 || code == SPX_VALUES_U8;
     const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
                  value = spx_look_value_bytes(f, look),
                  bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
@@ -308,8 +311,10 @@ double cost(const spx_features *f, const spx_look *look)
                  waits = units * (UNIT_WAITS * (1.0 - shared) + SHARED_WAITS * shared);
     const double x_bytes = static_cast<double>(f->ncols) * static_cast<double>(f->value_bytes),
                  near = x_bytes < m->first_cache ? m->gather_second / m->gather_first : 1.0,
-                 step = diagonal * (look->single ? SINGLE : STEP) + shared * SHARED_STEP +
-                        other * (OTHER_STEP + SECTORS * near * f->sectors_per_entry),
+                 step = diagonal * (look->single  ? SINGLE[wide]
+                                    : is_numbered ? NUMBERED
+                                                  : STEP[wide]) +
+                        shared * SHARED_STEP + other * (OTHER_STEP + SECTORS * near * f->sectors_per_entry),
                  slice = diagonal * SLICE + shared * SHARED_SLICE + other * OTHER_SLICE,
                  work = (static_cast<double>(slices) * slice + static_cast<double>(steps) * step) /
                         static_cast<double>(m->multiprocessors);

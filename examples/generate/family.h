@@ -33,7 +33,7 @@ extern const family stencil_families[], lattice_families[], graph_families[], me
 typedef struct request {
     const family *family;
     int64_t p[MOST_PARAMETERS];
-    enum { PLAIN, AS_CONSTANT, AS_RANDOM } values;
+    enum values { PLAIN, AS_CONSTANT, AS_RANDOM, AS_WHOLE } values;
     bool shuffled;
 } request;
 

@@ -55,16 +55,29 @@ static bool sizes_fit(const char *name, const shape *s, bool shuffled, char *err
 
 typedef struct values_job {
     const family *f;
-    bool random, square;
+    enum values values;
+    bool square;
     generated *g;
 } values_job;
 
-/* Uniform in [-1, 1); of a pair without order where the family is symmetric. A diagonal outweighs its row. */
+/* Uniform in [0, 1); of a pair without order where the family is symmetric. */
+static double unit_of(const values_job *j, int64_t i, int64_t c)
+{
+    return unit(j->f->symmetric && i > c ? hash2(0x7a1, c, i) : hash2(0x7a1, i, c));
+}
+
+/* Uniform in [-1, 1); a diagonal outweighs its row. */
 static double random_value(const values_job *j, int64_t i, int64_t c)
 {
-    const uint64_t h = j->f->symmetric && i > c ? hash2(0x7a1, c, i) : hash2(0x7a1, i, c);
-    const double u = unit(h);
+    const double u = unit_of(j, i, c);
     return i == c && j->square ? (double)(j->g->ptr[i + 1] - j->g->ptr[i]) + u : 2 * u - 1;
+}
+
+/* From 1 to WEIGHTS, all alike. */
+static double whole_value(const values_job *j, int64_t i, int64_t c)
+{
+    enum { WEIGHTS = 10000 };
+    return (double)(1 + (int64_t)(WEIGHTS * unit_of(j, i, c)));
 }
 
 static double constant_value(const values_job *j, int64_t i, int64_t c)
@@ -79,7 +92,9 @@ static void set_values(void *arg, int64_t begin, int64_t end)
     const generated *g = j->g;
     for (int64_t i = begin; i < end; i++)
         for (int64_t k = g->ptr[i]; k < g->ptr[i + 1]; k++)
-            g->val[k] = j->random ? random_value(j, i, g->col[k]) : constant_value(j, i, g->col[k]);
+            g->val[k] = j->values == AS_RANDOM  ? random_value(j, i, g->col[k])
+                        : j->values == AS_WHOLE ? whole_value(j, i, g->col[k])
+                                                : constant_value(j, i, g->col[k]);
 }
 
 /* ---- the matrix ---- */
@@ -99,8 +114,8 @@ static bool make(const request *r, int threads, generated *g)
 {
     if (!r->family->make(r->p, threads, g)) return false;
     if (r->family->values != OWN || r->values) {
-        const bool random = r->values ? r->values == AS_RANDOM : r->family->values == RANDOM;
-        values_job j = { r->family, random, g->nrows == g->ncols, g };
+        const enum values own = r->family->values == RANDOM ? AS_RANDOM : AS_CONSTANT;
+        values_job j = { r->family, r->values ? r->values : own, g->nrows == g->ncols, g };
         parallel(threads, g->nrows, set_values, &j);
     }
     return !r->shuffled || shuffle(g);

@@ -138,6 +138,7 @@ static void take_endings(char *text, request *r)
         if (take_ending(text, "_shuffled")) r->shuffled = true;
         else if (take_ending(text, "_const")) r->values = r->values ? r->values : AS_CONSTANT;
         else if (take_ending(text, "_rand")) r->values = r->values ? r->values : AS_RANDOM;
+        else if (take_ending(text, "_whole")) r->values = r->values ? r->values : AS_WHOLE;
         else return;
     }
 }

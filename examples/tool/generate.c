@@ -115,7 +115,7 @@ const command command_generate = { "generate", "[options] NAME [-o FILE] | --lis
                                    "Make a matrix by its name",
                                    "Capitals of a pattern stand for numbers (k: thousands, M: millions), "
                                    "brackets hold what may be left out. Endings change a\n"
-                                   "name: _const and _rand its values, _shuffled the order of rows and "
-                                   "columns. The same name gives the same bits everywhere.\n"
+                                   "name: _const, _rand and _whole its values, _shuffled the order of rows "
+                                   "and columns. The same name gives the same bits everywhere.\n"
                                    "Without -o only the figures are printed.",
                                    run };

@@ -93,7 +93,7 @@ static inline int64_t spx_packed_values(int64_t values, int64_t places)
 /* Are single values looked for, given the code asked for (0: none) and what was found without? */
 SPX_BOTH static inline bool spx_packed_by_steps(int64_t asked, int64_t found)
 {
-    return asked ? asked == SPX_VALUES_STEP : found == SPX_VALUES_U8 || found == SPX_VALUES_U16;
+    return asked ? asked == SPX_VALUES_STEP : found >= SPX_VALUES_I16 && found <= SPX_VALUES_U8;
 }
 
 /* Where values=step is asked for and would lose something. */

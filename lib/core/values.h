@@ -3,22 +3,25 @@
 #ifndef SPX_CORE_VALUES_H
 #define SPX_CORE_VALUES_H
 #include <float.h>
+#include <string.h>
 
 #include "core/sparse.h"
 
 /* A place's value: as it came; not at all, since all are TABLE's one; as an f32 that is exactly the f64; as
- * its number in TABLE, in 16 or 8 bits. Of PACKED alone: as it came, once for all lanes of a step. */
+ * the whole number of 16 bits that it is; as its number in TABLE, in 16 or 8 bits. Of PACKED alone: as it
+ * came, once for all lanes of a step. */
 enum spx_values {
     SPX_VALUES_RAW = 1,
     SPX_VALUES_ONE,
     SPX_VALUES_F32,
+    SPX_VALUES_I16,
     SPX_VALUES_U16,
     SPX_VALUES_U8,
     SPX_VALUES_STEP
 };
 enum { SPX_VALUES_TABLE = 4096 }; /* values at most */
-static const char *const spx_values_names[] = { "raw", "one", "f32", "u16", "u8", "step", NULL };
-static const char *const spx_values_of_places[] = { "raw", "one", "f32", "u16", "u8", NULL };
+static const char *const spx_values_names[] = { "raw", "one", "f32", "i16", "u16", "u8", "step", NULL };
+static const char *const spx_values_of_places[] = { "raw", "one", "f32", "i16", "u16", "u8", NULL };
 static const char *const spx_values_of_csr[] = { "raw", "one", NULL };
 /* The layout's field, of type spx_layout_key, of a format that has codes up to this one. */
 #define SPX_VALUES_KEY(last, names)                                                  \
@@ -31,6 +34,7 @@ static inline size_t spx_values_bytes(int64_t values, size_t raw)
 {
     switch (values) {
     case SPX_VALUES_F32: return 4;
+    case SPX_VALUES_I16:
     case SPX_VALUES_U16: return 2;
     case SPX_VALUES_U8: return 1;
     case SPX_VALUES_ONE: return 0;
@@ -38,11 +42,19 @@ static inline size_t spx_values_bytes(int64_t values, size_t raw)
     }
 }
 
-/* Is the double a float? Not what a conversion may change: NaN, and what is subnormal as a float. */
-SPX_BOTH static inline bool spx_value_single(double v)
+/* What values are, without a table; whole numbers of 16 bits are floats, too. */
+enum spx_value_kind { SPX_VALUE_WHOLE, SPX_VALUE_SINGLE, SPX_VALUE_DOUBLE };
+
+/* Of one value. No float is what a conversion may change: NaN, and what is subnormal as a float; and -0 is no
+ * whole number. */
+SPX_BOTH static inline int spx_value_kind_of(double v)
 {
     const double size = v < 0 ? -v : v;
-    return v == 0 || size > DBL_MAX ||
-           (size >= (double)FLT_MIN && size <= (double)FLT_MAX && v == (double)(float)v);
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    if (v >= INT16_MIN && v <= INT16_MAX && v == (double)(int)v && (v != 0 || !bits)) return SPX_VALUE_WHOLE;
+    const bool single = v == 0 || size > DBL_MAX ||
+                        (size >= (double)FLT_MIN && size <= (double)FLT_MAX && v == (double)(float)v);
+    return single ? SPX_VALUE_SINGLE : SPX_VALUE_DOUBLE;
 }
 #endif

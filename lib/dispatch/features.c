@@ -156,11 +156,8 @@ spmvx_status spx_features_of(const spmvx_context *ctx, const spx_sparse *csr, in
 
 spmvx_status spx_features_of_values(const spmvx_context *ctx, const spx_sparse *csr, spx_features *f)
 {
-    if (f->values_known) return SPMVX_OK;
-    if (csr->slot[SPX_PTR]->place == SPMVX_CUDA) SPX_TRY(ctx->backend->look_at_values(ctx, csr, f));
-    else
-        SPX_TRY(spx_value_code_guess(ctx, spx_data(csr, SPX_VAL), csr->val_type, csr->nnz, &f->coded_bytes,
-                                     &f->distinct));
-    f->values_known = true;
-    return SPMVX_OK;
+    if (f->coded) return SPMVX_OK;
+    if (csr->slot[SPX_PTR]->place == SPMVX_CUDA) return ctx->backend->look_at_values(ctx, csr, f);
+    return spx_value_code_guess(ctx, spx_data(csr, SPX_VAL), csr->val_type, csr->nnz, &f->coded,
+                                &f->distinct);
 }

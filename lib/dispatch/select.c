@@ -264,17 +264,16 @@ static spx_candidate candidate_of(const selection *s, const spx_kernel *k, const
     return c;
 }
 
-/* Where a table would give values back, a host's kernel reads them by one load more: in a cache that may take
- * longer than the bytes that it saves. The same look with values as they came, where that is in question. */
+/* Where a table would give values back, a host's kernel reads them by one load more, or it converts whole
+ * numbers: in a cache that may take longer than the bytes that it saves. The same look with values as they
+ * came, where that is in question. */
 static bool raw_look(const selection *s, const view *v, spmvx_format format, spx_look *raw)
 {
-    static const double of_table = 2.0; /* bytes of a number, at most */
     const spx_features *f = &s->features;
     *raw = v->look;
     raw->layout.values = SPX_VALUES_RAW;
     return s->ctx->backend->place == SPMVX_HOST && codes_values(spx_format_find(format), &v->look.layout) &&
-           spx_request_format(s->request) == SPMVX_AUTO && !v->look.single && f->values_known &&
-           f->coded_bytes > 0 && f->coded_bytes <= of_table;
+           spx_request_format(s->request) == SPMVX_AUTO && !v->look.single && f->coded >= SPX_VALUES_I16;
 }
 
 /* What candidates are ordered by. The model errs, and CSR costs no set-up: another format has to promise more

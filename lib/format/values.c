@@ -19,6 +19,11 @@ static uint64_t bits_of(const void *val, size_t each, int64_t i)
     return each == 8 ? ((const uint64_t *)val)[i] : ((const uint32_t *)val)[i];
 }
 
+static int kind_at(const void *val, spmvx_type type, int64_t i)
+{
+    return spx_value_kind_of(type == SPMVX_F64 ? ((const double *)val)[i] : (double)((const float *)val)[i]);
+}
+
 static int64_t slot_of(const spx_value_set *s, uint64_t bits)
 {
     int64_t h = spx_value_slot(bits);
@@ -43,30 +48,38 @@ typedef struct collect_job {
     spmvx_type type;
     int64_t n;
     spx_value_set *set; /* one a thread */
-    atomic_bool many, doubles;
+    atomic_bool many;
+    atomic_int kind; /* the largest one */
 } collect_job;
+
+static void raise_kind(collect_job *j, int own)
+{
+    int there = atomic_load_explicit(&j->kind, memory_order_relaxed);
+    while (there < own && !atomic_compare_exchange_weak(&j->kind, &there, own)) continue;
+}
 
 static void collect_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     collect_job *const j = arg;
     spx_value_set *const own = j->set + thread;
     const size_t each = spx_type_bytes(j->type);
+    const int most = spx_value_kind_most(each);
     for (int64_t c = begin; c < end; c++) {
-        bool many = atomic_load_explicit(&j->many, memory_order_relaxed),
-             doubles = atomic_load_explicit(&j->doubles, memory_order_relaxed);
+        bool many = atomic_load_explicit(&j->many, memory_order_relaxed);
+        int kind = atomic_load_explicit(&j->kind, memory_order_relaxed);
         const int64_t last = spx_min((c + 1) * CHUNK, j->n);
         uint64_t before = 0;
-        for (int64_t i = c * CHUNK; i < last && !(many && doubles); i++) {
+        for (int64_t i = c * CHUNK; i < last && !(many && kind >= most); i++) {
             const uint64_t bits = bits_of(j->val, each, i);
             if (bits == before && i > c * CHUNK) continue;
             before = bits;
             if (!many) insert(own, bits);
             many |= own->count > TABLE;
-            doubles = doubles || !spx_value_single(((const double *)j->val)[i]);
+            if (kind < most) kind = (int)spx_max(kind, kind_at(j->val, j->type, i));
         }
         if (many) atomic_store_explicit(&j->many, true, memory_order_relaxed);
-        if (doubles) atomic_store_explicit(&j->doubles, true, memory_order_relaxed);
-        if (many && doubles) return;
+        raise_kind(j, kind);
+        if (many && kind >= most) return;
     }
 }
 
@@ -98,19 +111,22 @@ int64_t spx_value_code_number(const spx_value_code *c, uint64_t bits)
     return c->set->slot[slot_of(c->set, bits)] - 1;
 }
 
-int64_t spx_value_code_smallest(int64_t n, int64_t distinct, bool singles, size_t each)
+int64_t spx_value_code_smallest(int64_t n, int64_t distinct, int kind, size_t each)
 {
     const int64_t raw = n * (int64_t)each, table = distinct * (int64_t)each;
     if (distinct == 1 && table < raw) return SPX_VALUES_ONE;
-    if (distinct <= BYTE && table + n < raw) return SPX_VALUES_U8;
+    const bool whole = kind == SPX_VALUE_WHOLE && n;
+    if (distinct <= BYTE && table + n < (whole ? 2 * n : raw)) return SPX_VALUES_U8;
+    if (whole) return SPX_VALUES_I16;
     if (distinct <= TABLE && table + 2 * n < raw) return SPX_VALUES_U16;
-    return singles && each == 8 && n ? SPX_VALUES_F32 : SPX_VALUES_RAW;
+    return kind <= SPX_VALUE_SINGLE && each == 8 && n ? SPX_VALUES_F32 : SPX_VALUES_RAW;
 }
 
-static bool holds(int64_t values, int64_t distinct, bool singles)
+static bool holds(int64_t values, int64_t distinct, int kind, size_t each)
 {
     switch (values) {
-    case SPX_VALUES_F32: return singles;
+    case SPX_VALUES_F32: return kind <= SPX_VALUE_SINGLE && each == 8;
+    case SPX_VALUES_I16: return kind == SPX_VALUE_WHOLE;
     case SPX_VALUES_U16: return distinct <= TABLE;
     case SPX_VALUES_U8: return distinct <= BYTE;
     case SPX_VALUES_ONE: return distinct <= 1;
@@ -123,12 +139,13 @@ static bool is_numbered(int64_t values)
     return values == SPX_VALUES_U16 || values == SPX_VALUES_U8 || values == SPX_VALUES_ONE;
 }
 
-spmvx_status spx_value_code_choose(const spmvx_context *ctx, spx_value_set *set, bool singles,
-                                   spmvx_type type, int64_t n, int64_t asked, spx_value_code *out)
+spmvx_status spx_value_code_choose(const spmvx_context *ctx, spx_value_set *set, int kind, spmvx_type type,
+                                   int64_t n, int64_t asked, spx_value_code *out)
 {
     const int64_t distinct = set->count;
-    out->values = asked ? asked : spx_value_code_smallest(n, distinct, singles, spx_type_bytes(type));
-    const bool possible = holds(out->values, distinct, singles);
+    const size_t each = spx_type_bytes(type);
+    out->values = asked ? asked : spx_value_code_smallest(n, distinct, kind, each);
+    const bool possible = holds(out->values, distinct, kind, each);
     out->set = is_numbered(out->values) && possible ? set : NULL;
     if (out->set) number(set);
     else spx_free(ctx, set);
@@ -148,7 +165,7 @@ spmvx_status spx_value_code_find(const spmvx_context *ctx, const void *val, spmv
     const int threads = spx_threads_for(ctx->threads, n);
     collect_job j = { .val = val, .type = type, .n = n };
     atomic_init(&j.many, false);
-    atomic_init(&j.doubles, type != SPMVX_F64);
+    atomic_init(&j.kind, SPX_VALUE_WHOLE);
     SPX_TRY(spx_alloc(ctx, spx_bytes(threads, sizeof *j.set), "distinct values", &j.set));
     for (int t = 0; t < threads; t++) {
         j.set[t].count = 0;
@@ -157,7 +174,7 @@ spmvx_status spx_value_code_find(const spmvx_context *ctx, const void *val, spmv
     spx_parallel(threads, spx_ceil_div(n, CHUNK), collect_body, &j);
     merge(j.set, threads);
     if (atomic_load(&j.many)) j.set->count = TABLE + 1;
-    return spx_value_code_choose(ctx, j.set, !atomic_load(&j.doubles), type, n, asked, out);
+    return spx_value_code_choose(ctx, j.set, atomic_load(&j.kind), type, n, asked, out);
 }
 
 void spx_value_code_drop(const spmvx_context *ctx, spx_value_code *c)
@@ -174,6 +191,11 @@ void spx_value_code_put(const spx_value_code *c, spmvx_type type, void *coded, i
     switch (c->values) {
     case SPX_VALUES_ONE: return;
     case SPX_VALUES_F32: ((float *)coded)[to] = from < 0 ? 0.0f : (float)((const double *)val)[from]; return;
+    case SPX_VALUES_I16:
+        if (from >= 0)
+            number = (int64_t)(each == 8 ? ((const double *)val)[from] : ((const float *)val)[from]);
+        ((int16_t *)coded)[to] = (int16_t)number;
+        return;
     case SPX_VALUES_U16:
     case SPX_VALUES_U8:
         if (from >= 0) number = spx_value_code_number(c, bits_of(val, each, from));
@@ -205,6 +227,10 @@ void spx_value_code_take(const spx_sparse *a, int64_t at, void *val, int64_t to)
     const size_t each = spx_type_bytes(a->val_type);
     switch (a->layout.values) {
     case SPX_VALUES_F32: ((double *)val)[to] = (double)((const float *)coded)[at]; return;
+    case SPX_VALUES_I16:
+        if (each == 8) ((double *)val)[to] = ((const int16_t *)coded)[at];
+        else ((float *)val)[to] = ((const int16_t *)coded)[at];
+        return;
     case SPX_VALUES_U16: spx_value_copy(val, to, table, ((const uint16_t *)coded)[at], each); return;
     case SPX_VALUES_U8: spx_value_copy(val, to, table, ((const uint8_t *)coded)[at], each); return;
     case SPX_VALUES_ONE: spx_value_copy(val, to, table, 0, each); return;
@@ -214,12 +240,12 @@ void spx_value_code_take(const spx_sparse *a, int64_t at, void *val, int64_t to)
 }
 
 spmvx_status spx_value_code_guess(const spmvx_context *ctx, const void *val, spmvx_type type, int64_t n,
-                                  double *bytes, int64_t *distinct)
+                                  int64_t *values, int64_t *distinct)
 {
     enum { RUNS = 64, RUN = 256 };
     const size_t each = spx_type_bytes(type);
     spx_value_set *set;
-    bool singles = type == SPMVX_F64;
+    int kind = SPX_VALUE_WHOLE;
     SPX_TRY(spx_alloc(ctx, sizeof *set, "distinct values", &set));
     set->count = 0;
     memset(set->slot, 0, sizeof set->slot);
@@ -227,14 +253,13 @@ spmvx_status spx_value_code_guess(const spmvx_context *ctx, const void *val, spm
         const int64_t first = spx_part(n, RUNS, r), last = spx_min(first + RUN, spx_part(n, RUNS, r + 1));
         for (int64_t i = first; i < last; i++) {
             insert(set, bits_of(val, each, i));
-            singles = singles && spx_value_single(((const double *)val)[i]);
+            kind = (int)spx_max(kind, kind_at(val, type, i));
         }
     }
     /* a table that is half full of a sample has more to come */
     const bool more = set->count > TABLE / 2;
     *distinct = more ? 0 : set->count;
-    *bytes = (double)spx_values_bytes(
-        spx_value_code_smallest(n, more ? TABLE + 1 : set->count, singles, each), each);
+    *values = spx_value_code_smallest(n, more ? TABLE + 1 : set->count, kind, each);
     spx_free(ctx, set);
     return SPMVX_OK;
 }

@@ -29,11 +29,16 @@ typedef struct spx_value_code {
  * Positions that travel in place of values are left as they are. */
 spmvx_status spx_value_code_find(const spmvx_context *, const void *val, spmvx_type, int64_t n, int64_t asked,
                                  spx_value_code *);
-/* The same, given the distinct values in any order, which it takes, and whether all are floats. */
-spmvx_status spx_value_code_choose(const spmvx_context *, spx_value_set *, bool singles, spmvx_type,
-                                   int64_t n, int64_t asked, spx_value_code *);
+/* The same, given the distinct values in any order, which it takes, and the largest spx_value_kind of all. */
+spmvx_status spx_value_code_choose(const spmvx_context *, spx_value_set *, int kind, spmvx_type, int64_t n,
+                                   int64_t asked, spx_value_code *);
 /* The smallest code for n values of `each` bytes, of which so many are distinct. */
-int64_t spx_value_code_smallest(int64_t n, int64_t distinct, bool singles, size_t each);
+int64_t spx_value_code_smallest(int64_t n, int64_t distinct, int kind, size_t each);
+/* The kind from which on values of a type have no code without a table. */
+SPX_BOTH static inline int spx_value_kind_most(size_t each)
+{
+    return each == 8 ? SPX_VALUE_DOUBLE : SPX_VALUE_SINGLE;
+}
 /* The number of one of the values. */
 int64_t spx_value_code_number(const spx_value_code *, uint64_t bits);
 void spx_value_code_drop(const spmvx_context *, spx_value_code *);
@@ -44,8 +49,8 @@ void spx_value_code_put(const spx_value_code *, spmvx_type, void *coded, int64_t
 spmvx_status spx_value_code_table(const spmvx_context *, const spx_value_code *, spmvx_type, spx_array **);
 /* Place `at` of a matrix with coded values as value `to` of val. */
 void spx_value_code_take(const spx_sparse *, int64_t at, void *val, int64_t to);
-/* Bytes of a place that values of this kind would take, from a sample of them, and how many are distinct in
- * it (0: more than a table holds). */
+/* The smallest code of such values, from a sample of them, and how many are distinct in it (0: more than a
+ * table holds). */
 spmvx_status spx_value_code_guess(const spmvx_context *, const void *val, spmvx_type, int64_t n,
-                                  double *bytes, int64_t *distinct);
+                                  int64_t *values, int64_t *distinct);
 #endif

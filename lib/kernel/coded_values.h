@@ -33,10 +33,13 @@ SPX_INLINE const SPX_V *SPX_VNAME(coded_values)(SPX_VNAME(coded) * s, int64_t at
 {
     if (s->values == SPX_VALUES_RAW) return (const SPX_V *)s->codes + at;
     const float *const singles = (const float *)s->codes + at;
+    const int16_t *const whole = (const int16_t *)s->codes + at;
     const uint16_t *const numbers = (const uint16_t *)s->codes + at;
     const uint8_t *const bytes = (const uint8_t *)s->codes + at;
     if (s->values == SPX_VALUES_F32)
         for (int i = 0; i < n; i++) s->room[i] = (SPX_V)singles[i];
+    else if (s->values == SPX_VALUES_I16)
+        for (int i = 0; i < n; i++) s->room[i] = whole[i];
     else if (s->values == SPX_VALUES_U16)
         for (int i = 0; i < n; i++) s->room[i] = s->table[numbers[i]];
     else if (s->values == SPX_VALUES_U8)

@@ -51,10 +51,9 @@ typedef struct spx_features {
      * sorted by length. Counted where the matrix lies on a device; else 0. */
     int64_t padded, padded_sorted;
     size_t value_bytes, ptr_bytes;
-    /* Once somebody has looked at a sample of the values: bytes that a place takes for its value in the
-     * fewest bits, and how many values are distinct (0: more than a table holds). */
-    bool values_known;
-    double coded_bytes;
+    /* Once somebody has looked at a sample of the values (else 0): the smallest code, an spx_values, and how
+     * many values are distinct (0: more than a table holds). */
+    int64_t coded;
     int64_t distinct;
     int64_t nvec;               /* columns of X */
     int threads;                /* of the host that share the work */
@@ -76,18 +75,20 @@ typedef struct spx_look {
 /* Would PACKED store values by steps, if these have single ones? */
 static inline bool spx_look_by_steps(const spx_features *f, int64_t asked)
 {
-    const double bytes = f->values_known ? f->coded_bytes : 0;
-    return spx_packed_by_steps(asked, bytes == 1   ? SPX_VALUES_U8
-                                      : bytes == 2 ? SPX_VALUES_U16
-                                                   : SPX_VALUES_RAW);
+    return spx_packed_by_steps(asked, f->coded);
 }
 
-/* Bytes that a place takes for its value, where the format codes values. */
+/* How values would be stored, where the format codes them: an spx_values; or 0. */
+static inline int64_t spx_look_code(const spx_features *f, const spx_look *look)
+{
+    return look->layout.values ? look->layout.values : f->coded;
+}
+
+/* Bytes that a place takes for its value then. */
 static inline double spx_look_value_bytes(const spx_features *f, const spx_look *look)
 {
     if (look->single) return (double)f->value_bytes / (double)SPX_PACKED_LANES;
-    if (look->layout.values) return (double)spx_values_bytes(look->layout.values, f->value_bytes);
-    return f->values_known ? f->coded_bytes : (double)f->value_bytes;
+    return (double)spx_values_bytes(spx_look_code(f, look), f->value_bytes);
 }
 
 /* How a kernel goes over one matrix: computed once, shared by all contexts. */

@@ -89,6 +89,7 @@ static inline __attribute__((always_inline)) SPX_VNAME(vec)
 {
     switch (code) {
     case SPX_VALUES_F32: return SPX_VNAME(singles)((const float *)s->codes + place);
+    case SPX_VALUES_I16: return SPX_VNAME(whole)((const int16_t *)s->codes + place);
     case SPX_VALUES_U16: return SPX_VNAME(numbered_u16)((const uint16_t *)s->codes + place, s->table);
     case SPX_VALUES_U8: return SPX_VNAME(numbered_u8)((const uint8_t *)s->codes + place, s->table);
     case FEW: return SPX_VNAME(few)((const uint8_t *)s->codes + place, &s->held);
@@ -220,6 +221,7 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     /* one instance of the loops for each code */
     switch (m->A->layout.values) {
     case SPX_VALUES_F32: SPX_NAME(slices_of)(SPX_VALUES_F32, m, &s, first, last); break;
+    case SPX_VALUES_I16: SPX_NAME(slices_of)(SPX_VALUES_I16, m, &s, first, last); break;
     case SPX_VALUES_U16: SPX_NAME(slices_of)(SPX_VALUES_U16, m, &s, first, last); break;
     case SPX_VALUES_U8:
         if (count <= SPX_VNAME(FEW)) SPX_NAME(slices_of)(FEW, m, &s, first, last);

@@ -56,11 +56,12 @@ static inline void spx_packed_deal(spx_packed_dealt *d, const unsigned char *str
 spmvx_status spx_packed_run(const spx_mul *);
 
 /* Nanoseconds that an entry and a row of a slice of diagonals take, an entry of a shared slice, and what it
- * takes to decode a value, by how it is stored: as u8 by a table of at most so many, by a larger one. */
+ * takes to decode a value, by how it is stored: as u8 by a table of at most so many, by a larger one; as
+ * what is converted. */
 typedef struct spx_packed_rates {
     double entry, row, shared;
     int64_t few;
-    double u8_few, u8, u16, f32;
+    double u8_few, u8, u16, converted;
 } spx_packed_rates;
 
 /* What it takes to read the steps: of slices of diagonals, and of others at `rates`. */
@@ -70,13 +71,18 @@ static inline double spx_packed_cost(const spx_features *f, const spx_look *look
     const double n = (double)look->stored, other = 1.0 - look->diagonal_part;
     const double moved = look->layout.sigma > 1 ? 4.0 * (double)f->nrows : 0.0;
     const double value = spx_look_value_bytes(f, look);
+    const int64_t code = spx_look_code(f, look);
+    const bool is_numbered = code == SPX_VALUES_U16 || code == SPX_VALUES_U8;
     const bool few = f->distinct && f->distinct <= packed->few;
     spx_rates r = *rates;
     r.entry = r.entry * (other - look->shared_part) + packed->entry * look->diagonal_part +
               packed->shared * look->shared_part;
     r.row = r.row * other + packed->row * look->diagonal_part;
     if (value > 0 && value < (double)f->value_bytes && !look->single)
-        r.entry += value > 2 ? packed->f32 : value > 1 ? packed->u16 : few ? packed->u8_few : packed->u8;
+        r.entry += !is_numbered ? packed->converted
+                   : value > 1  ? packed->u16
+                   : few        ? packed->u8_few
+                                : packed->u8;
     r.mid *= other;
     r.far *= other;
     return spx_cost(f, &r, n, n * value + look->index_bytes + moved, 0.0);

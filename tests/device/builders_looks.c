@@ -78,7 +78,7 @@ static void check_look_at_packed(spmvx_context *host, spmvx_context *ctx, const 
     assert_ok(ctx, spx_to_place(ctx, &there));
     assert_ok(ctx, spx_features_of_values(ctx, &there, &f));
     assert_ok(host, spx_features_of_values(host, &csr, &on_host));
-    assert_true(f.coded_bytes == on_host.coded_bytes && f.distinct == on_host.distinct);
+    assert_true(f.coded == on_host.coded && f.distinct == on_host.distinct);
     assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->look(ctx, &there, &f, &open, &look));
     assert_ok(ctx, spx_format_of_place(ctx, SPMVX_PACKED)->from_csr(ctx, &there, &how, &built));
     const double index = (double)(built.slot[SPX_COL]->bytes + built.slot[SPX_DESC]->bytes);

@@ -50,7 +50,7 @@ static void test_endings_of_values(void **state)
 {
     (void)state;
     generated plain = make("lap2d_30", 1), constant = make("lap2d_30_const", 1),
-              random = make("lap2d_30_rand", 1);
+              random = make("lap2d_30_rand", 1), whole = make("lap2d_30_whole", 1);
     generated outer = make("lap2d_30_rand_const", 1), alias = make("kron_g7_rand_const", 1),
               ones = make("kron_g7", 1);
     assert_int_equal(checksum(&plain), checksum(&constant));
@@ -58,7 +58,16 @@ static void test_endings_of_values(void **state)
     assert_int_equal(checksum(&alias), checksum(&ones));
     assert_int_equal(plain.nnz, random.nnz);
     assert_memory_equal(plain.col, random.col, (size_t)plain.nnz * sizeof *plain.col);
-    assert_true(is_symmetric(&random));
+    assert_true(is_symmetric(&random) && is_symmetric(&whole));
+    assert_memory_equal(plain.col, whole.col, (size_t)plain.nnz * sizeof *plain.col);
+    double least = whole.val[0], most = least;
+    for (int64_t k = 0; k < whole.nnz; k++) {
+        const double v = whole.val[k];
+        assert_true(v == (double)(int)v);
+        least = v < least ? v : least;
+        most = v > most ? v : most;
+    }
+    assert_true(least >= 1 && least < 100 && most > 9900 && most <= 10000);
     /* the diagonal outweighs its row: positive definite */
     for (int64_t i = 0; i < random.nrows; i++) {
         double others = 0;
@@ -66,7 +75,7 @@ static void test_endings_of_values(void **state)
             if (random.col[k] != i) others += random.val[k] < 0 ? -random.val[k] : random.val[k];
         assert_true(*entry(&random, i, i) > others);
     }
-    generated *const all[] = { &plain, &constant, &random, &outer, &alias, &ones };
+    generated *const all[] = { &plain, &constant, &random, &whole, &outer, &alias, &ones };
     for (size_t k = 0; k < COUNT(all); k++) generated_free(all[k]);
 }
 

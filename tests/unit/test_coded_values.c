@@ -7,8 +7,8 @@
 
 #include "cases.h"
 
-static const char *const codes[] = { "raw", "f32", "u16", "u8", "one", "step" };
-enum { RAW, SINGLE, U16, U8, ONE, STEP, CODES };
+static const char *const codes[] = { "raw", "f32", "i16", "u16", "u8", "one", "step" };
+enum { RAW, SINGLE, I16, U16, U8, ONE, STEP, CODES };
 
 static uint64_t bits_of(const void *p, spmvx_type type, int64_t i)
 {
@@ -25,14 +25,23 @@ static double one_of(uint64_t *seed, int64_t distinct)
     return i < 7 && distinct > 7 ? odd[i] : 1.0 + (double)i / 3.0;
 }
 
-/* The case with other values, in rows: doubles that few floats are; or floats. */
-static csr_arrays with_values(const triples *t, spmvx_type type, int64_t distinct, bool singles)
+/* Whole numbers, the least and the largest that 16 bits hold first. */
+static double whole_of(uint64_t *seed, int64_t distinct)
+{
+    static const double first[] = { -32768, 32767, 0, -1, 1 };
+    const int64_t i = (int64_t)(case_random(seed) % (uint64_t)(distinct < 60000 ? distinct : 60000));
+    return i < 5 ? first[i] : (double)(i - 30000);
+}
+
+/* The case with other values, in rows: doubles that few floats are; floats; or whole numbers. */
+enum kind { DOUBLES, SINGLES, WHOLE };
+static csr_arrays with_values(const triples *t, spmvx_type type, int64_t distinct, enum kind kind)
 {
     csr_arrays c = case_csr(t, type);
     uint64_t seed = 11;
     for (int64_t k = 0; k < t->nnz; k++) {
-        const double v = one_of(&seed, distinct);
-        value_put(c.val, type, k, singles ? (double)(float)v : v);
+        const double v = kind == WHOLE ? whole_of(&seed, distinct) : one_of(&seed, distinct);
+        value_put(c.val, type, k, kind == SINGLES ? (double)(float)v : v);
     }
     return c;
 }
@@ -114,13 +123,14 @@ static void check_product(spmvx_context *ctx, const spmvx_matrix *m, const spmvx
 }
 
 /* The smallest code that the bytes speak for. */
-static int expected(int64_t n, int64_t distinct, bool singles, size_t each)
+static int expected(int64_t n, int64_t distinct, enum kind kind, size_t each)
 {
     const int64_t raw = n * (int64_t)each, table = distinct * (int64_t)each;
     if (distinct == 1 && n > 1) return ONE;
+    if (kind == WHOLE && n) return distinct <= 256 && table + n < 2 * n ? U8 : I16;
     if (distinct <= 256 && table + n < raw) return U8;
     if (distinct <= 4096 && table + 2 * n < raw) return U16;
-    return singles && each == 8 && n ? SINGLE : RAW;
+    return kind == SINGLES && each == 8 && n ? SINGLE : RAW;
 }
 
 static int64_t distinct_of(const csr_arrays *c)
@@ -134,27 +144,30 @@ static int64_t distinct_of(const csr_arrays *c)
     return n;
 }
 
-static bool no_single(const csr_arrays *c)
+static enum kind kind_of(const csr_arrays *c)
 {
+    enum kind kind = WHOLE;
     for (int64_t k = 0; k < c->arrays.nnz; k++) {
         const double v = value_at(c->val, c->arrays.val_type, k);
-        if (isnan(v) || v != (double)(float)v) return true;
+        if (isnan(v) || v != (double)(float)v) return DOUBLES;
+        if (v != floor(v) || fabs(v + 0.5) > 32768 || (v == 0 && signbit(v))) kind = SINGLES;
     }
-    return false;
+    return kind;
 }
 
 static void check_case(spmvx_context *ctx, const triples *t, spmvx_type type, int form, int64_t choices,
-                       bool singles)
+                       enum kind given)
 {
     const char *const *const kernels = test_place() == SPMVX_HOST ? forms[form].host : forms[form].device;
-    csr_arrays c = with_values(t, type, choices, singles);
+    csr_arrays c = with_values(t, type, choices, given);
+    const enum kind kind = kind_of(&c);
     spmvx_matrix *A = NULL, *chosen = NULL;
     assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
     assert_ok(ctx, convert(ctx, A, form, NULL, 0, &chosen));
     const int64_t distinct = distinct_of(&c);
-    const int want = expected(t->nnz, distinct, !no_single(&c), value_bytes(type)), got = code_of(chosen);
+    const int want = expected(t->nnz, distinct, kind, value_bytes(type)), got = code_of(chosen);
     /* few rows may well have one value on each of their diagonals (test_steps) */
-    const bool by_steps = got == STEP && (want == U8 || want == U16);
+    const bool by_steps = got == STEP && (want == U8 || want == U16 || want == I16);
     if (want != got && !by_steps)
         fail_msg("%s, %lld of %lld values distinct: %s, and %s is wanted", t->name, (long long)distinct,
                  (long long)t->nnz, codes[got], codes[want]);
@@ -170,9 +183,9 @@ static void check_case(spmvx_context *ctx, const triples *t, spmvx_type type, in
         for (int i = 0; i < STEP; i++) {
             spmvx_matrix *m = NULL;
             snprintf(name, sizeof name, "%svalues=%s", kernels[k], codes[i]);
-            const bool holds = i == RAW || (i == SINGLE && type == SPMVX_F64 && !no_single(&c)) ||
-                               (i == U16 && distinct <= 4096) || (i == U8 && distinct <= 256) ||
-                               (i == ONE && distinct <= 1);
+            const bool holds = i == RAW || (i == SINGLE && type == SPMVX_F64 && kind != DOUBLES) ||
+                               (i == I16 && kind == WHOLE) || (i == U16 && distinct <= 4096) ||
+                               (i == U8 && distinct <= 256) || (i == ONE && distinct <= 1);
             if (!holds) {
                 assert_fails(SPMVX_ERR_LIMIT, "would lose", convert(ctx, A, form, name, 0, &m));
                 continue;
@@ -289,7 +302,7 @@ static void test_steps(void **state)
         assert_ok(ctx, convert(ctx, A, 0, NULL, 0, &m));
         assert_int_equal(code_of(m), U8);
         assert_fails(SPMVX_ERR_LIMIT, "would lose", convert(ctx, A, 0, "packed:values=step", 0, &numbers));
-        assert_fails(SPMVX_ERR_ARGUMENT, "raw, one, f32, u16, u8",
+        assert_fails(SPMVX_ERR_ARGUMENT, "raw, one, f32, i16, u16, u8",
                      convert(ctx, A, 1, "tiled:values=step", 0, &numbers));
         spmvx_matrix_destroy(m);
         spmvx_matrix_destroy(A);
@@ -357,9 +370,11 @@ static void test_codes(void **state)
         for (int form = 0; form < FORMS; form++) {
             const bool registers = test_place() == SPMVX_HOST && forms[form].format == SPMVX_PACKED;
             for (size_t d = 0; d < (registers ? kinds : others) && t.nnz < most; d++) {
-                check_case(ctx, &t, SPMVX_F64, form, distinct[d], false);
-                check_case(ctx, &t, SPMVX_F64, form, distinct[d], true);
-                check_case(ctx, &t, SPMVX_F32, form, distinct[d], true);
+                check_case(ctx, &t, SPMVX_F64, form, distinct[d], DOUBLES);
+                check_case(ctx, &t, SPMVX_F64, form, distinct[d], SINGLES);
+                check_case(ctx, &t, SPMVX_F64, form, distinct[d], WHOLE);
+                check_case(ctx, &t, SPMVX_F32, form, distinct[d], SINGLES);
+                check_case(ctx, &t, SPMVX_F32, form, distinct[d], WHOLE);
             }
         }
         triples_free(&t);
@@ -374,8 +389,12 @@ static void test_limits(void **state)
     enum { N = 40000 };
     static const struct {
         int64_t distinct;
+        double first; /* and ones more by 1 */
         int code;
-    } want[] = { { 1, ONE }, { 256, U8 }, { 257, U16 }, { 4096, U16 }, { 4097, RAW } };
+    } want[] = { { 1, 1.0 / 3.0, ONE },    { 256, 1.0 / 3.0, U8 },    { 257, 1.0 / 3.0, U16 },
+                 { 4096, 1.0 / 3.0, U16 }, { 4097, 1.0 / 3.0, RAW },  { 256, 5, U8 },
+                 { 257, 5, I16 },          { 39768, -7000, I16 },     { 39769, -7000, SINGLE },
+                 { 39768, -32768, I16 },   { 39768, -32769, SINGLE }, { 4097, 0.5, SINGLE } };
     spmvx_context *ctx = test_context(NULL, 2);
     csr_arrays c = { malloc((N + 1) * sizeof *c.ptr), malloc(N * sizeof *c.col), malloc(N * 8),
                      SPMVX_ARRAYS_INIT };
@@ -390,7 +409,7 @@ static void test_limits(void **state)
     for (size_t w = 0; w < sizeof want / sizeof *want; w++) {
         spmvx_matrix *A = NULL, *m = NULL;
         for (int64_t i = 0; i < N; i++)
-            ((double *)c.val)[i] = 1.0 / 3.0 + (double)((i * 7919) % want[w].distinct);
+            ((double *)c.val)[i] = want[w].first + (double)((i * 7919) % want[w].distinct);
         assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
         for (int form = 0; form < FORMS; form++) {
             assert_ok(ctx, convert(ctx, A, form, NULL, 0, &m));
@@ -410,7 +429,7 @@ static void test_limits(void **state)
 static void check_updates(spmvx_context *ctx, int form)
 {
     triples t = case_make(6);
-    csr_arrays c = with_values(&t, SPMVX_F64, 3, false), other = case_csr(&t, SPMVX_F64);
+    csr_arrays c = with_values(&t, SPMVX_F64, 3, DOUBLES), other = case_csr(&t, SPMVX_F64);
     spmvx_matrix *A = NULL, *m = NULL, *coded = NULL;
     char name[64];
     assert_true(t.nnz > 30);

@@ -68,6 +68,15 @@ static inline spx_vec_f32 spx_singles_f32(const float *v)
 {
     return spx_load_whole_f32(v);
 }
+/* Whole numbers. */
+static inline spx_vec_f64 spx_whole_f64(const int16_t *v)
+{
+    return _mm512_cvtepi32_pd(_mm256_cvtepi16_epi32(_mm_loadu_si128((const void *)v)));
+}
+static inline spx_vec_f32 spx_whole_f32(const int16_t *v)
+{
+    return _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const void *)v)));
+}
 static inline spx_vec_f64 spx_same_f64(double v)
 {
     return _mm512_set1_pd(v);

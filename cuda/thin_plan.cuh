@@ -1,0 +1,171 @@
+/* What a plan of a product with a B of at most 1024 columns holds, and what its pattern is found with; see
+ * spmspm_thin.cu. */
+#ifndef SPX_THIN_PLAN_CUH
+#define SPX_THIN_PLAN_CUH
+#include "thin_entries.cuh"
+#include "thin_ways.cuh"
+
+namespace spx_thin {
+
+constexpr const char *NAME = "thin";
+constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
+
+/* A plan's numbers behind the lists' lengths: how many lanes take a row of B; does it pay to make slots; and
+ * the entries of A that have products, where these stand apart; and rows of C whose sums come with the
+ * pattern. */
+enum { LANES_A_ROW = WAYS, SLOTS, LONGEST, WITH_SOME, MET, SUMMED };
+static_assert(static_cast<int>(SUMMED) < static_cast<int>(SPX_PLAN_NUMBERS));
+
+/* Of what the pattern tells: two halves of `products`, with_some, longest. */
+constexpr int TOLD = 4;
+
+/* Slots pay from so many entries of A for each row of B that has some on. */
+constexpr int REUSED = 3;
+
+/* Rows of B with this many entries in the mean, and fewer than nrows / FEW that are not empty, may pay a look
+ * for entries of A that meet such. */
+constexpr int MEAN = 4, FEW = 2;
+
+constexpr int SUMS = 512; /* of a warp, where B has no more columns; a block has room for 32 times these */
+
+/* Entries of a row of A that are more than a small block's, where large ones fit on the device. */
+inline int64_t huge_row(const spmvx_context *ctx, spmvx_type type)
+{
+    constexpr size_t OWN = 12 << 10; /* that a block has beside its sums, at most */
+    const size_t sums = spx_bytes(4 * SPX_THIN_WARPS * SUMS, spx_type_bytes(type));
+    return sums + OWN <= spx_cuda_of(ctx)->block_bytes ? SPX_HUGE_OF_A : INT64_MAX;
+}
+
+/* The plan's state. */
+inline size_t bytes_of_records(int64_t nrows)
+{
+    return spx_plus(spx_bytes(spx_max(nrows, 1), sizeof(spx_thin_record)),
+                    spx_bytes(spx_max(spx_ceil_div(nrows, 32), 1), sizeof(unsigned)));
+}
+inline const spx_thin_record *records_of(const spx_plan *plan)
+{
+    return static_cast<const spx_thin_record *>(plan->state->data);
+}
+inline const unsigned *some_of(const spx_plan *plan, const spx_sparse *B)
+{
+    return reinterpret_cast<const unsigned *>(records_of(plan) + spx_max(B->nrows, 1));
+}
+
+/* A, or its entries that have products, where these stand apart. */
+inline spx_factor left_factor(const spx_plan *plan, const spx_sparse *A)
+{
+    return plan->met ? spx_met_entries(plan->met, A->nrows, plan->number[MET]).factor(A->nrows)
+                     : spx_factor_of(A);
+}
+inline int64_t left_entries(const spx_plan *plan, const spx_sparse *A)
+{
+    return plan->met ? plan->number[MET] : A->nnz;
+}
+/* Where these have their values; or NULL: as A has them. */
+inline const int *left_places(const spx_plan *plan, const spx_sparse *A)
+{
+    return plan->met ? spx_met_entries(plan->met, A->nrows, plan->number[MET]).at : nullptr;
+}
+
+/* Is it worth while to look for them: are less than half of B's rows not empty? */
+inline bool has_few_met(const spx_sparse *A, const spx_sparse *B, int64_t with_some)
+{
+    return B->nnz < MEAN * B->nrows && A->nnz <= INT32_MAX && with_some < spx_ceil_div(B->nrows, FEW);
+}
+
+/* Finds entries of A that have products, where it is worth while. Their sums come in an order that depends on
+ * it, so that this is not left out where there is no room. */
+inline spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t with_some,
+                             spx_plan *plan)
+{
+    if (!has_few_met(A, B, with_some)) return SPMVX_OK;
+    const int64_t words = spx_ceil_div(A->nnz, 32);
+    static const char what[] = "entries of A that have products";
+    const int *const col = spx_slot_of<int>(A, SPX_COL);
+    spx_temporary met, counts;
+    SPX_TRY(met.make(ctx, words, sizeof(unsigned), what));
+    SPX_TRY(counts.make(ctx, words + 1, sizeof(int64_t), what));
+    SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_MET_WORDS) * 32, spx_find_met, A->nnz, col,
+                            some_of(plan, B), met.as<unsigned>(), counts.as<int64_t>()));
+    int64_t entries;
+    SPX_TRY(spx_sum_up(ctx, NAME, words, counts.as<int64_t>(), &entries));
+    SPX_TRY(ctx->backend->array_new(ctx, spx_met_entries::bytes(A->nrows, entries), what, &plan->met));
+    plan->number[MET] = entries;
+    const spx_met_entries to(plan->met, A->nrows, entries);
+    SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_MET_WORDS) * 32, spx_write_met, A->nnz, col,
+                            met.as<unsigned>(), counts.as<int64_t>(), to));
+    return spx_launch_over(ctx, NAME, A->nrows + 1, spx_write_met_pointers, spx_factor_of(A),
+                           met.as<unsigned>(), counts.as<int64_t>(), to);
+}
+
+/* What stands behind the lengths of C's rows: how long lists of these are, as they are counted and written,
+ * and what else is found. */
+struct behind_lengths {
+    spx_ways counted, written, dense_counted, dense_written;
+    spx_thin_totals totals;
+};
+
+/* What is told behind the lists' lengths. */
+struct told_of_all {
+    int64_t products, with_some, longest;
+
+    explicit told_of_all(const spx_ways &all)
+    {
+        const auto told = [&](int i) {
+            return static_cast<uint64_t>(static_cast<uint32_t>(all.of[WAYS + i]));
+        };
+        products = static_cast<int64_t>(told(0) | told(1) << 32);
+        with_some = static_cast<int64_t>(told(2));
+        longest = static_cast<int64_t>(told(3));
+    }
+    static spx_told_numbers at(const behind_lengths *behind)
+    {
+        return { reinterpret_cast<const int *>(&behind->totals), TOLD };
+    }
+};
+
+/* What a pattern is found with. */
+struct pattern_room {
+    spx_temporary bits;  /* the columns of C's rows */
+    spx_temporary masks; /* B's rows; or none */
+    int words;           /* of a row of C's bits */
+    int64_t *length;     /* of C's rows, one more of them */
+    behind_lengths *behind;
+};
+
+/* How rows of C are dealt to lists. */
+inline way_of<longest_on_device> ways_of(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                                         const spx_thin_totals *totals, const spx_plan *plan)
+{
+    return { left_factor(plan, A).ptr,
+             { &totals->longest },
+             static_cast<int>(B->ncols),
+             huge_row(ctx, A->val_type),
+             plan->sums != nullptr };
+}
+
+inline bool is_captured(const spmvx_context *ctx)
+{
+    const spx_beside_captures on_device(ctx->device);
+    return spx_cuda_is_captured(spx_cuda_of(ctx)->stream);
+}
+
+/* Slots, where the plan has it so and the budget has room; but nothing is allocated for a stream that is
+ * captured. */
+template <int LANES, class V>
+spmvx_status make_slots(const spmvx_context *ctx, const spx_plan *plan, const spx_sparse *B,
+                        spx_thin_rows<V> *rows, spx_temporary *room)
+{
+    const size_t bytes = spx_bytes(B->nrows * LANES, sizeof(spx_thin_slot<V>));
+    if (!plan->number[SLOTS] || is_captured(ctx) || bytes > spx_budget_left(ctx)) return SPMVX_OK;
+    SPX_TRY(room->try_to_make(ctx, 1, bytes, "slots of B's rows"));
+    spx_thin_slot<V> *const to = room->as<spx_thin_slot<V>>();
+    if (!to) return SPMVX_OK;
+    SPX_TRY(spx_launch_over(ctx, NAME, B->nrows * LANES, spx_fill_slots<LANES, V>, static_cast<int>(B->nrows),
+                            *rows, plan->met ? some_of(plan, B) : nullptr, to));
+    rows->slots = to;
+    return SPMVX_OK;
+}
+
+}
+#endif
