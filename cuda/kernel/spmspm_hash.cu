@@ -304,8 +304,9 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
 way_of ways_of(const spx_sparse *A, const spx_sparse *B, const spx_row_facts *rows,
                const spx_product_look *look, const spx_plan *plan)
 {
-    /* where keys have no room for columns and positions, these rows have few products, and few entries */
-    const int most = B->ncols <= spx_sorted_columns(look->most) ? look->most : 0;
+    /* keys have room for columns and positions */
+    int most = look->most;
+    while (most && B->ncols > spx_sorted_columns(most)) most = most > SPX_LEAST_SORTED ? most / 2 : 0;
     const spx_sparse *const C = &plan->C;
     return { spx_pointers_of(A),
              rows->products,
@@ -333,8 +334,12 @@ struct counted_early {
         if (shapes->of || window_width(c->A, c->B, *look, look->products)) return SPMVX_OK;
         const way_of ways = ways_of(c->A, c->B, rows, look, c->plan);
         c->known = &c->by_look;
-        for (int way = 0; way < SPX_SORTED_WAYS; way++) c->by_look.of[BY_SORTING + way] = look->rows[way];
-        if (ways.most && !look->more) return SPMVX_OK;
+        bool all = !look->more;
+        for (int way = 0; way < SPX_SORTED_WAYS; way++) {
+            c->by_look.of[BY_SORTING + way] = look->rows[way];
+            all = all && (SPX_LEAST_SORTED << way <= ways.most || !look->rows[way]);
+        }
+        if (all) return SPMVX_OK;
         c->known = &rows->told;
         return spx_count_rows(c->ctx, NAME, c->A->nrows, { {}, rows->length }, WAYS, ways, {}, rows->ways);
     }

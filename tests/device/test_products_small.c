@@ -1,6 +1,7 @@
 /* Products where calls take most of the time: of so many rows that one block's sums of their lengths, and
  * what follows these, begin anew; of rows of every kind at once, which are then sorted, and have their
- * values, by one launch; and what C is prepared for. */
+ * values, by one launch; of so many columns that keys have room for few products; and what C is prepared
+ * for. */
 #include "products.h"
 
 #include <stdio.h>
@@ -24,12 +25,12 @@ static void many_rows(void **state)
 
 /* Rows of A of 1 to `most` entries, with rows of B of three: those of up to 170 entries are sorted by teams
  * of every size, longer ones are not. */
-static void every_kind(spmvx_context *ctx, int most, int rows)
+static void every_kind(spmvx_context *ctx, int most, int rows, int64_t columns)
 {
     static int length[600];
     for (int r = 0; r < rows; r++) length[r] = 1 + r * 7 % most;
     check_once(ctx, kernels, rows_of("rows of every kind", length, rows, 500, false),
-               even_rows("rows of B", 500, 3, 700, false), rows % 2 ? SPMVX_F32 : SPMVX_F64);
+               even_rows("rows of B", 500, 3, columns, false), rows % 2 ? SPMVX_F32 : SPMVX_F64);
 }
 
 static void sorted_together(void **state)
@@ -38,7 +39,17 @@ static void sorted_together(void **state)
     static const int most[] = { 5, 10, 21, 42, 85, 170, 400 };
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (size_t i = 0; i < sizeof most / sizeof *most; i++)
-        for (int rows = 60; rows < 600; rows += takes_long() ? 541 : 179) every_kind(ctx, most[i], rows);
+        for (int rows = 60; rows < 600; rows += takes_long() ? 541 : 179) every_kind(ctx, most[i], rows, 700);
+    spmvx_context_destroy(ctx);
+}
+
+static void many_columns(void **state)
+{
+    (void)state;
+    static const int64_t columns[] = { 1 << 23, 9 << 20, 1 << 26, 100000000, 1 << 27, 200000000, 300000000 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (size_t i = 0; i < 2 * sizeof columns / sizeof *columns; i++)
+        every_kind(ctx, i % 2 ? 42 : 5, 100 + (int)(i % 3), columns[i / 2]);
     spmvx_context_destroy(ctx);
 }
 
@@ -123,7 +134,7 @@ static void within_budgets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(many_rows), cmocka_unit_test(sorted_together),
-                                        cmocka_unit_test(prepared_for_few),
+                                        cmocka_unit_test(many_columns), cmocka_unit_test(prepared_for_few),
                                         cmocka_unit_test(within_budgets) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
