@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS)
         const int kind = spx_load_relaxed(&h->kind);
         if (many && kind >= most_kind) return;
         const E bits = val[n == all ? i : i * (all / n) + i * (all % n) / n];
-        const int own = spx_value_kind_of(spx_value_of_bits(bits));
+        const int own = spx_value_kind_of(bits, sizeof(E));
         if (own > kind) atomicMax(&h->kind, own);
         if (!many) insert(h, bits);
     }
@@ -187,9 +187,11 @@ spmvx_status spx_cuda_look_at_values(const spmvx_context *ctx, const spx_sparse 
     const size_t each = spx_type_bytes(csr->val_type);
     spx_temporary table;
     sampled s;
-    f->coded = SPX_VALUES_RAW;
     f->distinct = 0;
-    if (!may_be_coded(csr, 0)) return SPMVX_OK;
+    if (!may_be_coded(csr, 0)) {
+        f->coded = SPX_VALUES_RAW;
+        return SPMVX_OK;
+    }
     SPX_TRY(table.make(ctx, 1, sizeof(spx_value_hash), "distinct values"));
     SPX_TRY(sample(ctx, "the look at values", csr, table.as<spx_value_hash>(), &s));
     /* a table that is half full of a sample has more to come */

@@ -45,16 +45,25 @@ static inline size_t spx_values_bytes(int64_t values, size_t raw)
 /* What values are, without a table; whole numbers of 16 bits are floats, too. */
 enum spx_value_kind { SPX_VALUE_WHOLE, SPX_VALUE_SINGLE, SPX_VALUE_DOUBLE };
 
-/* Of one value. No float is what a conversion may change: NaN, and what is subnormal as a float; and -0 is no
- * whole number. */
-SPX_BOTH static inline int spx_value_kind_of(double v)
+/* Of a value by its bits, f32 or f64, of `each` bytes. No float is what a conversion may change: NaN, and
+ * what is subnormal, as a float too; and -0 is no whole number. Bits tell what is 0, since to arithmetic
+ * subnormal numbers may be. */
+SPX_BOTH static inline int spx_value_kind_of(uint64_t bits, size_t each)
 {
+    const uint64_t sign = each == 8 ? 1ull << 63 : 1ull << 31,
+                   exponent = each == 8 ? 0x7ffull << 52 : 0xffull << 23;
+    if (!bits) return SPX_VALUE_WHOLE;
+    if (!(bits & exponent)) return bits == sign ? SPX_VALUE_SINGLE : SPX_VALUE_DOUBLE;
+    double v;
+    const uint32_t narrow = (uint32_t)bits;
+    float single;
+    memcpy(&v, &bits, sizeof v);
+    memcpy(&single, &narrow, sizeof single);
+    if (each == 4) v = (double)single;
+    if (v >= INT16_MIN && v <= INT16_MAX && v == (double)(int)v) return SPX_VALUE_WHOLE;
     const double size = v < 0 ? -v : v;
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    if (v >= INT16_MIN && v <= INT16_MAX && v == (double)(int)v && (v != 0 || !bits)) return SPX_VALUE_WHOLE;
-    const bool single = v == 0 || size > DBL_MAX ||
-                        (size >= (double)FLT_MIN && size <= (double)FLT_MAX && v == (double)(float)v);
-    return single ? SPX_VALUE_SINGLE : SPX_VALUE_DOUBLE;
+    const bool holds =
+        size > DBL_MAX || (size >= (double)FLT_MIN && size <= (double)FLT_MAX && v == (double)(float)v);
+    return holds ? SPX_VALUE_SINGLE : SPX_VALUE_DOUBLE;
 }
 #endif

@@ -128,16 +128,13 @@ static bool lacks_what_sums_take(spmvx_status s, const spx_plan *plan)
     return s == SPMVX_ERR_MEMORY && plan->sums;
 }
 
-spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                              const spmspm_options *o, bool beside, bool once, spx_product *p)
+/* products: on the host; on a device the kernel counts them. */
+static spmvx_status find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                         const spmspm_options *o, bool beside, bool once, int64_t products, spx_product *p)
 {
     spx_plan *plan = &p->plan;
-    *p = (spx_product){ .plan = { .beside = beside, .once = once } };
-    if (ctx->backend->place == SPMVX_HOST) plan->products = spx_products(ctx, A, B);
+    *p = (spx_product){ .plan = { .products = products, .beside = beside, .once = once } };
     if (o->max_bytes && !beside) SPX_TRY(bound_entries(ctx, A, o, plan));
-    if (o->format == SPMVX_COO && !beside) /* on a device nobody knows yet how many entries there may be */
-        SPX_TRY(spx_product_charge_pointers(ctx, A->nrows,
-                                            ctx->backend->place == SPMVX_HOST ? plan->products : INT64_MAX));
     spx_error_state before;
     spx_error_save(ctx, &before);
     spmvx_status s = choose(ctx, B, plan->products, o->kernel, &p->kernel, plan->param);
@@ -150,7 +147,17 @@ spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx
     spx_plan_drop(ctx, plan);
     if (!again) return s;
     spx_error_restore(ctx, &before);
-    return spx_product_find(ctx, A, B, o, beside, false, p);
+    return find(ctx, A, B, o, beside, false, products, p);
+}
+
+spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+                              const spmspm_options *o, bool beside, bool once, spx_product *p)
+{
+    const bool here = ctx->backend->place == SPMVX_HOST;
+    const int64_t products = here ? spx_products(ctx, A, B) : 0;
+    if (o->format == SPMVX_COO && !beside) /* on a device nobody knows yet how many entries there may be */
+        SPX_TRY(spx_product_charge_pointers(ctx, A->nrows, here ? products : INT64_MAX));
+    return find(ctx, A, B, o, beside, once, products, p);
 }
 
 /* An array of C, unless it is there: of the room that is given, or new. */
@@ -212,7 +219,7 @@ spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_
     } else if (lacks_what_sums_take(s, &p.plan)) {
         spx_plan_drop(ctx, &p.plan);
         spx_error_restore(ctx, &before);
-        SPX_TRY(spx_product_find(ctx, A, B, o, beside, false, &p));
+        SPX_TRY(find(ctx, A, B, o, beside, false, 0, &p));
         s = spx_product_fill(ctx, &p, A, B, room, ahead, C);
     }
     spx_plan_drop(ctx, &p.plan);

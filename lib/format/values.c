@@ -19,11 +19,6 @@ static uint64_t bits_of(const void *val, size_t each, int64_t i)
     return each == 8 ? ((const uint64_t *)val)[i] : ((const uint32_t *)val)[i];
 }
 
-static int kind_at(const void *val, spmvx_type type, int64_t i)
-{
-    return spx_value_kind_of(type == SPMVX_F64 ? ((const double *)val)[i] : (double)((const float *)val)[i]);
-}
-
 static int64_t slot_of(const spx_value_set *s, uint64_t bits)
 {
     int64_t h = spx_value_slot(bits);
@@ -75,7 +70,7 @@ static void collect_body(void *arg, int thread, int64_t begin, int64_t end)
             before = bits;
             if (!many) insert(own, bits);
             many |= own->count > TABLE;
-            if (kind < most) kind = (int)spx_max(kind, kind_at(j->val, j->type, i));
+            if (kind < most) kind = (int)spx_max(kind, spx_value_kind_of(bits, each));
         }
         if (many) atomic_store_explicit(&j->many, true, memory_order_relaxed);
         raise_kind(j, kind);
@@ -252,8 +247,9 @@ spmvx_status spx_value_code_guess(const spmvx_context *ctx, const void *val, spm
     for (int64_t r = 0; r < RUNS && set->count <= TABLE; r++) {
         const int64_t first = spx_part(n, RUNS, r), last = spx_min(first + RUN, spx_part(n, RUNS, r + 1));
         for (int64_t i = first; i < last; i++) {
-            insert(set, bits_of(val, each, i));
-            kind = (int)spx_max(kind, kind_at(val, type, i));
+            const uint64_t bits = bits_of(val, each, i);
+            insert(set, bits);
+            kind = (int)spx_max(kind, spx_value_kind_of(bits, each));
         }
     }
     /* a table that is half full of a sample has more to come */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST = 800 };
+enum { MOST = 1600 };
 
 static int32_t csr_ptr[ROWS + 1], csr_col[ENTRIES], coo_row[ENTRIES], sell_ptr[ROWS / 4 + 1], sell_row[ROWS],
     sell_col[ENTRIES];

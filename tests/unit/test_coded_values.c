@@ -425,6 +425,57 @@ static void test_limits(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* Whole numbers, and one value that is none: -0, a float, and what is subnormal, as f64 and as f32; also
+ * where the processor takes the last for 0. */
+static void check_odd_one(spmvx_context *ctx, spmvx_type type, double odd, int code)
+{
+    enum { ROWS = 100, EACH = 60 };
+    triples t = { .nrows = ROWS, .ncols = ROWS };
+    t.row = malloc(ROWS * EACH * sizeof *t.row), t.col = malloc(ROWS * EACH * sizeof *t.col);
+    t.val = malloc(ROWS * EACH * sizeof *t.val);
+    for (; t.nnz < ROWS * EACH; t.nnz++) {
+        t.row[t.nnz] = (int32_t)(t.nnz / EACH), t.col[t.nnz] = (int32_t)(t.nnz % EACH);
+        t.val[t.nnz] = t.nnz == 1234 ? odd : (double)(t.nnz - 3000);
+    }
+    csr_arrays c = case_csr(&t, type);
+    for (int form = 0; form < FORMS; form++) {
+        spmvx_matrix *A = NULL, *m = NULL;
+        assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
+#ifdef __SSE2__
+        const unsigned before = __builtin_ia32_stmxcsr();
+        __builtin_ia32_ldmxcsr(before | 0x8040); /* subnormal numbers are 0, as operands and as results */
+#endif
+        const spmvx_status s = convert(ctx, A, form, NULL, 0, &m);
+#ifdef __SSE2__
+        __builtin_ia32_ldmxcsr(before);
+#endif
+        assert_ok(ctx, s);
+        assert_int_equal(code_of(m), code);
+        check_way_back(m, &c);
+        spmvx_matrix_destroy(m);
+        spmvx_matrix_destroy(A);
+    }
+    csr_free(&c);
+    triples_free(&t);
+}
+
+static void test_odd_ones(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = test_context(NULL, 1);
+    check_odd_one(ctx, SPMVX_F64, 7, I16);
+    check_odd_one(ctx, SPMVX_F32, 7, I16);
+    check_odd_one(ctx, SPMVX_F64, -0.0, SINGLE);
+    check_odd_one(ctx, SPMVX_F32, -0.0, RAW);
+    check_odd_one(ctx, SPMVX_F64, 0.5, SINGLE);
+    check_odd_one(ctx, SPMVX_F32, 0.5, RAW);
+    check_odd_one(ctx, SPMVX_F64, 0x1p-1070, RAW);
+    check_odd_one(ctx, SPMVX_F64, -0x1p-1070, RAW);
+    check_odd_one(ctx, SPMVX_F64, 0x1p-140, RAW);
+    check_odd_one(ctx, SPMVX_F32, 0x1p-140, RAW);
+    spmvx_context_destroy(ctx);
+}
+
 /* What is updated has raw values; what is made of a coded matrix may be updated like its source. */
 static void check_updates(spmvx_context *ctx, int form)
 {
@@ -472,6 +523,7 @@ int main(void)
     if (!test_place_answers()) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_codes),     cmocka_unit_test(test_steps),
                                         cmocka_unit_test(test_underflow), cmocka_unit_test(test_infinite),
-                                        cmocka_unit_test(test_limits),    cmocka_unit_test(test_updates) };
+                                        cmocka_unit_test(test_limits),    cmocka_unit_test(test_odd_ones),
+                                        cmocka_unit_test(test_updates) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
