@@ -48,6 +48,15 @@ double cost_of_sums(const spx_features *f, double segments)
     return segments * (from_l2 / m->gather_second + (1.0 - from_l2) / m->gather_memory);
 }
 
+/* Bytes of a place's column and value, where entries of a tile are so far from each other: told by that, if
+ * groups of eight, which end where it is too far, are not too many then. */
+double place_bytes(double gap, double coded)
+{
+    constexpr double OTHERS = GROUP - 1.0, RISE = SPX_TILED_RISE, DELTA = 12.0 / GROUP;
+    const double more = 1.0 + 0.5 * OTHERS * std::exp(-RISE / gap);
+    return std::fmin(2.0 + coded, more * (DELTA + coded));
+}
+
 /* A row has a segment in each tile that its columns reach, which is filled up to groups of eight; each
  * segment's sum is written and read. x comes from memory once a block and tile, before which nothing
  * begins, and is gathered from shared memory, which takes a multiprocessor GATHER ns a byte, since lanes
@@ -60,8 +69,8 @@ double cost_of_tiles(const spx_features *f, double width, double coded)
     const double value = static_cast<double>(f->value_bytes), mean = std::fmax(f->mean, 1.0),
                  reach = 1.0 + f->span / width, segments = std::fmin(mean, reach), length = mean / segments,
                  filled = GROUP * std::ceil(length / GROUP), rows = static_cast<double>(f->nrows),
-                 places = rows * segments * filled,
-                 bytes = places * (2.0 + coded) + rows * segments * (2.0 * value + 4.0) +
+                 places = rows * segments * filled, gap = std::fmin(f->span, width) / length,
+                 bytes = places * place_bytes(gap, coded) + rows * segments * (2.0 * value + 4.0) +
                          (rows + static_cast<double>(f->ncols)) * value;
     const spx_machine *m = f->machine;
     const double stream = bytes / (EFFICIENCY * (bytes < m->last_cache ? m->cache_rate : m->memory_rate)),

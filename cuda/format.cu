@@ -186,6 +186,7 @@ const spx_layout_key packed_layout[] = {
 const spx_layout_key tiled_layout[] = {
     { "width", offsetof(spx_layout, tile_width), 64, 57344, 0, false },
     { "hot", offsetof(spx_layout, hot), 1, 57344, 0, false },
+    SPX_COLUMNS_KEY,
     SPX_VALUES_KEY(SPX_VALUES_U8, spx_values_of_places),
     {},
 };

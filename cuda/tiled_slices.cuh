@@ -1,6 +1,6 @@
 /* Slices of TILED (lib/format/tiled.c) on a GPU: what a lane sums up of one, and the second launch, which
- * adds up each row's sums. Columns are of 16 bits within a tile, or codes of 32 bits where hot columns are
- * held; values are as they came, or in fewer bits. */
+ * adds up each row's sums. Columns are of 16 bits within a tile, or told by how far they are above each
+ * other, or codes of 32 bits where hot columns are held; values are as they came, or in fewer bits. */
 #ifndef SPX_TILED_SLICES_CUH
 #define SPX_TILED_SLICES_CUH
 #include "coded.cuh"
@@ -12,7 +12,12 @@ extern "C" {
 #include "core/tiled.h"
 }
 
-/* C is the type of columns: uint16_t, or int32_t for codes. */
+/* A word of columns that are told by how far they are above each other. */
+struct spx_tiled_delta {
+    uint32_t word;
+};
+
+/* C is the type of columns: uint16_t, spx_tiled_delta, or int32_t for codes. */
 template <class V, class P, class C> struct spx_tiling {
     int ncols, width, tiles, slices;
     const int *tile; /* a tile's first slice, and one more */
@@ -70,6 +75,62 @@ template <class T, spx_policy POLICY, spx_written WRITTEN = SPX_EARLIER> struct 
     }
 };
 
+/* The columns of a lane's group, on their way: */
+template <class C> struct spx_tiled_columns_of {
+    static constexpr C NONE =
+        static_cast<C>(sizeof(C) == 2 ? int64_t(SPX_TILED_PADDING) : int64_t(SPX_TILED_NONE));
+    spx_tiled_group<C, SPX_PAST> group;
+
+    __device__ __forceinline__ void load(const C *col, int64_t place)
+    {
+        group.load(col + place);
+    }
+    /* Calls add(i, x) for each of them, x_at(c) of all being asked for before where all are there. */
+    template <class V, class X, class F> __device__ __forceinline__ void each(X x_at, F add) const
+    {
+        if (group[SPX_TILED_GROUP - 1] != NONE) {
+            V x[SPX_TILED_GROUP];
+#pragma unroll
+            for (int i = 0; i < SPX_TILED_GROUP; i++) x[i] = x_at(group[i]);
+#pragma unroll
+            for (int i = 0; i < SPX_TILED_GROUP; i++) add(i, x[i]);
+        } else {
+#pragma unroll
+            for (int i = 0; i < SPX_TILED_GROUP; i++)
+                if (group[i] != NONE) add(i, x_at(group[i]));
+        }
+    }
+};
+/* in three words, in two loads. Groups are not full where a column is far above the one before, so that some
+ * lane's mostly is not: x is asked for in any case. */
+template <> struct spx_tiled_columns_of<spx_tiled_delta> {
+    struct alignas(8) two {
+        uint32_t first, second;
+    } pair;
+    uint32_t third;
+
+    __device__ __forceinline__ void load(const spx_tiled_delta *col, int64_t place)
+    {
+        const int64_t group = place / (SPX_TILED_LANES * SPX_TILED_GROUP),
+                      lane = place / SPX_TILED_GROUP % SPX_TILED_LANES;
+        const uint32_t *const word = &col->word;
+        pair = spx_load_if<SPX_PAST>(true, reinterpret_cast<const two *>(word + spx_tiled_pair(group, lane)),
+                                     two());
+        third = spx_load_if<SPX_PAST>(true, word + spx_tiled_third(group, lane), 0u);
+    }
+    template <class V, class X, class F> __device__ __forceinline__ void each(X x_at, F add) const
+    {
+        int32_t c[SPX_TILED_GROUP];
+        const int count = spx_tiled_unpack(pair.first, pair.second, third, c);
+        V x[SPX_TILED_GROUP];
+#pragma unroll
+        for (int i = 0; i < SPX_TILED_GROUP; i++) x[i] = x_at(c[i]);
+#pragma unroll
+        for (int i = 0; i < SPX_TILED_GROUP; i++)
+            if (i < count) add(i, x[i]);
+    }
+};
+
 /* What a lane has of a part of a slice; x_at(c) is x at the column that c stands for, once come() is over,
  * which is called while entries are on their way. */
 template <int VALUES, class V, class P, class C, class F, class X>
@@ -79,7 +140,6 @@ __device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slic
     using K = spx_code<V, VALUES>;
     constexpr int GROUP = SPX_TILED_GROUP;
     constexpr int64_t GROUPS = SPX_TILED_LANES * GROUP; /* of all lanes */
-    constexpr C NONE = static_cast<C>(sizeof(C) == 2 ? int64_t(SPX_TILED_PADDING) : int64_t(SPX_TILED_NONE));
     const int64_t first = static_cast<int64_t>(spx_load_cached(A.ptr + slice)),
                   groups = (static_cast<int64_t>(spx_load_cached(A.ptr + slice + 1)) - first) / GROUPS,
                   begin = first + groups * part / parts * GROUPS,
@@ -87,9 +147,9 @@ __device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slic
     const V one = VALUES == SPX_VALUES_ONE ? spx_load_cached(A.table) : V(0);
     V sum = 0;
     for (int64_t k = begin + threadIdx.x % 32 * GROUP; k < end; k += GROUPS) {
-        spx_tiled_group<C, SPX_PAST> c;
+        spx_tiled_columns_of<C> columns;
         spx_tiled_group<K, SPX_PASSING, spx_code_written<VALUES>> code;
-        c.load(A.col + k);
+        columns.load(A.col, k);
         if constexpr (VALUES != SPX_VALUES_ONE) code.load(reinterpret_cast<const K *>(A.val) + k);
         come();
         const auto value = [&](int i) {
@@ -97,17 +157,7 @@ __device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slic
             else if constexpr (spx_is_numbered<VALUES>) return spx_load_cached(A.table + code[i]);
             else return static_cast<V>(code[i]);
         };
-        if (c[GROUP - 1] != NONE) {
-            V x[GROUP];
-#pragma unroll
-            for (int i = 0; i < GROUP; i++) x[i] = x_at(c[i]);
-#pragma unroll
-            for (int i = 0; i < GROUP; i++) sum += value(i) * x[i];
-        } else {
-#pragma unroll
-            for (int i = 0; i < GROUP; i++)
-                if (c[i] != NONE) sum += value(i) * x_at(c[i]);
-        }
+        columns.template each<V>(x_at, [&](int i, V x) { sum += value(i) * x; });
     }
     return sum;
 }

@@ -1,6 +1,9 @@
 /* TILED from a CSR on the device, equal to what the host makes of it (lib/format/tiled.c): one stable sort by
  * tile and falling length deals the segments (tiled_segments.cu) to lanes; a warp a slice fills these, and
- * writes to the rows' lists where they are. */
+ * writes to the rows' lists where they are. Where columns are told by how far they are above each other a
+ * thread goes through each segment before, and each lane through its own. */
+#include <type_traits>
+
 #include "rows.cuh"
 #include "scan.cuh"
 #include "tiled.cuh"
@@ -17,7 +20,7 @@ template <class K> __global__ void write_segment_keys(spx_segment_places from, s
     const int64_t i = spx_element();
     if (i < from.count)
         key[i] = static_cast<K>(e.tile(from.first[i])) << LENGTH_BITS |
-                 static_cast<K>(SPX_TILED_PIECE - from.length(i));
+                 static_cast<K>(SPX_TILED_PIECE - from.extent(i));
 }
 
 /* Each tile's first segment, and the number of slices of each. */
@@ -56,13 +59,12 @@ struct dealt {
     }
 };
 
-/* As wide as its longest segment, which comes first, in whole groups. */
+/* As wide as its widest segment, which comes first, in whole groups. */
 __global__ void size_slices(int64_t slices, dealt d, spx_segment_places from, int64_t *places)
 {
     const int64_t s = spx_element();
     if (s >= slices) return;
-    const int64_t longest = from.length(d.segment[d.first_of(s, d.tile_of(s))]);
-    places[s] = (longest + SPX_TILED_GROUP - 1) / SPX_TILED_GROUP * SPX_TILED_GROUP * LANES;
+    places[s] = from.wide(d.segment[d.first_of(s, d.tile_of(s))]) * SPX_TILED_GROUP * LANES;
 }
 
 template <class Q, class C> struct slices_out {
@@ -77,6 +79,106 @@ template <class Q, class C> struct slices_out {
     }
 };
 
+/* The next group of a segment, of its entries k ... length - 1: which these are, and their columns. */
+struct next_group {
+    int64_t entry[SPX_TILED_GROUP];
+    int32_t col[SPX_TILED_GROUP];
+    int count = 0;
+
+    __device__ __forceinline__ void find(const spx_tile_order &e, int64_t first, int k, int length)
+    {
+        bool follows = true;
+        count = 0;
+#pragma unroll
+        for (int i = 0; i < SPX_TILED_GROUP; i++) {
+            follows = follows && k + i < length;
+            entry[i] = follows ? e.entry(first + k + i) : 0;
+            col[i] = follows ? e.col[entry[i]] : 0;
+            if (i > 0) follows = follows && spx_tiled_follows(col[i - 1], col[i]);
+            count += follows;
+        }
+    }
+};
+
+/* How many groups each segment makes, and all of them, and how many they would be if all were full. */
+struct group_sums {
+    unsigned long long full, made;
+};
+__global__ void count_groups(spx_segment_places from, spx_tile_order e, uint8_t *groups, group_sums *all)
+{
+    const int64_t i = spx_element();
+    int64_t full = 0, made = 0;
+    if (i < from.count) {
+        const int length = from.length(i);
+        const int64_t first = from.first[i];
+        for (int k = 0; k < length; made++) {
+            next_group next;
+            next.find(e, first, k, length);
+            k += next.count;
+        }
+        full = (length + SPX_TILED_GROUP - 1) / SPX_TILED_GROUP;
+        groups[i] = static_cast<uint8_t>(made);
+    }
+    full = spx_sum_lanes_to_all<LANES>(full);
+    made = spx_sum_lanes_to_all<LANES>(made);
+    if (spx_lane() || !full) return;
+    atomicAdd(&all->full, static_cast<unsigned long long>(full));
+    atomicAdd(&all->made, static_cast<unsigned long long>(made));
+}
+
+/* What a lane of a slice has. */
+struct lane_of_slice {
+    int64_t first = 0; /* entry */
+    int segment = -1, length = 0;
+
+    __device__ __forceinline__ lane_of_slice(int64_t slice, const dealt &d, const spx_segment_places &from,
+                                             int64_t tile)
+    {
+        const int64_t at = d.first_of(slice, tile) + spx_lane();
+        if (at >= d.tile_begin[tile + 1]) return;
+        segment = d.segment[at];
+        length = from.length(segment);
+        first = from.first[segment];
+    }
+    template <class O>
+    __device__ __forceinline__ void put(int64_t slice, const spx_segment_places &from, const O &out) const
+    {
+        out.row[slice * LANES + spx_lane()] = segment >= 0 ? from.row[segment] : -1;
+        if (segment >= 0) out.list[segment] = static_cast<int>(slice * LANES + spx_lane());
+    }
+};
+
+/* A warp a slice, a lane a segment. */
+template <int VALUES, class Q, class E>
+__global__ void fill_groups(int64_t slices, dealt d, spx_segment_places from, spx_tile_order e,
+                            spx_coded_values<E> val, slices_out<Q, uint32_t> out)
+{
+    constexpr int GROUP = SPX_TILED_GROUP;
+    const int64_t s = spx_element() / LANES;
+    if (s >= slices) return;
+    const int lane = spx_lane();
+    const int64_t tile = d.tile_of(s);
+    const lane_of_slice own(s, d, from, tile);
+    own.put(s, from, out);
+    int k = 0;
+    const int64_t end = static_cast<int64_t>(out.ptr[s + 1]);
+    for (int64_t at = static_cast<int64_t>(out.ptr[s]); at < end; at += LANES * GROUP) {
+        next_group next;
+        next.find(e, own.first, k, own.length);
+        k += next.count;
+#pragma unroll
+        for (int i = 0; i < GROUP; i++) {
+            next.col[i] -= static_cast<int>(tile * e.width);
+            val.template put<VALUES>(at + lane * GROUP + i, next.entry[i], i < next.count);
+        }
+        uint32_t word[3];
+        spx_tiled_pack(next.col, next.count, word);
+        const int64_t group = at / (LANES * GROUP);
+        *reinterpret_cast<uint2 *>(out.col + spx_tiled_pair(group, lane)) = make_uint2(word[0], word[1]);
+        out.col[spx_tiled_third(group, lane)] = word[2];
+    }
+}
+
 /* A warp a slice: GROUP lanes read as many neighbouring entries of a segment, and all write side by side. */
 template <int VALUES, class Q, class E, class C>
 __global__ void fill(int64_t slices, dealt d, spx_segment_places from, spx_tile_order e,
@@ -88,21 +190,18 @@ __global__ void fill(int64_t slices, dealt d, spx_segment_places from, spx_tile_
     const int64_t s = spx_element() / LANES;
     if (s >= slices) return;
     const int lane = spx_lane(), in_group = lane % GROUP;
-    const int64_t tile = d.tile_of(s), at = d.first_of(s, tile) + lane;
-    const bool used = at < d.tile_begin[tile + 1];
-    const int segment = used ? d.segment[at] : -1, length = used ? from.length(segment) : 0;
-    const int64_t first = used ? from.first[segment] : 0;
+    const int64_t tile = d.tile_of(s);
+    const lane_of_slice own(s, d, from, tile);
     const int64_t base = static_cast<int64_t>(out.ptr[s]);
     const int width = static_cast<int>((static_cast<int64_t>(out.ptr[s + 1]) - base) / LANES);
-    out.row[s * LANES + lane] = used ? from.row[segment] : -1;
-    if (used) out.list[segment] = static_cast<int>(s * LANES + lane);
+    own.put(s, from, out);
     for (int k0 = 0; k0 < width; k0 += GROUP) {
 #pragma unroll
         for (int i = 0; i < LANES; i += SEGMENTS) {
             const int of = i + lane / GROUP, k = k0 + in_group;
-            const int64_t begin = __shfl_sync(SPX_ALL_LANES, first, of),
+            const int64_t begin = __shfl_sync(SPX_ALL_LANES, own.first, of),
                           to = base + (k0 * LANES + i * GROUP + lane);
-            const bool in = k < __shfl_sync(SPX_ALL_LANES, length, of);
+            const bool in = k < __shfl_sync(SPX_ALL_LANES, own.length, of);
             const int64_t entry = in ? e.entry(begin + k) : 0;
             const int col = in ? e.col[entry] : 0;
             out.col[to] = !in ? NONE : static_cast<C>(CODES ? e.code[col] : col - tile * e.width);
@@ -135,7 +234,32 @@ struct builder {
     }
 };
 
-/* The segments by tile and falling length, and each tile's first. */
+/* How columns are told: as asked for, or in fewer bytes, with four for each value, whatever values take, so
+ * that in all their codes sums have the same order. And each segment's groups, where that is by how far
+ * columns are above each other. */
+spmvx_status choose_columns(builder *b)
+{
+    const spmvx_context *const ctx = b->ctx;
+    spx_layout *const layout = &b->a->layout;
+    if (layout->hot || layout->columns == SPX_COLUMNS_U16) return SPMVX_OK;
+    const int64_t segments = b->segments.count;
+    spx_temporary counted, groups;
+    group_sums sums = {};
+    SPX_TRY(counted.make(ctx, 1, sizeof sums, "segments"));
+    SPX_TRY(groups.make(ctx, segments, sizeof(uint8_t), "segments"));
+    SPX_TRY(spx_cuda_clear(ctx, counted.as<group_sums>(), sizeof sums, WHAT));
+    SPX_TRY(spx_launch_over(ctx, WHAT, segments, count_groups, b->all(), b->entries, groups.as<uint8_t>(),
+                            counted.as<group_sums>()));
+    SPX_TRY(ctx->backend->download(ctx, &sums, counted.as<group_sums>(), sizeof sums));
+    constexpr unsigned VALUES = 4 * SPX_TILED_GROUP, U16 = 2 * SPX_TILED_GROUP, DELTA = 12;
+    if (!layout->columns)
+        layout->columns =
+            sums.made * (VALUES + DELTA) < sums.full * (VALUES + U16) ? SPX_COLUMNS_DELTA : SPX_COLUMNS_U16;
+    if (layout->columns == SPX_COLUMNS_DELTA) b->segments.groups.swap(&groups);
+    return SPMVX_OK;
+}
+
+/* The segments by tile and falling extent, and each tile's first. */
 template <class K> spmvx_status order_segments(builder *b)
 {
     const spmvx_context *const ctx = b->ctx;
@@ -190,8 +314,12 @@ template <class Q, class C> spmvx_status fill_slices(builder *b, const dealt &d,
         const spx_coded_values<E> val = { spx_slot_of<E>(b->csr, SPX_VAL), a.as<void>(SPX_VAL),
                                           b->numbers.as<const spx_value_hash>() };
         return spx_by_code<sizeof(E)>(b->values.values, [&](auto code) {
-            return spx_launch_over(ctx, WHAT, LANES * b->slices, fill<code.value, Q, E, C>, b->slices, d,
-                                   b->all(), b->entries, val, out);
+            const auto all = [&](auto filled) {
+                return spx_launch_over(ctx, WHAT, LANES * b->slices, filled, b->slices, d, b->all(),
+                                       b->entries, val, out);
+            };
+            if constexpr (std::is_same_v<C, uint32_t>) return all(fill_groups<code.value, Q, E>);
+            else return all(fill<code.value, Q, E, C>);
         });
     });
 }
@@ -203,7 +331,7 @@ spmvx_status fill_all(builder *b, const spx_build *how)
     SPX_TRY(spx_cuda_find_values(ctx, WHAT, b->csr, how->layout.values, &b->values, &b->numbers));
     a->layout.values = b->values.values;
     const size_t each = spx_values_bytes(a->layout.values, spx_type_bytes(a->val_type)),
-                 of_col = spx_tiled_col_bytes(&a->layout);
+                 of_pair = spx_tiled_pair_bytes(&a->layout);
     const dealt d = { b->dealt.as<const int>(), b->tile_begin.as<const int64_t>(), a.as<const int>(SPX_TILE),
                       b->tiles };
     spx_temporary places;
@@ -211,7 +339,7 @@ spmvx_status fill_all(builder *b, const spx_build *how)
     SPX_TRY(spx_launch_over(ctx, WHAT, b->slices, size_slices, b->slices, d, b->all(), places.as<int64_t>()));
     SPX_TRY(spx_sum_up(ctx, WHAT, b->slices, places.as<int64_t>(), &a->stored));
     a->ptr_type = spx_count_type(a->stored);
-    size_t bytes = spx_plus(spx_bytes(a->stored, of_col + each),
+    size_t bytes = spx_plus(spx_bytes(a->stored / 2, of_pair + 2 * each),
                             spx_bytes(b->slices, 4 * LANES + spx_type_bytes(a->ptr_type)));
     bytes = spx_plus(bytes, spx_plus(spx_bytes(a->nrows + 2, 8), spx_bytes(b->segments.count, 4)));
     bytes = spx_plus(bytes, spx_bytes(a->layout.hot, 4));
@@ -219,14 +347,16 @@ spmvx_status fill_all(builder *b, const spx_build *how)
     SPX_TRY(spx_build_check(ctx, WHAT, bytes, b->csr, how));
     SPX_TRY(a.make(ctx, SPX_PTR, b->slices + 1, spx_type_bytes(a->ptr_type), "ptr"));
     SPX_TRY(a.make(ctx, SPX_ROW, b->slices * LANES, sizeof(int), "row"));
-    SPX_TRY(a.make(ctx, SPX_COL, a->stored, of_col, "col"));
+    SPX_TRY(a.make(ctx, SPX_COL, a->stored / 2, of_pair, "col"));
     SPX_TRY(a.make(ctx, SPX_VAL, a->stored, each, "val"));
     SPX_TRY(spx_cuda_put_table(ctx, b->values, a));
     SPX_TRY(a.make(ctx, SPX_LIST, b->segments.count, sizeof(int), "lanes of the rows"));
     SPX_TRY(spx_by_pointer(a->ptr_type, [&](auto q) {
         using Q = decltype(q);
-        return b->entries.code ? fill_slices<Q, int32_t>(b, d, places.as<const int64_t>())
-                               : fill_slices<Q, uint16_t>(b, d, places.as<const int64_t>());
+        const int64_t *const at = places.as<const int64_t>();
+        if (b->entries.code) return fill_slices<Q, int32_t>(b, d, at);
+        return b->a->layout.columns == SPX_COLUMNS_DELTA ? fill_slices<Q, uint32_t>(b, d, at)
+                                                         : fill_slices<Q, uint16_t>(b, d, at);
     }));
     return ctx->backend->synchronize(ctx);
 }
@@ -256,6 +386,7 @@ spmvx_status spx_cuda_build_tiled(const spmvx_context *ctx, const spx_sparse *cs
         b.entries.code = b.code.as<const int>();
     }
     SPX_TRY(spx_cuda_cut_segments(ctx, csr, b.tiles, a, &b.entries, &b.segments));
+    SPX_TRY(choose_columns(&b));
     SPX_TRY(deal(&b));
     SPX_TRY(fill_all(&b, how));
     *out = a.give();

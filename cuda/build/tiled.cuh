@@ -34,10 +34,20 @@ struct spx_segment_places {
     int64_t count, nnz;
     const int64_t *first;
     const int *row;
+    const uint8_t *groups; /* of each, where columns are told by how far they are above each other; or NULL */
 
     template <class F> void each_pointer(F f) const
     {
-        f(first), f(row);
+        f(first), f(row), f(groups);
+    }
+    /* What a slice is as wide as. */
+    __device__ int extent(int64_t i) const
+    {
+        return groups ? groups[i] : length(i);
+    }
+    __device__ int64_t wide(int64_t i) const
+    {
+        return groups ? groups[i] : (length(i) + SPX_TILED_GROUP - 1) / SPX_TILED_GROUP;
     }
     __device__ int length(int64_t i) const
     {
@@ -48,11 +58,11 @@ struct spx_segment_places {
 /* The segments of a matrix, row by row, and within rows tile by tile. */
 struct spx_cut_segments {
     int64_t count = 0;
-    spx_temporary first, row;
+    spx_temporary first, row, groups;
 
     spx_segment_places view(int64_t nnz) const
     {
-        return { count, nnz, first.as<const int64_t>(), row.as<const int>() };
+        return { count, nnz, first.as<const int64_t>(), row.as<const int>(), groups.as<const uint8_t>() };
     }
 };
 

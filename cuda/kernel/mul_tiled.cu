@@ -1,8 +1,8 @@
 /* y = alpha*A*x + beta*y for TILED on a GPU: a block, one to a multiprocessor, takes neighbouring slices, as
  * many places as any other block; it brings a tile's part of x to shared memory, and its warps draw the
  * tile's slices, or parts of them where slices are few, one after the other from a counter. A lane loads
- * eight entries at a time, their columns with one instruction, and gathers from shared memory; its sum is
- * stored. A second launch, which begins while the first one ends, adds up each row's sums in an order that
+ * eight entries at a time, their columns with one instruction or two, and gathers from shared memory; its sum
+ * is stored. A second launch, which begins while the first one ends, adds up each row's sums in an order that
  * the row's list tells.
  * Where the format holds the hot columns, all blocks bring these to shared memory, take slices in turns, and
  * gather the other columns through the caches.
@@ -10,8 +10,9 @@
  * same in every run.
  * Differs from the report: a tile is shared by a block of 1024 threads and all rows that reach it, there by
  * the rows of a warp. Rows keep their place, where the report would reorder them: the format cuts them where
- * tiles end, sorts a tile's pieces by length, and stores columns in 16 bits. The report passes over the hot
- * columns (III-C), since they take long to find; here they are counted once, when the format is made.
+ * tiles end, sorts a tile's pieces by length, and stores columns in 16 bits or 12. The report passes over
+ * the hot columns (III-C), since they take long to find; here they are counted once, when the format is
+ * made.
  * Source: docs/design.md, section 6; Oniarti report, III-C and VI-A ('future work'). */
 #include "early.cuh"
 #include "rows.cuh"
@@ -62,10 +63,9 @@ __device__ __forceinline__ int start_copy(V *to, const V *from, int n, int width
     return n / UNIT * UNIT;
 }
 
-template <class V, class P, int VALUES>
+template <class V, class P, class C, int VALUES>
 __global__ void __launch_bounds__(THREADS, 1)
-    tiled(spx_tiling<V, P, uint16_t> A, spx_early_vectors<V> vectors, const start *starts, V *partial,
-          int parts)
+    tiled(spx_tiling<V, P, C> A, spx_early_vectors<V> vectors, const start *starts, V *partial, int parts)
 {
     __shared__ int next;
     __shared__ spx_arrival arrival;
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         };
         spx_draw(&next, end * parts, [&](int mine) {
             partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] = spx_sum_lane<VALUES>(
-                A, mine / parts, mine % parts, parts, come, [&](uint16_t c) { return held[c]; });
+                A, mine / parts, mine % parts, parts, come, [&](int c) { return held[c]; });
         });
         come(); /* whoever drew nothing, too: no block ends before its copies do */
         phase ^= copied > 0;
@@ -154,6 +154,12 @@ template <class F> spmvx_status with_lanes(const spx_sparse *a, const spx_partit
     });
 }
 
+/* Calls f with a column of a tile. */
+template <class F> spmvx_status with_columns(const spx_sparse *a, F f)
+{
+    return a->layout.columns == SPX_COLUMNS_DELTA ? f(spx_tiled_delta()) : f(uint16_t());
+}
+
 template <class V, class P> spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     SPX_TRY(ctx->backend->array_new(ctx, static_cast<size_t>(p->chunks + 1) * sizeof(start), "a partition",
@@ -196,7 +202,9 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
         using V = decltype(value);
         using P = decltype(pointer);
         if (a->layout.hot) return spx_cuda_load(ctx, NAME, tiled_hot<V, P, code.value>, shared_bytes(a));
-        SPX_TRY(spx_cuda_load(ctx, NAME, tiled<V, P, code.value>, shared_bytes(a)));
+        SPX_TRY(with_columns(a, [=](auto column) {
+            return spx_cuda_load(ctx, NAME, tiled<V, P, decltype(column), code.value>, shared_bytes(a));
+        }));
         return find<V, P>(ctx, a, p);
     });
 }
@@ -208,9 +216,12 @@ template <int VALUES, class V, class P> spmvx_status multiply(const spx_mul *m, 
     if (a->layout.hot)
         return spx_cuda_launch_mul(m, NAME, tiled_hot<V, P, VALUES>, m->part->chunks, THREADS,
                                    shared_bytes(a), spx_tiling_of<V, P, int32_t>(a), vectors, partial, parts);
-    return spx_cuda_launch_mul(m, NAME, tiled<V, P, VALUES>, m->part->chunks, THREADS, shared_bytes(a),
-                               spx_tiling_of<V, P, uint16_t>(a), vectors,
-                               static_cast<const start *>(m->part->bounds->data), partial, parts);
+    return with_columns(a, [=](auto column) {
+        using C = decltype(column);
+        return spx_cuda_launch_mul(m, NAME, tiled<V, P, C, VALUES>, m->part->chunks, THREADS, shared_bytes(a),
+                                   spx_tiling_of<V, P, C>(a), vectors,
+                                   static_cast<const start *>(m->part->bounds->data), partial, parts);
+    });
 }
 
 spmvx_status run(const spx_mul *m)
@@ -252,7 +263,7 @@ extern "C" const spx_kernel spx_cuda_mul_tiled = {
     .place = SPMVX_CUDA,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary = "tiles of x in shared memory, 16-bit columns, values in fewest bits, a lane a segment",
+    .summary = "tiles of x in shared memory, columns in 16 or 12 bits, values in fewest, a lane a segment",
     .source = "docs/design.md, section 6",
     .params = params,
     .cost = cost,

@@ -37,6 +37,7 @@ typedef struct spx_layout {
     int64_t rule[4];                /* CSR5, in a request: r, s, t, u of the rule for sigma */
     int64_t tile_width;             /* TILED: columns of a tile */
     int64_t hot;                    /* TILED, instead: columns that are held, those with most entries */
+    int64_t columns;                /* TILED: how a tile's columns are stored, an spx_column_code */
     int64_t packet;                 /* PKT: rows, and columns, of a packet */
     int64_t partition;              /* PKT: SPX_PKT_ORDER or SPX_PKT_METIS */
     int64_t piece;                  /* PACKED: entries at which longer rows are cut */

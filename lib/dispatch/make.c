@@ -256,14 +256,14 @@ static spmvx_status keep(const spx_conversion *c, const spx_sparse *A, spx_opera
 }
 
 /* What is in a kernel's name is all there or not at all: "tiled:hot=100" has no width. In which code values
- * are stored is not advised, but found. */
+ * and columns are stored is not advised, but found. */
 static void take_layout(const spx_layout_key *keys, const spx_layout *advised, spx_layout *out)
 {
     bool named = false;
     for (const spx_layout_key *k = keys; k && k->key; k++)
-        named |= k->in_name && !spx_tells_values(k) && spx_layout_value(advised, k);
+        named |= k->in_name && !spx_is_found(k) && spx_layout_value(advised, k);
     for (const spx_layout_key *k = keys; k && k->key; k++) {
-        if (spx_tells_values(k)) continue;
+        if (spx_is_found(k)) continue;
         const int64_t v = spx_layout_value(advised, k);
         if (v || (named && k->in_name)) *spx_layout_field(out, k) = v;
     }

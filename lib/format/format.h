@@ -99,10 +99,15 @@ static inline int64_t spx_layout_value(const spx_layout *l, const spx_layout_key
     return *(const int64_t *)(const void *)((const char *)l + k->field);
 }
 
-/* Is it how values are stored (core/values.h), which is found and not chosen? */
+/* Is it how values are stored (core/values.h)? */
 static inline bool spx_tells_values(const spx_layout_key *k)
 {
     return k->field == offsetof(spx_layout, values);
+}
+/* Is it found and not chosen, as that and how columns are stored (core/tiled.h)? */
+static inline bool spx_is_found(const spx_layout_key *k)
+{
+    return spx_tells_values(k) || k->field == offsetof(spx_layout, columns);
 }
 
 /* The format's fields of `asked`, each within its bounds or 0; `what` names the request in the message. */

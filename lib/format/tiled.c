@@ -8,6 +8,8 @@
  * load: entry k of lane i at ptr + (k/8*32 + i)*8 + k%8.
  *   TILE  (i32)  a tile's first slice          PTR   a slice's first place
  *   ROW   (i32)  each lane's row, -1: none     COL   (u16) column within the tile, 0xffff: padding
+ *         or (u32) three words for a lane's eight, as core/tiled.h tells (`columns`): two of each lane, then
+ *         the third of each; a slice is as wide then as the most groups that a segment makes
  *   LIST_PTR, LIST   each row's lanes, by tile and piece: its partial sums are added in that order
  *   ORDER        where rows' columns did not come tile by tile: the place in CSR of each entry, row by row
  *
@@ -38,7 +40,8 @@ enum {
 typedef struct segment {
     int64_t first; /* of its entries, in tile order */
     int32_t row, tile;
-    int32_t length;
+    int16_t length, extent; /* extent: what a slice is as wide as: entries, or groups */
+    int32_t nth;            /* of its row */
 } segment;
 
 typedef struct builder {
@@ -49,6 +52,7 @@ typedef struct builder {
     spx_divisor width;
     int32_t *code; /* of each column, where hot ones are held; or NULL */
     int64_t tiles, count, slices;
+    bool delta;          /* columns by how far they are above each other */
     int64_t *tile_first; /* a tile's first segment, and one more */
     segment *segments;   /* by tile, longest first, then by row */
     int64_t *order;      /* entries in tile order, or NULL: as in CSR */
@@ -141,6 +145,25 @@ static spmvx_status order_entries(builder *b, row_job *j)
     return SPMVX_OK;
 }
 
+/* Entries of a segment that make the group which begins with its k-th. */
+static int group_from(const builder *b, const segment *g, int64_t k)
+{
+    const int32_t *col = spx_data(b->csr, SPX_COL);
+    const int64_t end = spx_min(g->length, k + GROUP);
+    int64_t i = k + 1;
+    while (i < end && (!b->delta || spx_tiled_follows(col[entry(b, g->first + i - 1)],   //
+                                                      col[entry(b, g->first + i)])))
+        i++;
+    return (int)(i - k);
+}
+
+static int16_t groups_of(const builder *b, const segment *g)
+{
+    int16_t groups = 0;
+    for (int64_t k = 0; k < g->length; k += group_from(b, g, k)) groups++;
+    return groups;
+}
+
 /* Walks the segments of a part of the rows: counts them by tile, or puts them where their tile's next one
  * goes. */
 static void cut_rows(void *arg, int64_t part, bool put)
@@ -151,15 +174,18 @@ static void cut_rows(void *arg, int64_t part, bool put)
     int64_t *place = j->place + part * b->tiles;
     for (int64_t r = row_part(b, j->parts, part); r < row_part(b, j->parts, part + 1); r++) {
         const int64_t last = spx_ptr_at(b->csr, r + 1);
+        int32_t nth = 0;
         for (int64_t k = spx_ptr_at(b->csr, r); k < last;) {
             const int64_t first = k, tile = spx_divide(col[entry(b, k)], b->width),
                           stop = spx_min(last, first + PIECE);
             const int64_t begin = tile * b->width.by, end = begin + b->width.by;
             do k++;
             while (k < stop && col[entry(b, k)] >= begin && col[entry(b, k)] < end);
-            if (put)
-                b->segments[place[tile]] =
-                    (segment){ first, (int32_t)r, (int32_t)tile, (int32_t)(k - first) };
+            if (put) {
+                segment *g = &b->segments[place[tile]];
+                *g = (segment){ first, (int32_t)r, (int32_t)tile, (int16_t)(k - first), 0, nth++ };
+                g->extent = b->delta ? groups_of(b, g) : g->length;
+            }
             place[tile]++;
         }
     }
@@ -186,7 +212,7 @@ typedef struct sort_job {
     segment *scratch;
 } sort_job;
 
-/* A tile's segments, longest first, by a stable counting sort. */
+/* A tile's segments, widest first, by a stable counting sort. */
 static void sort_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
@@ -195,10 +221,10 @@ static void sort_body(void *arg, int thread, int64_t begin, int64_t end)
         int64_t place[PIECE + 2] = { 0 };
         segment *s = j->b->segments;
         const int64_t first = j->b->tile_first[t], last = j->b->tile_first[t + 1];
-        for (int64_t i = first; i < last; i++) place[PIECE - s[i].length + 1]++;
+        for (int64_t i = first; i < last; i++) place[PIECE - s[i].extent + 1]++;
         place[0] = first;
         for (int64_t i = 1; i <= PIECE + 1; i++) place[i] += place[i - 1];
-        for (int64_t i = first; i < last; i++) j->scratch[place[PIECE - s[i].length]++] = s[i];
+        for (int64_t i = first; i < last; i++) j->scratch[place[PIECE - s[i].extent]++] = s[i];
         memcpy(s + first, j->scratch + first, (size_t)(last - first) * sizeof *s);
     }
 }
@@ -228,6 +254,11 @@ static spmvx_status sort_segments(builder *b, row_job *j)
     return SPMVX_OK;
 }
 
+static int64_t slice_groups(const builder *b, const segment *widest)
+{
+    return b->delta ? widest->extent : spx_ceil_div(widest->extent, GROUP);
+}
+
 /* Where slices and tiles begin; writes them when the arrays are there, and tells how many places there are
  * in all. */
 static int64_t lay_out(builder *b)
@@ -238,7 +269,7 @@ static int64_t lay_out(builder *b)
         if (tile_ptr) tile_ptr[t] = (int32_t)slice;
         for (int64_t i = b->tile_first[t]; i < b->tile_first[t + 1]; i += LANES, slice++) {
             if (tile_ptr) spx_index_put(b->a.slot[SPX_PTR]->data, b->a.ptr_type, slice, at);
-            at += spx_ceil_div(b->segments[i].length, GROUP) * GROUP * LANES; /* the longest comes first */
+            at += slice_groups(b, &b->segments[i]) * GROUP * LANES; /* the widest comes first */
         }
     }
     if (tile_ptr) {
@@ -254,34 +285,62 @@ typedef struct fill_job {
     const int64_t *first; /* a slice's first segment, and one more */
 } fill_job;
 
+/* The columns of a lane's group of all lanes' that begins at a place: `count` of entries from[...]. */
+static void put_columns(const builder *b, const segment *g, const int64_t *from, int count, int64_t begin,
+                        int64_t lane)
+{
+    const int32_t *col = spx_data(b->csr, SPX_COL);
+    void *const out = b->a.slot[SPX_COL]->data;
+    const int64_t to = begin + lane * GROUP;
+    int32_t local[GROUP] = { 0 };
+    for (int i = 0; i < count; i++)
+        local[i] = b->code ? b->code[col[from[i]]] : (int32_t)(col[from[i]] - g->tile * b->width.by);
+    if (b->delta) {
+        uint32_t word[3], *const words = out;
+        const int64_t group = begin / (LANES * GROUP);
+        spx_tiled_pack(local, count, word);
+        words[spx_tiled_pair(group, lane)] = word[0];
+        words[spx_tiled_pair(group, lane) + 1] = word[1];
+        words[spx_tiled_third(group, lane)] = word[2];
+        return;
+    }
+    for (int i = 0; i < GROUP; i++)
+        if (b->code) ((int32_t *)out)[to + i] = i < count ? local[i] : SPX_TILED_NONE;
+        else ((uint16_t *)out)[to + i] = i < count ? (uint16_t)local[i] : PADDING;
+}
+
 static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     const fill_job *j = arg;
     const builder *b = j->b;
     const spx_sparse *a = &b->a;
-    const int32_t *col = spx_data(b->csr, SPX_COL);
-    uint16_t *local = b->code ? NULL : a->slot[SPX_COL]->data;
-    int32_t *coded = b->code ? a->slot[SPX_COL]->data : NULL, *row_out = a->slot[SPX_ROW]->data;
+    int32_t *row_out = a->slot[SPX_ROW]->data;
     const void *const val_in = spx_data(b->csr, SPX_VAL);
     void *const val = a->slot[SPX_VAL]->data;
     const size_t each = spx_type_bytes(a->val_type);
     const bool raw = b->values.values == SPX_VALUES_RAW;
     for (int64_t s = begin; s < end; s++) {
         const int64_t base = spx_ptr_at(a, s), groups = (spx_ptr_at(a, s + 1) - base) / (LANES * GROUP);
-        for (int64_t i = 0; i < LANES; i++) {
-            const segment *g = j->first[s] + i < j->first[s + 1] ? &b->segments[j->first[s] + i] : NULL;
-            const int64_t length = g ? g->length : 0;
-            row_out[s * LANES + i] = g ? g->row : -1;
-            for (int64_t k = 0; k < groups * GROUP; k++) {
-                const int64_t to = base + spx_tiled_place(i, k);
-                const int64_t from = k < length ? entry(b, g->first + k) : 0;
-                if (coded) coded[to] = k < length ? b->code[col[from]] : SPX_TILED_NONE;
-                else local[to] = k < length ? (uint16_t)(col[from] - g->tile * b->width.by) : PADDING;
-                if (!raw)
-                    spx_value_code_put(&b->values, a->val_type, val, to, val_in, k < length ? from : -1);
-                else if (k < length) spx_value_copy(val, to, val_in, from, each);
-                else spx_value_clear(val, to, each);
+        for (int64_t lane = 0; lane < LANES; lane++) {
+            const segment *g = j->first[s] + lane < j->first[s + 1] ? &b->segments[j->first[s] + lane] : NULL;
+            int64_t k = 0;
+            row_out[s * LANES + lane] = g ? g->row : -1;
+            for (int64_t group = 0; group < groups; group++) {
+                const int64_t first = base + group * LANES * GROUP;
+                const int count = g && k < g->length ? group_from(b, g, k) : 0;
+                int64_t from[GROUP];
+                for (int i = 0; i < count; i++) from[i] = entry(b, g->first + k + i);
+                put_columns(b, g, from, count, first, lane);
+                for (int i = 0; i < GROUP; i++) {
+                    const int64_t to = first + lane * GROUP + i;
+                    if (!raw)
+                        spx_value_code_put(&b->values, a->val_type, val, to, val_in,
+                                           i < count ? from[i] : -1);
+                    else if (i < count) spx_value_copy(val, to, val_in, from[i], each);
+                    else spx_value_clear(val, to, each);
+                }
+                k += count;
             }
         }
     }
@@ -299,19 +358,18 @@ static spmvx_status first_segments(const builder *b, int64_t **out)
     return SPMVX_OK;
 }
 
-/* Each row's lanes by tile and piece: lanes of a row within a tile are met longest first, and its pieces
- * are as long as each other but for the last, so by place. */
+/* Each row's lanes by tile and piece. */
 static void make_lists(builder *b, const int64_t *first)
 {
     spx_sparse *a = &b->a;
     int64_t *list_ptr = a->slot[SPX_LIST_PTR]->data;
     int32_t *list = a->slot[SPX_LIST]->data;
     memset(list_ptr, 0, (size_t)(a->nrows + 2) * sizeof *list_ptr);
-    for (int64_t i = 0; i < b->count; i++) list_ptr[b->segments[i].row + 2]++;
+    for (int64_t i = 0; i < b->count; i++) list_ptr[b->segments[i].row + 1]++;
     for (int64_t r = 1; r <= a->nrows + 1; r++) list_ptr[r] += list_ptr[r - 1];
     for (int64_t s = 0; s < b->slices; s++)
         for (int64_t i = first[s]; i < first[s + 1]; i++)
-            list[list_ptr[b->segments[i].row + 1]++] = (int32_t)(s * LANES + i - first[s]);
+            list[list_ptr[b->segments[i].row] + b->segments[i].nth] = (int32_t)(s * LANES + i - first[s]);
 }
 
 static spmvx_status fill(builder *b)
@@ -348,9 +406,9 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     SPX_TRY(spx_value_code_find(b->ctx, spx_data(b->csr, SPX_VAL), a->val_type, b->csr->nnz,
                                 build->layout.values, &b->values));
     a->layout.values = b->values.values;
-    const size_t of_col = spx_tiled_col_bytes(&a->layout),
+    const size_t of_pair = spx_tiled_pair_bytes(&a->layout),
                  of_val = spx_values_bytes(a->layout.values, spx_type_bytes(a->val_type));
-    size_t bytes = spx_plus(spx_bytes(a->stored, of_col + of_val),
+    size_t bytes = spx_plus(spx_bytes(a->stored / 2, of_pair + 2 * of_val),
                             spx_bytes(b->slices, 4 * LANES + spx_type_bytes(a->ptr_type)));
     bytes = spx_plus(bytes, spx_plus(spx_bytes(a->nrows + 2, 8), spx_bytes(b->count, 4)));
     bytes = spx_plus(bytes, spx_bytes(a->layout.hot, 4));
@@ -359,7 +417,7 @@ static spmvx_status build_all(builder *b, const spx_build *build)
     SPX_TRY(spx_array_new(b->ctx, b->tiles + 1, sizeof(int32_t), "tile pointers", &a->slot[SPX_TILE]));
     SPX_TRY(spx_array_new(b->ctx, b->slices + 1, spx_type_bytes(a->ptr_type), "ptr", &a->slot[SPX_PTR]));
     SPX_TRY(spx_array_new(b->ctx, b->slices * LANES, sizeof(int32_t), "row", &a->slot[SPX_ROW]));
-    SPX_TRY(spx_array_new(b->ctx, a->stored, of_col, "col", &a->slot[SPX_COL]));
+    SPX_TRY(spx_array_new(b->ctx, a->stored / 2, of_pair, "col", &a->slot[SPX_COL]));
     SPX_TRY(spx_array_new(b->ctx, a->stored, of_val, "val", &a->slot[SPX_VAL]));
     SPX_TRY(spx_value_code_table(b->ctx, &b->values, a->val_type, &a->slot[SPX_TABLE]));
     SPX_TRY(
@@ -373,12 +431,18 @@ spmvx_status spx_tiled_layout(const spmvx_context *ctx, const spx_layout *asked,
 {
     *out = (spx_layout){ .tile_width = asked->tile_width,
                          .hot = spx_min(asked->hot, ncols),
+                         .columns = asked->columns,
                          .values = asked->values };
     if (asked->tile_width && asked->hot)
         return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
                         "TILED has tiles of width=%" PRId64 " or holds hot=%" PRId64
                         " columns; both were asked for",
                         asked->tile_width, asked->hot);
+    if (asked->columns && asked->hot)
+        return spx_fail(ctx, SPMVX_ERR_ARGUMENT,
+                        "TILED stores a tile's columns=%s or holds hot=%" PRId64
+                        " columns; both were asked for",
+                        spx_columns_names[asked->columns - 1], asked->hot);
     if (!out->tile_width && !out->hot) out->tile_width = SPX_TILED_WIDTH;
     return SPMVX_OK;
 }
@@ -388,6 +452,7 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
 {
     spx_layout layout;
     SPX_TRY(spx_tiled_layout(ctx, &build->layout, csr->ncols, &layout));
+    if (!layout.hot && !layout.columns) layout.columns = SPX_COLUMNS_U16; /* which are read faster here */
     SPX_TRY(spx_build_check(ctx, "TILED", spx_tiled_least_bytes(csr, &layout), csr, build));
     builder b = { .ctx = ctx,
                   .csr = csr,
@@ -399,6 +464,7 @@ static spmvx_status from_csr(const spmvx_context *ctx, const spx_sparse *csr, co
                         .nnz = csr->nnz,
                         .layout = layout };
     b.tiles = spx_tiled_tiles(&b.a);
+    b.delta = layout.columns == SPX_COLUMNS_DELTA;
     const spmvx_status s = build_all(&b, build);
     spx_free(ctx, b.code);
     spx_free(ctx, b.segments);
@@ -424,16 +490,24 @@ static int64_t tile_of(const spx_sparse *a, int64_t slice)
     return low;
 }
 
-/* The column at a place of a tile that begins at column `first`; -1: padding. */
-static int64_t column_at(const spx_sparse *a, int64_t at, int64_t first)
+/* How many columns a lane's group has, of all lanes' that begins at a place, and which, beside their tile's
+ * first one. */
+static int columns_at(const spx_sparse *a, int64_t begin, int64_t lane, int32_t *col)
 {
-    if (!a->layout.hot) {
-        const uint16_t local = ((const uint16_t *)spx_data(a, SPX_COL))[at];
-        return local == PADDING ? -1 : first + local;
+    const int64_t at = begin + lane * GROUP, group = begin / (LANES * GROUP);
+    int count = 0;
+    if (a->layout.hot) {
+        const int32_t *code = (const int32_t *)spx_data(a, SPX_COL) + at, *held = spx_data(a, SPX_DESC);
+        for (; count < GROUP && code[count] != SPX_TILED_NONE; count++)
+            col[count] = code[count] < 0 ? held[SPX_TILED_HOT(code[count])] : code[count];
+    } else if (a->layout.columns == SPX_COLUMNS_DELTA) {
+        const uint32_t *word = spx_data(a, SPX_COL), *pair = word + spx_tiled_pair(group, lane);
+        count = spx_tiled_unpack(pair[0], pair[1], word[spx_tiled_third(group, lane)], col);
+    } else {
+        const uint16_t *local = (const uint16_t *)spx_data(a, SPX_COL) + at;
+        for (; count < GROUP && local[count] != PADDING; count++) col[count] = local[count];
     }
-    const int32_t code = ((const int32_t *)spx_data(a, SPX_COL))[at], *held = spx_data(a, SPX_DESC);
-    if (code == SPX_TILED_NONE) return -1;
-    return code < 0 ? held[SPX_TILED_HOT(code)] : code;
+    return count;
 }
 
 /* Counts the entries of row r, and writes them to csr where `write` says so. */
@@ -443,18 +517,17 @@ static int64_t walk_row(const spx_sparse *a, int64_t r, const spx_sparse *csr, b
     const int32_t *list = spx_data(a, SPX_LIST);
     int64_t n = 0;
     for (int64_t l = list_ptr[r]; l < list_ptr[r + 1]; l++) {
-        const int64_t slice = list[l] / LANES, lane = list[l] % LANES, base = spx_ptr_at(a, slice),
-                      places = spx_ptr_at(a, slice + 1) - base;
+        const int64_t slice = list[l] / LANES, lane = list[l] % LANES, end = spx_ptr_at(a, slice + 1);
         const int64_t first = write ? tile_of(a, slice) * a->layout.tile_width : 0;
-        for (int64_t k = 0; k < places / LANES; k++) {
-            const int64_t at = base + spx_tiled_place(lane, k), col = column_at(a, at, first);
-            if (col < 0) break;
-            if (write) {
-                const int64_t seq = spx_ptr_at(csr, r) + n, to = order ? order[seq] : seq;
-                ((int32_t *)csr->slot[SPX_COL]->data)[to] = (int32_t)col;
-                spx_value_code_take(a, at, csr->slot[SPX_VAL]->data, to);
+        int count = GROUP;
+        for (int64_t k = spx_ptr_at(a, slice); k < end && count; k += LANES * GROUP, n += count) {
+            int32_t col[GROUP];
+            count = columns_at(a, k, lane, col);
+            for (int i = 0; write && i < count; i++) {
+                const int64_t seq = spx_ptr_at(csr, r) + n + i, to = order ? order[seq] : seq;
+                ((int32_t *)csr->slot[SPX_COL]->data)[to] = (int32_t)(first + col[i]);
+                spx_value_code_take(a, k + lane * GROUP + i, csr->slot[SPX_VAL]->data, to);
             }
-            n++;
         }
     }
     return n;
@@ -496,6 +569,7 @@ static double setup_ns(const spx_features *f, const spx_look *l)
 static const spx_layout_key layout[] = {
     { "width", offsetof(spx_layout, tile_width), 64, SPX_TILED_MOST, 0, true, NULL },
     { "hot", offsetof(spx_layout, hot), 1, SPX_TILED_MOST, 0, true, NULL },
+    SPX_COLUMNS_KEY,
     SPX_VALUES_KEY(SPX_VALUES_U8, spx_values_of_places),
     { 0 },
 };

@@ -49,7 +49,7 @@ const spx_kernel spx_mul_tiled = {
     .place = SPMVX_HOST,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary = "column tiles with 16-bit columns, values in fewest bits, partial sums a lane",
+    .summary = "column tiles, columns in 16 or 12 bits, values in fewest bits, partial sums a lane",
     .source = "docs/design.md, section 6",
     .cost = cost,
     .prepare = prepare,
@@ -58,7 +58,7 @@ const spx_kernel spx_mul_tiled = {
 };
 
 #else
-/* Lanes of a slice against columns of a tile, */
+/* Lanes of a slice against columns of a tile, of 16 bits, */
 SPX_INLINE void SPX_NAME(sum_tile)(int64_t k, int64_t end, const uint16_t *col, SPX_VNAME(coded) * val,
                                    const SPX_V *x, SPX_V *sum)
 {
@@ -70,6 +70,23 @@ SPX_INLINE void SPX_NAME(sum_tile)(int64_t k, int64_t end, const uint16_t *col, 
                 for (int64_t g = 0; g < GROUP; g++) sum[i] += v[g] * x[c[g]];
             else
                 for (int64_t g = 0; g < GROUP && c[g] != PADDING; g++) sum[i] += v[g] * x[c[g]];
+        }
+}
+
+/* or by how far they are above each other; */
+SPX_INLINE void SPX_NAME(sum_delta)(int64_t k, int64_t end, const uint32_t *word, SPX_VNAME(coded) * val,
+                                    const SPX_V *x, SPX_V *sum)
+{
+    for (; k < end; k += LANES * GROUP)
+        for (int64_t i = 0, group = k / (LANES * GROUP); i < LANES; i++) {
+            const uint32_t *pair = word + spx_tiled_pair(group, i);
+            const SPX_V *v = SPX_VNAME(coded_values)(val, k + i * GROUP, GROUP);
+            int32_t c[GROUP];
+            const int count = spx_tiled_unpack(pair[0], pair[1], word[spx_tiled_third(group, i)], c);
+            if (count == GROUP)
+                for (int64_t g = 0; g < GROUP; g++) sum[i] += v[g] * x[c[g]];
+            else
+                for (int64_t g = 0; g < count; g++) sum[i] += v[g] * x[c[g]];
         }
 }
 
@@ -102,10 +119,12 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
     for (int64_t s = bound[begin]; s < bound[end]; s++) {
         while (tile_ptr[tile + 1] <= s) tile++;
         SPX_V sum[LANES] = { 0 };
-        if (a->layout.hot)
-            SPX_NAME(sum_hot)(ptr[s], ptr[s + 1], spx_data(a, SPX_COL), spx_data(a, SPX_DESC), &val, x, sum);
-        else SPX_NAME(sum_tile)
-        (ptr[s], ptr[s + 1], spx_data(a, SPX_COL), &val, x + tile * a->layout.tile_width, sum);
+        const SPX_V *own = x + tile * a->layout.tile_width;
+        const void *col = spx_data(a, SPX_COL);
+        if (a->layout.hot) SPX_NAME(sum_hot)(ptr[s], ptr[s + 1], col, spx_data(a, SPX_DESC), &val, x, sum);
+        else if (a->layout.columns == SPX_COLUMNS_DELTA)
+            SPX_NAME(sum_delta)(ptr[s], ptr[s + 1], col, &val, own, sum);
+        else SPX_NAME(sum_tile)(ptr[s], ptr[s + 1], col, &val, own, sum);
         for (int64_t i = 0; i < LANES; i++) partial[s * LANES + i] = sum[i];
     }
 }

@@ -262,9 +262,9 @@ static void test_parameters(void **state)
         { "packed:values=raw,split=1,slices=16,unit=8,threads=256", NULL },
         { "packed:values=raw,split=8,slices=2", "packed:values=raw,split=8,slices=1,unit=8,threads=256" },
         { "packed:piece=8", "packed:values=f32,split=" },
-        { "tiled:width=64,values=raw,lanes=4,parts=3", NULL },
-        { "tiled:width=64,lanes=2", "tiled:width=64,values=f32,lanes=2,parts=" },
-        { "tiled:width=64,values=f32,lanes=8,parts=1", NULL },
+        { "tiled:width=64,columns=u16,values=raw,lanes=4,parts=3", NULL },
+        { "tiled:width=64,lanes=2", "tiled:width=64,columns=u16,values=f32,lanes=2,parts=" },
+        { "tiled:width=64,columns=delta,values=f32,lanes=8,parts=1", NULL },
         { "tiled:hot=37,values=raw,lanes=16,parts=2", NULL },
         { "tiled:hot=1,values=raw,lanes=1,parts=1", NULL },
         { "tiled:hot=37", "tiled:hot=37,values=f32,lanes=" },
@@ -302,6 +302,7 @@ static void test_parameters(void **state)
         "csr-aligned:grid=other",
         "csr-aligned:threads=32,lanes=64",
         "pkt:partition=none",
+        "tiled:columns=u8",
     };
     problem p = problem_of(6000);
     spmvx_context *ctx = device_context(0, NULL, 0);

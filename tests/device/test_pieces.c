@@ -38,8 +38,12 @@ static void run(spmvx_context *ctx, const problem *p, const char *kernel, size_t
 
 static void test_tiles(void **state)
 {
-    static const char *const kernels[] = { "tiled:width=64,lanes=1,parts=1", "tiled:width=64,lanes=2,parts=3",
-                                           "tiled:width=65,lanes=4,parts=2", "tiled:width=200,lanes=2",
+    static const char *const kernels[] = { "tiled:width=64,lanes=1,parts=1",
+                                           "tiled:width=64,lanes=2,parts=3",
+                                           "tiled:width=65,lanes=4,parts=2",
+                                           "tiled:width=200,lanes=2",
+                                           "tiled:width=200,columns=u16,parts=2",
+                                           "tiled:width=200,columns=delta,parts=2",
                                            "tiled:width=800" };
     enum { ROWS = 90 };
     int lengths[ROWS];

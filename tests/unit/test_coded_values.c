@@ -58,8 +58,9 @@ static const struct {
       { "packed:split=1,", "packed:split=4," } },
     { SPMVX_TILED,
       "tiled",
-      { "tiled:", "tiled:hot=3," },
-      { "tiled:width=64,parts=2,", "tiled:hot=3,lanes=4," } },
+      { "tiled:", "tiled:columns=u16,", "tiled:hot=3," },
+      { "tiled:width=64,columns=u16,parts=2,", "tiled:width=64,columns=delta,parts=2,",
+        "tiled:hot=3,lanes=4," } },
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 

@@ -6,7 +6,7 @@
 #include "cases.h"
 
 /* first, second: slice and sigma of SELL, rows and columns of BSR's blocks, omega and sigma of CSR5, width
- * or hot columns of TILED */
+ * or hot columns of TILED, or, below 0, how columns are stored beside a width */
 typedef struct shape {
     spmvx_format format;
     int64_t first, second;
@@ -25,6 +25,7 @@ static const shape shapes[] = {
     { SPMVX_TILED, 0, 20 },        { SPMVX_TILED, 0, 9999 }, { SPMVX_PACKED, 0, 0 },
     { SPMVX_PACKED, 0, 1 },        { SPMVX_PACKED, 0, 64 },  { SPMVX_PACKED, 0, 100000 },
     { SPMVX_PKT, 0, 0 },           { SPMVX_PKT, 32, 0 },     { SPMVX_PKT, 100, 0 },
+    { SPMVX_TILED, 64, -1 },       { SPMVX_TILED, 64, -2 },  { SPMVX_TILED, 65535, -2 },
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -48,8 +49,12 @@ static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *m, shape s)
             o.kernel = kernel;
     if (s.first && s.format == SPMVX_TILED)
         snprintf(kernel, sizeof kernel, "tiled:width=%d", (int)s.first), o.kernel = kernel;
-    if (s.second && s.format == SPMVX_TILED)
+    if (s.second > 0 && s.format == SPMVX_TILED)
         snprintf(kernel, sizeof kernel, "tiled:hot=%d", (int)s.second), o.kernel = kernel;
+    if (s.second < 0 && s.format == SPMVX_TILED)
+        snprintf(kernel, sizeof kernel, "tiled:width=%d,columns=%s", (int)s.first,
+                 s.second == -1 ? "u16" : "delta"),
+            o.kernel = kernel;
     if (s.first && s.format == SPMVX_PKT)
         snprintf(kernel, sizeof kernel, "pkt:packet=%d", (int)s.first), o.kernel = kernel;
     o.max_bytes = 32 << 20;

@@ -220,8 +220,8 @@ static void test_parameters_are_told(void **state)
         if (!strcmp(k.name, "csr-scalar"))
             assert_string_equal(k.parameters, k.place ? "threads=32, 64 ... 1024" : "");
         if (!strcmp(k.name, "tiled") && k.place == SPMVX_HOST)
-            assert_string_equal(k.parameters,
-                                "width=64 ... 65535; hot=1 ... 65535; values=raw, one, f32, i16, u16, u8");
+            assert_string_equal(k.parameters, "width=64 ... 65535; hot=1 ... 65535; columns=u16, delta; "
+                                              "values=raw, one, f32, i16, u16, u8");
         for (const char *at = k.parameters; runs_here(&k) && *at; told++) {
             char name[128], kernel[128];
             const size_t n = strcspn(at, ";"), first = strcspn(at, " ,;");

@@ -83,10 +83,15 @@ static void several_columns(void **state)
 static void parameters(void **state)
 {
     (void)state;
-    static const char *const specs[] = { "csr-merge-path:chunk=64",   "csr-merge-path:chunk=1000000",
-                                         "csr-nnz-split:chunk=64",    "csr-nnz-split:chunk=77",
-                                         "tiled:width=64,values=raw", "tiled:hot=1,values=raw",
-                                         "tiled:hot=20,values=raw",   "pkt:packet=32" };
+    static const char *const specs[] = { "csr-merge-path:chunk=64",
+                                         "csr-merge-path:chunk=1000000",
+                                         "csr-nnz-split:chunk=64",
+                                         "csr-nnz-split:chunk=77",
+                                         "tiled:width=64,columns=u16,values=raw",
+                                         "tiled:width=64,columns=delta,values=raw",
+                                         "tiled:hot=1,values=raw",
+                                         "tiled:hot=20,values=raw",
+                                         "pkt:packet=32" };
     enum { SPECS = sizeof specs / sizeof *specs, OF_CSR = 4 };
     spmvx_context *ctx = test_context(NULL, 3);
     for (int c = 1; c < 16; c++) {
