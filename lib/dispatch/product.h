@@ -30,6 +30,13 @@ typedef struct spx_product {
 spmvx_status spx_product_open_budget(spmvx_context *, size_t max_workspace);
 /* A factor as CSR: shared, or made and charged. */
 spmvx_status spx_product_factor(const spmvx_context *, const spmvx_matrix *, spx_sparse *csr);
+/* Both. */
+typedef struct spx_factors {
+    spx_sparse A, B;
+} spx_factors;
+spmvx_status spx_product_take_factors(const spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B,
+                                      spx_factors *);
+void spx_product_drop_factors(spx_factors *);
 
 /* The two steps of C = A*B, all of them CSR. beside: C is no result, is charged to the budget and not held
  * against options.max_bytes. once: the second step follows the first, with the same values. room: where
@@ -63,6 +70,9 @@ spmvx_status spx_product_by_runs(const spx_runs *, spx_sparse *C);
 spmvx_status spx_product_check(const spmvx_context *, const spx_sparse *C, const spmspm_options *);
 /* CSR's row pointers of a C that is to be COO are not C's. It has so many entries at most. */
 spmvx_status spx_product_charge_pointers(const spmvx_context *, int64_t nrows, int64_t entries);
+/* Arrays as a matrix, in their format; they are taken over, and a look ahead. */
+spmvx_status spx_product_as_matrix(spmvx_context *, spx_sparse *arrays, bool *ahead, bool refillable,
+                                   spmvx_matrix **C);
 /* C, which is CSR and is taken over, as a matrix of a format, CSR or COO. */
 spmvx_status spx_product_finish(spmvx_context *, spx_sparse *csr, bool *ahead, spmvx_format,
                                 spmvx_matrix **C);
