@@ -308,3 +308,26 @@ void case_check(spmvx_context *ctx, const spmvx_matrix *A, const triples *t, con
     check_op(ctx, A, info.val_type, t, SPMVX_N, what);
     if (info.ops & SPMVX_OPS_T) check_op(ctx, A, info.val_type, t, SPMVX_T, what);
 }
+
+void case_way_back(const spmvx_matrix *m, const csr_arrays *want)
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    spmvx_context *host = NULL;
+    spmvx_matrix *back = NULL;
+    spmvx_arrays v = SPMVX_ARRAYS_INIT;
+    o.format = SPMVX_CSR;
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    assert_ok(host, spmvx_matrix_convert(host, m, &o, &back));
+    assert_ok(host, spmvx_matrix_arrays(back, &v));
+    assert_int_equal(v.nrows, want->arrays.nrows);
+    assert_int_equal(v.nnz, want->arrays.nnz);
+    for (int64_t r = 0; r <= v.nrows; r++)
+        assert_int_equal(v.ptr_type == SPMVX_I64 ? ((const int64_t *)v.ptr)[r] : ((const int32_t *)v.ptr)[r],
+                         want->ptr[r]);
+    if (v.nnz) {
+        assert_memory_equal(v.col, want->col, (size_t)v.nnz * sizeof *want->col);
+        assert_memory_equal(v.val, want->val, (size_t)v.nnz * value_bytes(v.val_type));
+    }
+    spmvx_matrix_destroy(back);
+    spmvx_context_destroy(host);
+}

@@ -32,6 +32,8 @@ typedef struct csr_arrays {
 } csr_arrays;
 csr_arrays case_csr(const triples *, spmvx_type);
 void csr_free(csr_arrays *);
+/* Converted to CSR on the host the matrix, of any place, is these arrays, bit for bit. */
+void case_way_back(const spmvx_matrix *, const csr_arrays *);
 
 /* The matrix multiplies as the triples say, by every op that it has; a row that meets a NaN or Inf is not
  * finite, and no other is. On the host. */

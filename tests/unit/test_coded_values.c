@@ -86,23 +86,6 @@ static int code_of(const spmvx_matrix *m)
     return -1;
 }
 
-/* To the host, where there is a view of it. */
-static void check_way_back(const spmvx_matrix *m, const csr_arrays *want)
-{
-    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
-    spmvx_context *host = NULL;
-    spmvx_matrix *back = NULL;
-    spmvx_arrays v = SPMVX_ARRAYS_INIT;
-    o.format = SPMVX_CSR;
-    assert_ok(NULL, spmvx_context_create(NULL, &host));
-    assert_ok(host, spmvx_matrix_convert(host, m, &o, &back));
-    assert_ok(host, spmvx_matrix_arrays(back, &v));
-    for (int64_t k = 0; k < want->arrays.nnz; k++)
-        assert_true(bits_of(v.val, v.val_type, k) == bits_of(want->val, v.val_type, k));
-    spmvx_matrix_destroy(back);
-    spmvx_context_destroy(host);
-}
-
 /* As raw values in the same kernel: not a bit differs, but between two NaN. */
 static void check_product(spmvx_context *ctx, const spmvx_matrix *m, const spmvx_matrix *raw,
                           const spmvx_arrays *a, const char *what)
@@ -172,7 +155,7 @@ static void check_case(spmvx_context *ctx, const triples *t, spmvx_type type, in
     if (want != got && !by_steps)
         fail_msg("%s, %lld of %lld values distinct: %s, and %s is wanted", t->name, (long long)distinct,
                  (long long)t->nnz, codes[got], codes[want]);
-    check_way_back(chosen, &c);
+    case_way_back(chosen, &c);
     spmvx_matrix_destroy(chosen);
     for (int k = 0; kernels[k]; k++) {
         spmvx_matrix *raw = NULL;
@@ -194,7 +177,7 @@ static void check_case(spmvx_context *ctx, const triples *t, spmvx_type type, in
             assert_ok(ctx, convert(ctx, A, form, name, 0, &m));
             assert_int_equal(code_of(m), i);
             check_product(ctx, m, raw, &c.arrays, name);
-            check_way_back(m, &c);
+            case_way_back(m, &c);
             spmvx_matrix_destroy(m);
         }
         spmvx_matrix_destroy(raw);
@@ -279,7 +262,7 @@ static void test_steps(void **state)
         assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
         assert_ok(ctx, convert(ctx, A, 0, NULL, 0, &m));
         assert_int_equal(code_of(m), STEP);
-        check_way_back(m, &c);
+        case_way_back(m, &c);
         spmvx_matrix_destroy(m);
         for (int k = 0; kernels[k]; k++) {
             snprintf(name, sizeof name, "%svalues=step", kernels[k]);
@@ -292,7 +275,7 @@ static void test_steps(void **state)
             assert_ok(ctx, convert(ctx, A, 0, name, 0, &raw));
             check_product(ctx, m, raw, &c.arrays, name);
             check_product(ctx, numbers, raw, &c.arrays, name);
-            check_way_back(m, &c);
+            case_way_back(m, &c);
             spmvx_matrix_destroy(m);
             spmvx_matrix_destroy(numbers);
             spmvx_matrix_destroy(raw);
@@ -415,7 +398,7 @@ static void test_limits(void **state)
         for (int form = 0; form < FORMS; form++) {
             assert_ok(ctx, convert(ctx, A, form, NULL, 0, &m));
             assert_int_equal(code_of(m), want[w].code);
-            check_way_back(m, &c);
+            case_way_back(m, &c);
             spmvx_matrix_destroy(m);
         }
         spmvx_matrix_destroy(A);
@@ -452,7 +435,7 @@ static void check_odd_one(spmvx_context *ctx, spmvx_type type, double odd, int c
 #endif
         assert_ok(ctx, s);
         assert_int_equal(code_of(m), code);
-        check_way_back(m, &c);
+        case_way_back(m, &c);
         spmvx_matrix_destroy(m);
         spmvx_matrix_destroy(A);
     }
@@ -490,7 +473,7 @@ static void check_updates(spmvx_context *ctx, int form)
     assert_ok(ctx, convert(ctx, A, form, NULL, SPMVX_UPDATABLE, &m));
     assert_int_equal(code_of(m), RAW);
     assert_ok(ctx, spmvx_matrix_update_values(ctx, m, there));
-    check_way_back(m, &other);
+    case_way_back(m, &other);
     spmvx_matrix_destroy(m);
     snprintf(name, sizeof name, "%s:values=u8", forms[form].name);
     assert_fails(SPMVX_ERR_ARGUMENT, "values=u8", convert(ctx, A, form, name, SPMVX_UPDATABLE, &m));
@@ -499,9 +482,9 @@ static void check_updates(spmvx_context *ctx, int form)
     assert_ok(ctx,
               convert(ctx, coded, form, NULL, SPMVX_UPDATABLE, &m)); /* it still knows the order of rows */
     assert_int_equal(code_of(m), RAW);
-    check_way_back(m, &c);
+    case_way_back(m, &c);
     assert_ok(ctx, spmvx_matrix_update_values(ctx, m, there));
-    check_way_back(m, &other);
+    case_way_back(m, &other);
     spmvx_matrix_destroy(m);
     spmvx_matrix_destroy(coded);
     spmvx_matrix_destroy(A);

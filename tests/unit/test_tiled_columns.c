@@ -28,32 +28,26 @@ static int64_t next_column(int kind, int64_t col, int64_t k, uint64_t *seed)
     }
 }
 
-static csr_arrays rows_of(const int *kinds, int count, int64_t rows, spmvx_type type)
+static csr_arrays rows_of(const int *kinds, int count, int32_t rows, spmvx_type type)
 {
-    csr_arrays c = { calloc((size_t)rows + 1, sizeof *c.ptr),
-                     malloc((size_t)(rows * LONGEST) * sizeof *c.col), malloc((size_t)(rows * LONGEST) * 8),
-                     SPMVX_ARRAYS_INIT };
+    const size_t most = (size_t)rows * LONGEST;
+    triples t = { .nrows = rows,
+                  .ncols = NCOLS,
+                  .row = malloc(most * sizeof *t.row),
+                  .col = malloc(most * sizeof *t.col),
+                  .val = malloc(most * sizeof *t.val) };
     uint64_t seed = 5;
-    int64_t n = 0;
-    for (int64_t r = 0; r < rows; r++) {
+    for (int32_t r = 0; r < rows; r++) {
         const int kind = kinds[r % count];
         int64_t col = kind == 3 || kind == 4 ? 1000 + r : r % 7;
         for (int64_t k = 0; (col = next_column(kind, col, k, &seed)) >= 0; k++) {
-            c.col[n] = (int32_t)col;
-            value_put(c.val, type, n++, case_value(&seed));
+            t.row[t.nnz] = r;
+            t.col[t.nnz] = (int32_t)col;
+            t.val[t.nnz++] = case_value(&seed);
         }
-        c.ptr[r + 1] = n;
     }
-    c.arrays.format = SPMVX_CSR;
-    c.arrays.ptr_type = SPMVX_I64;
-    c.arrays.idx_type = SPMVX_I32;
-    c.arrays.val_type = type;
-    c.arrays.nrows = rows;
-    c.arrays.ncols = NCOLS;
-    c.arrays.nnz = n;
-    c.arrays.ptr = c.ptr;
-    c.arrays.col = c.col;
-    c.arrays.val = c.val;
+    csr_arrays c = case_csr(&t, type);
+    triples_free(&t);
     return c;
 }
 
@@ -72,26 +66,6 @@ static bool has_delta(const spmvx_matrix *m)
     const bool delta = strstr(i.kernel, "columns=delta") != NULL;
     assert_true(delta || strstr(i.kernel, "columns=u16"));
     return delta;
-}
-
-static void check_way_back(const spmvx_matrix *m, const csr_arrays *want)
-{
-    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
-    spmvx_context *host = NULL;
-    spmvx_matrix *back = NULL;
-    spmvx_arrays v = SPMVX_ARRAYS_INIT;
-    o.format = SPMVX_CSR;
-    assert_ok(NULL, spmvx_context_create(NULL, &host));
-    assert_ok(host, spmvx_matrix_convert(host, m, &o, &back));
-    assert_ok(host, spmvx_matrix_arrays(back, &v));
-    assert_int_equal(v.nnz, want->arrays.nnz);
-    for (int64_t r = 0; r <= v.nrows; r++)
-        assert_int_equal(v.ptr_type == SPMVX_I64 ? ((const int64_t *)v.ptr)[r] : ((const int32_t *)v.ptr)[r],
-                         want->ptr[r]);
-    assert_memory_equal(v.col, want->col, (size_t)v.nnz * sizeof *want->col);
-    assert_memory_equal(v.val, want->val, (size_t)v.nnz * value_bytes(v.val_type));
-    spmvx_matrix_destroy(back);
-    spmvx_context_destroy(host);
 }
 
 static void multiply(spmvx_context *ctx, const spmvx_matrix *m, const csr_arrays *c, void *y)
@@ -121,7 +95,7 @@ static void check_widths(spmvx_context *ctx, const csr_arrays *c)
                      device ? ",lanes=2,parts=1" : "");
             assert_ok(ctx, convert(ctx, A, name, &of[delta]));
             assert_int_equal(has_delta(of[delta]), delta);
-            check_way_back(of[delta], c);
+            case_way_back(of[delta], c);
         }
         multiply(ctx, of[0], c, y);
         multiply(ctx, of[1], c, z);
