@@ -48,13 +48,17 @@ double cost_of_sums(const spx_features *f, double segments)
     return segments * (from_l2 / m->gather_second + (1.0 - from_l2) / m->gather_memory);
 }
 
-/* Bytes of a place's column and value, where entries of a tile are so far from each other: told by that, if
- * groups of eight, which end where it is too far, are not too many then. */
-double place_bytes(double gap, double coded)
+/* Bytes of a place's column and value, where entries of a tile are so far from each other. Groups of eight
+ * that are told by that end where it is too far, so that they are more; the builder has a value of four bytes
+ * in mind (cuda/build/tiled.cu). */
+double place_bytes(int64_t columns, double gap, double coded)
 {
-    constexpr double OTHERS = GROUP - 1.0, RISE = SPX_TILED_RISE, DELTA = 12.0 / GROUP;
+    constexpr double OTHERS = GROUP - 1.0, RISE = SPX_TILED_RISE, U16 = 2.0, DELTA = 12.0 / GROUP,
+                     VALUE = 4.0;
     const double more = 1.0 + 0.5 * OTHERS * std::exp(-RISE / gap);
-    return std::fmin(2.0 + coded, more * (DELTA + coded));
+    const bool fewer = more * (DELTA + VALUE) < U16 + VALUE;
+    const bool delta = columns ? columns == SPX_COLUMNS_DELTA : fewer;
+    return delta ? more * (DELTA + coded) : U16 + coded;
 }
 
 /* A row has a segment in each tile that its columns reach, which is filled up to groups of eight; each
@@ -62,15 +66,17 @@ double place_bytes(double gap, double coded)
  * begins, and is gathered from shared memory, which takes a multiprocessor GATHER ns a byte, since lanes
  * meet in its banks. The longest piece is one lane's, STEP ns for each group, or some parts' where most
  * pieces are long. */
-double cost_of_tiles(const spx_features *f, double width, double coded)
+double cost_of_tiles(const spx_features *f, const spx_layout *l, double coded)
 {
     constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1, STEP = 300.0, LEAST = 4.0, MOST = 4.0,
                      START = 2500.0; /* ns of the first tile */
     const double value = static_cast<double>(f->value_bytes), mean = std::fmax(f->mean, 1.0),
-                 reach = 1.0 + f->span / width, segments = std::fmin(mean, reach), length = mean / segments,
+                 width = static_cast<double>(spx_max(l->tile_width, 1)), reach = 1.0 + f->span / width,
+                 segments = std::fmin(mean, reach), length = mean / segments,
                  filled = GROUP * std::ceil(length / GROUP), rows = static_cast<double>(f->nrows),
                  places = rows * segments * filled, gap = std::fmin(f->span, width) / length,
-                 bytes = places * place_bytes(gap, coded) + rows * segments * (2.0 * value + 4.0) +
+                 bytes = places * place_bytes(l->columns, gap, coded) +
+                         rows * segments * (2.0 * value + 4.0) +
                          (rows + static_cast<double>(f->ncols)) * value;
     const spx_machine *m = f->machine;
     const double stream = bytes / (EFFICIENCY * (bytes < m->last_cache ? m->cache_rate : m->memory_rate)),
@@ -105,5 +111,5 @@ double cost_of_hot(const spx_features *f, double hot, double coded, double share
 double spx_cuda_tiled_cost(const spx_features *f, const spx_layout *l, double value_bytes, double hot_share)
 {
     return l->hot ? cost_of_hot(f, static_cast<double>(l->hot), value_bytes, hot_share)
-                  : cost_of_tiles(f, static_cast<double>(spx_max(l->tile_width, 1)), value_bytes);
+                  : cost_of_tiles(f, l, value_bytes);
 }

@@ -97,7 +97,8 @@ spmvx_status look_at_tiled(const spmvx_context *ctx, const spx_sparse *csr, cons
     if (asked->tile_width) return SPMVX_OK;
     spx_layout hot = {};
     hot.hot = asked->hot ? asked->hot : HELD / static_cast<int64_t>(f->value_bytes);
-    const bool worth = f->nnz >= FEW && f->ncols > hot.hot && f->sectors_per_entry > SCATTERED;
+    const bool worth =
+        !asked->columns && f->nnz >= FEW && f->ncols > hot.hot && f->sectors_per_entry > SCATTERED;
     double share = 0;
     if (asked->hot || worth) SPX_TRY(spx_cuda_hot_share(ctx, "the look at TILED", csr, hot.hot, &share));
     out->hot_share = share;

@@ -159,6 +159,43 @@ static void test_choice(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* On a GPU tiles are made where it is asked how their columns are stored, though the hot ones of all columns
+ * would be held otherwise. */
+static void test_asked(void **state)
+{
+    (void)state;
+    enum { ROWS = 1 << 18, EACH = 4, MANY = 3000000, HOT = 16000 };
+    if (test_place() == SPMVX_HOST) skip();
+    triples t = { .nrows = ROWS,
+                  .ncols = MANY,
+                  .nnz = ROWS * EACH,
+                  .row = malloc(ROWS * EACH * sizeof *t.row),
+                  .col = malloc(ROWS * EACH * sizeof *t.col),
+                  .val = calloc(ROWS * EACH, sizeof *t.val) };
+    uint64_t seed = 3;
+    for (int32_t k = 0; k < ROWS * EACH; k++) {
+        const uint64_t some = case_random(&seed);
+        t.row[k] = k / EACH;
+        t.col[k] = some % 16 ? (int32_t)(some / 16 % HOT * (MANY / HOT)) : (int32_t)(some / 16 % MANY);
+    }
+    csr_arrays c = case_csr(&t, SPMVX_F32);
+    spmvx_context *ctx = test_context(NULL, 1);
+    spmvx_matrix *A = NULL, *any = NULL, *tiles = NULL;
+    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
+    assert_ok(ctx, convert(ctx, A, "tiled:values=raw", &any));
+    assert_ok(ctx, spmvx_matrix_get_info(any, &i));
+    assert_non_null(strstr(i.kernel, "hot="));
+    assert_ok(ctx, convert(ctx, A, "tiled:columns=delta,values=raw", &tiles));
+    assert_true(has_delta(tiles));
+    spmvx_matrix_destroy(tiles);
+    spmvx_matrix_destroy(any);
+    spmvx_matrix_destroy(A);
+    spmvx_context_destroy(ctx);
+    csr_free(&c);
+    triples_free(&t);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -178,6 +215,6 @@ int main(void)
 {
     if (!test_place_answers()) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_kinds), cmocka_unit_test(test_choice),
-                                        cmocka_unit_test(test_refused) };
+                                        cmocka_unit_test(test_asked), cmocka_unit_test(test_refused) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
