@@ -49,15 +49,12 @@ double cost_of_sums(const spx_features *f, double segments)
 }
 
 /* Bytes of a place's column and value, where entries of a tile are so far from each other. Groups of eight
- * that are told by that end where it is too far, so that they are more; the builder has a value of four bytes
- * in mind (cuda/build/tiled.cu). */
+ * that are told by that end where it is too far, so that they are more. */
 double place_bytes(int64_t columns, double gap, double coded)
 {
-    constexpr double OTHERS = GROUP - 1.0, RISE = SPX_TILED_RISE, U16 = 2.0, DELTA = 12.0 / GROUP,
-                     VALUE = 4.0;
+    constexpr double OTHERS = GROUP - 1.0, RISE = SPX_TILED_RISE, U16 = 2.0, DELTA = 12.0 / GROUP;
     const double more = 1.0 + 0.5 * OTHERS * std::exp(-RISE / gap);
-    const bool fewer = more * (DELTA + VALUE) < U16 + VALUE;
-    const bool delta = columns ? columns == SPX_COLUMNS_DELTA : fewer;
+    const bool delta = columns ? columns == SPX_COLUMNS_DELTA : spx_tiled_by_delta(1.0, more);
     return delta ? more * (DELTA + coded) : U16 + coded;
 }
 

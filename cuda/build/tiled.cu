@@ -234,8 +234,7 @@ struct builder {
     }
 };
 
-/* How columns are told: as asked for, or in fewer bytes, with four for each value, whatever values take, so
- * that in all their codes sums have the same order. And each segment's groups, where that is by how far
+/* How columns are told: as asked for, or in fewer bytes. And each segment's groups, where that is by how far
  * columns are above each other. */
 spmvx_status choose_columns(builder *b)
 {
@@ -251,10 +250,8 @@ spmvx_status choose_columns(builder *b)
     SPX_TRY(spx_launch_over(ctx, WHAT, segments, count_groups, b->all(), b->entries, groups.as<uint8_t>(),
                             counted.as<group_sums>()));
     SPX_TRY(ctx->backend->download(ctx, &sums, counted.as<group_sums>(), sizeof sums));
-    constexpr unsigned VALUES = 4 * SPX_TILED_GROUP, U16 = 2 * SPX_TILED_GROUP, DELTA = 12;
-    if (!layout->columns)
-        layout->columns =
-            sums.made * (VALUES + DELTA) < sums.full * (VALUES + U16) ? SPX_COLUMNS_DELTA : SPX_COLUMNS_U16;
+    const bool delta = spx_tiled_by_delta(static_cast<double>(sums.full), static_cast<double>(sums.made));
+    if (!layout->columns) layout->columns = delta ? SPX_COLUMNS_DELTA : SPX_COLUMNS_U16;
     if (layout->columns == SPX_COLUMNS_DELTA) b->segments.groups.swap(&groups);
     return SPMVX_OK;
 }

@@ -29,6 +29,14 @@ static const char *const spx_columns_names[] = { "u16", "delta", NULL };
             spx_columns_names                                                                  \
     }
 
+/* Do distances take fewer bytes, in so many groups for as many that are full? A value counts as four bytes,
+ * whatever it takes, so that in all codes of values sums have the same order. */
+static inline bool spx_tiled_by_delta(double full, double made)
+{
+    enum { VALUES = 4 * SPX_TILED_GROUP, U16 = 2 * SPX_TILED_GROUP, DELTA = 12 };
+    return made * (VALUES + DELTA) < full * (VALUES + U16);
+}
+
 /* Can the column follow the one before in a group? */
 SPX_BOTH static inline bool spx_tiled_follows(int32_t before, int32_t col)
 {
