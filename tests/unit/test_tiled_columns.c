@@ -68,12 +68,14 @@ static bool has_delta(const spmvx_matrix *m)
     return delta;
 }
 
+/* x is NaN where no row has a column, which padding must not meet. */
 static void multiply(spmvx_context *ctx, const spmvx_matrix *m, const csr_arrays *c, void *y)
 {
     const spmvx_type type = c->arrays.val_type;
     void *x = malloc(NCOLS * 8);
     uint64_t seed = 7;
-    for (int64_t i = 0; i < NCOLS; i++) value_put(x, type, i, case_value(&seed));
+    for (int64_t i = 0; i < NCOLS; i++) value_put(x, type, i, NAN);
+    for (int64_t k = 0; k < c->arrays.nnz; k++) value_put(x, type, c->col[k], case_value(&seed));
     assert_ok(ctx, mul_there(ctx, SPMVX_N, 1.5, m, x, 0.0, y, c->arrays.nrows, NCOLS, value_bytes(type)));
     free(x);
 }
