@@ -18,6 +18,7 @@
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 #include <cuda/functional>
+#include <thrust/iterator/tabulate_output_iterator.h>
 #endif
 
 namespace {
@@ -86,6 +87,21 @@ template <class Key> Key bits_of(Key key, int low, int high)
 }
 #endif
 
+#ifndef SPX_SIMT
+/* Where sums go, and their total. */
+struct narrow_sums {
+    int64_t n;
+    int64_t *counts;
+    int32_t *out;
+
+    __device__ void operator()(int64_t i, int64_t sum) const
+    {
+        out[i] = static_cast<int32_t>(sum);
+        if (i == n) counts[i] = sum;
+    }
+};
+#endif
+
 }
 
 /* ---- what there is ---- */
@@ -106,6 +122,26 @@ cudaError_t spx_cub_sums_before(void *temp, size_t &bytes, int64_t n, const int6
 #else
         return cub::DeviceScan::ExclusiveScan(temp, bytes, in, out, ::cuda::std::plus<>(), int64_t(0), n,
                                               stream);
+#endif
+    });
+}
+
+cudaError_t spx_cub_narrow_sums_before(void *temp, size_t &bytes, int64_t n, int64_t *counts, int32_t *out,
+                                       cudaStream_t stream)
+{
+    return apart([=, &bytes] {
+#ifdef SPX_SIMT
+        return run(temp, bytes, stream, [=] {
+            int64_t sum = 0;
+            for (int64_t i = 0; i < n; sum += counts[i++]) out[i] = static_cast<int32_t>(sum);
+            counts[n] = sum;
+            out[n] = static_cast<int32_t>(sum);
+        });
+#else
+        return cub::DeviceScan::ExclusiveScan(
+            temp, bytes, static_cast<const int64_t *>(counts),
+            thrust::make_tabulate_output_iterator(narrow_sums{ n, counts, out }), ::cuda::std::plus<>(),
+            int64_t(0), n + 1, stream);
 #endif
     });
 }

@@ -16,6 +16,11 @@
 cudaError_t spx_cub_sums_before(void *temp, size_t &bytes, int64_t n, const int64_t *in, int64_t *out,
                                 cudaStream_t stream);
 
+/* The same for n counts and one more, which have 0 behind them: out[n], too, and counts[n] is the sum of all,
+ * which 32 bits hold. */
+cudaError_t spx_cub_narrow_sums_before(void *temp, size_t &bytes, int64_t n, int64_t *counts, int32_t *out,
+                                       cudaStream_t stream);
+
 /* *out = the largest of in and `least`. */
 cudaError_t spx_cub_max(void *temp, size_t &bytes, int64_t n, const int64_t *in, int64_t *out, int64_t least,
                         cudaStream_t stream);

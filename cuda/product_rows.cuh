@@ -331,8 +331,9 @@ public:
     {
         return way < first_ ? 0 : plan_->number[way];
     }
-    const spx_task *list_of(int way) const
+    const spx_task *list_of(int way) const /* NULL: all rows, of a plan without lists */
     {
+        if (!plan_->rows) return nullptr;
         const spx_task *own = static_cast<const spx_task *>(plan_->rows->data);
         for (int w = 0; w < way; w++) own += plan_->number[w];
         return own;

@@ -5,6 +5,8 @@
 #include "thin_entries.cuh"
 #include "thin_ways.cuh"
 
+#include <cstddef>
+
 namespace spx_thin {
 
 constexpr const char *NAME = "thin";
@@ -15,9 +17,6 @@ constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
  * pattern. */
 enum { LANES_A_ROW = WAYS, SLOTS, LONGEST, WITH_SOME, MET, SUMMED };
 static_assert(static_cast<int>(SUMMED) < static_cast<int>(SPX_PLAN_NUMBERS));
-
-/* Of what the pattern tells: two halves of `products`, with_some, longest. */
-constexpr int TOLD = 4;
 
 /* Slots pay from so many entries of A for each row of B that has some on. */
 constexpr int REUSED = 3;
@@ -98,31 +97,25 @@ inline spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_
                            met.as<unsigned>(), counts.as<int64_t>(), to);
 }
 
-/* What stands behind the lengths of C's rows: how long lists of these are, as they are counted and written,
- * and what else is found. */
-struct behind_lengths {
-    spx_ways counted, written, dense_counted, dense_written;
-    spx_thin_totals totals;
-};
-
-/* What is told behind the lists' lengths. */
+/* How many rows go to each list, dense ones before others are known, and what else the pattern tells; as it
+ * stands behind the lengths of C's rows, and comes to the host. */
 struct told_of_all {
-    int64_t products, with_some, longest;
-
-    explicit told_of_all(const spx_ways &all)
-    {
-        const auto told = [&](int i) {
-            return static_cast<uint64_t>(static_cast<uint32_t>(all.of[WAYS + i]));
-        };
-        products = static_cast<int64_t>(told(0) | told(1) << 32);
-        with_some = static_cast<int64_t>(told(2));
-        longest = static_cast<int64_t>(told(3));
-    }
-    static spx_told_numbers at(const behind_lengths *behind)
-    {
-        return { reinterpret_cast<const int *>(&behind->totals), TOLD };
-    }
+    spx_ways rows, dense;
+    spx_thin_told told;
 };
+struct behind_lengths {
+    spx_ways counted, dense_counted;
+    spx_thin_totals totals;
+    spx_ways written, dense_written;
+};
+static_assert(offsetof(behind_lengths, totals) == offsetof(told_of_all, told));
+
+/* Behind these: long rows of A that are blocks' to find. Where there are more, warps are enough. */
+inline int rows_listed(int64_t nrows)
+{
+    constexpr int64_t PART = 32, MOST = 8192;
+    return static_cast<int>(spx_min(nrows / PART, MOST));
+}
 
 /* What a pattern is found with. */
 struct pattern_room {
@@ -131,6 +124,7 @@ struct pattern_room {
     int words;           /* of a row of C's bits */
     int64_t *length;     /* of C's rows, one more of them */
     behind_lengths *behind;
+    spx_listed_rows listed;
 };
 
 /* How rows of C are dealt to lists. */
@@ -138,7 +132,7 @@ inline way_of<longest_on_device> ways_of(const spmvx_context *ctx, const spx_spa
                                          const spx_thin_totals *totals, const spx_plan *plan)
 {
     return { left_factor(plan, A).ptr,
-             { &totals->longest },
+             { &totals->told.longest },
              static_cast<int>(B->ncols),
              huge_row(ctx, A->val_type),
              plan->sums != nullptr };
@@ -150,13 +144,17 @@ inline bool is_captured(const spmvx_context *ctx)
     return spx_cuda_is_captured(spx_cuda_of(ctx)->stream);
 }
 
-/* Slots, where the plan has it so and the budget has room; but nothing is allocated for a stream that is
- * captured. */
+/* Slots: the plan's; or where it has it so and the budget has room, but nothing is allocated for a stream
+ * that is captured. */
 template <int LANES, class V>
 spmvx_status make_slots(const spmvx_context *ctx, const spx_plan *plan, const spx_sparse *B,
                         spx_thin_rows<V> *rows, spx_temporary *room)
 {
     const size_t bytes = spx_bytes(B->nrows * LANES, sizeof(spx_thin_slot<V>));
+    if (plan->slots) {
+        rows->slots = static_cast<const spx_thin_slot<V> *>(plan->slots->data);
+        return SPMVX_OK;
+    }
     if (!plan->number[SLOTS] || is_captured(ctx) || bytes > spx_budget_left(ctx)) return SPMVX_OK;
     SPX_TRY(room->try_to_make(ctx, 1, bytes, "slots of B's rows"));
     spx_thin_slot<V> *const to = room->as<spx_thin_slot<V>>();

@@ -53,10 +53,19 @@ template <class V> V *sums_of(const spx_plan *plan)
     return reinterpret_cast<V *>(dense_rows_of(plan) + plan->number[SUMMED]);
 }
 
-/* Queues the sums of dense rows, of which `all` tells how many there are of each kind. */
+/* What is taken after sums, at most, if these are made. */
+inline size_t bytes_behind_sums(const spx_sparse *A, const spx_sparse *B, const spx_plan *plan)
+{
+    constexpr size_t LEAST = 1 << 16;
+    const size_t lists = spx_plus(spx_bytes(A->nrows, sizeof(spx_task) + sizeof(int64_t)), LEAST);
+    if (!plan->beside) return lists;
+    return spx_plus(lists, spx_bytes(A->nrows * B->ncols, sizeof(int) + spx_type_bytes(A->val_type)));
+}
+
+/* Queues the sums of dense rows, of which `all` tells how many there are of each kind. Slots that are made
+ * for these are kept for others, where there is room. */
 inline spmvx_status queue_sums(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
-                               const pattern_room &room, const spx_ways &all, int64_t lanes,
-                               const spx_plan *plan)
+                               const pattern_room &room, const spx_ways &all, int64_t lanes, spx_plan *plan)
 {
     const spx_factor a = left_factor(plan, A), b = spx_factor_of(B);
     spx_plan lists = {};
@@ -70,28 +79,20 @@ inline spmvx_status queue_sums(spmvx_context *ctx, const spx_sparse *A, const sp
             { spx_slot_of<V>(A, SPX_VAL), spx_slot_of<V>(B, SPX_VAL), {}, nullptr, nullptr },
             left_places(plan, A)
         };
-        const spx_to_sums<V> to = {
-            dense_rows_of(plan),      sums_of<V>(plan), room.words,
-            room.bits.as<unsigned>(), room.length,      &room.behind->totals.products
-        };
+        const spx_to_sums<V> to = { dense_rows_of(plan), sums_of<V>(plan),
+                                    room.words,          room.bits.as<unsigned>(),
+                                    room.length,         &room.behind->totals.told.products };
         return spx_pick<1, 2, 4>(static_cast<int>(lanes), [&](auto lanes_of) {
             constexpr int LANES = decltype(lanes_of)::value;
             spx_thin_rows<V> rows = { records_of(plan), nullptr, v.b };
             spx_temporary slots;
             SPX_TRY((over_dense<V, LANES>(load, a, b, rows, v, static_cast<int>(B->ncols), to)));
             SPX_TRY(make_slots<LANES>(ctx, plan, B, &rows, &slots));
-            return over_dense<V, LANES>(launch, a, b, rows, v, static_cast<int>(B->ncols), to);
+            SPX_TRY((over_dense<V, LANES>(launch, a, b, rows, v, static_cast<int>(B->ncols), to)));
+            if (bytes_behind_sums(A, B, plan) <= spx_budget_left(ctx)) plan->slots = slots.give();
+            return SPMVX_OK;
         });
     });
-}
-
-/* What is taken after sums, at most, if these are made. */
-inline size_t bytes_behind_sums(const spx_sparse *A, const spx_sparse *B, const spx_plan *plan)
-{
-    constexpr size_t LEAST = 1 << 16;
-    const size_t lists = spx_plus(spx_bytes(A->nrows, sizeof(spx_task) + sizeof(int64_t)), LEAST);
-    if (!plan->beside) return lists;
-    return spx_plus(lists, spx_bytes(A->nrows * B->ncols, sizeof(int) + spx_type_bytes(A->val_type)));
 }
 
 /* The sums of dense rows, where a product is made once: rows of A that are long in the mean are most of the
@@ -105,18 +106,16 @@ inline spmvx_status sum_dense_rows(spmvx_context *ctx, const spx_sparse *A, cons
         return SPMVX_OK;
     const spx_row_lengths of_a = { left_factor(plan, A).ptr, nullptr };
     const dense_way_of way = { ways_of(ctx, A, B, &room.behind->totals, plan) };
-    spx_ways all;
-    SPX_TRY(spx_count_rows(ctx, NAME, A->nrows, of_a, WAYS, way, told_of_all::at(room.behind),
-                           &room.behind->dense_counted));
-    SPX_TRY(ctx->backend->download(ctx, &all, &room.behind->dense_counted, sizeof all));
-    const told_of_all told(all);
+    told_of_all all;
+    SPX_TRY(spx_count_rows(ctx, NAME, A->nrows, of_a, WAYS, way, {}, &room.behind->dense_counted));
+    SPX_TRY(ctx->backend->download(ctx, &all, &room.behind->counted, sizeof all));
     spx_ways first = {};
     int64_t rows = 0;
     for (int w = BY_WARP; w < WAYS; w++) {
         first.of[w] = static_cast<int>(rows);
-        rows += all.of[w];
+        rows += all.dense.of[w];
     }
-    if (!rows || rows * B->ncols > entries || (!plan->met && has_few_met(A, B, told.with_some)))
+    if (!rows || rows * B->ncols > entries || (!plan->met && has_few_met(A, B, all.told.with_some)))
         return SPMVX_OK;
     const size_t bytes = bytes_of_sums(rows, B->ncols, A->val_type);
     if (spx_plus(bytes, bytes_behind_sums(A, B, plan)) > spx_budget_left(ctx)) return SPMVX_OK;
@@ -125,10 +124,10 @@ inline spmvx_status sum_dense_rows(spmvx_context *ctx, const spx_sparse *A, cons
     plan->sums = sums.give();
     if (!plan->sums) return SPMVX_OK;
     plan->number[SUMMED] = rows;
-    plan->number[SLOTS] = entries >= REUSED * spx_max(told.with_some, 1);
+    plan->number[SLOTS] = entries >= REUSED * spx_max(all.told.with_some, 1);
     SPX_TRY(spx_tell_all_rows<true>(ctx, NAME, A->nrows, of_a, WAYS, way, {}, first,
                                     &room.behind->dense_written, dense_rows_of(plan)));
-    return queue_sums(ctx, A, B, room, all, lanes_for(B->nnz, told.with_some), plan);
+    return queue_sums(ctx, A, B, room, all.dense, lanes_for(B->nnz, all.told.with_some), plan);
 }
 
 }

@@ -11,7 +11,7 @@
 
 constexpr int SPX_TEAMS_THREADS = 64, SPX_TEAMS_COLUMNS = 64; /* of B at most */
 
-/* Sums for MOST columns, or (RANKED) entries, a power of two. */
+/* Sums for MOST columns, or (RANKED) entries, a power of two. list: NULL: all rows. */
 template <class V, int LANES, int MOST, bool RANKED>
 __global__ void __launch_bounds__(SPX_TEAMS_THREADS, sizeof(V) == 4 ? 14
                                                      : LANES == 4   ? 18
@@ -27,7 +27,10 @@ __global__ void __launch_bounds__(SPX_TEAMS_THREADS, sizeof(V) == 4 ? 14
     const auto turned = [](int team, int entry) { return team * MOST + (entry ^ team % MOST); };
     const int64_t i = (static_cast<int64_t>(blockIdx.x) * SPX_TEAMS_THREADS + threadIdx.x) / LANES;
     const bool in = i < rows;
-    const int64_t row = in ? list[i].row : 0, begin = in ? v.ptr[row] : 0, last = in ? A.ptr[row + 1] : 0;
+    const int64_t row = !in    ? 0
+                        : list ? list[i].row
+                               : i,
+                  begin = in ? v.ptr[row] : 0, last = in ? A.ptr[row + 1] : 0;
     const int entries = in ? static_cast<int>(v.ptr[row + 1] - begin) : 0;
     unsigned long long columns = 0; /* of the row of C */
 #pragma unroll 8

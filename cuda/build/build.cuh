@@ -220,9 +220,9 @@ template <class T> __global__ void spx_sums_of_block(int n, T *numbers, int32_t 
     }
 }
 
-/* Turns n counts, and counts[n], which is 0, into the sums of those before each, in place, and puts these to
- * `narrow`, too, unless it is NULL. It may be at work on return. Few are one launch's work: CUB takes two,
- * and memory. */
+/* Turns n counts, and counts[n], which is 0, into the sums of those before each, in place; or puts these to
+ * `narrow`, where it is not NULL, and then nobody may count on more of `counts` than counts[n], the sum of
+ * all. It may be at work on return. Few are one launch's work: CUB takes two, and memory. */
 inline spmvx_status spx_sums_before(const spmvx_context *ctx, const char *what, int64_t n, int64_t *counts,
                                     int32_t *narrow)
 {
@@ -231,10 +231,11 @@ inline spmvx_status spx_sums_before(const spmvx_context *ctx, const char *what, 
         return spx_cuda_launch(ctx, what, spx_sums_of_block<int64_t>, 1, SPX_SUMMED_THREADS, 0,
                                static_cast<int>(n) + 1, counts, narrow);
     }
-    SPX_TRY(spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
-        return spx_cub_sums_before(temp, bytes, n + 1, static_cast<const int64_t *>(counts), counts, stream);
-    }));
-    return narrow ? spx_launch_over(ctx, what, n + 1, spx_narrow<int32_t>, n + 1, counts, narrow) : SPMVX_OK;
+    return spx_with_cub(ctx, what, [&](void *temp, size_t &bytes, cudaStream_t stream) {
+        return narrow ? spx_cub_narrow_sums_before(temp, bytes, n, counts, narrow, stream)
+                      : spx_cub_sums_before(temp, bytes, n + 1, static_cast<const int64_t *>(counts), counts,
+                                            stream);
+    });
 }
 
 /* Turns n counts into the sums of those before each, in place; counts[n] and *total become the sum of all. */

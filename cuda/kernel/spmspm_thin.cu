@@ -26,6 +26,18 @@ namespace {
 
 using namespace spx_thin;
 
+/* Blocks for each that the device holds, where rows are found as bits: who is done early leaves room. */
+constexpr int64_t BLOCKS = 4;
+
+/* Rows that a warp finds at a time: fewer where they are long, or few. */
+int rows_a_warp(const spmvx_context *ctx, int64_t nrows, int64_t entries)
+{
+    const int64_t warps = spx_cuda_blocks_held(ctx, 32);
+    int rows = entries <= 64 * nrows ? 32 : entries <= 256 * nrows ? 8 : 2;
+    while (rows > 1 && spx_ceil_div(nrows, rows) < warps) rows /= 2;
+    return rows;
+}
+
 /* The bits of C's rows and their lengths. WORDS: of masks of B's rows, or 0, which takes none. */
 template <int WORDS>
 spmvx_status find_bits(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const pattern_room &room,
@@ -40,24 +52,27 @@ spmvx_status find_bits(spmvx_context *ctx, const spx_sparse *A, const spx_sparse
     if (B->nnz <
         B->nrows) { /* many rows are empty: worth a wait, else this comes when the host waits anyway */
         int with_some = 0;
-        SPX_TRY(ctx->backend->download(ctx, &with_some, &room.behind->totals.with_some, sizeof with_some));
+        SPX_TRY(
+            ctx->backend->download(ctx, &with_some, &room.behind->totals.told.with_some, sizeof with_some));
         SPX_TRY(find_met(ctx, A, B, with_some, plan));
     }
     SPX_TRY(sum_dense_rows(ctx, A, B, room, plan));
     const spx_factor left = left_factor(plan, A);
     const int64_t entries = left_entries(plan, A);
     if (plan->sums && plan->number[SUMMED] == A->nrows) return SPMVX_OK; /* all rows have been found */
-    const int most = entries <= 64 * A->nrows    ? THREADS
-                     : entries <= 256 * A->nrows ? THREADS / 4
-                                                 : THREADS / 16,
-              rows = spx_rows_a_block(ctx, A->nrows, THREADS / 32, most);
-    SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(A->nrows, rows) * THREADS, spx_find_bits<WORDS>, left,
-                            spx_factor_of(B), records_of(plan), masks, plan->sums != nullptr, rows,
-                            room.words, room.bits.as<unsigned>(), room.length, &room.behind->totals));
-    if (entries <= SPX_HUGE_OF_A || plan->sums) return SPMVX_OK;
-    return spx_launch_over(ctx, NAME, spx_cuda_blocks_held(ctx, THREADS) * THREADS,
-                           spx_find_bits_of_huge<WORDS>, left, spx_factor_of(B), records_of(plan), masks,
-                           room.words, room.bits.as<unsigned>(), room.length, &room.behind->totals);
+    const auto way = ways_of(ctx, A, B, &room.behind->totals, plan);
+    using way_of_rows = std::remove_const_t<decltype(way)>;
+    const int rows = rows_a_warp(ctx, A->nrows, entries);
+    const int64_t warps = spx_ceil_div(A->nrows, rows), blocks = spx_cuda_blocks_held(ctx, THREADS);
+    SPX_TRY(spx_launch_over(ctx, NAME, spx_min(warps * 32, BLOCKS * blocks * THREADS),
+                            spx_find_bits<WORDS, way_of_rows>, left, spx_factor_of(B), records_of(plan),
+                            masks, plan->sums != nullptr, rows, room.words, room.bits.as<unsigned>(),
+                            room.length, &room.behind->totals, room.listed, WAYS, way,
+                            &room.behind->counted));
+    if (entries <= SPX_LONG_ROW || plan->sums) return SPMVX_OK;
+    return spx_launch_over(ctx, NAME, blocks * THREADS, spx_find_bits_of_long<WORDS, way_of_rows>, left,
+                           spx_factor_of(B), records_of(plan), masks, room.words, room.bits.as<unsigned>(),
+                           room.length, &room.behind->totals, room.listed, way, &room.behind->counted);
 }
 
 /* What is made while masks are there, at most, and for small arrays. */
@@ -73,9 +88,10 @@ size_t bytes_beside_masks(const spx_sparse *A, const spx_sparse *B)
  * to each list, with what else is told of all. Masks are made where B's columns allow these, and the budget
  * has room beside what is needed. */
 spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t *length,
-                          behind_lengths *behind, spx_ways *told, spx_plan *plan)
+                          behind_lengths *behind, told_of_all *told, spx_plan *plan)
 {
     pattern_room room;
+    room.listed = { reinterpret_cast<int *>(behind + 1), rows_listed(A->nrows) };
     const int masked = B->ncols <= 32 ? 1 : B->ncols <= 64 ? 2 : B->ncols <= 128 ? 4 : 0;
     room.words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
     room.length = length;
@@ -89,9 +105,6 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
         return find_bits<decltype(of)::value>(ctx, A, B, room, plan);
     })));
     room.masks.drop();
-    SPX_TRY(spx_count_rows(ctx, NAME, A->nrows, { {}, length }, WAYS,
-                           ways_of(ctx, A, B, &behind->totals, plan), told_of_all::at(behind),
-                           &behind->counted));
     SPX_TRY(spx_cuda_product_pointers(ctx, A, B, length, A->nrows * B->ncols, { told, sizeof *told }, plan));
     SPX_TRY(spx_plan_columns(ctx, plan));
     const int64_t words = A->nrows * room.words;
@@ -111,6 +124,19 @@ spmvx_status list_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse 
     SPX_TRY(spx_count_rows(ctx, NAME, A->nrows, { spx_pointers_of(&plan->C), nullptr }, WAYS,
                            ways_of(ctx, A, B, &behind->totals, plan), {}, &behind->counted));
     return ctx->backend->download(ctx, all, &behind->counted, sizeof *all);
+}
+
+/* The plan's lists. Where all rows are of one kind that is a team's, these need none. */
+spmvx_status list_rows(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, behind_lengths *behind,
+                       const spx_ways &all, spx_plan *plan)
+{
+    for (int way = BY_TEAM_FEW; way < IN_ORDER; way++)
+        if (all.of[way] == A->nrows) {
+            plan->number[way] = A->nrows;
+            return SPMVX_OK;
+        }
+    return spx_write_rows(ctx, NAME, plan, WAYS, ways_of(ctx, A, B, &behind->totals, plan), all,
+                          &behind->written);
 }
 
 /* The kernels in which rows of B are a team's, over the plan's lists: of warps, which are most of the work,
@@ -185,18 +211,19 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%s takes a B of at most %d columns; this one has %lld",
                         NAME, SPX_THIN_COLUMNS, static_cast<long long>(B->ncols));
     spx_temporary counts;
-    spx_ways all = {};
+    told_of_all all = {};
     const size_t lengths = spx_bytes(A->nrows + 1, sizeof(int64_t));
-    SPX_TRY(counts.make(ctx, 1, spx_plus(lengths, sizeof(behind_lengths)), "lengths of the rows of C"));
+    const size_t listed = spx_bytes(rows_listed(A->nrows), sizeof(int));
+    SPX_TRY(counts.make(ctx, 1, spx_plus(spx_plus(lengths, sizeof(behind_lengths)), listed),
+                        "lengths of the rows of C"));
     int64_t *const length = counts.as<int64_t>();
     behind_lengths *const behind = reinterpret_cast<behind_lengths *>(length + A->nrows + 1);
     SPX_TRY(spx_cuda_clear(ctx, length + A->nrows, sizeof *length + sizeof *behind, NAME));
     SPX_TRY(find_pattern(ctx, A, B, length, behind, &all, plan));
-    const told_of_all told(all);
-    plan->products = told.products;
-    if (!plan->met) SPX_TRY(list_met(ctx, A, B, told.with_some, behind, &all, plan));
-    SPX_TRY(spx_write_rows(ctx, NAME, plan, WAYS, ways_of(ctx, A, B, &behind->totals, plan), all,
-                           &behind->written));
+    const spx_thin_told &told = all.told;
+    plan->products = static_cast<int64_t>(told.products);
+    if (!plan->met) SPX_TRY(list_met(ctx, A, B, told.with_some, behind, &all.rows, plan));
+    SPX_TRY(list_rows(ctx, A, B, behind, all.rows, plan));
     plan->number[LANES_A_ROW] = lanes_for(B->nnz, told.with_some);
     plan->number[LONGEST] = told.longest;
     plan->number[WITH_SOME] = told.with_some;

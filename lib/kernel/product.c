@@ -59,7 +59,7 @@ spmvx_status spx_plan_columns(spmvx_context *ctx, spx_plan *plan)
 
 void spx_plan_drop(const spmvx_context *ctx, spx_plan *p)
 {
-    spx_array *const own[] = { p->state, p->met, p->rows, p->shapes, p->terms, p->sums };
+    spx_array *const own[] = { p->state, p->met, p->rows, p->shapes, p->terms, p->sums, p->slots };
     spx_sparse_drop(&p->C);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (ctx && ctx->backend->drop_behind) ctx->backend->drop_behind(ctx, own[i]);

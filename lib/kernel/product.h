@@ -25,6 +25,7 @@ typedef struct spx_plan {
     spx_array *shapes; /* on a device: what rows of C of one shape share; or NULL */
     spx_array *terms;  /* on a device: the products by C's entries; or NULL */
     spx_array *sums;   /* on a device: values of C that came with its pattern, where fill() follows once */
+    spx_array *slots;  /* and what these were made of, B's rows with their values */
     int64_t param[SPX_PARAMS];        /* the kernel's parameters */
     int64_t number[SPX_PLAN_NUMBERS]; /* what else the kernel has to know */
     size_t work;                      /* bytes that fill() takes, if the budget has them */

@@ -175,6 +175,57 @@ static void not_met(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* Rows of A that are all of one kind, which need no list, and all but one; and long ones, of which there are
+ * more than are listed for blocks, or some that are several blocks'. By a plan, whose rows of C are found
+ * without sums. */
+static void kinds_of_rows(void **state)
+{
+    (void)state;
+    enum { ALL = 100, WIDE = 9000 };
+    static const struct {
+        int each, other; /* entries of A's rows, and of one of them */
+        int64_t columns;
+    } of[] = { { 5, 5, 16 },     { 5, 40, 16 },      { 3, 3, 30 },
+               { 3, 0, 64 },     { 1100, 1100, 60 }, { 1100, 20, 300 },
+               { 1050, 0, 128 }, { 1100, 8800, 60 }, { 1100, 8800, 300 } };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (size_t c = 0; c < sizeof of / sizeof *of; c++) {
+        static int length[ALL], of_b[WIDE];
+        if (takes_long() && c % 3 != 2) continue;
+        for (int r = 0; r < ALL; r++) length[r] = r == 37 ? of[c].other : of[c].each;
+        for (int r = 0; r < WIDE; r++) of_b[r] = r % 3 < 2;
+        triples l = rows_of("rows", length, ALL, WIDE, false),
+                r = rows_of("few columns", of_b, WIDE, of[c].columns, false);
+        make_whole(&l);
+        make_whole(&r);
+        pair here = pair_new(host, &l, &r, SPMVX_F64), there = pair_new(ctx, &l, &r, SPMVX_F64);
+        spmvx_matrix *want = product(host, here.A, here.B, NULL, SPMVX_AUTO), *C = NULL;
+        spmspm_options o = SPMSPM_OPTIONS_INIT;
+        spmspm_info told = SPMSPM_INFO_INIT, wanted = SPMSPM_INFO_INIT;
+        spmspm_plan *plan = NULL, *on_host = NULL;
+        assert_ok(host, spmspm_plan_create(host, here.A, here.B, NULL, &on_host));
+        assert_ok(host, spmspm_plan_get_info(on_host, &wanted));
+        o.kernel = "thin";
+        assert_ok(ctx, spmspm_plan_create(ctx, there.A, there.B, &o, &plan));
+        assert_ok(ctx, spmspm_plan_get_info(plan, &told));
+        assert_int_equal(told.products, wanted.products);
+        assert_ok(ctx, spmspm_plan_mul(ctx, plan, there.A, there.B, &C));
+        check_same("by a plan", C, want, NULL);
+        spmvx_matrix_destroy(C);
+        C = product(ctx, there.A, there.B, "thin", SPMVX_CSR);
+        check_same("once", C, want, NULL);
+        spmvx_matrix_destroy(C);
+        spmvx_matrix_destroy(want);
+        spmspm_plan_destroy(plan);
+        spmspm_plan_destroy(on_host);
+        pair_free(&here);
+        pair_free(&there);
+        triples_free(&l);
+        triples_free(&r);
+    }
+    spmvx_context_destroy(ctx);
+}
+
 /* Within budgets that hold no masks, no slots, or not all rows at once: the same bits. */
 static void budgets(void **state)
 {
@@ -244,9 +295,10 @@ static void taken(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(widths),    cmocka_unit_test(same_bits),
-                                        cmocka_unit_test(very_long), cmocka_unit_test(not_met),
-                                        cmocka_unit_test(budgets),   cmocka_unit_test(taken) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(widths),        cmocka_unit_test(same_bits),
+                                        cmocka_unit_test(very_long),     cmocka_unit_test(not_met),
+                                        cmocka_unit_test(kinds_of_rows), cmocka_unit_test(budgets),
+                                        cmocka_unit_test(taken) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
 }
