@@ -286,8 +286,8 @@ struct spx_told_behind {
 };
 constexpr size_t SPX_MOST_TOLD = 2048;
 
-/* C's row pointers from its rows' lengths (counts, overwritten, behind which a 0 stands). C has `most`
- * entries at most. */
+/* C's row pointers from its rows' lengths (counts, behind which a 0 stands, and which nobody may use then). C
+ * has `most` entries at most. */
 spmvx_status spx_cuda_product_pointers(spmvx_context *, const spx_sparse *A, const spx_sparse *B,
                                        int64_t *counts, int64_t most, spx_told_behind, spx_plan *);
 

@@ -6,8 +6,9 @@
 #include "thin_rows.cuh"
 #include "word_table.cuh"
 
-constexpr int SPX_THREAD_ENTRIES = 32, SPX_LONG_ROW = 1024; /* of A: a thread's at most; more than a warp's */
-constexpr int SPX_THIN_COLUMNS = 1024;                      /* of B, at most */
+constexpr int SPX_THREAD_ENTRIES = 32,
+              SPX_LONG_ROW = 1024;     /* of A: a thread's at most; a warp's, of values */
+constexpr int SPX_THIN_COLUMNS = 1024; /* of B, at most */
 
 /* Has a row of A with n entries dense sums, a warp's or a block's, whatever its row of C is? Else it is a
  * thread's, a team's, or sorted, if B's rows have `longest` entries at most. */
@@ -140,7 +141,7 @@ __device__ __forceinline__ void spx_load_records(const spx_thin_record *records,
     }
 }
 
-/* The same for entries first, first + step, ... of A. */
+/* As spx_put_row_of_b(), for entries first, first + step, ... of A. */
 template <class F>
 __device__ __forceinline__ int64_t spx_put_entries(const spx_factor &A, const spx_factor &B,
                                                    const spx_thin_record *records, int64_t first,

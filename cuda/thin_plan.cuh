@@ -113,8 +113,8 @@ static_assert(offsetof(behind_lengths, totals) == offsetof(told_of_all, told));
 /* Behind these: long rows of A that are blocks' to find. Where there are more, warps are enough. */
 inline int rows_listed(int64_t nrows)
 {
-    constexpr int64_t PART = 32, MOST = 8192;
-    return static_cast<int>(spx_min(nrows / PART, MOST));
+    constexpr int64_t PART = 32, LEAST = 64, MOST = 8192;
+    return static_cast<int>(spx_min(spx_max(nrows / PART, spx_min(nrows, LEAST)), MOST));
 }
 
 /* What a pattern is found with. */

@@ -89,7 +89,8 @@ inline spmvx_status queue_sums(spmvx_context *ctx, const spx_sparse *A, const sp
             SPX_TRY((over_dense<V, LANES>(load, a, b, rows, v, static_cast<int>(B->ncols), to)));
             SPX_TRY(make_slots<LANES>(ctx, plan, B, &rows, &slots));
             SPX_TRY((over_dense<V, LANES>(launch, a, b, rows, v, static_cast<int>(B->ncols), to)));
-            if (bytes_behind_sums(A, B, plan) <= spx_budget_left(ctx)) plan->slots = slots.give();
+            if (plan->number[SUMMED] < A->nrows && bytes_behind_sums(A, B, plan) <= spx_budget_left(ctx))
+                plan->slots = slots.give();
             return SPMVX_OK;
         });
     });

@@ -194,13 +194,18 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
 
 /* Slots are made where there are rows that read them, from a way on, of enough entries of A; which tells what
  * a product takes. */
-void choose_slots(const spx_sparse *A, const spx_sparse *B, spx_plan *plan, int first, int64_t entries)
+void choose_slots(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan,
+                  int first, int64_t entries)
 {
     const size_t each =
         A->val_type == SPMVX_F64 ? sizeof(spx_thin_slot<double>) : sizeof(spx_thin_slot<float>);
     bool read = false;
     for (int way = first; way < WAYS; way++) read = read || plan->number[way];
     plan->number[SLOTS] = read && entries >= REUSED * spx_max(plan->number[WITH_SOME], 1);
+    if (!plan->number[SLOTS]) {
+        spx_cuda_drop_behind(ctx, plan->slots);
+        plan->slots = nullptr;
+    }
     plan->work = plan->number[SLOTS] ? spx_bytes(B->nrows * plan->number[LANES_A_ROW], each) : 0;
 }
 
@@ -227,7 +232,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     plan->number[LANES_A_ROW] = lanes_for(B->nnz, told.with_some);
     plan->number[LONGEST] = told.longest;
     plan->number[WITH_SOME] = told.with_some;
-    choose_slots(A, B, plan, BY_TEAM_FEW, left_entries(plan, A));
+    choose_slots(ctx, A, B, plan, BY_TEAM_FEW, left_entries(plan, A));
     return over_lists<false>(ctx, plan, A, B, &plan->C);
 }
 
@@ -258,7 +263,7 @@ spmvx_status repeat(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B
     if (part < PART || part * static_cast<double>(plan->products) < static_cast<double>(n.others_of_c))
         return SPMVX_OK;
     SPX_TRY(spx_list_terms(ctx, NAME, a, entries, left_places(plan, A), A, B, listed, MEAN, plan));
-    if (plan->terms) choose_slots(A, B, plan, IN_ORDER, entries - static_cast<int64_t>(n.of_a));
+    if (plan->terms) choose_slots(ctx, A, B, plan, IN_ORDER, entries - static_cast<int64_t>(n.of_a));
     return SPMVX_OK;
 }
 
