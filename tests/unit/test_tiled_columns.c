@@ -166,7 +166,7 @@ static void test_choice(void **state)
 static void test_asked(void **state)
 {
     (void)state;
-    enum { ROWS = 1 << 18, EACH = 4, MANY = 3000000, HOT = 16000 };
+    enum { ROWS = 1 << 17, EACH = 16, MANY = 3000000, HOT = 16000 };
     if (test_place() == SPMVX_HOST) skip();
     triples t = { .nrows = ROWS,
                   .ncols = MANY,
