@@ -26,8 +26,8 @@ namespace {
 
 using namespace spx_thin;
 
-/* Blocks for each that the device holds, where rows are found as bits: who is done early leaves room. */
-constexpr int64_t BLOCKS = 4;
+/* Of as many blocks as the device holds, where rows are found as bits: who is done early leaves room. */
+constexpr int64_t ROUNDS = 4;
 
 /* Rows that a warp finds at a time: fewer where they are long, or few. */
 int rows_a_warp(const spmvx_context *ctx, int64_t nrows, int64_t entries)
@@ -64,7 +64,7 @@ spmvx_status find_bits(spmvx_context *ctx, const spx_sparse *A, const spx_sparse
     using way_of_rows = std::remove_const_t<decltype(way)>;
     const int rows = rows_a_warp(ctx, A->nrows, entries);
     const int64_t warps = spx_ceil_div(A->nrows, rows), blocks = spx_cuda_blocks_held(ctx, THREADS);
-    SPX_TRY(spx_launch_over(ctx, NAME, spx_min(warps * 32, BLOCKS * blocks * THREADS),
+    SPX_TRY(spx_launch_over(ctx, NAME, spx_min(warps * 32, ROUNDS * blocks * THREADS),
                             spx_find_bits<WORDS, way_of_rows>, left, spx_factor_of(B), records_of(plan),
                             masks, plan->sums != nullptr, rows, room.words, room.bits.as<unsigned>(),
                             room.length, &room.behind->totals, room.listed, WAYS, way,
@@ -192,8 +192,8 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
     });
 }
 
-/* Slots are made where there are rows that read them, from a way on, of enough entries of A; which tells what
- * a product takes. */
+/* Slots are made where there are rows that read them, from a way on, of enough entries of A, and those that
+ * are there are dropped where there are none; which tells what a product takes. */
 void choose_slots(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan,
                   int first, int64_t entries)
 {
