@@ -423,6 +423,27 @@ __device__ __forceinline__ void spx_arrival_wait(spx_arrival *a, unsigned phase)
 #endif
 }
 
+/* Starts a copy of 4 or 8 bytes from global to shared memory. Nobody sees it before the thread has waited for
+ * its copies, and other threads not before they have met it at a barrier behind that. */
+template <class T> __device__ __forceinline__ void spx_copy_element(T *to, const T *from)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a size that such copies have");
+#if defined(SPX_SIMT) || !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 800
+    *to = *from;
+#else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(
+                     static_cast<unsigned>(__cvta_generic_to_shared(to))),
+                 "l"(__cvta_generic_to_global(from)), "n"(sizeof(T))
+                 : "memory");
+#endif
+}
+__device__ __forceinline__ void spx_wait_for_copies()
+{
+#if !defined(SPX_SIMT) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
 /* The dynamic shared memory of the launch, aligned to 16 bytes. */
 template <class T> __device__ __forceinline__ T *spx_dynamic_shared()
 {

@@ -1,6 +1,6 @@
-/* What a block of csr-merge-path does with a tile once its entries are multiplied: it adds up the parts of
- * rows in it, from registers where they are few, else from shared memory, by as many lanes a part as the
- * block has for it, and keeps what a tile leaves open for the next one of its run.
+/* What a block of csr-merge-path or csr-propagation does with a tile once its entries are multiplied: it adds
+ * up the parts of rows in it, from registers where they are few, else from shared memory, by as many lanes a
+ * part as the block has for it, and keeps what a tile leaves open for the next one of its run.
  * Source of the sums from shared memory: Greathouse & Daga, Efficient sparse matrix-vector multiplication on
  * GPUs using the CSR storage format, SC 2014. */
 #ifndef SPX_TILE_PARTS_CUH
@@ -87,23 +87,31 @@ __device__ __forceinline__ void spx_add_few_parts(const spx_tile_run<V> &r, cons
     spx_put_part(r, t, thread, sum, b);
 }
 
-/* Adds up the parts between the ends in shared memory, each by as many lanes as the block has for it; one
- * that is long by its warp. */
-template <class V>
-__device__ __forceinline__ void spx_add_many_parts(const spx_tile_run<V> &r, const spx_merge_tile &t,
-                                                   const V *product, const int *end, spx_between_tiles<V> &b)
+/* The sum of entries from ... to - 1 by all lanes of a warp. */
+template <class V> __device__ __forceinline__ V spx_add_by_warp(const V *product, int from, int to)
+{
+    V sum = 0;
+#pragma unroll 4
+    for (int k = from + static_cast<int>(threadIdx.x % 32); k < to; k += 32) sum += product[k];
+    return spx_sum_lanes_to_all<32>(sum);
+}
+
+/* Adds up the parts between the ends in shared memory, each by as many lanes as the block has for it, whose
+ * logarithm `spare` is, or one; a part that is long by its warp. */
+template <bool ONE_LANE, class V>
+__device__ __forceinline__ void spx_add_parts_by(int spare, const spx_tile_run<V> &r, const spx_merge_tile &t,
+                                                 const V *product, const int *end, spx_between_tiles<V> &b)
 {
     constexpr int ENTRIES = 4; /* that a lane of a part loads together */
     constexpr int LONG = 32;   /* entries a lane from which on a part is its warp's */
-    const int parts = t.rows + t.goes_on, spare = __clz(parts - 1) - __clz(SPX_MERGE_THREADS - 1),
-              shift = spare > 0 ? spare : 0, lanes = 1 << shift;
-    const int thread = static_cast<int>(threadIdx.x), in_warp = static_cast<int>(threadIdx.x % 32),
-              lane = thread & (lanes - 1);
+    const int parts = t.rows + t.goes_on, shift = ONE_LANE ? 0 : spare, lanes = 1 << shift;
+    const int thread = static_cast<int>(threadIdx.x), lane = thread & (lanes - 1);
     for (int first = 0; first < parts; first += SPX_MERGE_THREADS >> shift) {
         const int p = first + (thread >> shift);
         const int from = p < parts ? end[p] : 0, to = p < parts ? end[p + 1] : 0;
         const bool is_long = to - from > LONG * lanes;
         V sum = 0;
+#pragma unroll 1
         for (int k = from + lane; !is_long && k < to; k += ENTRIES * lanes) {
             V v[ENTRIES];
 #pragma unroll
@@ -111,18 +119,24 @@ __device__ __forceinline__ void spx_add_many_parts(const spx_tile_run<V> &r, con
 #pragma unroll
             for (int e = 0; e < ENTRIES; e++) sum += v[e];
         }
-        sum = spx_sum_lanes_of(lanes, sum);
+        if constexpr (!ONE_LANE) sum = spx_sum_lanes_of(lanes, sum);
         for (unsigned left = __ballot_sync(SPX_ALL_LANES, is_long && lane == 0); left; left &= left - 1) {
-            const int whose = __ffs(static_cast<int>(left)) - 1,
-                      its_to = __shfl_sync(SPX_ALL_LANES, to, whose);
-            V its = 0;
-#pragma unroll 4
-            for (int k = __shfl_sync(SPX_ALL_LANES, from, whose) + in_warp; k < its_to; k += 32)
-                its += product[k];
-            its = spx_sum_lanes_to_all<32>(its);
-            if (in_warp == whose) sum = its;
+            const int whose = __ffs(static_cast<int>(left)) - 1;
+            const V its = spx_add_by_warp(product, __shfl_sync(SPX_ALL_LANES, from, whose),
+                                          __shfl_sync(SPX_ALL_LANES, to, whose));
+            if (thread % 32 == whose) sum = its;
         }
-        if (lane == 0 && p < parts) spx_put_part(r, t, p, sum, b);
+        if (lane > 0 || p >= parts) continue;
+        if (p > 0 && p < t.rows) r.vectors.put(t.row + p, sum);
+        else spx_put_part(r, t, p, sum, b);
     }
+}
+template <class V>
+__device__ __forceinline__ void spx_add_many_parts(const spx_tile_run<V> &r, const spx_merge_tile &t,
+                                                   const V *product, const int *end, spx_between_tiles<V> &b)
+{
+    const int spare = __clz(t.rows + t.goes_on - 1) - __clz(SPX_MERGE_THREADS - 1);
+    if (spare > 0) spx_add_parts_by<false>(spare, r, t, product, end, b);
+    else spx_add_parts_by<true>(0, r, t, product, end, b);
 }
 #endif

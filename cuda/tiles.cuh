@@ -1,7 +1,7 @@
-/* Tiles of CSR for csr-merge-path: where each begins, found by search when a matrix is prepared. They are
- * cut by the list of row ends and entries (Merrill & Garland's merge path), `step` items a tile, so that
- * no length of rows can unbalance them. A cut that lies few entries behind its row's begin is moved back
- * to there, so that only long rows are cut.
+/* Tiles of CSR for csr-merge-path and csr-propagation: where each begins, found by search when a matrix is
+ * prepared. They are cut by the list of row ends and entries (Merrill & Garland's merge path), `step` items a
+ * tile, so that no length of rows can unbalance them. A cut that lies few entries behind its row's begin is
+ * moved back to there, so that only long rows are cut.
  * Source: Merrill & Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016. */
 #ifndef SPX_TILES_CUH
 #define SPX_TILES_CUH

@@ -37,7 +37,8 @@ extern const spx_kernel spx_cuda_mul_coo_scalar, spx_cuda_mul_coo_warp, spx_cuda
     spx_cuda_mul_multi_bsr, spx_cuda_mul_csr_scalar, spx_cuda_mul_csr_warp_buffer, spx_cuda_mul_csr_aligned,
     spx_cuda_mul_csr_warp_loop, spx_cuda_mul_csr_nnz_split, spx_cuda_mul_csr_vector,
     spx_cuda_mul_csr_merge_path, spx_cuda_mul_csr_adaptive, spx_cuda_mul_csr_vector_split,
-    spx_cuda_mul_csr_shared_x, spx_cuda_mul_sell, spx_cuda_mul_multi_csr_vector, spx_cuda_mul_multi_sell;
+    spx_cuda_mul_csr_propagation, spx_cuda_mul_csr_shared_x, spx_cuda_mul_sell, spx_cuda_mul_multi_csr_vector,
+    spx_cuda_mul_multi_sell;
 #endif
 
 /* Variants stand below their portable kernel, the usually better one last. */
@@ -108,6 +109,7 @@ static const spx_kernel *const kernels[] = {
     &spx_cuda_mul_csr_merge_path,
     &spx_cuda_mul_csr_adaptive,
     &spx_cuda_mul_csr_vector_split,
+    &spx_cuda_mul_csr_propagation,
     &spx_cuda_mul_csr_shared_x,
     &spx_cuda_mul_sell,
     &spx_cuda_mul_multi_csr_vector,

@@ -248,7 +248,8 @@ static spx_candidate candidate_of(const selection *s, const spx_kernel *k, const
                                   double setup_ns)
 {
     const spx_request *q = s->request;
-    const double prepare_ns = k->prepare_launches * s->features.machine->launch_ns;
+    const double prepare_ns =
+        k->prepare_launches * s->features.machine->launch_ns + k->prepare_entry * (double)s->features.nnz;
     spx_candidate c = { .choice = q->forced.kernel ? q->forced : spx_kernel_preset(k),
                         .setup_ns = setup_ns + prepare_ns };
     c.choice.kernel = k;

@@ -130,7 +130,8 @@ struct spx_kernel {
     const char *summary, *source;
     const spx_param *params; /* or NULL */
     bool one_value;          /* of CSR: where the layout says that all values are one, it is read once */
-    int prepare_launches;    /* what prepare() takes where it makes arrays on a device, in so many launches */
+    int prepare_launches; /* what prepare() takes where it makes arrays on a device, in so many launches, */
+    double prepare_entry; /* and ns for each entry */
     /* Predicted nanoseconds of a multiplication by features->nvec columns (MUL: one), given what the kernel's
      * format would hold; only the order among kernels matters. */
     double (*cost)(const spx_features *, const spx_look *);

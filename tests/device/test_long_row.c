@@ -40,7 +40,7 @@ static csr_arrays matrix_of(int64_t rows, int64_t others, int64_t longest)
 static bool balances(const char *kernel)
 {
     return !strncmp(kernel, "csr-merge-path", 14) || !strncmp(kernel, "csr-adaptive", 12) ||
-           !strncmp(kernel, "csr-vector-split", 16);
+           !strncmp(kernel, "csr-vector-split", 16) || !strncmp(kernel, "csr-propagation", 15);
 }
 
 /* What a conversion for NVEC columns says, and which kernel takes them all (NULL: one by one). `one` is the

@@ -11,7 +11,7 @@ static const char *const kernels[] = {
     "csr-vector",           "csr-vector:lanes=2",  "csr-vector:lanes=4",   "csr-vector:lanes=8",
     "csr-vector:lanes=16",  "csr-vector:lanes=32", "csr-vector:lanes=64",  "csr-merge-path",
     "csr-merge-path:run=3", "csr-adaptive",        "csr-adaptive:items=2", "csr-adaptive:items=8",
-    "csr-vector-split",     "csr-shared-x",
+    "csr-vector-split",     "csr-shared-x",        "csr-propagation",
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
