@@ -117,7 +117,7 @@ __device__ __forceinline__ void spx_multiply_tiles(const spx_csr<V, P> &A, const
     }
 }
 
-/* ---- the host's side ---- */
+/* ---- the host's side: static, since what loads a kernel has to be of the object that launches it ---- */
 
 constexpr int SPX_MERGE_MOST_RUN = 1024; /* tiles */
 #define SPX_MERGE_STEP_KEY                                  \
@@ -165,8 +165,8 @@ inline spx_tiling spx_merge_tiling(const spmvx_context *ctx, const spx_sparse *a
 }
 
 /* Finds where tiles begin; and in *cuts how many of them begin within a row that is cut. */
-inline spmvx_status spx_merge_find(const spmvx_context *ctx, const char *what, const spx_sparse *a,
-                                   spx_tiling g, spx_tile_start *starts, int *cuts)
+static inline spmvx_status spx_merge_find(const spmvx_context *ctx, const char *what, const spx_sparse *a,
+                                          spx_tiling g, spx_tile_start *starts, int *cuts)
 {
     constexpr int SEARCHING = 128;
     int *counter = &starts[g.tiles + 1].row; /* behind the starts */
@@ -199,8 +199,8 @@ inline size_t spx_merge_starts_bytes(const spx_tiling &g)
 
 /* Cuts a matrix: *step and *run, chunks, bounds with room for `more` bytes behind the starts, and the
  * workspace for carries. */
-inline spmvx_status spx_merge_prepare(const spmvx_context *ctx, const char *name, const spx_sparse *a,
-                                      size_t more, int64_t *step, int64_t *run, spx_partition *p)
+static inline spmvx_status spx_merge_prepare(const spmvx_context *ctx, const char *name, const spx_sparse *a,
+                                             size_t more, int64_t *step, int64_t *run, spx_partition *p)
 {
     const spx_tiling g = spx_merge_tiling(ctx, a, *step);
     int cuts = 0;
@@ -230,8 +230,8 @@ template <class V> spx_carries<V> spx_merge_carries(const spx_mul *m, void *work
 
 /* Ends the rows that are cut. */
 template <class V>
-spmvx_status spx_merge_settle(const spx_mul *m, const char *name, const spx_tiling &g,
-                              const spx_carries<V> &carries)
+static spmvx_status spx_merge_settle(const spx_mul *m, const char *name, const spx_tiling &g,
+                                     const spx_carries<V> &carries)
 {
     if (!carries.begun) return SPMVX_OK;
     const int64_t runs = m->part->chunks;

@@ -7,7 +7,7 @@
 #include "dispatch/transfer.h"
 
 /* The kernel of arrays that are taken as they are: CSR's best by the model where its rows may be looked
- * at, else what no row length can hurt. */
+ * at, of those that take next to no memory beside it, else what no row length can hurt. */
 static spmvx_status choose(spmvx_context *ctx, const spx_sparse *arrays, const spx_sparse *host,
                            int64_t expected_muls, bool *ahead, spx_choice *choice, const char **why)
 {
@@ -28,7 +28,9 @@ static spmvx_status choose(spmvx_context *ctx, const spx_sparse *arrays, const s
         spx_error_restore(ctx, &before); /* SPMVX_DISABLE names it */
         return spx_select_any(ctx, SPMVX_CSR, arrays->val_type, choice);
     }
-    const spx_request q = { .format = SPMVX_CSR, .expected_muls = expected_muls, .nvec = 1, .ahead = ahead };
+    const spx_request q = {
+        .format = SPMVX_CSR, .expected_muls = expected_muls, .nvec = 1, .ahead = ahead, .lean = true
+    };
     spx_candidate c[SPX_CANDIDATES];
     spx_features f;
     int count;

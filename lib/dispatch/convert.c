@@ -186,23 +186,30 @@ static spmvx_status attempt(spx_conversion *c, const spmvx_matrix *src, const sp
     return s;
 }
 
-/* What is made after the choice, a transpose or a map for updates, may not fit beside what was chosen. Then
- * the library chooses again, leaving room for a transpose, as CSR or, since PACKED may take less, more and
- * more of what there is; and in the end takes CSR. */
+/* What is made after the choice, a transpose, a map for updates or workspace, may not fit beside what was
+ * chosen. Then the library chooses again, leaving room for a transpose, as CSR or, since PACKED may take less,
+ * more and more of what there is; and in the end takes CSR, with a kernel that keeps no lists. */
 static spmvx_status convert_what_fits(spx_conversion *c, const spmvx_matrix *src,
                                       const spmvx_convert_options *o, spmvx_matrix **out)
 {
     enum { LEAST_PART = 16 }; /* of max_bytes, for op N */
     const spx_sparse *A = &src->op[SPMVX_N].A;
     spmvx_status s = attempt(c, src, o, 0, out);
-    if (spx_request_format(&c->request) != SPMVX_AUTO || spx_is_kept(c, A)) return s;
+    const spmvx_format format = spx_request_format(&c->request);
     if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY) return s;
+    if (format == SPMVX_CSR && !c->request.forced.kernel) {
+        c->request.lean = true;
+        c->effort = 0;
+        return attempt(c, src, o, 0, out);
+    }
+    if (format != SPMVX_AUTO || spx_is_kept(c, A)) return s;
     if (o->ops & SPMVX_OPS_T)
         s = attempt(c, src, o, spx_csr_size(A->ncols, A->nnz, spx_type_bytes(A->val_type)), out);
     for (size_t part = 2; o->ops & SPMVX_OPS_T && part <= LEAST_PART && s == SPMVX_ERR_LIMIT; part *= 2)
         s = attempt(c, src, o, c->max_bytes - c->max_bytes / part, out);
     if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY) return s;
     c->request.format = SPMVX_CSR;
+    c->request.lean = true;
     c->effort = 0;
     s = attempt(c, src, o, 0, out);
     if (s == SPMVX_OK) spx_append((*out)->reason, "; no other format fits with all that was asked for");

@@ -305,7 +305,7 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
     *count = 0;
     for (int32_t i = 0; i < spx_kernel_total(); i++) {
         const spx_kernel *k = spx_kernel_at(i);
-        if (!wanted(ctx, q, k, csr->val_type)) continue;
+        if (!wanted(ctx, q, k, csr->val_type) || (q->lean && k->prepare_entry > 0)) continue;
         SPX_TRY(view_of(&s, k->format));
         const view *v = &s.of[k->format];
         if (!v->usable || (any && !v->look.stored && csr->nnz)) continue;
@@ -323,7 +323,11 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
         const spx_candidate as_they_came = candidate_of(&s, k, &raw, v->setup_ns);
         if (as_they_came.mul_ns < close * c.mul_ns) put_in_order(out, count, &as_they_came, q->expected_muls);
     }
-    return *count ? SPMVX_OK : none_fits(ctx, spx_request_format(q));
+    if (*count) return SPMVX_OK;
+    if (!q->lean) return none_fits(ctx, spx_request_format(q));
+    spx_request of_all = *q;
+    of_all.lean = false;
+    return spx_select(ctx, csr, &of_all, out, count, f);
 }
 
 spmvx_status spx_select_any(const spmvx_context *ctx, spmvx_format format, spmvx_type type, spx_choice *out)

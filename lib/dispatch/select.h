@@ -22,6 +22,7 @@ typedef struct spx_request {
     spx_layout layout; /* what is asked for */
     int64_t expected_muls, nvec;
     bool *ahead; /* of the backend's features(); or NULL */
+    bool lean;   /* no kernel that keeps lists of the entries beside the arrays, if there is any other */
 } spx_request;
 
 /* The format that is asked for, by name or by a kernel of it; or AUTO. */

@@ -95,7 +95,7 @@ static inline double spx_look_value_bytes(const spx_features *f, const spx_look 
 typedef struct spx_partition {
     int64_t chunks;
     spx_array *bounds; /* int64_t[chunks + 1], or what the kernel makes of it; or NULL */
-    spx_array *order;  /* int64_t[], a kernel's order of entries; or NULL */
+    spx_array *order;  /* int64_t[], a kernel's order of entries, or another list of its own; or NULL */
     size_t work_bytes; /* workspace of one multiplication */
     int64_t param[SPX_PARAMS];
 } spx_partition;

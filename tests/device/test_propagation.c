@@ -54,7 +54,8 @@ static problem problem_by(int64_t rows, int64_t columns, int64_t nnz, int64_t (*
 }
 static int64_t all_in_one(int64_t k, int64_t columns)
 {
-    return k < 0 ? 0 : columns - 1;
+    (void)k;
+    return columns - 1;
 }
 static int64_t descending(int64_t k, int64_t columns)
 {
@@ -105,6 +106,57 @@ static void test_special_values(void **state)
     spmvx_context_destroy(ctx);
 }
 
+static spmvx_status convert(spmvx_context *ctx, const spmvx_matrix *m, spmvx_format format, size_t most,
+                            char kernel[64])
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+    spmvx_matrix *out = NULL;
+    o.format = format;
+    o.ops = SPMVX_OPS_N | SPMVX_OPS_T;
+    o.max_bytes = most;
+    const spmvx_status s = spmvx_matrix_convert(ctx, m, &o, &out);
+    if (s != SPMVX_OK) return s;
+    assert_ok(ctx, spmvx_matrix_get_info(out, &info));
+    snprintf(kernel, 64, "%s", info.kernel);
+    spmvx_matrix_destroy(out);
+    return s;
+}
+
+/* Its lists take as much as CSR does half of: a matrix that is only created has none, and one that would not
+ * fit with them beside its transpose is made without. */
+static void test_lists_are_left_out(void **state)
+{
+    (void)state;
+    enum { ROWS = 60, COLUMNS = 60000, NNZ = 60000 };
+    static const char others[] = "csr-adaptive,csr-aligned,csr-merge-path,csr-merge-path3,csr-nnz-split,"
+                                 "csr-rowblock,csr-segscan-matrix,csr-segscan-tree,csr-shared-x,csr-tile128,"
+                                 "csr-tiled,csr-vector,csr-vector-split,csr-warp-buffer,csr-warp-loop,"
+                                 "coo,csc,ell,sell,hyb,dia,bsr,csr5,tiled,packed,pkt";
+    char kernel[64];
+    assert_int_equal(setenv("SPMVX_DISABLE", others, 1), 0);
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    problem p = problem_by(ROWS, COLUMNS, NNZ, first_or_far);
+    spmvx_matrix *m = NULL;
+    spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    assert_ok(ctx, spmvx_matrix_get_info(m, &info));
+    assert_memory_equal(info.kernel, "csr-scalar", 10);
+    assert_ok(ctx, convert(ctx, m, SPMVX_CSR, 0, kernel));
+    assert_memory_equal(kernel, "csr-propagation", 15);
+    const size_t arrays = 2 * (size_t)NNZ * 12 + (ROWS + COLUMNS + 2) * sizeof(int32_t);
+    for (int any = 0; any < 2; any++) {
+        const spmvx_format format = any ? SPMVX_AUTO : SPMVX_CSR;
+        assert_ok(ctx, convert(ctx, m, format, arrays + arrays / 20, kernel));
+        assert_memory_equal(kernel, "csr-scalar", 10);
+        assert_int_equal(convert(ctx, m, format, arrays / 2, kernel), SPMVX_ERR_LIMIT);
+    }
+    spmvx_matrix_destroy(m);
+    problem_free(&p);
+    spmvx_context_destroy(ctx);
+    unsetenv("SPMVX_DISABLE");
+}
+
 int main(void)
 {
     if (!device_count()) return 77;
@@ -113,6 +165,7 @@ int main(void)
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_absent_entries),
         cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_lists_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
