@@ -187,8 +187,8 @@ static spmvx_status attempt(spx_conversion *c, const spmvx_matrix *src, const sp
 }
 
 /* What is made after the choice, a transpose, a map for updates or workspace, may not fit beside what was
- * chosen. Then the library chooses again, leaving room for a transpose, as CSR or, since PACKED may take less,
- * more and more of what there is; and in the end takes CSR, with a kernel that keeps no lists. */
+ * chosen. Then the library chooses again, leaving room for a transpose, as CSR or, since PACKED may take
+ * less, more and more of what there is; and in the end takes CSR, with a kernel that keeps no lists. */
 static spmvx_status convert_what_fits(spx_conversion *c, const spmvx_matrix *src,
                                       const spmvx_convert_options *o, spmvx_matrix **out)
 {
