@@ -186,6 +186,16 @@ static spmvx_status attempt(spx_conversion *c, const spmvx_matrix *src, const sp
     return s;
 }
 
+/* Is there a kernel of this place that keeps lists of the entries, which a lean request leaves out? */
+static bool lists_are_kept(const spmvx_context *ctx)
+{
+    for (int32_t i = 0; i < spx_kernel_total(); i++) {
+        const spx_kernel *k = spx_kernel_at(i);
+        if (k->place == ctx->backend->place && k->prepare_entry > 0) return true;
+    }
+    return false;
+}
+
 /* What is made after the choice, a transpose, a map for updates or workspace, may not fit beside what was
  * chosen. Then the library chooses again, leaving room for a transpose, as CSR or, since PACKED may take
  * less, more and more of what there is; and in the end takes CSR, with a kernel that keeps no lists. */
@@ -197,7 +207,7 @@ static spmvx_status convert_what_fits(spx_conversion *c, const spmvx_matrix *src
     spmvx_status s = attempt(c, src, o, 0, out);
     const spmvx_format format = spx_request_format(&c->request);
     if (s != SPMVX_ERR_LIMIT && s != SPMVX_ERR_MEMORY) return s;
-    if (format == SPMVX_CSR && !c->request.forced.kernel) {
+    if (format == SPMVX_CSR && !c->request.forced.kernel && lists_are_kept(c->ctx)) {
         c->request.lean = true;
         c->effort = 0;
         return attempt(c, src, o, 0, out);
