@@ -30,6 +30,9 @@ struct Abandon {};
 /* Turns that did nothing but wait, in a row, until the launch counts as one that never ends. */
 constexpr unsigned long longest_wait = 1ul << 22;
 
+/* Static shared memory that is copied as fast as a thread goes a step. */
+constexpr std::size_t bytes_a_step = 512;
+
 class Launch : public Running {
 public:
     Launch(Grid &&, std::uint64_t seed, std::function<void()> failed);
@@ -260,6 +263,8 @@ bool complete_barrier(Block &);
 void Launch::go_on_with(Block &b)
 {
     enter(b);
+    /* Long enough that copying the block's static shared memory does not take most of the time. */
+    const std::uint64_t stay = std::max<std::uint64_t>(stay_, shared_.bytes() / bytes_a_step);
     do {
         if (b.ready.empty() && !complete_barrier(b)) {
             if (b.alive > 0 && !waits_for_cluster(b)) fault(&b.threads[0], stuck(b));
@@ -272,7 +277,7 @@ void Launch::go_on_with(Block &b)
         }
         const bool any = random_.one_in(same_pace_);
         step(b, any ? random_.below(b.ready.size()) : b.ready.size() - 1);
-    } while (!abandoned_ && !random_.one_in(stay_));
+    } while (!abandoned_ && !random_.one_in(stay));
 }
 
 void Launch::retire(std::size_t chosen)

@@ -27,6 +27,11 @@ public:
     }
     void save(Copy &) const;
     void load(const Copy &);
+    /* Of a block. */
+    std::size_t bytes() const
+    {
+        return of_the_host_.size();
+    }
     /* What the variables held before the launch. */
     void load_host()
     {
