@@ -75,9 +75,9 @@ static void SPX_NAME(ranges)(void *arg, int thread, int64_t begin, int64_t end)
                 else high = mid;
             }
         }
-        const SPX_V ax = alpha * x[j];
+        const SPX_V xj = x[j];
         for (; k < stop && (!ascend || row[k] < end); k++)
-            if (row[k] >= begin && row[k] < end) y[row[k]] += val[k] * ax;
+            if (row[k] >= begin && row[k] < end) y[row[k]] += alpha * (val[k] * xj);
     }
 }
 #endif

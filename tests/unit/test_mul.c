@@ -244,11 +244,47 @@ static void log_and_buffers(void **state)
     triples_free(&t);
 }
 
+/* alpha scales what A and x give, by every kernel: nothing overflows or vanishes on the way where the product
+ * of A and x does not. */
+static void scales_last(void **state)
+{
+    (void)state;
+    static const double alpha[] = { 1e200, 1e-200 }, a[] = { 1e-300, 1e300 }, x[] = { 1e200, 1e-200 },
+                        want[] = { 1e100, 1e-100 };
+    static const int32_t zero[] = { 0 };
+    spmvx_context *ctx = NULL;
+    assert_ok(NULL, spmvx_context_create(NULL, &ctx));
+    for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
+        spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
+        assert_ok(NULL, spmvx_kernel_get_info(i, &k));
+        if (k.place != SPMVX_HOST || k.operation != SPMVX_MUL || !(k.flags & SPMVX_KERNEL_AVAILABLE))
+            continue;
+        for (int c = 0; c < 2; c++) {
+            const triples t = { "one",
+                                1,
+                                1,
+                                1,
+                                (int32_t *)(uintptr_t)zero,
+                                (int32_t *)(uintptr_t)zero,
+                                (double *)(uintptr_t)&a[c] };
+            spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64), *m = convert(ctx, coo, k.name, 0, 0);
+            double y = 5;
+            assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, alpha[c], m, &x[c], 0, &y));
+            if (!(fabs(y / want[c] - 1) < 1e-14))
+                fail_msg("%s: %g * %g * %g is %g", k.name, alpha[c], a[c], x[c], y);
+            spmvx_matrix_destroy(m);
+            spmvx_matrix_destroy(coo);
+        }
+    }
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(several_columns), cmocka_unit_test(parameters), cmocka_unit_test(efforts),
         cmocka_unit_test(workspace),       cmocka_unit_test(corners),    cmocka_unit_test(log_and_buffers),
+        cmocka_unit_test(scales_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
