@@ -1,6 +1,6 @@
 /* The statistics pass of the host: one look at the row pointers, and samples: of the first and last columns
  * of rows, and of windows of rows, for how many sectors of x their gathers touch. A device's own is
- * cuda/features.cu, which finds the same numbers. */
+ * cuda/features.cu, which finds the same numbers, and what slices of rows would be padded to. */
 #include "dispatch/features.h"
 
 #include <math.h>

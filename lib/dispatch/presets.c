@@ -2,8 +2,8 @@
  * geometric means of measured over predicted time on the matrices of the suites quick, small and host, on one
  * thread and on all, on Zen 5 and Zen 3 on 15 matrices of applications, too; for a cell without a matrix that
  * of the other kernels, or of the kernel's next place. Of DIA with padded diagonals, which differ by seven
- * times, the largest (docs/performance-notes.md, section 25). Of PACKED on
- * diagonals, converted to the model's present rates (section 37). */
+ * times, the largest (docs/performance-notes.md, section 25). Of PACKED on diagonals, converted to the
+ * model's present rates (section 37). Zen 4 has matrices of its own, told there. */
 #include "dispatch/presets.h"
 
 #include <stddef.h>

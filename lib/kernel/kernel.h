@@ -1,5 +1,6 @@
-/* What a kernel is: one record. dispatch/registry.c lists the records. Two places beside it name kernels: the
- * one for CSR that was not read (dispatch/adopt.c), and the usual ones for products (dispatch/product.c).
+/* What a kernel is: one record. dispatch/registry.c lists the records. Three places beside it name kernels:
+ * the one for CSR that was not read (dispatch/adopt.c), the usual ones for products (dispatch/product.c), and
+ * by how much the model errs for those of the host (dispatch/presets.c).
  *
  * A kernel cuts its matrix into chunks when it is prepared, by the matrix alone and never by the number of
  * threads, and multiplies chunk by chunk: so a result has the same bits for any number of threads. */
@@ -131,7 +132,7 @@ struct spx_kernel {
     const spx_param *params; /* or NULL */
     bool one_value;          /* of CSR: where the layout says that all values are one, it is read once */
     int prepare_launches; /* what prepare() takes where it makes arrays on a device, in so many launches, */
-    double prepare_entry; /* and ns for each entry */
+    double prepare_entry; /* and ns for each entry, of which lists are kept: 0 where there are none */
     /* Predicted nanoseconds of a multiplication by features->nvec columns (MUL: one), given what the kernel's
      * format would hold; only the order among kernels matters. */
     double (*cost)(const spx_features *, const spx_look *);
