@@ -12,7 +12,7 @@ extern "C" {
 
 double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, double alone)
 {
-    constexpr double OVERLAP = 0.1, BANDED = 8.0;
+    constexpr double OVERLAP = 0.1, BANDED = 8.0, SHARED = 0.5;
     const spx_machine *m = f->machine;
     const double value = static_cast<double>(f->value_bytes);
     const double x_bytes = static_cast<double>(f->ncols) * value,
@@ -20,9 +20,11 @@ double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, dou
     const double moved = bytes + x_bytes + y_bytes;
     const double rate = moved < m->last_cache ? m->cache_rate : m->memory_rate;
     const double stream = moved / (rate * efficiency);
-    /* Between two uses of an element lie those of a row's span, where rows are short of all columns. */
-    const bool band = BANDED * f->span < static_cast<double>(f->ncols);
-    const double reach = band ? f->span * value : x_bytes;
+    /* Between two uses of an element lie those of a row's span, where rows follow each other as the columns
+     * do: they reach few of these, and neighbours share sectors. A narrow band is in L2 in any order. */
+    const bool narrow = BANDED * f->span * value < m->second_cache,
+               in_order = BANDED * f->span < static_cast<double>(f->ncols) && f->sectors_per_entry < SHARED;
+    const double reach = narrow || in_order ? f->span * value : x_bytes;
     const double from_l2 = reach < m->second_cache ? 1.0 : m->second_cache / reach;
     const double near = m->compute_scale / (x_bytes < m->first_cache ? m->gather_first : m->gather_second);
     const double far = m->far_scale / m->gather_memory;

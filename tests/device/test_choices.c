@@ -155,7 +155,7 @@ static spmvx_matrix *grid_new(spmvx_context *ctx, int side, int depth)
 
 /* A grid whose x is larger than L2, but of which L2 holds what lies between a node's neighbours, is stored by
  * diagonals: the model counts no gathers from memory. Where L2 does not hold these, gathers are all that
- * counts, on this machine, whose memory serves them slowly, and no format is worth its set-up. */
+ * counts, on this machine, whose memory serves them slowly, and PACKED gathers what others do. */
 static void test_grid_beyond_cache(void **state)
 {
     (void)state;

@@ -30,8 +30,10 @@ struct Abandon {};
 /* Turns that did nothing but wait, in a row, until the launch counts as one that never ends. */
 constexpr unsigned long longest_wait = 1ul << 22;
 
-/* Static shared memory that is copied as fast as a thread goes a step. */
+/* Static shared memory that is copied as fast as a thread goes a step; most launches go by that, all but one
+ * in so many. */
 constexpr std::size_t bytes_a_step = 512;
+constexpr unsigned hasty = 8;
 
 class Launch : public Running {
 public:
@@ -86,6 +88,7 @@ private:
     const std::uint32_t salt_;
     StaticShared shared_;
     std::uint64_t blocks_, admitted_ = 0, stride_ = 1, offset_ = 0;
+    bool stays_longer_;         /* where copying what blocks share takes long */
     unsigned same_pace_, stay_; /* one in so many choices is of any thread, of another block */
     std::vector<std::unique_ptr<Block>> resident_, spare_;
     Block *in_place_ = nullptr;
@@ -126,6 +129,7 @@ Launch::Launch(Grid &&grid, std::uint64_t seed, std::function<void()> failed)
     static constexpr unsigned paces[] = { 1, 1, 2, 16 }, stays[] = { 2, 8, 32, 128 };
     same_pace_ = paces[random_.below(4)];
     stay_ = stays[random_.below(4)];
+    stays_longer_ = !random_.one_in(hasty);
     if (random_.one_in(2)) {
         const std::uint64_t clusters = blocks_ / grid_.cluster,
                             some = std::min<std::uint64_t>(clusters, 1 << 20);
@@ -263,8 +267,8 @@ bool complete_barrier(Block &);
 void Launch::go_on_with(Block &b)
 {
     enter(b);
-    /* Long enough that copying the block's static shared memory does not take most of the time. */
-    const std::uint64_t stay = std::max<std::uint64_t>(stay_, shared_.bytes() / bytes_a_step);
+    const std::uint64_t stay =
+        stays_longer_ ? std::max<std::uint64_t>(stay_, shared_.bytes() / bytes_a_step) : stay_;
     do {
         if (b.ready.empty() && !complete_barrier(b)) {
             if (b.alive > 0 && !waits_for_cluster(b)) fault(&b.threads[0], stuck(b));

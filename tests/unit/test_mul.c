@@ -244,8 +244,8 @@ static void log_and_buffers(void **state)
     triples_free(&t);
 }
 
-/* alpha scales what A and x give, by every kernel: nothing overflows or vanishes on the way where the product
- * of A and x does not. */
+/* alpha scales what an entry and x give, by every kernel: nothing overflows or vanishes on the way where
+ * their product does not. */
 static void scales_last(void **state)
 {
     (void)state;
