@@ -123,8 +123,9 @@ static void test_nothing(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* A grid of SIDE x SIDE x DEPTH nodes, 7 points each, coefficients 6 and -1. */
-static spmvx_matrix *grid_new(spmvx_context *ctx, int side, int depth)
+/* A grid of SIDE x SIDE x DEPTH nodes, 7 points each, coefficients 6 and -1; a row's node is `stride` nodes
+ * behind that of the row before. */
+static spmvx_matrix *grid_new(spmvx_context *ctx, int side, int depth, int stride)
 {
     const int plane = side * side, n = plane * depth, step[] = { -plane, -side, -1, 0, 1, side, plane };
     int32_t *ptr = malloc(((size_t)n + 1) * sizeof *ptr), *col = malloc(7 * (size_t)n * sizeof *col);
@@ -133,7 +134,7 @@ static spmvx_matrix *grid_new(spmvx_context *ctx, int side, int depth)
     spmvx_matrix *m = NULL;
     assert_true(ptr && col && val);
     ptr[0] = 0;
-    for (int i = 0, k = 0; i < n; ptr[++i] = k)
+    for (int row = 0, i = 0, k = 0; row < n; ptr[++row] = k, i = (i + stride) % n)
         for (int d = 0; d < 7; d++) {
             const int x = i % side + (d == 4) - (d == 2), y = i / side % side + (d == 5) - (d == 1),
                       z = i / plane + (d == 6) - (d == 0);
@@ -155,12 +156,17 @@ static spmvx_matrix *grid_new(spmvx_context *ctx, int side, int depth)
 
 /* A grid whose x is larger than L2, but of which L2 holds what lies between a node's neighbours, is stored by
  * diagonals: the model counts no gathers from memory. Where L2 does not hold these, gathers are all that
- * counts, on this machine, whose memory serves them slowly, and PACKED gathers what others do. */
+ * counts, on this machine, whose memory serves them slowly, and PACKED gathers what others do. So it is with
+ * rows in another order than columns, whatever L2 holds of a row's span. */
 static void test_grid_beyond_cache(void **state)
 {
     (void)state;
     enum { SIDE = 16, DEPTH = 64, REACH = 2 * SIDE * SIDE * 8 }; /* bytes of x between neighbours */
-    for (int held = 0; held < 2; held++) {
+    static const struct {
+        int stride, held;
+        bool packed;
+    } cases[] = { { 1, 5 * REACH, true }, { 1, REACH / 2, false }, { 1237, 5 * REACH, false } };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char wisdom[256];
         spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
         spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
@@ -169,14 +175,15 @@ static void test_grid_beyond_cache(void **state)
         snprintf(wisdom, sizeof wisdom,
                  "spmvx-wisdom 1\ndevice memory=40 more=0 cache=40000 near=1000 mid=%d cached=%d "
                  "compute=1000 far=1000000000\n",
-                 held ? 5 * REACH : REACH / 2, 5 * REACH);
+                 cases[c].held, 5 * REACH);
         assert_ok(ctx, spmvx_wisdom_import(ctx, wisdom, strlen(wisdom)));
-        spmvx_matrix *m = grid_new(ctx, SIDE, DEPTH);
+        spmvx_matrix *m = grid_new(ctx, SIDE, DEPTH, cases[c].stride);
         o.expected_muls = 1000000;
         assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &A));
         assert_ok(ctx, spmvx_matrix_get_info(A, &info));
-        if ((info.format == SPMVX_PACKED) != held)
-            fail_msg("%d bytes of L2: %s, %s", held ? 5 * REACH : REACH / 2, info.kernel, info.reason);
+        if ((info.format == SPMVX_PACKED) != cases[c].packed)
+            fail_msg("stride %d, %d bytes of L2: %s, %s", cases[c].stride, cases[c].held, info.kernel,
+                     info.reason);
         spmvx_matrix_destroy(A);
         spmvx_matrix_destroy(m);
         spmvx_context_destroy(ctx);
