@@ -165,8 +165,8 @@ const spx_layout_key sell_layout[] = {
     {},
 };
 const spx_layout_key bsr_layout[] = {
-    { "block_rows", offsetof(spx_layout, block_rows), 1, SPX_BSR_MOST, 0, false },
-    { "block_cols", offsetof(spx_layout, block_cols), 1, SPX_BSR_MOST, 0, false },
+    { "block_rows", offsetof(spx_layout, block_rows), 1, SPX_BSR_MOST, 0, true },
+    { "block_cols", offsetof(spx_layout, block_cols), 1, SPX_BSR_MOST, 0, true },
     {},
 };
 const spx_layout_key csr5_layout[] = {

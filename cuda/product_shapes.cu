@@ -269,6 +269,7 @@ spmvx_status spx_cuda_find_shapes(const spmvx_context *ctx, const spx_sparse *A,
                                   spx_shapes *s)
 {
     constexpr size_t LEAST = size_t(1) << 16; /* what an array takes beside its elements */
+    constexpr double BYTES = 2.5; /* of a product, in whose time launches and a wait more are worth it */
     const size_t of_b = spx_bytes(B->nrows, sizeof(spx_placed_shape)), tables = 2 * sizeof(table),
                  to_find = spx_bytes(A->nrows, sizeof(int)), of = spx_bytes(A->nrows, sizeof(short)),
                  bytes = spx_plus(spx_plus(of_b, tables + SPX_SHAPE_COUNTERS), spx_plus(to_find, of));
@@ -276,6 +277,7 @@ spmvx_status spx_cuda_find_shapes(const spmvx_context *ctx, const spx_sparse *A,
     found_shapes found;
     s->of = nullptr;
     if (!look->distinct || !look->alike || B->nnz > INT32_MAX ||
+        BYTES * static_cast<double>(look->products) < ctx->machine.launch_ns * ctx->machine.memory_rate ||
         spx_plus(bytes, spx_plus(LEAST, others)) > spx_budget_left(ctx))
         return SPMVX_OK;
     SPX_TRY(memory.try_to_make(ctx, static_cast<int64_t>(bytes), 1, WHAT));

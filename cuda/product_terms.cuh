@@ -156,12 +156,12 @@ __device__ __forceinline__ void spx_sum_terms_of_block(const uint64_t *term, int
     }
 }
 
-/* A warp a group; the block those that have many terms. */
+/* A warp a group; the block those that have many terms, unless these are most. */
 template <class V>
 __global__ void __launch_bounds__(SPX_TERM_THREADS, 4)
     spx_values_of_terms(spx_terms terms, int64_t nnz, const V *a, const V *b, V *c)
 {
-    constexpr int FEW = 4, EACH = 6, OF_BLOCK = 4, WARPS = SPX_TERM_THREADS / 32;
+    constexpr int FEW = 4, EACH = 6, OF_BLOCK = 4, WARPS = SPX_TERM_THREADS / 32, MOST_BY_BLOCK = 2;
     using of_warp = spx_terms_at_hand<V, 32, EACH>;
     using of_block = spx_terms_at_hand<V, SPX_TERM_THREADS, OF_BLOCK>;
     __shared__ union {
@@ -175,7 +175,10 @@ __global__ void __launch_bounds__(SPX_TERM_THREADS, 4)
     const bool in = group * SPX_TERM_GROUP < nnz;
     const int64_t first = in ? terms.first[group] : 0, last = in ? terms.first[group + 1] : 0;
     const bool is_long = last - first > 2 * of_block::ALL;
-    if (!is_long && in) {
+    if (threadIdx.x == 0) number = 0;
+    if (__syncthreads_count(is_long && lane == 0) <= MOST_BY_BLOCK && is_long) {
+        if (lane == 0) many[atomicAdd(&number, 1)] = group;
+    } else if (in) {
         of_warp *const own = at_hand.warp + warp;
         V sum[SPX_TERM_LANE] = { V(-0.0), V(-0.0), V(-0.0) };
         if (last - first <= 32 * FEW)
@@ -183,10 +186,7 @@ __global__ void __launch_bounds__(SPX_TERM_THREADS, 4)
         else spx_sum_terms<EACH>(terms.term, first, last, a, b, own->term, own->begins, sum);
         spx_write_sums(sum, group, nnz, c);
     }
-    if (threadIdx.x == 0) number = 0;
-    if (!__syncthreads_or(is_long)) return;
-    if (is_long && lane == 0) many[atomicAdd(&number, 1)] = group;
-    __syncthreads();
+    __syncthreads(); /* what is at hand has been read, too */
     for (int i = 0; i < number; i++) {
         const int64_t of = many[i];
         V sum[SPX_TERM_LANE] = { V(-0.0), V(-0.0), V(-0.0) };

@@ -372,13 +372,15 @@ spmvx_status fill(spmvx_context *ctx, const spx_plan *plan, const spx_sparse *A,
     return plan->terms ? spx_add_terms<true>(ctx, NAME, plan, A, B, C) : over_lists<true>(ctx, plan, A, B, C);
 }
 
-/* The products by C's entries, in place of the lists of rows. Rows of one shape have the faster way. */
+/* The products by C's entries, in place of what rows are added up by: as many for an entry of C as a plan may
+ * hold, and more where all are few. Rows of one shape have the faster way. */
 spmvx_status repeat(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, spx_plan *plan)
 {
-    constexpr int64_t MEAN = 2; /* products of an entry, at most */
+    constexpr int64_t MEAN = 6, MEAN_OF_FEW = 24, FEW = 1 << 25;
     const spx_beside_captures on_device(ctx->device);
-    if (plan->shapes || plan->products > MEAN * plan->C.nnz) return SPMVX_OK;
-    SPX_TRY(spx_list_terms(ctx, NAME, spx_factor_of(A), A->nnz, nullptr, A, B, spx_all_rows(), MEAN, plan));
+    const int64_t most = plan->products <= FEW ? MEAN_OF_FEW : MEAN;
+    if (plan->shapes || plan->products > most * plan->C.nnz) return SPMVX_OK;
+    SPX_TRY(spx_list_terms(ctx, NAME, spx_factor_of(A), A->nnz, nullptr, A, B, spx_all_rows(), most, plan));
     if (!plan->terms) return SPMVX_OK;
     for (spx_array **array : { &plan->rows, &plan->state }) {
         spx_cuda_drop_behind(ctx, *array);

@@ -332,11 +332,12 @@ typedef struct spmvx_arrays {
 #define SPMVX_BORROW 0x1u
 #define SPMVX_TRUST 0x2u /* skip the O(nnz) validation */
 
-/* Makes a matrix from the caller's arrays, in the format they have, with the best kernel of that format.
- * Without SPMVX_BORROW everything is copied (indices to 32 bits, row pointers to 32 bits while nnz <
- * 2^31). Borrowing needs I32 indices (ptr may be I64). *out ends by spmvx_matrix_destroy.
- * Errors: ARGUMENT; SHAPE (nnz against ptr); TYPE; RANGE (an index outside, falling ptr, 2^31 rows or
- * more); UNSUPPORTED (a format that cannot be given, or borrowing of I64 indices); PLACE; MEMORY. */
+/* Makes a matrix from the caller's arrays, in the format they have, with the best kernel of that format that
+ * keeps no lists of the entries beside them. Without SPMVX_BORROW everything is copied (indices to 32 bits,
+ * row pointers to 32 bits while nnz < 2^31). Borrowing needs I32 indices (ptr may be I64). *out ends by
+ * spmvx_matrix_destroy. Errors: ARGUMENT; SHAPE (nnz against ptr); TYPE; RANGE (an index outside, falling
+ * ptr, 2^31 rows or more); UNSUPPORTED (a format that cannot be given, or borrowing of I64 indices); PLACE;
+ * MEMORY. */
 spmvx_status spmvx_matrix_create(spmvx_context *, const spmvx_arrays *, uint32_t flags, spmvx_matrix **out);
 /* A view of the matrix's own arrays, without a copy: they belong to the matrix, live as long as it does,
  * and must not be written. ptr is I64 from 2^31 entries on, or when it was lent so. (The CSR arrays of A
@@ -569,10 +570,11 @@ void spmvx_matrix_destroy(spmvx_matrix *);
  * type, aligned to an element, where the context computes (for CUDA: device, managed or pinned memory),
  * not overlapping; NULL where they have no elements. beta == 0 never reads y (NaN in it is overwritten);
  * alpha == 0 reads neither A nor x. A NaN or Inf in x or in A reaches exactly the rows with an entry that
- * meets it. For F32 alpha and beta are rounded to float. Neither allocates nor synchronises in a context that
- * has the workspace, so that a CUDA graph may capture it: create and convert reserve it in their context for
- * op N, spmvx_mul_prepare for op T, for more columns and in other contexts; else the first call does.
- * Workspace is the context's: it never moves, and two calls that may run at once need two contexts.
+ * meets it; an alpha that is NaN or Inf reaches those with an entry, by some kernels all. For F32 alpha and
+ * beta are rounded to float. Neither allocates nor synchronises in a context that has the workspace, so
+ * that a CUDA graph may capture it: create and convert reserve it in their context for op N,
+ * spmvx_mul_prepare for op T, for more columns and in other contexts; else the first call does. Workspace is
+ * the context's: it never moves, and two calls that may run at once need two contexts.
  * Error bound, componentwise: |y' - y| <= 2 gamma_n (|alpha||A||x| + |beta||y|), n the row's terms,
  * beta*y among them. Later,
  * as spmvx_mul_ex: z = alpha*A*x + beta*y, device scalars, row-major X, vectors wider than values,
@@ -645,8 +647,8 @@ spmvx_status spmspm_mul(spmvx_context *, const spmvx_matrix *A, const spmvx_matr
 spmvx_status spmspm_triple(spmvx_context *, const spmvx_matrix *R, const spmvx_matrix *A,
                            const spmvx_matrix *P, const spmspm_options *, spmvx_matrix **C);
 /* The pattern of A*B, for repeated products with new values; ends by spmspm_plan_destroy. On a device it may
- * hold a list of the multiplications beside the pattern, some 32 bytes an entry of C at most and within
- * max_workspace, which makes the values faster and the plan slower to make. Errors: as spmspm_mul. */
+ * hold a list of the multiplications beside the pattern, within max_workspace and of some 48 bytes an entry
+ * of C, or 256 MB, at most; it makes the values faster and the plan slower to make. Errors: as spmspm_mul. */
 spmvx_status spmspm_plan_create(spmvx_context *, const spmvx_matrix *A, const spmvx_matrix *B,
                                 const spmspm_options *, spmspm_plan **out);
 /* Thread-safe. Errors: ARGUMENT. */

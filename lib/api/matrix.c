@@ -130,11 +130,11 @@ spmvx_status spmvx_matrix_get_info(const spmvx_matrix *m, spmvx_matrix_info *inf
                             .ncols = n->A.ncols,
                             .nnz = n->A.nnz,
                             .stored = n->A.stored,
+                            .bytes_held = spx_matrix_bytes(m),
                             .bytes_streamed = spx_sparse_bytes(&n->A, true) - idle_bytes(&n->A),
                             .kernel = m->kernel,
                             .reason = m->reason,
                             .expected_s = 1e-9 * n->expected_ns };
-    i.bytes_held = sizeof *m + spx_matrix_bytes(m);
     if (m->borrowed) i.flags |= SPMVX_IS_BORROWED;
     if (m->updatable) i.flags |= SPMVX_IS_UPDATABLE;
     if (is_deterministic(n) && (!(m->ops & SPMVX_OPS_T) || is_deterministic(t)))

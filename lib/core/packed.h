@@ -16,7 +16,7 @@ enum {
 #define SPX_PACKED_KEYS                                                                           \
     { "slice", offsetof(spx_layout, slice), SPX_PACKED_LANES, SPX_PACKED_LANES, 0, false, NULL }, \
         { "sigma", offsetof(spx_layout, sigma), 1, INT64_MAX, 0, false, NULL },                   \
-        { "piece", offsetof(spx_layout, piece), 8, SPX_PACKED_PIECE, 0, false, NULL },            \
+        { "piece", offsetof(spx_layout, piece), 8, SPX_PACKED_PIECE, 0, true, NULL },             \
         SPX_VALUES_KEY(SPX_VALUES_STEP, spx_values_names)
 
 /* How the columns of a slice are told. */

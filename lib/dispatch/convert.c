@@ -130,12 +130,12 @@ static spmvx_status make_operators(spx_conversion *c, const spmvx_matrix *src, u
     spx_operator *n = &m->op[SPMVX_N], *t = &m->op[SPMVX_T];
     char reason[SPX_REASON], spec[SPX_SPEC];
     c->n = NULL;
-    c->used = 0;
+    c->used = sizeof *m;
     c->of_transpose = of_transpose;
     SPX_TRY(spx_make_operator(c, &src->op[SPMVX_N].A, SPMVX_N, n, m->reason));
     c->of_transpose = 0;
     if (!(ops & SPMVX_OPS_T)) return SPMVX_OK;
-    c->used = spx_sparse_bytes(&n->A, true) + spx_operator_bytes(n) - spx_sparse_bytes(&n->A, false);
+    c->used += spx_sparse_bytes(&n->A, true) + spx_operator_bytes(n) - spx_sparse_bytes(&n->A, false);
     c->n = n;
     SPX_TRY(make_transpose(c, src, m, reason));
     spx_kernel_spec(&t->choice, spec);

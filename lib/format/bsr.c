@@ -410,8 +410,8 @@ static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
 }
 
 static const spx_layout_key layout[] = {
-    { "block_rows", offsetof(spx_layout, block_rows), 1, SPX_BSR_MOST, 0, false, NULL },
-    { "block_cols", offsetof(spx_layout, block_cols), 1, SPX_BSR_MOST, 0, false, NULL },
+    { "block_rows", offsetof(spx_layout, block_rows), 1, SPX_BSR_MOST, 0, true, NULL },
+    { "block_cols", offsetof(spx_layout, block_cols), 1, SPX_BSR_MOST, 0, true, NULL },
     { 0 },
 };
 

@@ -5,6 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+void slow_memory(spmvx_context *ctx)
+{
+    static const char text[] = "spmvx-wisdom 1\ndevice memory=1 more=0 cache=40000 near=1000 mid=1000 "
+                               "cached=1000 compute=1000 far=1000\n";
+    assert_ok(ctx, spmvx_wisdom_import(ctx, text, sizeof text - 1));
+}
+
 spmvx_context *device_context(int32_t device, void *stream, uint32_t flags)
 {
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;

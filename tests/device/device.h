@@ -12,6 +12,9 @@
         if (e_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(e_)); \
     } while (0)
 
+/* Tells a device's context that memory is a million times slower than it is: then nothing is too little work
+ * for what takes some launches more. */
+void slow_memory(spmvx_context *);
 /* A context on a device with a stream (NULL: the default one) and flags. */
 spmvx_context *device_context(int32_t device, void *stream, uint32_t flags);
 /* How many there are; 0 where there is no driver. */

@@ -14,7 +14,7 @@ typedef struct scene {
     problem p;
     borrowed_arrays borrowed;
     spmvx_context *ctx;
-    spmvx_matrix *csr, *coo, *turned, *wide, *thin, *tall, *sell, *merge, *made;
+    spmvx_matrix *csr, *coo, *turned, *wide, *thin, *tall, *band, *sell, *merge, *made;
     const char *kernel; /* that build() asks for */
     void *x, *y, *val;
 } scene;
@@ -28,18 +28,19 @@ static spmvx_matrix *case_on_device(spmvx_context *ctx, const triples *t)
     return m;
 }
 
-/* An entry a row. */
-static spmvx_matrix *tall_new(spmvx_context *ctx, int64_t ncols)
+/* TALL rows, of which each begins so far from the one before, and has so many entries in a run. */
+enum { TALL = 600, MOST_OF_ROW = 3 };
+static spmvx_matrix *tall_new(spmvx_context *ctx, int64_t ncols, int32_t apart, int32_t each)
 {
-    enum { TALL = 600 };
-    int32_t row[TALL], col[TALL];
-    double val[TALL];
-    for (int32_t i = 0; i < TALL; i++) {
-        row[i] = i;
-        col[i] = i * 7 % (int32_t)ncols;
-        val[i] = i;
-    }
-    const triples t = { "tall", TALL, ncols, TALL, row, col, val };
+    int32_t row[TALL * MOST_OF_ROW], col[TALL * MOST_OF_ROW];
+    double val[TALL * MOST_OF_ROW];
+    triples t = { "tall", TALL, ncols, 0, row, col, val };
+    for (int32_t i = 0; i < TALL; i++)
+        for (int32_t c = i * apart % (int32_t)ncols, k = 0; k < each && c + k < ncols; k++) {
+            row[t.nnz] = i;
+            col[t.nnz] = c + k;
+            val[t.nnz++] = i;
+        }
     return case_on_device(ctx, &t);
 }
 
@@ -57,7 +58,8 @@ static scene scene_new(void)
     wide.ncols = 5000; /* not thin */
     s.turned = case_coo(s.ctx, &turned, SPMVX_F64);
     s.thin = case_on_device(s.ctx, &turned);
-    s.tall = tall_new(s.ctx, turned.nrows);
+    s.tall = tall_new(s.ctx, turned.nrows, 7, 1);
+    s.band = tall_new(s.ctx, TALL, 1, MOST_OF_ROW);
     s.wide = case_coo(s.ctx, &wide, SPMVX_F64);
     triples_free(&few);
     s.merge = convert_by(s.ctx, s.csr, "csr-merge-path", 0, 0, 0);
@@ -78,6 +80,7 @@ static void scene_free(scene *s)
     spmvx_matrix_destroy(s->wide);
     spmvx_matrix_destroy(s->thin);
     spmvx_matrix_destroy(s->tall);
+    spmvx_matrix_destroy(s->band);
     spmvx_matrix_destroy(s->sell);
     spmvx_matrix_destroy(s->merge);
     spmvx_context_destroy(s->ctx);
@@ -207,28 +210,39 @@ static void check_runs(void)
     scene_free(&s);
 }
 /* The plans that follow list the products, so that what this takes fails in turn, too. */
-static void check_list(const scene *s, const spmvx_matrix *A, const spmvx_matrix *B, const char *kernel)
+static spmvx_status plan_of(const scene *s, const spmvx_matrix *A, const spmvx_matrix *B, const char *kernel,
+                            spmspm_plan **out)
+{
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    o.kernel = kernel;
+    return spmspm_plan_create(s->ctx, A, B, &o, out);
+}
+static void check_plan(const scene *s, const spmvx_matrix *A, const spmvx_matrix *B, const char *asked,
+                       const char *kernel, const char *reason)
 {
     spmspm_plan *plan = NULL;
     spmspm_info i = SPMSPM_INFO_INIT;
-    assert_ok(s->ctx, spmspm_plan_create(s->ctx, A, B, NULL, &plan));
+    assert_ok(s->ctx, plan_of(s, A, B, asked, &plan));
     assert_ok(s->ctx, spmspm_plan_get_info(plan, &i));
     assert_string_equal(i.kernel, kernel);
-    assert_non_null(strstr(i.reason, "lists of their multiplications"));
+    assert_non_null(strstr(i.reason, reason));
     spmspm_plan_destroy(plan);
 }
-static void check_lists(void)
+static void check_plans(void)
 {
     scene s = scene_new();
-    check_list(&s, s.coo, s.wide, "hash");
-    check_list(&s, s.tall, s.thin, "thin");
+    check_plan(&s, s.coo, s.wide, NULL, "hash", "lists of their multiplications");
+    check_plan(&s, s.tall, s.thin, NULL, "thin", "lists of their multiplications");
+    slow_memory(s.ctx);
+    check_plan(&s, s.band, s.band, "hash", "hash", "rows of one shape");
     scene_free(&s);
 }
 /* A plan, C of it, and once more; C is nobody's where the last call fails. */
-static spmvx_status plan_and_refill_of(scene *s, const spmvx_matrix *A, const spmvx_matrix *B)
+static spmvx_status plan_and_refill_of(scene *s, const spmvx_matrix *A, const spmvx_matrix *B,
+                                       const char *kernel)
 {
     spmspm_plan *plan = NULL;
-    spmvx_status status = spmspm_plan_create(s->ctx, A, B, NULL, &plan);
+    spmvx_status status = plan_of(s, A, B, kernel, &plan);
     if (status == SPMVX_OK) status = spmspm_plan_mul(s->ctx, plan, A, B, &s->made);
     if (status == SPMVX_OK) status = spmspm_plan_refill(s->ctx, plan, A, B, s->made);
     spmspm_plan_destroy(plan);
@@ -240,11 +254,17 @@ static spmvx_status plan_and_refill_of(scene *s, const spmvx_matrix *A, const sp
 }
 static spmvx_status plan_and_refill(scene *s)
 {
-    return plan_and_refill_of(s, s->coo, s->wide);
+    return plan_and_refill_of(s, s->coo, s->wide, NULL);
 }
 static spmvx_status plan_thin(scene *s)
 {
-    return plan_and_refill_of(s, s->tall, s->thin);
+    return plan_and_refill_of(s, s->tall, s->thin, NULL);
+}
+/* Rows of one shape, which few products are worth where memory is slow. */
+static spmvx_status plan_by_shapes(scene *s)
+{
+    slow_memory(s->ctx);
+    return plan_and_refill_of(s, s->band, s->band, "hash");
 }
 static spmvx_status multiply(scene *s)
 {
@@ -378,9 +398,10 @@ static void test_sweep(void **state)
     SWEEP(multiply_tall);
     check_runs();
     SWEEP(multiply_in_runs);
-    check_lists();
+    check_plans();
     SWEEP(plan_and_refill);
     SWEEP(plan_thin);
+    SWEEP(plan_by_shapes);
     SWEEP(multiply);
     SWEEP(multiply_merge);
     SWEEP(multiply_turned);

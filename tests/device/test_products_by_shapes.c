@@ -1,6 +1,7 @@
 /* Products whose rows are of few shapes, as on grids that are numbered line by line: the same pattern and,
  * for whole numbers, the same bits as the host's; the same bits as without shapes, for which a small
- * budget has no room; and rows that have no shape, or one of too many, beside those that have. */
+ * budget has no room; and rows that have no shape, or one of too many, beside those that have. They are so
+ * few that nobody would look for shapes, if memory were not said to be slow. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,13 @@ static triples aggregates(int nrows, int apart, bool gaps)
     return t;
 }
 
+static spmvx_context *slow_context(void)
+{
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    slow_memory(ctx);
+    return ctx;
+}
+
 /* Does a plan within so many bytes (0: any number) have rows that share their pattern? */
 static bool has_shapes(spmvx_context *ctx, const pair *p, size_t workspace)
 {
@@ -77,7 +85,7 @@ static void check(triples l, triples r, bool shapes)
 {
     enum { SMALL = 16 << 20, MANY = 10000 };
     const bool same = l.val == r.val;
-    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_context *ctx = slow_context();
     make_rounded(&l);
     if (!same) make_rounded(&r);
     for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
@@ -201,7 +209,7 @@ static void given_up(void **state)
 {
     (void)state;
     enum { LONG_ROWS = 4000, LONG = 130, SHORT_ROWS = 14000, MANY = 11000, MORE = 4000, TOO_LONG = 129 };
-    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_context *ctx = slow_context();
     triples r = even_rows("long rows, then short", LONG_ROWS, LONG, LONG_ROWS + SHORT_ROWS + 200, false);
     const int64_t long_ones = r.nnz;
     r.nrows += SHORT_ROWS;
@@ -247,7 +255,7 @@ static void many_shapes(void **state)
 static void refilled(void **state)
 {
     (void)state;
-    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_context *ctx = slow_context();
     triples t = grid("a box", 30, 20, 1, 1, false);
     pair p = pair_new(ctx, &t, &t, SPMVX_F64);
     make_whole(&t);
@@ -269,12 +277,34 @@ static void refilled(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* Where memory is as fast as the device says, a few products are not worth the look. */
+static void few(void **state)
+{
+    (void)state;
+    triples t = grid("a star", 30, 20, 1, 1, true);
+    spmvx_context *slow = slow_context(), *ctx = device_context(0, NULL, 0);
+    pair there = pair_new(slow, &t, &t, SPMVX_F64), here = pair_new(ctx, &t, &t, SPMVX_F64);
+    assert_true(has_shapes(slow, &there, 0));
+    assert_false(has_shapes(ctx, &here, 0));
+    spmvx_matrix *by_shapes = product(slow, there.A, there.B, "hash", SPMVX_CSR), *want = to_host(by_shapes),
+                 *C = product(ctx, here.A, here.B, "hash", SPMVX_CSR);
+    check_same("without shapes", C, want, NULL);
+    spmvx_matrix *const made[] = { by_shapes, want, C };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) spmvx_matrix_destroy(made[i]);
+    pair_free(&there);
+    pair_free(&here);
+    spmvx_context_destroy(slow);
+    spmvx_context_destroy(ctx);
+    triples_free(&t);
+}
+
 int main(void)
 {
     if (!device_count()) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(grids),        cmocka_unit_test(long_rows),
                                         cmocka_unit_test(coarse_grids), cmocka_unit_test(rows_apart),
                                         cmocka_unit_test(many_shapes),  cmocka_unit_test(refilled),
-                                        cmocka_unit_test(rows_without), cmocka_unit_test(given_up) };
+                                        cmocka_unit_test(rows_without), cmocka_unit_test(given_up),
+                                        cmocka_unit_test(few) };
     return cmocka_run_group_tests(tests, open_host, close_host);
 }

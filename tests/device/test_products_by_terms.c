@@ -171,6 +171,27 @@ static void thin(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* Entries of C with many products side by side: all warps have more of a row than a block takes at once, and
+ * less of another. */
+static void many_side_by_side(void **state)
+{
+    (void)state;
+    enum { SHORT = 900, COLUMNS = 800 };
+    static int length[SHORT + 2];
+    for (int r = 0; r < SHORT; r++) length[r] = 2 + r % 3;
+    length[SHORT] = INNER;
+    length[SHORT + 1] = INNER / 3;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples l = rows_of("two long rows", length, SHORT + 2, INNER, false),
+            r = even_rows("rows of some columns", INNER, 9, COLUMNS, false);
+    make_rounded(&l);
+    make_rounded(&r);
+    check_hash(ctx, &l, &r, SPMVX_F64, false);
+    triples_free(&l);
+    triples_free(&r);
+    spmvx_context_destroy(ctx);
+}
+
 /* An entry of C with more products than a block takes at once, by far, beside those with one. */
 static void very_many(void **state)
 {
@@ -253,7 +274,7 @@ static void no_list(void **state)
     (void)state;
     spmvx_context *ctx = device_context(0, NULL, 0);
     check_none(ctx, rows_of("rows", lengths, ROWS, INNER, false),
-               even_rows("even rows", INNER, 6, 1500, false), "hash");
+               even_rows("even rows", INNER, 6, 100, false), "hash");
     check_none(ctx, rows_of("rows", lengths, ROWS, INNER, false),
                even_rows("few columns", INNER, 2, 60, false), "thin");
     check_none(ctx, mostly_short(false), even_rows("fewer", INNER, 4, 8, false), "thin");
@@ -262,9 +283,9 @@ static void no_list(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(bits), cmocka_unit_test(thin),
-                                        cmocka_unit_test(very_many), cmocka_unit_test(refill),
-                                        cmocka_unit_test(no_list) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(bits),      cmocka_unit_test(thin),
+                                        cmocka_unit_test(very_many), cmocka_unit_test(many_side_by_side),
+                                        cmocka_unit_test(refill),    cmocka_unit_test(no_list) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
 }

@@ -190,9 +190,65 @@ static void garbage(void **state)
             }
 }
 
+/* ---- a kernel's name ---- */
+
+static spmvx_matrix *made_as(spmvx_context *ctx, const spmvx_matrix *A, spmvx_format format,
+                             const char *kernel, spmvx_matrix_info *info)
+{
+    spmvx_matrix *m = NULL;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    o.format = format;
+    o.kernel = kernel;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, A, &o, &m));
+    assert_ok(ctx, spmvx_matrix_get_info(m, info));
+    return m;
+}
+
+/* The name of a matrix whose layout came with its arrays, or from an earlier conversion, asks for that
+ * layout: forced on COO it makes the same matrix, whose products have the same bits. */
+static void names_repeat(void **state)
+{
+    (void)state;
+    enum { N = 240, FULL = 4 };
+    static const char *const made_by[] = { "bsr@c:block_rows=2,block_cols=3", "bsr:block_rows=5",
+                                           "packed@c:piece=50", "packed:piece=8,values=raw",
+                                           "csr5:omega=4,sigma=7" };
+    static int32_t row[N * N], col[N * N];
+    static double val[N * N], x[N], y[N], again[N];
+    triples t = { "some full rows", N, N, 0, row, col, val };
+    uint64_t seed = 11;
+    for (int r = 0; r < N; r++) {
+        x[r] = case_value(&seed);
+        for (int c = 0; c < N; c++)
+            if (r < FULL || abs(r - c) < 9) {
+                row[t.nnz] = r, col[t.nnz] = c;
+                val[t.nnz++] = case_value(&seed);
+            }
+    }
+    spmvx_context *ctx = test_context(NULL, 2);
+    spmvx_matrix *coo = case_coo(ctx, &t, SPMVX_F64);
+    for (size_t i = 0; i < COUNT(made_by); i++) {
+        spmvx_matrix_info of_made = SPMVX_MATRIX_INFO_INIT, of_kept = SPMVX_MATRIX_INFO_INIT,
+                          of_same = SPMVX_MATRIX_INFO_INIT;
+        spmvx_matrix *made = made_as(ctx, coo, SPMVX_AUTO, made_by[i], &of_made),
+                     *kept = made_as(ctx, made, of_made.format, NULL, &of_kept),
+                     *same = made_as(ctx, coo, SPMVX_AUTO, of_kept.kernel, &of_same);
+        assert_string_equal(of_same.kernel, of_kept.kernel);
+        assert_int_equal(of_same.stored, of_made.stored);
+        assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, kept, x, 0.0, y));
+        assert_ok(ctx, spmvx_mul(ctx, SPMVX_N, 1.0, same, x, 0.0, again));
+        assert_memory_equal(y, again, sizeof y);
+        spmvx_matrix_destroy(same);
+        spmvx_matrix_destroy(kept);
+        spmvx_matrix_destroy(made);
+    }
+    spmvx_matrix_destroy(coo);
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(reasons), cmocka_unit_test(views),
-                                        cmocka_unit_test(garbage) };
+                                        cmocka_unit_test(garbage), cmocka_unit_test(names_repeat) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

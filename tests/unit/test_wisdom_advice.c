@@ -374,8 +374,8 @@ static void updates_bind_advice(void **state)
     fixture *f = *state;
     static const uint32_t flags[] = { 0, SPMVX_UPDATABLE, 0 };
     static const char *const advice[] = { "packed@c:values=u8", "packed@c:values=u8", "packed@c:values=raw" };
-    static const char *const wanted[] = { "packed@c:values=u8", "packed@c:values=raw",
-                                          "packed@c:values=raw" };
+    static const char *const wanted[] = { "packed@c:piece=504,values=u8", "packed@c:piece=504,values=raw",
+                                          "packed@c:piece=504,values=raw" };
     csr_arrays other = case_csr(&f->t, SPMVX_F64);
     spmvx_matrix *A = of_two_values(f);
     for (size_t i = 0; i < COUNT(flags); i++) {
@@ -408,7 +408,7 @@ static void values_in_a_cache(void **state)
 {
     fixture *f = *state;
     static const spmvx_format formats[] = { SPMVX_AUTO, SPMVX_PACKED };
-    static const char *const wanted[] = { "packed@c:values=raw", "packed@c:values=u8" };
+    static const char *const wanted[] = { "packed@c:piece=504,values=raw", "packed@c:piece=504,values=u8" };
     spmvx_matrix *A = of_two_values(f);
     leave("packed@c");
     for (size_t i = 0; i < COUNT(formats); i++) {
