@@ -27,8 +27,8 @@ struct spx_met_entries {
     }
 };
 
-/* Words of bits, which are a warp's one after the other. */
-constexpr int SPX_MET_WORDS = 4;
+/* Words of bits that a warp finds at once. */
+constexpr int SPX_MET_WORDS = 8;
 
 /* A bit for each entry: some tells a bit for each row of B; and how many bits a word has. */
 static __global__ void spx_find_met(int64_t entries, const int *col, const unsigned *some, unsigned *met,
@@ -36,6 +36,7 @@ static __global__ void spx_find_met(int64_t entries, const int *col, const unsig
 {
     const int lane = spx_lane();
     const int64_t first = spx_element() / 32 * SPX_MET_WORDS;
+    unsigned own = 0;
     int c[SPX_MET_WORDS];
 #pragma unroll
     for (int w = 0; w < SPX_MET_WORDS; w++) {
@@ -46,36 +47,36 @@ static __global__ void spx_find_met(int64_t entries, const int *col, const unsig
     for (int w = 0; w < SPX_MET_WORDS; w++) {
         const unsigned bits =
             __ballot_sync(SPX_ALL_LANES, c[w] >= 0 && (__ldg(some + c[w] / 32) >> (c[w] % 32) & 1u));
-        if ((first + w) * 32 >= entries || lane) continue;
-        met[first + w] = bits;
-        count[first + w] = __popc(bits);
+        if (lane == w) own = bits;
     }
+    if (lane >= SPX_MET_WORDS || (first + lane) * 32 >= entries) return;
+    met[first + lane] = own;
+    count[first + lane] = __popc(own);
 }
 
-/* The entries; before: how many bits are set before each word. A lane has a bit of each word. */
-static __global__ void spx_write_met(int64_t entries, const int *col, const unsigned *met,
+/* The entries; before: how many bits are set before each of so many words. A thread has those of a word, some
+ * of which are under way together. */
+static __global__ void spx_write_met(int64_t words, const int *col, const unsigned *met,
                                      const int64_t *before, spx_met_entries to)
 {
-    const int lane = spx_lane();
-    const int64_t first = spx_element() / 32 * SPX_MET_WORDS;
-    unsigned bits[SPX_MET_WORDS];
-    int64_t place[SPX_MET_WORDS];
-    int c[SPX_MET_WORDS];
+    constexpr int AHEAD = 4;
+    const int64_t w = spx_element();
+    if (w >= words) return;
+    int64_t at = before[w];
+    for (unsigned left = __ldg(met + w); left;) {
+        int e[AHEAD], c[AHEAD];
 #pragma unroll
-    for (int w = 0; w < SPX_MET_WORDS; w++) {
-        const bool in = (first + w) * 32 < entries;
-        bits[w] = in ? __ldg(met + first + w) : 0u;
-        place[w] = in ? before[first + w] : 0;
-    }
+        for (int j = 0; j < AHEAD; j++) {
+            e[j] = left ? static_cast<int>(w * 32) + __ffs(static_cast<int>(left)) - 1 : -1;
+            c[j] = left ? __ldg(col + e[j]) : 0;
+            left &= left - 1u;
+        }
 #pragma unroll
-    for (int w = 0; w < SPX_MET_WORDS; w++)
-        c[w] = bits[w] >> lane & 1u ? __ldg(col + (first + w) * 32 + lane) : 0;
-#pragma unroll
-    for (int w = 0; w < SPX_MET_WORDS; w++) {
-        if (!(bits[w] >> lane & 1u)) continue;
-        const int64_t at = place[w] + __popc(bits[w] & ((1u << lane) - 1u));
-        to.col[at] = c[w];
-        to.at[at] = static_cast<int>((first + w) * 32 + lane);
+        for (int j = 0; j < AHEAD; j++) {
+            if (e[j] < 0) break;
+            to.col[at] = c[j];
+            to.at[at++] = e[j];
+        }
     }
 }
 

@@ -91,8 +91,8 @@ inline spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_
     SPX_TRY(ctx->backend->array_new(ctx, spx_met_entries::bytes(A->nrows, entries), what, &plan->met));
     plan->number[MET] = entries;
     const spx_met_entries to(plan->met, A->nrows, entries);
-    SPX_TRY(spx_launch_over(ctx, NAME, spx_ceil_div(words, SPX_MET_WORDS) * 32, spx_write_met, A->nnz, col,
-                            met.as<unsigned>(), counts.as<int64_t>(), to));
+    SPX_TRY(spx_launch_over(ctx, NAME, words, spx_write_met, words, col, met.as<unsigned>(),
+                            counts.as<int64_t>(), to));
     return spx_launch_over(ctx, NAME, A->nrows + 1, spx_write_met_pointers, spx_factor_of(A),
                            met.as<unsigned>(), counts.as<int64_t>(), to);
 }
@@ -159,8 +159,11 @@ spmvx_status make_slots(const spmvx_context *ctx, const spx_plan *plan, const sp
     SPX_TRY(room->try_to_make(ctx, 1, bytes, "slots of B's rows"));
     spx_thin_slot<V> *const to = room->as<spx_thin_slot<V>>();
     if (!to) return SPMVX_OK;
-    SPX_TRY(spx_launch_over(ctx, NAME, B->nrows * LANES, spx_fill_slots<LANES, V>, static_cast<int>(B->nrows),
-                            *rows, plan->met ? some_of(plan, B) : nullptr, to));
+    const int nrows = static_cast<int>(B->nrows);
+    if (plan->met)
+        SPX_TRY(spx_launch_over(ctx, NAME, B->nrows, spx_fill_some_slots<LANES, V>, nrows, *rows,
+                                some_of(plan, B), to));
+    else SPX_TRY(spx_launch_over(ctx, NAME, B->nrows * LANES, spx_fill_slots<LANES, V>, nrows, *rows, to));
     rows->slots = to;
     return SPMVX_OK;
 }

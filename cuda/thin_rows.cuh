@@ -129,16 +129,41 @@ __device__ __forceinline__ spx_thin_slot<V> spx_load_slot(const spx_thin_rows<V>
     return slot;
 }
 
-/* Makes slots, a lane each; where `some` is given, of these rows alone, since nobody asks for others. */
 template <int LANES, class V>
-__global__ void spx_fill_slots(int nrows, spx_thin_rows<V> rows, const unsigned *some, spx_thin_slot<V> *to)
+__device__ __forceinline__ void spx_put_slot(const spx_thin_rows<V> &rows, int r, int own,
+                                             spx_thin_slot<V> *to)
 {
-    const int64_t i = spx_element(), r = i / LANES;
-    if (r >= nrows || (some && !(__ldg(some + r / 32) >> (r % 32) & 1u))) return;
-    const spx_thin_slot<V> own = spx_load_slot<LANES>(rows, static_cast<int>(r), static_cast<int>(i % LANES));
+    const spx_thin_slot<V> slot = spx_load_slot<LANES>(rows, r, own);
     typename std::conditional<sizeof(V) == 8, uint4, uint2>::type bits;
-    memcpy(&bits, &own, sizeof bits);
-    *reinterpret_cast<decltype(bits) *>(to + i) = bits; /* in one store */
+    memcpy(&bits, &slot, sizeof bits);
+    *reinterpret_cast<decltype(bits) *>(to + static_cast<int64_t>(r) * LANES + own) = bits; /* in one store */
+}
+
+/* Makes slots, a lane each. */
+template <int LANES, class V>
+__global__ void spx_fill_slots(int nrows, spx_thin_rows<V> rows, spx_thin_slot<V> *to)
+{
+    const int64_t i = spx_element();
+    if (i / LANES < nrows)
+        spx_put_slot<LANES>(rows, static_cast<int>(i / LANES), static_cast<int>(i % LANES), to);
+}
+
+/* The same of rows with a bit alone, which are few; nobody asks for others. A warp has a word of bits. */
+template <int LANES, class V>
+__global__ void spx_fill_some_slots(int nrows, spx_thin_rows<V> rows, const unsigned *some,
+                                    spx_thin_slot<V> *to)
+{
+    constexpr int EACH = 32 / LANES;
+    const int64_t first = spx_element() - spx_lane();
+    if (first >= nrows) return;
+    unsigned left = __ldg(some + first / 32);
+    for (int i = spx_lane() / LANES; i > 0; i--) left &= left - 1u; /* those of the lanes before */
+    while (left) {
+        spx_put_slot<LANES>(rows, static_cast<int>(first) + __ffs(static_cast<int>(left)) - 1,
+                            spx_lane() % LANES, to);
+#pragma unroll
+        for (int i = 0; i < EACH; i++) left &= left - 1u;
+    }
 }
 
 /* The products of an entry of A with a row of B that LANES lanes take: add(in, its column, left, right,

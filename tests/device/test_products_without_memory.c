@@ -49,6 +49,7 @@ static void lists_refused(void **state)
     make_whole(&l);
     make_whole(&r);
     spmvx_context *ctx = device_context(0, NULL, 0);
+    slow_memory(ctx);
     pair p = pair_new(ctx, &l, &r, SPMVX_F64), here = pair_new(host, &l, &r, SPMVX_F64);
     spmvx_matrix *want = product(host, here.A, here.B, NULL, SPMVX_AUTO), *C = NULL;
     spmspm_plan *plan = plan_without(ctx, "hash", &p, NEVER);
@@ -62,8 +63,23 @@ static void lists_refused(void **state)
     }
     assert_true(seen);
     assert_ok(ctx, spmspm_plan_mul(ctx, plan, p.A, p.B, &C));
-    check_same("without lists", C, want, NULL);
+    check_same("without places", C, want, NULL);
     spmvx_matrix_destroy(C);
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    int made = 0, refused = 0;
+    long calls = NEVER;
+    o.kernel = "hash";
+    for (long n = calls; n > 0; n = n == NEVER ? calls : n - 1) { /* no list has these values */
+        simt_fail_call(n, cudaErrorMemoryAllocation, 0);
+        const spmvx_status s = spmspm_mul(ctx, p.A, p.B, &o, &C);
+        calls = simt_calls();
+        simt_fail_call(0, cudaSuccess, 0);
+        made += s == SPMVX_OK, refused += s != SPMVX_OK;
+        if (s != SPMVX_OK) continue;
+        check_same("without memory", C, want, NULL);
+        spmvx_matrix_destroy(C);
+    }
+    assert_true(made && refused);
     spmvx_matrix_destroy(want);
     spmspm_plan_destroy(plan);
     pair_free(&p);
