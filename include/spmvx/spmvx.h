@@ -545,8 +545,8 @@ typedef struct spmvx_matrix_info {
     int64_t ncols;
     int64_t nnz;    /* entries, padding aside */
     int64_t stored; /* entries with padding, of A itself */
-    /* All that the matrix keeps in memory: transpose, partition and update maps included; arrays shared with
-     * other matrices are counted in each, borrowed ones in none. */
+    /* All that the matrix keeps in memory beside its handle, as max_bytes counts it: transpose, partition and
+     * update maps included; arrays shared with other matrices are counted in each, borrowed ones in none. */
     size_t bytes_held;
     size_t bytes_streamed; /* what one multiplication reads of the matrix: its arrays, not x and y */
     /* with its parameters, as spmvx_convert_options.kernel takes it; lives as long as A */

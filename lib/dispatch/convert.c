@@ -130,7 +130,7 @@ static spmvx_status make_operators(spx_conversion *c, const spmvx_matrix *src, u
     spx_operator *n = &m->op[SPMVX_N], *t = &m->op[SPMVX_T];
     char reason[SPX_REASON], spec[SPX_SPEC];
     c->n = NULL;
-    c->used = sizeof *m;
+    c->used = 0;
     c->of_transpose = of_transpose;
     SPX_TRY(spx_make_operator(c, &src->op[SPMVX_N].A, SPMVX_N, n, m->reason));
     c->of_transpose = 0;

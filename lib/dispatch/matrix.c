@@ -46,7 +46,7 @@ size_t spx_operator_bytes(const spx_operator *op)
 size_t spx_matrix_bytes(const spmvx_matrix *m)
 {
     const spx_operator *n = &m->op[SPMVX_N], *t = &m->op[SPMVX_T];
-    size_t bytes = sizeof *m + spx_operator_bytes(n) + spx_operator_bytes(t);
+    size_t bytes = spx_operator_bytes(n) + spx_operator_bytes(t);
     for (int i = 0; i < SPX_SLOTS; i++)
         for (int k = 0; k < SPX_SLOTS; k++)
             if (t->A.slot[i] && t->A.slot[i] == n->A.slot[k] && !t->A.slot[i]->borrowed)

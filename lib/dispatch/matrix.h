@@ -44,7 +44,7 @@ spmvx_status spx_operator_prepare(const spmvx_context *, spx_operator *, const s
 spmvx_status spx_operator_prepare_multi(const spmvx_context *, spx_operator *, const spx_choice *);
 void spx_operator_drop(spx_operator *);
 size_t spx_operator_bytes(const spx_operator *);
-/* Of the record and both operators; arrays that they share are counted once, borrowed ones not. */
+/* Of both operators; arrays that they share are counted once, borrowed ones not. */
 size_t spx_matrix_bytes(const spmvx_matrix *);
 
 /* A matrix of arrays in host memory, which are taken over (owned by the result, or dropped on failure) and
