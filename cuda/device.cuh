@@ -214,6 +214,14 @@ inline int64_t spx_cuda_blocks_held(const spmvx_context *ctx, int64_t threads)
     return spx_cuda_of(ctx)->multiprocessors * spx_max(MOST / threads, 1);
 }
 
+/* Blocks that the device holds at a time, of a kernel whose launch bounds, by its registers, say that a
+ * multiprocessor holds so many. Where blocks go on until all is done, more of them would begin when the
+ * first ones end. */
+inline int64_t spx_cuda_blocks_of(const spmvx_context *ctx, int each)
+{
+    return static_cast<int64_t>(spx_cuda_of(ctx)->multiprocessors) * each;
+}
+
 /* Zeroes so many bytes of the device's memory on the context's stream; `what` as in spx_cuda_fail. */
 inline spmvx_status spx_cuda_clear(const spmvx_context *ctx, void *memory, size_t bytes, const char *what)
 {

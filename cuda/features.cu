@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr int THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 8;
+constexpr int THREADS = 256, HELD = 6; /* blocks of a multiprocessor */
 
 /* Lengths of rows by bucket: exact below EXACT, by 1/STEPS of a power of two above. */
 constexpr int EXACT = 256, STEPS = 16, BUCKETS = EXACT + STEPS * 24;
@@ -71,12 +71,16 @@ __device__ void look_at_rows(const spx_csr<V, P> &a, int block, int blocks, stat
     const int64_t stride = static_cast<int64_t>(blocks) * THREADS;
     const bool all_spans = a.nrows < SPX_SPAN_ROWS;
     unsigned long long longest = 0, empty = 0, span = 0, spanned = 0, high = 0, low = 0, padded = 0;
-    for (int64_t first = static_cast<int64_t>(block) * THREADS + static_cast<int>(threadIdx.x) - lane;
-         first < a.nrows; first += stride) {
-        const int64_t row = first + lane;
-        const bool in = row < a.nrows;
-        const int64_t from = in ? static_cast<int64_t>(a.ptr[row]) : 0,
-                      to = in ? static_cast<int64_t>(a.ptr[row + 1]) : 0;
+    int64_t first = static_cast<int64_t>(block) * THREADS + static_cast<int>(threadIdx.x) - lane;
+    P next_from = 0, next_to = 0; /* under way while the row before is counted */
+    const auto load = [&](int64_t row) {
+        next_from = row < a.nrows ? a.ptr[row] : P(0);
+        next_to = row < a.nrows ? a.ptr[row + 1] : P(0);
+    };
+    for (load(first + lane); first < a.nrows; first += stride) {
+        const bool in = first + lane < a.nrows;
+        const int64_t from = static_cast<int64_t>(next_from), to = static_cast<int64_t>(next_to);
+        load(first + lane + stride);
         const unsigned long long n = static_cast<unsigned long long>(to - from), square = n * n;
         if (n && (all_spans || first / 32 % SPX_SPAN_APART == 0)) {
             const int distance = a.col[to - 1] - a.col[from];
@@ -87,10 +91,12 @@ __device__ void look_at_rows(const spx_csr<V, P> &a, int block, int blocks, stat
         high += square >> 24;
         low += square & ((1u << 24) - 1);
         if (in) atomicAdd(&rows[bucket_of(to - from)], 1u);
-        const unsigned long long widest = most_of_warp(n);
-        longest = widest > longest ? widest : longest;
-        padded += lane == 0 ? 32 * widest : 0;
+        longest = n > longest ? n : longest;
+        const unsigned widest =
+            __reduce_max_sync(0xffffffffu, static_cast<unsigned>(n < UINT_MAX ? n : UINT_MAX));
+        padded += lane == 0 ? 32ull * widest : 0;
     }
+    longest = most_of_warp(longest);
     /* By blocks, since all of these lie in one sector, whose atomics come one after the other. */
     const unsigned long long of_warp[] = { sum_of_warp(empty), sum_of_warp(span), sum_of_warp(spanned),
                                            sum_of_warp(high),  sum_of_warp(low),  sum_of_warp(padded) };
@@ -164,7 +170,8 @@ __device__ void look_at_window(const spx_csr<V, P> &a, int64_t first, statistics
 }
 
 template <class V, class P>
-__global__ void __launch_bounds__(THREADS) look(spx_csr<V, P> a, int windows, int64_t apart, statistics *all)
+__global__ void __launch_bounds__(THREADS, HELD)
+    look(spx_csr<V, P> a, int windows, int64_t apart, statistics *all)
 {
     const int block = static_cast<int>(blockIdx.x);
     if (block < windows) look_at_window(a, block * apart, all);
@@ -208,8 +215,8 @@ spmvx_status queue_look(const spmvx_context *ctx, const spx_sparse *csr, statist
 {
     const int64_t apart = spx_max(csr->nrows / WINDOWS, WINDOW_ROWS),
                   windows = spx_ceil_div(csr->nrows, apart);
-    const int64_t most = BLOCKS_A_MULTIPROCESSOR * static_cast<int64_t>(spx_cuda_of(ctx)->multiprocessors);
-    const int64_t blocks = spx_max(1, spx_min(most, spx_ceil_div(csr->nrows, THREADS)));
+    const int64_t blocks =
+        spx_max(1, spx_min(spx_cuda_blocks_of(ctx, HELD), spx_ceil_div(csr->nrows, THREADS)));
     SPX_TRY(spx_cuda_clear(ctx, on_device, sizeof *on_device, WHAT));
     SPX_TRY(spx_by_type(csr, [&](auto v, auto p) {
         using V = decltype(v);

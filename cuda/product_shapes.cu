@@ -9,7 +9,7 @@
 namespace {
 
 constexpr const char *WHAT = "shapes of rows";
-constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS);
+constexpr int THREADS = static_cast<int>(SPX_BUILD_THREADS), HELD = 5; /* blocks of a multiprocessor */
 constexpr int TRIES = 8, AHEAD = 4; /* places of the table; entries on their way */
 
 /* Rows without a shape that are borne among so many. */
@@ -172,8 +172,8 @@ __device__ __forceinline__ unsigned hash_of(const ENTRIES &entries, const row_of
 }
 
 template <int TEAM, class ENTRIES, class TELL>
-__global__ void __launch_bounds__(THREADS, 5) find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell,
-                                                   int longest, int most, const table *before, table *t)
+__global__ void __launch_bounds__(THREADS, HELD) find(int nrows, spx_pointers ptr, ENTRIES entries, TELL tell,
+                                                      int longest, int most, const table *before, table *t)
 {
     constexpr int OFTEN = 2; /* turns */
     const int lane = spx_lane() % TEAM;
@@ -252,8 +252,7 @@ spmvx_status find_of(const spmvx_context *ctx, const spx_sparse *m, ENTRIES entr
     constexpr int64_t FEW = 8, SOME = 48; /* entries of a row for one lane, and for four */
     const auto with = [&](auto team) {
         constexpr int TEAM = decltype(team)::value;
-        const int64_t threads =
-            spx_min(m->nrows * TEAM, spx_cuda_blocks_held(ctx, THREADS) * static_cast<int64_t>(THREADS));
+        const int64_t threads = spx_min(m->nrows * TEAM, spx_cuda_blocks_of(ctx, HELD) * THREADS);
         return spx_launch_over(ctx, WHAT, threads, find<TEAM, ENTRIES, TELL>, static_cast<int>(m->nrows),
                                spx_pointers_of(m), entries, tell, longest, most, before, t);
     };

@@ -283,6 +283,7 @@ extern "C" const spx_product_kernel spx_cuda_spmspm_thin = {
     .place = SPMVX_CUDA,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
+    .most_columns = SPX_THIN_COLUMNS,
     .summary = "B of at most 1024 columns: dense sums, B's rows by records, copies for lanes",
     .source = "Charaf, Charaf & Abou Hawili report, future work; Gomez-Luna et al. 2013",
     .analyse = analyse,

@@ -36,6 +36,7 @@ static spmvx_status choose(const spmvx_context *ctx, const spx_sparse *B, int64_
     if (spx_product_kernel_parse(ctx, preferred(ctx, B, products), out, param) == SPMVX_OK) return SPMVX_OK;
     for (int32_t i = spx_product_kernel_total() - 1; i >= 0; i--) { /* the last ones can be planned */
         const spx_product_kernel *k = spx_product_kernel_at(i);
+        if (k->most_columns && B->ncols > k->most_columns) continue;
         if (k->place == ctx->backend->place && k->flags & SPMVX_KERNEL_DETERMINISTIC &&
             spx_product_kernel_parse(ctx, k->name, out, param) == SPMVX_OK) {
             spx_error_restore(ctx, &before);
@@ -234,6 +235,7 @@ static spmvx_status within_budget(spmvx_context *ctx, const spx_sparse *A, const
     spx_error_state before;
     spx_error_save(ctx, &before);
     const long refusals = spx_budget_refusals(ctx);
+    const size_t used = spx_budget_used(ctx);
     const spmvx_status s = spx_product_csr(ctx, A, B, o, false, NULL, ahead, C);
     if (s != SPMVX_ERR_LIMIT || spx_budget_refusals(ctx) == refusals || A->nrows < 2 ||
         ctx->backend->place == SPMVX_HOST)
@@ -241,7 +243,7 @@ static spmvx_status within_budget(spmvx_context *ctx, const spx_sparse *A, const
     const run_factors f = { ctx, A, B };
     const spx_runs runs = { ctx, o, A->val_type, A->nrows, B->ncols, factors_of_run, &f };
     spx_error_restore(ctx, &before);
-    return spx_product_by_runs(&runs, C);
+    return spx_product_by_runs(&runs, used, C);
 }
 
 /* Of products most are factors of others, or converted: so what many multiplications would pay for is not

@@ -64,7 +64,9 @@ typedef struct spx_runs {
     spmvx_status (*factors)(const void *arg, int64_t first, int64_t end, spx_sparse *left, spx_sparse *right);
     const void *arg;
 } spx_runs;
-spmvx_status spx_product_by_runs(const spx_runs *, spx_sparse *C);
+/* used: what the budget was charged with before all rows at once did not fit. A COO's row pointers are
+ * charged as what C needs, and stay so when it comes to nothing. */
+spmvx_status spx_product_by_runs(const spx_runs *, size_t used, spx_sparse *C);
 
 /* Refuses a C whose arrays would take more than options.max_bytes. */
 spmvx_status spx_product_check(const spmvx_context *, const spx_sparse *C, const spmspm_options *);

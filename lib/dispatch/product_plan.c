@@ -62,7 +62,9 @@ static spmvx_status plan_matrices(spmvx_context *ctx, const spmvx_matrix *A, con
 static void tell_reason(const spmspm_options *o, spmspm_plan *p)
 {
     const spx_plan *found = &p->product.plan;
-    const char *chosen = "chosen by the columns of B, its rows, the multiplications and the budget";
+    const char *chosen = p->place == SPMVX_HOST
+                             ? "chosen by the columns of B, the multiplications and the budget"
+                             : "chosen by the rows, columns and entries of B";
     const double each = found->C.nnz ? (double)found->products / (double)found->C.nnz : 0.0;
     const char *more = found->shapes  ? "; rows of one shape share their pattern"
                        : found->terms ? "; entries have lists of their multiplications"

@@ -215,9 +215,10 @@ static spmvx_status assemble_all(const spx_runs *of, int64_t *ptr, spx_sparse *o
     return s;
 }
 
-spmvx_status spx_product_by_runs(const spx_runs *of, spx_sparse *C)
+spmvx_status spx_product_by_runs(const spx_runs *of, size_t used, spx_sparse *C)
 {
     int64_t *ptr;
+    spx_budget_discharge(of->ctx, spx_budget_used(of->ctx) - used);
     SPX_TRY(spx_alloc(of->ctx, spx_bytes(of->nrows + 1, sizeof *ptr), "row pointers of C", &ptr));
     const spmvx_status s = assemble_all(of, ptr, C);
     spx_free(of->ctx, ptr);

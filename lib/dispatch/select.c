@@ -285,12 +285,39 @@ static double order_of(const spx_candidate *c, int64_t expected_muls)
     return (c->choice.kernel->format == SPMVX_CSR ? 1.0 : promise) * spx_score(c, expected_muls);
 }
 
-static void put_in_order(spx_candidate *out, int *count, const spx_candidate *c, int64_t expected_muls)
+/* Candidates as they come, and their order: they are moved once, at the end. */
+typedef struct ranking {
+    spx_candidate *c;
+    int64_t expected_muls;
+    int count;
+    double order[SPX_CANDIDATES];
+    int16_t at[SPX_CANDIDATES]; /* the n-th best */
+} ranking;
+
+static void rank(ranking *r, const spx_candidate *c)
 {
-    int at = (*count)++;
-    for (; at && order_of(&out[at - 1], expected_muls) > order_of(c, expected_muls); at--)
-        out[at] = out[at - 1];
-    out[at] = *c;
+    const double own = order_of(c, r->expected_muls);
+    int n = r->count++;
+    r->c[n] = *c;
+    const int16_t came = (int16_t)n;
+    for (; n && r->order[n - 1] > own; n--) {
+        r->order[n] = r->order[n - 1];
+        r->at[n] = r->at[n - 1];
+    }
+    r->order[n] = own;
+    r->at[n] = came;
+}
+
+static void put_in_order(ranking *r)
+{
+    for (int n = 0; n < r->count; n++) {
+        int at = r->at[n];
+        while (at < n) at = r->at[at]; /* where it was moved to */
+        if (at == n) continue;
+        const spx_candidate moved = r->c[n];
+        r->c[n] = r->c[at];
+        r->c[at] = moved;
+    }
 }
 
 spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_request *q,
@@ -301,8 +328,8 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
     static const double worth = 0.99; /* of one value, for which arrays may have to be copied */
     const bool any = spx_request_format(q) == SPMVX_AUTO;
     SPX_TRY(spx_features_of(ctx, csr, q->nvec, q->ahead, &s.features));
+    ranking r = { .c = out, .expected_muls = q->expected_muls };
     *f = s.features;
-    *count = 0;
     for (int32_t i = 0; i < spx_kernel_total(); i++) {
         const spx_kernel *k = spx_kernel_at(i);
         if (!wanted(ctx, q, k, csr->val_type) || (q->lean && k->prepare_entry > 0)) continue;
@@ -310,19 +337,21 @@ spmvx_status spx_select(spmvx_context *ctx, const spx_sparse *csr, const spx_req
         const view *v = &s.of[k->format];
         if (!v->usable || (any && !v->look.stored && csr->nnz)) continue;
         const spx_candidate c = candidate_of(&s, k, &v->look, v->setup_ns);
-        put_in_order(out, count, &c, q->expected_muls);
+        rank(&r, &c);
         spx_look one = v->look, raw;
         bool is_one;
         one.layout.values = SPX_VALUES_ONE;
         SPX_TRY(is_one_value(&s, k, &is_one));
         if (is_one) {
             const spx_candidate by_one = candidate_of(&s, k, &one, v->setup_ns + one_value_setup_ns(&s));
-            if (by_one.mul_ns < worth * c.mul_ns) put_in_order(out, count, &by_one, q->expected_muls);
+            if (by_one.mul_ns < worth * c.mul_ns) rank(&r, &by_one);
         }
         if (!raw_look(&s, v, k->format, &raw)) continue;
         const spx_candidate as_they_came = candidate_of(&s, k, &raw, v->setup_ns);
-        if (as_they_came.mul_ns < close * c.mul_ns) put_in_order(out, count, &as_they_came, q->expected_muls);
+        if (as_they_came.mul_ns < close * c.mul_ns) rank(&r, &as_they_came);
     }
+    put_in_order(&r);
+    *count = r.count;
     if (*count) return SPMVX_OK;
     if (!q->lean) return none_fits(ctx, spx_request_format(q));
     spx_request of_all = *q;

@@ -1,9 +1,8 @@
 /* C = R*A*P as two products, in the order that needs fewer multiplications: (R*A)*P or R*(A*P), told apart
  * by a sample of rows, or on a device by counts, so that the order, and with it the bits, depends on the
- * patterns alone. What is in
- * between stands beside C and is charged as that. Where the budget does not hold it, rows of R are taken in
- * runs, halved until they fit; of A*P a run has the rows that R meets there, and no others. Rows of C come
- * out the same however they are cut. */
+ * patterns alone. What is in between stands beside C and is charged as that. Where the budget does not hold
+ * it, rows of R are taken in runs, halved until they fit; of A*P a run has the rows that R meets there, and
+ * no others, on a device all of them. Rows of C come out the same however they are cut. */
 #include <math.h>
 #include <string.h>
 
@@ -228,11 +227,12 @@ static spmvx_status multiply(triple *t, spx_sparse *C)
     else SPX_TRY(choose_order_there(t));
     spx_error_save(t->ctx, &before);
     const long refusals = spx_budget_refusals(t->ctx);
+    const size_t used = spx_budget_used(t->ctx);
     const spmvx_status s = make_all(t, C);
     if (s != SPMVX_ERR_LIMIT || spx_budget_refusals(t->ctx) == refusals || t->R.nrows < 2) return s;
     const spx_runs runs = { t->ctx, t->options, t->A.val_type, t->R.nrows, t->P.ncols, factors_of, t };
     spx_error_restore(t->ctx, &before);
-    return spx_product_by_runs(&runs, C);
+    return spx_product_by_runs(&runs, used, C);
 }
 
 spmvx_status spx_product_triple(spmvx_context *ctx, const spmvx_matrix *R, const spmvx_matrix *A,

@@ -32,9 +32,10 @@ static inline bool deal_u32(const int32_t *c, const uint8_t *of, int32_t *told)
 }
 
 #define SPX_TEMPLATE "kernel/mul_packed_simd.h"
-#include "kernel/each_type.h"
+#include "kernel/each_value.h"
 
-static spx_body *const bodies[] = SPX_EACH(slices);
+/* A pointer is read once a slice: both types of them have one body. */
+static spx_body *const bodies[] = { spx_slices_f32, spx_slices_f32, spx_slices_f64, spx_slices_f64 };
 
 static double cost(const spx_features *f, const spx_look *look)
 {
@@ -76,16 +77,16 @@ const spx_kernel SPX_ISA_NAME(spx_mul_packed) = {
 #define ALL (uint32_t)((1ull << W) - 1)
 
 /* Where values come from: as VAL has them, or decoded. */
-typedef struct SPX_NAME(coded) {
+typedef struct SPX_VNAME(coded) {
     const void *codes;
     const SPX_V *table;
     SPX_VNAME(table) held; /* the table's first values */
     SPX_VNAME(vec) same;   /* its only one */
-} SPX_NAME(coded);
+} SPX_VNAME(coded);
 
 /* W values from a place on. */
 static inline __attribute__((always_inline)) SPX_VNAME(vec)
-    SPX_NAME(values)(int code, const SPX_NAME(coded) * s, int64_t place)
+    SPX_VNAME(values)(int code, const SPX_VNAME(coded) * s, int64_t place)
 {
     switch (code) {
     case SPX_VALUES_F32: return SPX_VNAME(singles)((const float *)s->codes + place);
@@ -100,50 +101,50 @@ static inline __attribute__((always_inline)) SPX_VNAME(vec)
     }
 }
 
-static inline __attribute__((always_inline)) void SPX_NAME(wide)(int code, const SPX_NAME(coded) * s,
-                                                                 SPX_VNAME(vec) * a, const int32_t *c,
-                                                                 int64_t place, const SPX_V *x)
+static inline __attribute__((always_inline)) void SPX_VNAME(wide)(int code, const SPX_VNAME(coded) * s,
+                                                                  SPX_VNAME(vec) * a, const int32_t *c,
+                                                                  int64_t place, const SPX_V *x)
 {
     for (int i = 0; i < LANES; i += W) {
         const SPX_VNAME(idx) some = SPX_VNAME(load_col)(c + i, W);
         a[i / W] = SPX_VNAME(add_masked)(a[i / W], SPX_VNAME(entries)(some),
-                                         SPX_NAME(values)(code, s, place + i), some, x);
+                                         SPX_VNAME(values)(code, s, place + i), some, x);
     }
 }
 
-static inline __attribute__((always_inline)) void SPX_NAME(narrow)(int code, const SPX_NAME(coded) * s,
-                                                                   SPX_VNAME(vec) * a, const uint16_t *c,
-                                                                   int64_t place, const SPX_V *x)
+static inline __attribute__((always_inline)) void SPX_VNAME(narrow)(int code, const SPX_VNAME(coded) * s,
+                                                                    SPX_VNAME(vec) * a, const uint16_t *c,
+                                                                    int64_t place, const SPX_V *x)
 {
     const uint32_t bits = entries_u16(c);
     if (bits == UINT32_MAX)
         for (int i = 0; i < LANES; i += W)
-            a[i / W] = SPX_VNAME(times_u16)(a[i / W], SPX_NAME(values)(code, s, place + i), c + i, x);
+            a[i / W] = SPX_VNAME(times_u16)(a[i / W], SPX_VNAME(values)(code, s, place + i), c + i, x);
     else
         for (int i = 0; i < LANES; i += W)
             a[i / W] = SPX_VNAME(times_some_u16)(a[i / W], bits >> i & ALL,
-                                                 SPX_NAME(values)(code, s, place + i), c + i, x);
+                                                 SPX_VNAME(values)(code, s, place + i), c + i, x);
 }
 
-static inline __attribute__((always_inline)) const unsigned char *SPX_NAME(step)(
-    int code, const SPX_NAME(coded) * s, SPX_VNAME(vec) * a, int32_t base, const unsigned char *stream,
+static inline __attribute__((always_inline)) const unsigned char *SPX_VNAME(step)(
+    int code, const SPX_VNAME(coded) * s, SPX_VNAME(vec) * a, int32_t base, const unsigned char *stream,
     int64_t place, const SPX_V *x)
 {
-    if (base < 0) SPX_NAME(wide)(code, s, a, (const void *)stream, place, x);
-    else SPX_NAME(narrow)(code, s, a, (const void *)stream, place, x + base);
+    if (base < 0) SPX_VNAME(wide)(code, s, a, (const void *)stream, place, x);
+    else SPX_VNAME(narrow)(code, s, a, (const void *)stream, place, x + base);
     return stream + spx_packed_step_bytes(base);
 }
 
 #include "kernel/packed_shared.h"
 
-static inline __attribute__((always_inline)) const unsigned char *SPX_NAME(diagonal)(
-    int code, const SPX_NAME(coded) * s, SPX_VNAME(vec) * a, int32_t base, const unsigned char *stream,
+static inline __attribute__((always_inline)) const unsigned char *SPX_VNAME(diagonal)(
+    int code, const SPX_VNAME(coded) * s, SPX_VNAME(vec) * a, int32_t base, const unsigned char *stream,
     int64_t place, const SPX_V *x, int64_t ncols)
 {
     const uint32_t bits = *(const uint32_t *)(const void *)stream;
     const bool inside = base >= 0 && (int64_t)base + LANES <= ncols;
     for (int i = 0; i < LANES; i += W) {
-        const SPX_VNAME(vec) v = SPX_NAME(values)(code, s, place + i);
+        const SPX_VNAME(vec) v = SPX_VNAME(values)(code, s, place + i);
         const uint32_t own = bits >> i & ALL;
         const SPX_V *const at = x + ((int64_t)base + i);
         if (bits == UINT32_MAX) a[i / W] = SPX_VNAME(times_run)(a[i / W], v, at);
@@ -154,12 +155,11 @@ static inline __attribute__((always_inline)) const unsigned char *SPX_NAME(diago
     return stream + sizeof bits;
 }
 
-static inline __attribute__((always_inline)) void SPX_NAME(slices_of)(int code, const spx_mul *m,
-                                                                      const SPX_NAME(coded) * s,
-                                                                      int64_t first, int64_t last)
+static inline __attribute__((always_inline)) void SPX_VNAME(slices_of)(int code, const spx_mul *m,
+                                                                       const SPX_VNAME(coded) * s,
+                                                                       int64_t first, int64_t last)
 {
     const int64_t *tile = spx_data(m->A, SPX_TILE);
-    const SPX_P *ptr = spx_data(m->A, SPX_PTR);
     const int32_t *base = spx_data(m->A, SPX_DESC), *row = spx_data(m->A, SPX_ROW);
     const SPX_V *x = m->x;
     const SPX_V alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
@@ -170,20 +170,21 @@ static inline __attribute__((always_inline)) void SPX_NAME(slices_of)(int code, 
                                                                                : 0);
     for (int64_t slice = first; slice < last; slice++) {
         const unsigned char *stream = streams + spx_packed_stream(tile[slice]);
+        const int64_t begin = spx_ptr_at(m->A, slice), behind = spx_ptr_at(m->A, slice + 1);
         SPX_VNAME(vec) a[LANES / W];
         for (int i = 0; i < LANES / W; i++) a[i] = SPX_VNAME(zero)();
         switch (spx_packed_kind(tile[slice])) {
         case SPX_PACKED_SHARED:
-            stream = SPX_NAME(shared)(code, s, a, base + ptr[slice], ptr[slice + 1] - ptr[slice], stream, end,
-                                      ptr[slice] * LANES, x, m->A->ncols);
+            stream = SPX_VNAME(shared)(code, s, a, base + begin, behind - begin, stream, end, begin * LANES,
+                                       x, m->A->ncols);
             break;
         case SPX_PACKED_DIAGONALS:
-            for (int64_t k = ptr[slice]; k < ptr[slice + 1]; k++)
-                stream = SPX_NAME(diagonal)(code, s, a, base[k], stream, k * LANES, x, m->A->ncols);
+            for (int64_t k = begin; k < behind; k++)
+                stream = SPX_VNAME(diagonal)(code, s, a, base[k], stream, k * LANES, x, m->A->ncols);
             break;
         default:
-            for (int64_t k = ptr[slice]; k < ptr[slice + 1]; k++)
-                stream = SPX_NAME(step)(code, s, a, base[k], stream, k * LANES, x);
+            for (int64_t k = begin; k < behind; k++)
+                stream = SPX_VNAME(step)(code, s, a, base[k], stream, k * LANES, x);
         }
         /* so that -0, which underflow leaves, is 0 whatever padding there was */
         for (int i = 0; i < LANES / W; i++) a[i] += SPX_VNAME(zero)();
@@ -206,31 +207,31 @@ static inline __attribute__((always_inline)) void SPX_NAME(slices_of)(int code, 
     }
 }
 
-static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
+static void SPX_VNAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
     const spx_mul *m = arg;
     const int64_t *bound = m->part->bounds->data, first = bound[begin], last = bound[end];
     const spx_array *table = m->A->slot[SPX_TABLE];
     const int64_t count = table ? (int64_t)(table->bytes / sizeof(SPX_V)) : 0;
-    SPX_NAME(coded) s = { .codes = spx_data(m->A, SPX_VAL), .table = table ? table->data : NULL };
+    SPX_VNAME(coded) s = { .codes = spx_data(m->A, SPX_VAL), .table = table ? table->data : NULL };
     SPX_V value[SPX_VNAME(MORE)] = { 0 };
     for (int64_t i = 0; i < count && i < SPX_VNAME(MORE); i++) value[i] = s.table[i];
     SPX_VNAME(table_load)(&s.held, value);
     s.same = SPX_VNAME(same)(value[0]);
     /* one instance of the loops for each code */
     switch (m->A->layout.values) {
-    case SPX_VALUES_F32: SPX_NAME(slices_of)(SPX_VALUES_F32, m, &s, first, last); break;
-    case SPX_VALUES_I16: SPX_NAME(slices_of)(SPX_VALUES_I16, m, &s, first, last); break;
-    case SPX_VALUES_U16: SPX_NAME(slices_of)(SPX_VALUES_U16, m, &s, first, last); break;
+    case SPX_VALUES_F32: SPX_VNAME(slices_of)(SPX_VALUES_F32, m, &s, first, last); break;
+    case SPX_VALUES_I16: SPX_VNAME(slices_of)(SPX_VALUES_I16, m, &s, first, last); break;
+    case SPX_VALUES_U16: SPX_VNAME(slices_of)(SPX_VALUES_U16, m, &s, first, last); break;
     case SPX_VALUES_U8:
-        if (count <= SPX_VNAME(FEW)) SPX_NAME(slices_of)(FEW, m, &s, first, last);
-        else if (count <= SPX_VNAME(MORE)) SPX_NAME(slices_of)(MORE, m, &s, first, last);
-        else SPX_NAME(slices_of)(SPX_VALUES_U8, m, &s, first, last);
+        if (count <= SPX_VNAME(FEW)) SPX_VNAME(slices_of)(FEW, m, &s, first, last);
+        else if (count <= SPX_VNAME(MORE)) SPX_VNAME(slices_of)(MORE, m, &s, first, last);
+        else SPX_VNAME(slices_of)(SPX_VALUES_U8, m, &s, first, last);
         break;
-    case SPX_VALUES_ONE: SPX_NAME(slices_of)(SPX_VALUES_ONE, m, &s, first, last); break;
-    case SPX_VALUES_STEP: SPX_NAME(slices_of)(SPX_VALUES_STEP, m, &s, first, last); break;
-    default: SPX_NAME(slices_of)(SPX_VALUES_RAW, m, &s, first, last);
+    case SPX_VALUES_ONE: SPX_VNAME(slices_of)(SPX_VALUES_ONE, m, &s, first, last); break;
+    case SPX_VALUES_STEP: SPX_VNAME(slices_of)(SPX_VALUES_STEP, m, &s, first, last); break;
+    default: SPX_VNAME(slices_of)(SPX_VALUES_RAW, m, &s, first, last);
     }
 }
 #undef W

@@ -37,7 +37,8 @@ typedef struct spx_product_kernel {
     spmvx_place place;
     uint32_t types; /* bits 1 << spmvx_type */
     uint32_t isa;
-    uint32_t flags; /* SPMVX_KERNEL_DETERMINISTIC */
+    uint32_t flags;       /* SPMVX_KERNEL_DETERMINISTIC */
+    int64_t most_columns; /* of B; 0: any number */
     const char *summary, *source;
     const spx_param *params; /* what may follow its name; or NULL */
     spmvx_status (*analyse)(spmvx_context *, const spx_sparse *A, const spx_sparse *B, spx_plan *);

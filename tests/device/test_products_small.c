@@ -5,6 +5,7 @@
 #include "products.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const kernels[] = { "hash", "thin", NULL }, *const hash[] = { "hash", NULL };
@@ -131,11 +132,70 @@ static void within_budgets(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* The least budget that holds a product of such matrices. */
+static size_t least_budget(spmvx_context *ctx, const pair *p, spmvx_format format, size_t most)
+{
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    size_t least = 0;
+    o.kernel = "hash";
+    o.format = format;
+    while (most - least > 64) {
+        spmvx_matrix *C;
+        o.max_workspace = least + (most - least) / 2;
+        const spmvx_status s = spmspm_mul(ctx, p->A, p->B, &o, &C);
+        if (s == SPMVX_OK) {
+            spmvx_matrix_destroy(C);
+            most = o.max_workspace;
+        } else {
+            assert_int_equal(s, SPMVX_ERR_LIMIT);
+            least = o.max_workspace;
+        }
+    }
+    return most;
+}
+
+/* As COO a product needs the row pointers of C beside it, once, also where its rows are made in runs. */
+static void coo_in_runs(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000, MOST = 1 << 20 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples l = even_rows("rows", ROWS, 1, 50, false), r = even_rows("rows of B", 50, 1, 60, false);
+    pair p = pair_new(ctx, &l, &r, SPMVX_F64);
+    const size_t csr = least_budget(ctx, &p, SPMVX_CSR, MOST), coo = least_budget(ctx, &p, SPMVX_COO, MOST);
+    if (coo < csr || coo - csr > (ROWS + 1) * 8 + 256)
+        fail_msg("%zu bytes are enough for CSR, %zu for COO", csr, coo);
+    pair_free(&p);
+    triples_free(&l);
+    triples_free(&r);
+    spmvx_context_destroy(ctx);
+}
+
+/* Without `hash`, what takes more columns than `thin`. */
+static void another_kernel(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples l = even_rows("rows", 30, 2, 50, false), r = even_rows("rows of B", 50, 2, 2000, false);
+    pair p = pair_new(ctx, &l, &r, SPMVX_F64);
+    spmvx_matrix *C = NULL;
+    setenv("SPMVX_DISABLE", "hash", 1);
+    const spmvx_status s = spmspm_mul(ctx, p.A, p.B, NULL, &C);
+    unsetenv("SPMVX_DISABLE");
+    assert_ok(ctx, s);
+    spmvx_matrix_destroy(C);
+    pair_free(&p);
+    triples_free(&l);
+    triples_free(&r);
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(many_rows), cmocka_unit_test(sorted_together),
-                                        cmocka_unit_test(many_columns), cmocka_unit_test(prepared_for_few),
-                                        cmocka_unit_test(within_budgets) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(many_rows),      cmocka_unit_test(sorted_together),
+                                        cmocka_unit_test(many_columns),   cmocka_unit_test(prepared_for_few),
+                                        cmocka_unit_test(within_budgets), cmocka_unit_test(coo_in_runs),
+                                        cmocka_unit_test(another_kernel) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
 }
