@@ -37,8 +37,8 @@ struct spx_cuda {
     void *staging;      /* SPX_STAGING bytes of pinned memory for what comes to the host; or NULL */
     bool staging_taken; /* by a thread, or for a look that is queued */
     cudaEvent_t looked; /* such a look has come to the host */
-    /* Kernels whose code is there, by their address; set and read atomically. */
-    const void *loaded[SPX_LOADED];
+    /* Kernels whose code is there, for how much shared memory; set and read atomically. */
+    uint64_t loaded[SPX_LOADED];
     bool since_90; /* device and code are of compute capability 9.0 or later: early launches, clusters, bulk
                     * copies */
 };
@@ -131,11 +131,11 @@ template <class... P>
 spmvx_status spx_cuda_load(const spmvx_context *ctx, const char *name, void (*kernel)(P...), size_t shared)
 {
     constexpr size_t ALWAYS = 48 << 10; /* what every device has */
-    constexpr size_t LITTLE = 16 << 10; /* so much is asked for by no kernel that has more of its own */
-    const void *const function = reinterpret_cast<const void *>(kernel);
-    const void **const place = const_cast<const void **>(spx_cuda_of(ctx)->loaded) +
-                               reinterpret_cast<uintptr_t>(function) / 16 % SPX_LOADED;
-    if (shared <= LITTLE && __atomic_load_n(place, __ATOMIC_RELAXED) == function) return SPMVX_OK;
+    /* All kernels are in one library, and no block has 256 KiB: nothing is lost that tells them apart. */
+    const uint64_t asked = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(kernel)) << 18 | shared;
+    uint64_t *const place =
+        const_cast<uint64_t *>(spx_cuda_of(ctx)->loaded) + (asked * 0x9e3779b97f4a7c15u >> 32) % SPX_LOADED;
+    if (__atomic_load_n(place, __ATOMIC_RELAXED) == asked) return SPMVX_OK;
     const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
     size_t all = shared; /* and what the kernel has of its own */
@@ -149,7 +149,7 @@ spmvx_status spx_cuda_load(const spmvx_context *ctx, const char *name, void (*ke
                             most);
     }
     if (e == cudaSuccess) e = spx_load_code(kernel, shared);
-    if (e == cudaSuccess && shared <= LITTLE) __atomic_store_n(place, function, __ATOMIC_RELAXED);
+    if (e == cudaSuccess) __atomic_store_n(place, asked, __ATOMIC_RELAXED);
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
 }
 

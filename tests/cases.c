@@ -64,7 +64,7 @@ static triples repeats(void)
 /* Rows, columns or entries where many are wanted; the emulator of a GPU takes long over them. */
 static int64_t many(int64_t n)
 {
-    return getenv("TEST_EMULATED") ? n / 5 : n;
+    return test_is_emulated() ? n / 5 : n;
 }
 
 /* Most rows short, one with nearly everything. */

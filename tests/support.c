@@ -29,6 +29,16 @@ spmvx_place test_place(void)
     return place && !strcmp(place, "cuda") ? SPMVX_CUDA : SPMVX_HOST;
 }
 
+bool test_is_emulated(void)
+{
+    return getenv("TEST_EMULATED") != NULL;
+}
+
+bool test_is_slow(void)
+{
+    return test_is_emulated() && !strcmp(getenv("TEST_EMULATED"), "2");
+}
+
 bool test_place_answers(void)
 {
     spmvx_context_options o = SPMVX_CONTEXT_OPTIONS_INIT;

@@ -32,7 +32,7 @@ int device_count(void)
 
 problem problem_new(void)
 {
-    return problem_of(getenv("TEST_EMULATED") ? 1500 : 6000); /* the emulator takes long */
+    return problem_of(test_is_emulated() ? 1500 : 6000); /* the emulator takes long */
 }
 
 problem problem_of_triples(triples t, uint64_t seed)

@@ -180,9 +180,3 @@ void check_once(spmvx_context *ctx, const char *const *kernels, triples l, tripl
     triples_free(&l);
     triples_free(&r);
 }
-
-bool takes_long(void)
-{
-    const char *emulated = getenv("TEST_EMULATED");
-    return emulated && !strcmp(emulated, "2");
-}

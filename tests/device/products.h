@@ -35,6 +35,4 @@ void check_pair(spmvx_context *, const char *const *kernels, const triples *l, c
                 bool near);
 /* The same of whole numbers; frees both. */
 void check_once(spmvx_context *, const char *const *kernels, triples l, triples r, spmvx_type);
-/* Under sanitizers, which take long. */
-bool takes_long(void);
 #endif

@@ -229,15 +229,13 @@ static triples blocks_on_diagonals(int64_t blocks)
 static void test_cases(void **state)
 {
     (void)state;
-    enum { MANY = 3000 };
-    const char *emulated = getenv("TEST_EMULATED");
-    const bool few = emulated && *emulated == '2'; /* under sanitizers */
+    enum { MANY = 1500 };
     spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
     assert_ok(NULL, spmvx_context_create(NULL, &host));
     for (int i = -1;; i++) {
         triples t = i < 0 ? blocks_on_diagonals(500) : case_make(i);
         if (t.nnz < 0) break;
-        if (!few || t.nnz <= MANY) {
+        if (!test_is_slow() || t.nnz <= MANY) {
             check_case(host, ctx, &t, SPMVX_F64);
             check_case(host, ctx, &t, SPMVX_F32);
         }
@@ -391,7 +389,7 @@ static size_t bytes_of(const spx_sparse *a)
  * the target. */
 static void check_peak(const spx_sparse *source, size_t peak, const spx_sparse *target, const char *what)
 {
-    const size_t of_sort = getenv("TEST_EMULATED") ? 0 : 1 << 17, /* CUB's own, whatever the size */
+    const size_t of_sort = test_is_emulated() ? 0 : 1 << 17, /* CUB's own, whatever the size */
         held = bytes_of(target), of_source = bytes_of(source),
                  most = held + of_sort + (of_source > held / 2 ? of_source : held / 2);
     if (peak > most)

@@ -93,7 +93,7 @@ static void test_chains(void **state)
     (void)state;
     enum { MOST = 1500 };
     static int lengths[MOST];
-    const int n = getenv("TEST_EMULATED") ? 300 : MOST; /* problem_of_rows has 800 columns */
+    const int n = test_is_emulated() ? 300 : MOST; /* problem_of_rows has 800 columns */
     cudaStream_t stream;
     assert_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     spmvx_context *ctx = device_context(0, stream, 0);
@@ -112,7 +112,7 @@ static void test_chains(void **state)
     for (int k = 0; k < count; k++)
         for (int updated = 0; updated < 2; updated++) {
             const uint32_t flags = updated ? SPMVX_UPDATABLE : 0;
-            chain c = { .ctx = ctx, .B = B, .n = n, .turns = getenv("TEST_EMULATED") ? 5 : 41 };
+            chain c = { .ctx = ctx, .B = B, .n = n, .turns = test_is_emulated() ? 5 : 41 };
             c.A = convert_by(ctx, m, kernels[k].name, 0, flags, 0);
             if (updated) memcpy(c.values, values, sizeof values);
             check_chain(c, &kernels[k], stream);

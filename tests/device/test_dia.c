@@ -89,8 +89,7 @@ static void test_shapes(void **state)
 static void test_presets(void **state)
 {
     (void)state;
-    const int many =
-        getenv("TEST_EMULATED") ? 5000 : 400000; /* for an emulated device of two multiprocessors */
+    const int many = test_is_emulated() ? 5000 : 400000; /* for an emulated device of two multiprocessors */
     spmvx_context *ctx = device_context(0, NULL, 0);
     problem_check_name(ctx, stencil(600, 600, 5, 0), "dia", "dia:threads=128,rows=1");
     problem_check_name(ctx, stencil(many, many, 3, 0), "dia", "dia:threads=128,rows=4");

@@ -82,8 +82,8 @@ static void test_memory_comes_back(void **state)
     (void)state;
     enum { LESS = 16 << 20 };
     size_t before, after, total;
-    if (getenv("TEST_EMULATED")) skip(); /* there the failing calls count what is left */
-    end_both(true);                      /* the kernels are on the device from here on */
+    if (test_is_emulated()) skip(); /* there the failing calls count what is left */
+    end_both(true);                 /* the kernels are on the device from here on */
     assert_cuda(cudaMemGetInfo(&before, &total));
     for (int i = 0; i < 4; i++) {
         end_both(i % 2);

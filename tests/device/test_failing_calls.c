@@ -415,15 +415,13 @@ static void test_sweep(void **state)
     SWEEP(allocate);
     SWEEP(write_file);
     SWEEP(to_host);
-    const char *emulated = getenv("TEST_EMULATED");
-    const bool instrumented = emulated && *emulated == '2'; /* then these are enough */
     static const char *const built[] = { "dia",          "bsr", "tiled", "tiled:hot=5", "csr-aligned:pad=16",
                                          "csr5:flags=u8" };
     for (size_t i = 0; i < sizeof built / sizeof *built; i++) sweep(built[i], build, cudaErrorUnknown);
     for (int32_t i = 0; i < spmvx_kernel_count(); i++) {
         spmvx_kernel_info k = SPMVX_KERNEL_INFO_INIT;
         assert_ok(NULL, spmvx_kernel_get_info(i, &k));
-        if (k.place == SPMVX_CUDA && k.operation == SPMVX_MUL && !instrumented)
+        if (k.place == SPMVX_CUDA && k.operation == SPMVX_MUL && !test_is_slow())
             sweep(k.name, build, cudaErrorUnknown);
     }
     SWEEP(build_all);

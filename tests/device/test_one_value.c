@@ -88,16 +88,18 @@ static void test_bits(void **state)
 {
     (void)state;
     static const double values[] = { 1.0, -0.0, 0x1.8p-3, INFINITY, NAN };
+    const bool few = test_is_slow(); /* then each case has one of the values */
     spmvx_context *ctx = device_context(0, NULL, 0);
     triples t;
     for (int i = 0; (t = case_make(i)).nnz >= 0; i++) {
         for (int v = 0; v < 5; v++)
-            if (v == 2 || (i + v) % 4 == 0) check_case(ctx, &t, v % 2 ? SPMVX_F32 : SPMVX_F64, values[v]);
+            if (few ? i % 5 == v : v == 2 || (i + v) % 4 == 0)
+                check_case(ctx, &t, v % 2 ? SPMVX_F32 : SPMVX_F64, values[v]);
         triples_free(&t);
     }
     problem p = problem_of(30000);
     check_case(ctx, &p.t, SPMVX_F64, 0x1.8p-3);
-    check_case(ctx, &p.t, SPMVX_F32, NAN);
+    if (!few) check_case(ctx, &p.t, SPMVX_F32, NAN);
     problem_free(&p);
     spmvx_context_destroy(ctx);
 }

@@ -17,7 +17,7 @@ static void cases(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (size_t c = 0; c < sizeof some / sizeof *some; c++)
         for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
-            if (takes_long() && (c + type) % 3) continue;
+            if (test_is_slow() && (c + type) % 3) continue;
             triples t = case_make(some[c]);
             const triples other = turned(t);
             if (type == SPMVX_F64) make_whole(&t);
@@ -56,7 +56,7 @@ static void lengths_of_rows(void **state)
                 100000, 3000, 500, 1024, 128, 64, 33, 32, 1, 9000000, 70000000
             };
             static const int each[] = { 40, 7, 60, 3, 4, 5, 2, 6, 1, 4, 3 };
-            if (takes_long() && (wild + width) % 2) continue;
+            if (test_is_slow() && (wild + width) % 2) continue;
             triples l = rows_of(wild ? "wild rows" : "rows", lengths, ROWS, INNER, wild),
                     r = even_rows("even rows", INNER, each[width], columns[width], wild);
             check_whole(ctx, l, r);
@@ -72,7 +72,7 @@ static void empty_rows(void **state)
     for (int width = 0; width < 5; width++) {
         static const int64_t columns[] = { 1024, 100, 64, 32, 5 };
         int of_b[INNER];
-        if (takes_long() && width % 2) continue;
+        if (test_is_slow() && width % 2) continue;
         for (int r = 0; r < INNER; r++) of_b[r] = r % 7 % 3 == 1 ? 1 + r / 10 % 7 : 0;
         triples l = rows_of("rows", lengths, ROWS, INNER, true),
                 r = rows_of("few rows", of_b, INNER, columns[width], width == 1);
@@ -152,7 +152,7 @@ static void long_rows(void **state)
         triples r = rows_of("rows, some of them long", of_b, LONG_INNER, 60000, wild);
         make_whole(&r);
         check_pair(ctx, kernels, &l, &r, SPMVX_F64, false);
-        if (!takes_long()) check_pair(ctx, kernels, &l, &r, SPMVX_F32, false);
+        if (!test_is_slow()) check_pair(ctx, kernels, &l, &r, SPMVX_F32, false);
         triples_free(&r);
     }
     triples_free(&l);
@@ -198,7 +198,7 @@ static void no_gaps(void)
     size_t least = 0;
     csr.format = SPMVX_CSR;
     assert_ok(ctx, spmvx_matrix_convert(ctx, p.A, &csr, &A));
-    for (size_t limit = 2048; limit < 20000; limit += takes_long() ? 160 : 96) {
+    for (size_t limit = 2048; limit < 20000; limit += test_is_slow() ? 160 : 96) {
         spmspm_options o = SPMSPM_OPTIONS_INIT;
         spmspm_plan *plan = NULL;
         spmvx_matrix *C = NULL;
@@ -226,7 +226,7 @@ static void budget_of(triples l, triples r, const char *kernel, spmvx_format for
     spmvx_matrix *first = product(ctx, p.A, p.B, kernel, format), *want = to_host(first);
     size_t least = SIZE_MAX;
     int fits = 0, refusals = 0;
-    for (size_t limit = 16; limit < (size_t)1 << 21; limit += limit / (takes_long() ? 1 : 2)) {
+    for (size_t limit = 16; limit < (size_t)1 << 21; limit += limit / (test_is_slow() ? 1 : 2)) {
         spmspm_options o = SPMSPM_OPTIONS_INIT;
         spmvx_matrix *C = NULL;
         o.max_workspace = limit;
@@ -362,7 +362,7 @@ static void changed_values(void **state)
     (void)state;
     enum { MOST = 20000, COLUMNS = 12 };
     static int length[MOST];
-    const bool emulated = getenv("TEST_EMULATED") != NULL;
+    const bool emulated = test_is_emulated();
     const int rows = emulated ? 300 : MOST, times = emulated ? 3 : 300;
     for (int r = 0; r < rows; r++) length[r] = r ? 20 : 2;
     spmvx_context *ctx = device_context(0, NULL, 0);

@@ -27,7 +27,7 @@ static void cases(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (size_t c = 0; c < sizeof some / sizeof *some; c++)
         for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
-            if (takes_long() && (c + type) % 3) continue;
+            if (test_is_slow() && (c + type) % 3) continue;
             triples t = case_make(some[c]);
             const triples other = turned(t);
             if (type == SPMVX_F64) make_whole(&t);
@@ -64,7 +64,7 @@ static void budgets(void **state)
     spmvx_matrix *first = product(ctx, p.A, p.B, NULL, SPMVX_AUTO), *want = to_host(first);
     for (int k = 0; k < KERNELS; k += 2) {
         int fits = 0, refusals = 0;
-        for (size_t limit = 64; limit < (size_t)1 << 19; limit += limit / (takes_long() ? 1 : 3)) {
+        for (size_t limit = 64; limit < (size_t)1 << 19; limit += limit / (test_is_slow() ? 1 : 3)) {
             spmspm_options o = SPMSPM_OPTIONS_INIT;
             spmvx_matrix *C = NULL;
             o.kernel = kernels[k];

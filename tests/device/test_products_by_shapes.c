@@ -89,7 +89,7 @@ static void check(triples l, triples r, bool shapes)
     make_rounded(&l);
     if (!same) make_rounded(&r);
     for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
-        if (type == SPMVX_F32 && (takes_long() || l.nnz > MANY)) continue;
+        if (type == SPMVX_F32 && (test_is_slow() || l.nnz > MANY)) continue;
         pair p = pair_new(ctx, &l, &r, type);
         spmspm_options o = SPMSPM_OPTIONS_INIT;
         spmvx_matrix *without = NULL;
@@ -129,9 +129,9 @@ static void grids(void **state)
     check_square(grid("a star", 30, 20, 1, 1, true), true);
     check_square(grid("a box", 30, 20, 1, 1, false), true);
     check_square(grid("three unknowns", 20, 10, 3, 1, false), true);
-    check_square(grid("rows of 105 by threes", takes_long() ? 50 : 80, 1, 3, 17, false), true);
+    check_square(grid("rows of 105 by threes", test_is_slow() ? 50 : 80, 1, 3, 17, false), true);
     check_square(grid("rows of 70 by twos", 90, 1, 2, 17, false), true);
-    if (takes_long()) return;
+    if (test_is_slow()) return;
     check_square(grid("rows of 75 by threes", 14, 9, 3, 2, false), true);
     check_square(grid("a line of more", 600, 1, 1, 9, false), true);
     check_square(grid("a wide star", 90, 8, 1, 6, true), true);
@@ -143,7 +143,7 @@ static void grids(void **state)
 static void long_rows(void **state)
 {
     (void)state;
-    check_square(grid("rows of 130", takes_long() ? 14 : 30, 10, 1, 6, false), false);
+    check_square(grid("rows of 130", test_is_slow() ? 14 : 30, 10, 1, 6, false), false);
     check(apart("far apart", 150, 30), apart("far apart", 150 + 30 * 30, 30), true);
 }
 
@@ -226,7 +226,7 @@ static void given_up(void **state)
     triples l = even_rows("short rows alone", SHORT_ROWS, 1, r.nrows, false);
     for (int64_t i = 0; i < l.nnz; i++) l.col[i] = LONG_ROWS + l.row[i];
     check_once(ctx, kernels, l, r, SPMVX_F64);
-    if (!takes_long()) {
+    if (!test_is_slow()) {
         static int length[2 * MANY + MORE];
         for (int i = 0; i < 2 * MANY + MORE; i++) length[i] = i >= MANY && i < MANY + MORE ? TOO_LONG : 2;
         l = rows_of("rows, then long ones, then rows", length, 2 * MANY + MORE, 600, false);

@@ -120,7 +120,7 @@ static void bits(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (int wild = 0; wild < 2; wild++)
         for (int wide = 0; wide < 2; wide++)
-            if (!takes_long() || wild == wide)
+            if (!test_is_slow() || wild == wide)
                 check_bits(ctx, wide, wild == wide ? SPMVX_F64 : SPMVX_F32, wild);
     spmvx_context_destroy(ctx);
 }
@@ -158,7 +158,7 @@ static void thin(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (int width = 0; width < 3; width++)
         for (int kind = 0; kind < KINDS; kind++) {
-            if (takes_long() && (width + kind) % 3) continue;
+            if (test_is_slow() && (width + kind) % 3) continue;
             triples l = mostly_short(kind % 2), r = rows_of_b(kind, columns[width], (width + kind) % 2);
             make_rounded(&l);
             make_rounded(&r);

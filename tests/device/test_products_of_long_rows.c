@@ -19,7 +19,7 @@ static void widths(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (int width = 0; width < 5; width++)
         for (int wild = 0; wild < 2; wild++) {
-            if (takes_long() && (width + wild) % 2) continue;
+            if (test_is_slow() && (width + wild) % 2) continue;
             triples l = rows_of("long rows", lengths, sizeof lengths / sizeof *lengths, INNER, false),
                     r = even_rows("even rows", INNER, EACH, columns[width], wild);
             check_once(ctx, kernels, l, r, width % 2 ? SPMVX_F32 : SPMVX_F64);
@@ -69,7 +69,7 @@ static void windows(void **state)
     } of_b[] = { { 300, 513 }, { 90, 3000 }, { 128, 9001 }, { 40, 70000 }, { 600, 20000 } };
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (size_t kind = 0; kind < sizeof of_b / sizeof *of_b; kind++) {
-        if (takes_long() && kind % 2) continue;
+        if (test_is_slow() && kind % 2) continue;
         triples l = rows_of("long rows", of_a, sizeof of_a / sizeof *of_a, FEW, false),
                 r = even_rows("even rows", FEW, of_b[kind].each, of_b[kind].columns, false);
         uint64_t seed = 5;
@@ -98,7 +98,7 @@ static void few_columns(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (int width = 0; width < 5; width++)
         for (int some = 0; some < 2; some++) { /* most rows of B have none */
-            if (takes_long() && (width + some) % 2) continue;
+            if (test_is_slow() && (width + some) % 2) continue;
             for (int r = 0; r < MANY; r++) of_b[r] = some ? (r % 5 == 1 ? 7 : 0) : r % 6;
             triples l = rows_of("long rows", of_a, sizeof of_a / sizeof *of_a, MANY, false),
                     r = rows_of("few columns", of_b, MANY, columns[width], width == 2);
@@ -113,7 +113,7 @@ static void huge_rows(void **state)
     (void)state;
     enum { HUGE_ROWS = 1028, HUGE_LENGTH = 8193 };
     static const char *const thin[] = { "thin", NULL };
-    if (takes_long()) return;
+    if (test_is_slow()) return;
     spmvx_context *ctx = device_context(0, NULL, 0);
     triples l = even_rows("huge rows", HUGE_ROWS, HUGE_LENGTH, HUGE_LENGTH, false),
             r = even_rows("few columns", HUGE_LENGTH, 1, 9, false);

@@ -17,7 +17,7 @@ static void many_rows(void **state)
     static const int rows[] = { 1, 4095, 4096, 8193, 16383, 16384 };
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (takes_long() && rows[i] > 4096) continue;
+        if (test_is_slow() && rows[i] > 4096) continue;
         check_once(ctx, rows[i] > 4096 ? hash : kernels, even_rows("many rows", rows[i], 1, 12, false),
                    even_rows("rows of B", 12, 2, 40, false), SPMVX_F64);
     }
@@ -40,7 +40,8 @@ static void sorted_together(void **state)
     static const int most[] = { 5, 10, 21, 42, 85, 170, 400 };
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (size_t i = 0; i < sizeof most / sizeof *most; i++)
-        for (int rows = 60; rows < 600; rows += takes_long() ? 541 : 179) every_kind(ctx, most[i], rows, 700);
+        for (int rows = 60; rows < 600; rows += test_is_slow() ? 541 : 179)
+            every_kind(ctx, most[i], rows, 700);
     spmvx_context_destroy(ctx);
 }
 
@@ -97,7 +98,7 @@ static void prepared_for_few(void **state)
 static void more_is_enough(spmvx_context *ctx, const char *kernel, triples l, triples r, size_t least,
                            size_t most)
 {
-    const size_t step = takes_long() ? 12 : 48;
+    const size_t step = test_is_slow() ? 12 : 48;
     pair p = pair_new(ctx, &l, &r, SPMVX_F64);
     spmspm_options o = SPMSPM_OPTIONS_INIT;
     size_t enough = 0;

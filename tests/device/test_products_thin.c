@@ -39,7 +39,7 @@ static void widths(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (int width = 0; width < 9; width++)
         for (int kind = 0; kind < KINDS; kind++) {
-            if (takes_long() && (width + kind) % 4) continue;
+            if (test_is_slow() && (width + kind) % 4) continue;
             triples l = rows_of("rows", of_a, ROWS, INNER, kind % 2),
                     r = rows_of_b(kind, columns[width], (width + kind) % 3 == 1);
             check_once(ctx, kernels, l, r, (width + kind) % 2 ? SPMVX_F32 : SPMVX_F64);
@@ -133,7 +133,7 @@ static void same_bits(void **state)
     assert_ok(NULL, spmvx_context_create(&o, &ctx));
     for (int width = 0; width < 3; width++)
         for (int kind = 0; kind < KINDS; kind++)
-            if (!takes_long() || (width + kind) % 3 == 0)
+            if (!test_is_slow() || (width + kind) % 3 == 0)
                 same_bits_of(ctx, stream, kind, columns[width], kind % 2 || width == 1);
     spmvx_context_destroy(ctx);
     assert_cuda(cudaStreamDestroy(stream));
@@ -192,7 +192,7 @@ static void kinds_of_rows(void **state)
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (size_t c = 0; c < sizeof of / sizeof *of; c++) {
         static int length[MANY], of_b[WIDE];
-        if (takes_long() && (c % 3 != 2 || of[c].rows == MANY)) continue;
+        if (test_is_slow() && (c % 3 != 2 || of[c].rows == MANY)) continue;
         for (int r = 0; r < of[c].rows; r++) length[r] = r == 37 ? of[c].other : of[c].each;
         for (int r = 0; r < WIDE; r++) of_b[r] = r % 3 < 2;
         triples l = rows_of("rows", length, of[c].rows, WIDE, false),
@@ -245,7 +245,7 @@ static void budgets(void **state)
         spmspm_options o = SPMSPM_OPTIONS_INIT;
         int made = 0, refused = 0;
         o.kernel = "thin";
-        const size_t parts = takes_long() ? 1 : kind < FEW ? 4 : 20, most = kind < FEW ? 1 << 22 : 1 << 20;
+        const size_t parts = test_is_slow() ? 1 : kind < FEW ? 4 : 20, most = kind < FEW ? 1 << 22 : 1 << 20;
         for (o.max_workspace = 1 << 14; o.max_workspace < most; o.max_workspace += o.max_workspace / parts) {
             spmvx_matrix *C = NULL;
             const spmvx_status s = spmspm_mul(ctx, p.A, p.B, &o, &C);

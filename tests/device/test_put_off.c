@@ -13,6 +13,12 @@ typedef struct scene {
     void *buffer;
 } scene;
 
+/* Few rows: it is made for each of many calls. */
+static problem little(void)
+{
+    return problem_of_rows(8, (const int[]){ 3, 0, 5, 1, 40, 2, 3, 3 });
+}
+
 static scene scene_new(const problem *p)
 {
     scene s = { .ctx = device_context(0, NULL, 0) };
@@ -37,7 +43,7 @@ static void assert_nothing_left(const char *when, simt_live before)
 static void test_later_calls_free(void **state)
 {
     (void)state;
-    problem p = problem_new();
+    problem p = little();
     for (int each = 0; each < 2; each++) {
         int kept = 0;
         for (long n = 1, done = 0; !done; n++) {
@@ -69,7 +75,7 @@ static void test_later_calls_free(void **state)
 static void test_owners_end(void **state)
 {
     (void)state;
-    problem p = problem_new();
+    problem p = little();
     for (int context_first = 0; context_first < 2; context_first++) {
         const simt_live before = simt_live_now();
         scene s = scene_new(&p);
@@ -89,7 +95,7 @@ static void test_owners_end(void **state)
 static void test_last_owner_refused(void **state)
 {
     (void)state;
-    problem p = problem_new();
+    problem p = little();
     for (long n = 1, done = 0; !done; n++) {
         const simt_live before = simt_live_now();
         scene s = scene_new(&p);

@@ -149,14 +149,13 @@ static void free_x(void *x, spmvx_type type)
     if (x) free((char *)x - GUARD * value_bytes(type));
 }
 
-/* The emulator of a GPU takes long over many rows and entries, and under sanitizers (TEST_EMULATED is 2) over
- * any: then one type, one pair of factors and two runs stand for all. */
+/* The emulator of a GPU takes long over many rows and entries, and under sanitizers over any: then one type,
+ * one pair of factors and two runs stand for all. */
 static bool takes_long(const triples *t)
 {
     enum { MANY_ROWS = 3800, MANY = 20000, MANY_CHECKED = 300 };
-    const char *emulated = getenv("TEST_EMULATED");
-    if (!emulated) return false;
-    if (*emulated == '2' && t->nnz > MANY_CHECKED) return true;
+    if (!test_is_emulated()) return false;
+    if (test_is_slow() && t->nnz > MANY_CHECKED) return true;
     return t->nrows > MANY_ROWS || t->ncols > MANY_ROWS || t->nnz > MANY;
 }
 
@@ -164,8 +163,7 @@ static bool takes_long(const triples *t)
 static bool takes_longest(const triples *t)
 {
     enum { VERY_MANY = 10000 };
-    const char *emulated = getenv("TEST_EMULATED");
-    return emulated && *emulated == '2' && t->nnz > VERY_MANY;
+    return test_is_slow() && t->nnz > VERY_MANY;
 }
 
 static void check_matrix(spmvx_context *ctx, const product *p)
@@ -265,11 +263,13 @@ static void walk_slices(void **state)
     (void)state;
     static const int64_t slices[] = { 4, 5, 32, 63, 64, 96, 128, 1000, 1024, 65536 },
                          windows[] = { 1, 100, INT64_MAX };
+    const size_t apart = test_is_slow() ? 4 : 1; /* each case has a part of them */
     for (int i = 3; i < 15; i++) {
         triples t = case_make(i);
         for (int k = 0; k < count; k++)
             for (size_t n = 0; n < 3 * sizeof slices / sizeof *slices && !strncmp(kernels[k].name, "sell", 4);
                  n++) {
+                if ((n + (size_t)i) % apart) continue;
                 spmvx_context *ctx = test_context(NULL, 2);
                 const spmvx_type type = n % 2 ? SPMVX_F32 : SPMVX_F64;
                 spmvx_matrix *coo = case_coo(ctx, &t, type), *m = NULL;
@@ -392,8 +392,7 @@ static void walk_threads(void **state)
 static void every_kernel_was_tried(void **state)
 {
     (void)state;
-    const char *emulated = getenv("TEST_EMULATED");
-    const int least = emulated && *emulated == '2' ? 20 : 40;
+    const int least = test_is_slow() ? 20 : 40;
     for (int k = 0; k < count; k++)
         if (taken[k] < least) fail_msg("%s was tried on %d matrices only", kernels[k].name, taken[k]);
 }

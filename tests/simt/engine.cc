@@ -65,6 +65,8 @@ public:
     {
         return salt_;
     }
+    /* Who goes next in the block that goes on; the turn begins here. NULL: the scheduler is to see. */
+    Thread *next_in_block();
     unsigned long idle = 0;
 
 private:
@@ -77,6 +79,7 @@ private:
     void enter(Block &);
     void leave();
     void go_on_with(Block &);
+    Thread &begin_turn(Block &, std::size_t chosen);
     void step(Block &, std::size_t chosen);
     void retire(std::size_t chosen);
     void unwind(Block &);
@@ -90,6 +93,8 @@ private:
     std::uint64_t blocks_, admitted_ = 0, stride_ = 1, offset_ = 0;
     bool stays_longer_;         /* where copying what blocks share takes long */
     unsigned same_pace_, stay_; /* one in so many choices is of any thread, of another block */
+    std::uint64_t stay_here_;   /* the latter, for the block that goes on */
+    bool leaves_;               /* it was of another block */
     std::vector<std::unique_ptr<Block>> resident_, spare_;
     Block *in_place_ = nullptr;
     bool abandoned_ = false;
@@ -207,7 +212,7 @@ void Launch::leave()
     in_place_ = nullptr;
 }
 
-void Launch::step(Block &b, std::size_t chosen)
+Thread &Launch::begin_turn(Block &b, std::size_t chosen)
 {
     Thread &t = *b.ready[chosen];
     b.ready[chosen] = b.ready.back();
@@ -218,9 +223,25 @@ void Launch::step(Block &b, std::size_t chosen)
     blockIdx = b.index;
     current = &t;
     turns++;
-    resume(*t.fibre);
-    current = nullptr;
+    return t;
+}
+
+Thread *Launch::next_in_block()
+{
+    Block &b = *in_place_;
+    leaves_ = random_.one_in(stay_here_);
+    if (leaves_ || abandoned_ || b.ready.empty() || idle > longest_wait) return nullptr;
+    const bool any = random_.one_in(same_pace_);
+    return &begin_turn(b, any ? random_.below(b.ready.size()) : b.ready.size() - 1);
+}
+
+/* One thread's turn, and those of others that take over from it. */
+void Launch::step(Block &b, std::size_t chosen)
+{
+    resume(*begin_turn(b, chosen).fibre);
+    Thread &t = *std::exchange(current, nullptr);
     if (t.state != Thread::State::exited) return;
+    leaves_ = random_.one_in(stay_here_);
     give_fibre(t.fibre);
     t.fibre = nullptr;
     b.alive--;
@@ -267,8 +288,7 @@ bool complete_barrier(Block &);
 void Launch::go_on_with(Block &b)
 {
     enter(b);
-    const std::uint64_t stay =
-        stays_longer_ ? std::max<std::uint64_t>(stay_, shared_.bytes() / bytes_a_step) : stay_;
+    stay_here_ = stays_longer_ ? std::max<std::uint64_t>(stay_, shared_.bytes() / bytes_a_step) : stay_;
     do {
         if (b.ready.empty() && !complete_barrier(b)) {
             if (b.alive > 0 && !waits_for_cluster(b)) fault(&b.threads[0], stuck(b));
@@ -281,7 +301,7 @@ void Launch::go_on_with(Block &b)
         }
         const bool any = random_.one_in(same_pace_);
         step(b, any ? random_.below(b.ready.size()) : b.ready.size() - 1);
-    } while (!abandoned_ && !random_.one_in(stay));
+    } while (!abandoned_ && !leaves_);
 }
 
 void Launch::retire(std::size_t chosen)
@@ -367,8 +387,9 @@ void make_ready(Thread &t)
 
 void wait_for_turn()
 {
-    Thread &t = *current;
-    suspend(*t.fibre);
+    Thread &t = *current, *const next = launch->next_in_block();
+    if (!next) suspend(*t.fibre);
+    else if (next != &t) hand_over(*t.fibre, *next->fibre);
     if (launch->abandoned()) throw Abandon{};
 }
 

@@ -26,10 +26,12 @@ inline void expect(const Fibre &fibre)
     const char *top = static_cast<const char *>(fibre.context);
     for (int line = 0; line < 4; line++) __builtin_prefetch(top + line * 64);
 }
-/* From the scheduler into the fibre, until it suspends itself or its work returns. */
+/* From the scheduler into the fibre, until a fibre suspends itself or its work returns. */
 void resume(Fibre &);
 /* From the running fibre back into the scheduler. */
 void suspend(Fibre &);
+/* From the running fibre into another, which is half the way by the scheduler. */
+void hand_over(Fibre &from, Fibre &to);
 
 }
 #endif

@@ -8,7 +8,7 @@
 #include "meter.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-enum { FORMATS = SPMVX_PKT + 1 };
+enum { FORMATS = SPMVX_PKT + 1, STEPS = 8 /* a limit is less than the one before by so much of it */ };
 
 typedef struct request {
     const char *name;
@@ -111,10 +111,10 @@ static void sweep(const triples *t, spmvx_type type, const request *q, spmvx_for
                  spmvx_last_error(ctx));
     /* With less, another kernel or format is taken, until none is left; more room never ends in a refusal. */
     size_t fits = 0;
-    for (size_t limit = held; limit; limit -= limit / 24 + 1)
+    for (size_t limit = held; limit; limit -= limit / STEPS + 1)
         if (convert_within(&m, ctx, A, t, type, q, limit, false).status == SPMVX_OK) fits = limit;
     if (fits > 1) around_the_change(&m, ctx, A, t, type, q, 1, fits);
-    for (size_t limit = fits; fits && limit < held; limit += limit / 24 + 1)
+    for (size_t limit = fits; fits && limit < held; limit += limit / STEPS + 1)
         if (convert_within(&m, ctx, A, t, type, q, limit, false).status != SPMVX_OK)
             fail_msg("%s on %s: max_bytes %zu is enough, and %zu is not: %s", q->name, t->name, fits, limit,
                      spmvx_last_error(ctx));

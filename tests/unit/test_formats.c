@@ -63,6 +63,12 @@ static spmvx_matrix *convert(spmvx_context *ctx, const spmvx_matrix *m, shape s)
     return out;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
 /* What DIA and BSR keep: rows in rising order of columns, repeats added up in the order they came. */
 static csr_arrays added_up(const csr_arrays *c)
 {
@@ -70,30 +76,30 @@ static csr_arrays added_up(const csr_arrays *c)
     const spmvx_type type = c->arrays.val_type;
     csr_arrays s = { calloc((size_t)rows + 2, sizeof *s.ptr), malloc((size_t)(n + 1) * sizeof *s.col),
                      malloc((size_t)(n + 1) * 8), c->arrays };
-    int64_t to = 0;
+    int64_t *const place = malloc((size_t)(c->arrays.ncols + 1) * sizeof *place), to = 0;
+    bool *const met = calloc((size_t)n + 1, sizeof *met);
+    assert_true(s.ptr && s.col && s.val && place && met);
     for (int64_t r = 0; r < rows; r++) {
-        int32_t after = -1;
-        for (;;) { /* the next column, by looking through the row */
-            int32_t next = INT32_MAX;
-            for (int64_t k = c->ptr[r]; k < c->ptr[r + 1]; k++)
-                if (c->col[k] > after && c->col[k] < next) next = c->col[k];
-            if (next == INT32_MAX) break;
-            bool first = true;
-            for (int64_t k = c->ptr[r]; k < c->ptr[r + 1]; k++) {
-                if (c->col[k] != next) continue;
-                if (type == SPMVX_F64)
-                    value_put(s.val, type, to,
-                              first ? value_at(c->val, type, k)
-                                    : value_at(s.val, type, to) + value_at(c->val, type, k));
-                else
-                    ((float *)s.val)[to] = first ? ((const float *)c->val)[k]
-                                                 : ((const float *)s.val)[to] + ((const float *)c->val)[k];
-                first = false;
-            }
-            s.col[to++] = after = next;
+        const int64_t from = c->ptr[r], length = c->ptr[r + 1] - from;
+        const int64_t first = to;
+        memcpy(s.col + first, c->col + from, (size_t)length * sizeof *s.col);
+        qsort(s.col + first, (size_t)length, sizeof *s.col, by_number);
+        for (int64_t k = first; k < first + length; k++)
+            if (k == first || s.col[k] != s.col[to - 1]) place[s.col[k]] = to, s.col[to++] = s.col[k];
+        for (int64_t k = from; k < from + length; k++) {
+            const int64_t at = place[c->col[k]];
+            if (type == SPMVX_F64)
+                ((double *)s.val)[at] = met[at] ? ((double *)s.val)[at] + ((const double *)c->val)[k]
+                                                : ((const double *)c->val)[k];
+            else
+                ((float *)s.val)[at] =
+                    met[at] ? ((float *)s.val)[at] + ((const float *)c->val)[k] : ((const float *)c->val)[k];
+            met[at] = true;
         }
         s.ptr[r + 1] = to;
     }
+    free(place);
+    free(met);
     s.arrays.nnz = to;
     s.arrays.ptr = s.ptr;
     s.arrays.col = s.col;
