@@ -229,7 +229,7 @@ static triples blocks_on_diagonals(int64_t blocks)
 static void test_cases(void **state)
 {
     (void)state;
-    enum { MANY = 1500 };
+    enum { MANY = 3000 };
     spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
     assert_ok(NULL, spmvx_context_create(NULL, &host));
     for (int i = -1;; i++) {

@@ -117,6 +117,15 @@ static void test_too_many_blocks(void **)
     simt_fail_call(0, cudaSuccess, 0);
     assert_int_equal(spx_cuda_load(ctx, "fine", write_early, 0), SPMVX_OK); /* of which it knows */
     assert_int_equal(simt_calls(), 0);
+    for (const size_t shared : { size_t(64), size_t(100) << 10 }) { /* for more it has to ask, once */
+        for (int again = 0; again < 2; again++) {
+            simt_fail_call(0, cudaSuccess, 0);
+            assert_int_equal(spx_cuda_load(ctx, "fine", write_early, shared), SPMVX_OK);
+            assert_int_equal(simt_calls() > 0, !again);
+        }
+        assert_int_equal(spx_cuda_launch(ctx, "fine", write_early, 1, 32, shared, x), SPMVX_OK);
+    }
+    assert_int_equal(spx_cuda_load(ctx, "fine", write_early, size_t(1) << 20), SPMVX_ERR_UNSUPPORTED);
     simt_fail_call(2, cudaErrorNoKernelImageForDevice, 0);
     assert_int_equal(spx_cuda_load(ctx, "no-code", read_late, 0), SPMVX_ERR_DEVICE);
     simt_fail_call(0, cudaSuccess, 0);

@@ -8,7 +8,7 @@
 #include "meter.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-enum { FORMATS = SPMVX_PKT + 1, STEPS = 8 /* a limit is less than the one before by so much of it */ };
+enum { FORMATS = SPMVX_PKT + 1, STEPS = 12 /* a limit is less than the one before by so much of it */ };
 
 typedef struct request {
     const char *name;
