@@ -2,20 +2,23 @@
  * of 1024 threads for each multiprocessor brings the first columns of x there and goes over the rows, 2 to 32
  * lanes a row, whose partial sums are added by shuffles. So gathers do not compete in L1 and L2 with what is
  * streamed, which least squares problems with many short rows and few columns, and random matrices with few
- * columns, are slowed down by; and the format is CSR, with nothing to build.
+ * columns, are slowed down by. Columns are read from a copy in 16 bits, where these tell them apart: values
+ * and pointers are CSR's, and the copy is all that is built.
  * A lane has a row's next entries under way while it multiplies those before, and the pointers of the row
  * behind; each group of lanes goes on to its next row by itself.
  * Source: Bell & Garland, SC 2009 (CSR-vector, and texture caches for x); Tsai, Cojean & Anzt,
  * ISC 2020; x in shared memory as in `tiled`. */
 #include <cmath>
 
+#include "build/build.cuh"
 #include "csr_vector.cuh"
 
 namespace {
 
-constexpr const char *NAME = "csr-shared-x";
+constexpr const char *NAME = "csr-shared-x", *const NARROWING = "columns in 16 bits";
 constexpr int THREADS = 1024;
-enum { LANES_PARAM, HELD_PARAM }; /* by their places in params */
+constexpr int64_t NARROW = UINT16_MAX; /* columns that 16 bits tell apart, and from none */
+enum { LANES_PARAM, HELD_PARAM };      /* by their places in params */
 
 /* Steps of a group of lanes that are under way, and rows that it has at once, in 64 registers. */
 template <class V, int LANES> struct shape {
@@ -24,6 +27,22 @@ template <class V, int LANES> struct shape {
     /* Lanes of short rows load parts of a sector, one step after the other. */
     static constexpr spx_policy POLICY = LANES > 4 && !SINGLE ? SPX_PAST : SPX_KEPT;
 };
+
+/* A copy has each column and one, so that 0 is none. */
+template <spx_policy POLICY> __device__ __forceinline__ int load_column(bool in, const uint16_t *p)
+{
+    return static_cast<int>(spx_load_held<POLICY>(in, p)) - 1;
+}
+template <spx_policy POLICY> __device__ __forceinline__ int load_column(bool in, const int *p)
+{
+    return spx_load_if<POLICY>(in, p, -1);
+}
+
+__global__ void narrow(int64_t count, const int *columns, uint16_t *to)
+{
+    const int64_t i = spx_element();
+    if (i < count) to[i] = static_cast<uint16_t>(columns[i] + 1);
+}
 
 /* The columns from 0 on, `held` of them. */
 template <class V> __device__ __forceinline__ void hold(V *to, const V *x, int held)
@@ -40,9 +59,10 @@ template <class V> __device__ __forceinline__ void hold(V *to, const V *x, int h
     }
 }
 
-template <class V, class P, int LANES, bool ALL, bool ONE>
+/* C is the type of columns; ALL: of which all are held. */
+template <class V, class P, class C, int LANES, bool ALL, bool ONE>
 __global__ void __launch_bounds__(THREADS, 1)
-    csr_shared_x(spx_csr<V, P> A, spx_early_vectors<V> vectors, int held)
+    csr_shared_x(spx_csr<V, P> A, const C *columns, spx_early_vectors<V> vectors, int held)
 {
     constexpr int STEPS = shape<V, LANES>::STEPS, ROWS = shape<V, LANES>::ROWS, GROUPS = THREADS / LANES;
     constexpr spx_policy POLICY = shape<V, LANES>::POLICY;
@@ -65,7 +85,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const auto load_columns = [&](int i) {
 #pragma unroll
         for (int s = 0; s < STEPS; s++)
-            col[i][s] = spx_load_if<POLICY>(s * LANES < left[i], A.col + at[i] + s * LANES, -1);
+            col[i][s] = load_column<POLICY>(s * LANES < left[i], columns + at[i] + s * LANES);
     };
     const auto load_values = [&](int i) {
 #pragma unroll
@@ -145,8 +165,9 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
             constexpr bool ONE = one.value;
             return spx_pick<2, 4, 8, 16, 32>(p->param[LANES_PARAM], [&](auto lanes) {
                 constexpr int LANES = lanes.value;
-                return p->param[HELD_PARAM] >= a->ncols ? f(csr_shared_x<V, P, LANES, true, ONE>)
-                                                        : f(csr_shared_x<V, P, LANES, false, ONE>);
+                if (a->ncols > NARROW) return f(csr_shared_x<V, P, int, LANES, false, ONE>);
+                return p->param[HELD_PARAM] >= a->ncols ? f(csr_shared_x<V, P, uint16_t, LANES, true, ONE>)
+                                                        : f(csr_shared_x<V, P, uint16_t, LANES, false, ONE>);
             });
         });
     });
@@ -177,18 +198,26 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
             spx_vector_lanes_for(static_cast<double>(a->nnz) / static_cast<double>(spx_max(a->nrows, 1)));
     if (!*held) *held = static_cast<int64_t>(held_for(static_cast<double>(a->ncols), most));
     *held = spx_max(spx_min(spx_min(*held, a->ncols), MOST), 1);
+    if (a->ncols <= NARROW && a->nnz) {
+        SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(a->nnz, sizeof(uint16_t)), NARROWING, &p->order));
+        SPX_TRY(spx_launch_over(ctx, NARROWING, a->nnz, narrow, a->nnz,
+                                static_cast<const int *>(spx_data(a, SPX_COL)),
+                                static_cast<uint16_t *>(p->order->data)));
+    }
     return with_instance(a, p,
                          [&](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, shared_bytes(a, p)); });
 }
 
-template <class V, class P>
-spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, spx_early_vectors<V>, int))
+template <class V, class P, class C>
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, const C *, spx_early_vectors<V>, int))
 {
     const spx_partition *const p = m->part;
+    const void *const columns = p->order ? p->order->data : spx_data(m->A, SPX_COL);
     const int64_t rows = THREADS / p->param[LANES_PARAM], /* of a block at a time, at least */
         blocks = spx_min(spx_ceil_div(m->A->nrows, rows), spx_cuda_of(m->ctx)->multiprocessors);
     return spx_cuda_launch_mul(m, NAME, kernel, blocks, THREADS, shared_bytes(m->A, p),
-                               spx_csr_of<V, P>(m->A), spx_early_vectors_of<V>(m),
+                               spx_csr_of<V, P>(m->A), static_cast<const C *>(columns),
+                               spx_early_vectors_of<V>(m),
                                static_cast<int>(spx_min(p->param[HELD_PARAM], m->A->ncols)));
 }
 
@@ -213,9 +242,10 @@ double cost(const spx_features *f, const spx_look *look)
                  busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0,
                  uneven = f->deviation / (f->mean + 1.0) - 0.45,
                  efficiency = (f->mean < 8.0 ? 0.8 : 0.98) * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
+    const double narrowed = f->ncols <= NARROW ? 2.0 * static_cast<double>(f->nnz) : 0.0;
     spx_features others = *f;
     others.nnz = static_cast<int64_t>((1.0 - held / std::fmax(columns, 1.0)) * static_cast<double>(f->nnz));
-    return fill + spx_cuda_cost(&others, spx_csr_bytes_of(f, look), efficiency,
+    return fill + spx_cuda_cost(&others, spx_csr_bytes_of(f, look) - narrowed, efficiency,
                                 STEP * static_cast<double>(f->longest) / (4.0 * lanes));
 }
 
@@ -238,6 +268,8 @@ extern "C" const spx_kernel spx_cuda_mul_csr_shared_x = {
     .source = "Bell & Garland 2009; Tsai, Cojean & Anzt 2020",
     .params = params,
     .one_value = true,
+    .prepare_launches = 3,
+    .prepare_entry = 0.002,
     .cost = cost,
     .prepare = prepare,
     .run = run,

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 double spx_now(void)
@@ -136,27 +137,43 @@ static double lower_quartile(contender *c)
     return c->took[c->n / 4];
 }
 
+enum { PIECE = 65536 }; /* elements of x that are made on the host */
+
 size_t spx_timing_bytes(int64_t nrows, int64_t ncols, int64_t nvec, spmvx_type type)
 {
     const size_t each = spx_type_bytes(type);
-    return spx_plus(spx_bytes(nvec, spx_bytes(nrows + ncols, each)), spx_bytes(spx_max(nrows, ncols), each));
+    return spx_plus(spx_bytes(nvec, spx_bytes(nrows + ncols, each)),
+                    spx_bytes(spx_min(spx_max(nrows, ncols), PIECE), each));
+}
+
+/* Repeats the first `filled` bytes, which are not 0. */
+static spmvx_status repeat(const spmvx_context *ctx, char *data, size_t filled, size_t bytes)
+{
+    for (size_t n; filled < bytes; filled += n) {
+        n = filled < bytes - filled ? filled : bytes - filled;
+        if (ctx->backend->copy) SPX_TRY(ctx->backend->copy(ctx, data + filled, data, n));
+        else memcpy(data + filled, data, n);
+    }
+    return SPMVX_OK;
 }
 
 spmvx_status spx_timing_new(const spmvx_context *ctx, int64_t ncols, int64_t nrows, int64_t nvec,
                             spmvx_type type, spx_timing *t)
 {
     static const char what[] = "a vector to time with";
-    const size_t each = spx_type_bytes(type), column = spx_bytes(ncols, each);
+    const size_t each = spx_type_bytes(type), all = spx_bytes(nvec, spx_bytes(ncols, each));
+    const int64_t made = spx_min(ncols, PIECE);
+    const size_t piece = spx_bytes(made, each);
     spx_array *ones = NULL;
     *t = (spx_timing){ .nvec = nvec, .ldx = ncols, .ldy = nrows };
-    spmvx_status s = spx_array_new(ctx, ncols, each, what, &ones);
-    if (s == SPMVX_OK) s = spx_array_at_place(ctx, spx_bytes(nvec, column), what, &t->x);
+    spmvx_status s = spx_array_new(ctx, made, each, what, &ones);
+    if (s == SPMVX_OK) s = spx_array_at_place(ctx, all, what, &t->x);
     if (s == SPMVX_OK) s = spx_array_at_place(ctx, spx_bytes(nvec, spx_bytes(nrows, each)), what, &t->y);
-    if (s == SPMVX_OK) {
+    if (s == SPMVX_OK && piece) {
         const spx_scalar one = spx_scalar_of(type, 1.0);
-        for (int64_t i = 0; i < ncols; i++) spx_value_copy(ones->data, i, &one, 0, each);
-        for (int64_t j = 0; j < nvec && s == SPMVX_OK && column; j++)
-            s = ctx->backend->upload(ctx, (char *)t->x->data + (size_t)j * column, ones->data, column);
+        for (int64_t i = 0; i < made; i++) spx_value_copy(ones->data, i, &one, 0, each);
+        s = ctx->backend->upload(ctx, t->x->data, ones->data, piece);
+        if (s == SPMVX_OK) s = repeat(ctx, t->x->data, piece, all);
     }
     spx_array_drop(ones);
     if (s != SPMVX_OK) spx_timing_drop(t);

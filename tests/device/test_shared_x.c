@@ -1,6 +1,7 @@
 /* csr-shared-x: x held, some of it, or next to nothing; rows of about as many entries as lanes have under
  * way; and more rows than all groups have at once. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "device.h"
 
@@ -64,6 +65,42 @@ static void test_absent_entries(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* As many columns as 16 bits tell apart, one less, and more. */
+static void test_many_columns(void **state)
+{
+    (void)state;
+    enum { ROWS = 200, ENTRIES = 5 };
+    static const int32_t columns[] = { 65534, 65535, 65536, 65537, 200000 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+        const int32_t n = columns[c];
+        uint64_t seed = 11;
+        triples t = { .name = "many columns", .nrows = ROWS, .ncols = n };
+        t.row = malloc(ROWS * ENTRIES * sizeof *t.row);
+        t.col = malloc(ROWS * ENTRIES * sizeof *t.col);
+        t.val = malloc(ROWS * ENTRIES * sizeof *t.val);
+        for (int32_t r = 0; r < ROWS; r++) {
+            /* the first one, the last ones, and what 16 bits would take for others */
+            const int32_t of_row[ENTRIES] = { 0, (int32_t)(case_random(&seed) % (uint64_t)n), 65534 - r % 3,
+                                              n - 2 - r % 7, n - 1 };
+            for (int e = 0; e < ENTRIES; e++) {
+                if (of_row[e] >= n) continue;
+                t.row[t.nnz] = r;
+                t.col[t.nnz] = of_row[e];
+                t.val[t.nnz++] = case_value(&seed);
+            }
+        }
+        problem p = problem_of_triples(t, seed);
+        spmvx_matrix *m = NULL;
+        assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+        problem_check_kernel(ctx, &p, m, "csr-shared-x");
+        problem_check_kernel(ctx, &p, m, "csr-shared-x:lanes=4,held=1");
+        spmvx_matrix_destroy(m);
+        problem_free(&p);
+    }
+    spmvx_context_destroy(ctx);
+}
+
 static void test_special_values(void **state)
 {
     (void)state;
@@ -80,9 +117,8 @@ int main(void)
 {
     if (!device_count()) return 77;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_absent_entries),
+        cmocka_unit_test(test_limits),         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_absent_entries), cmocka_unit_test(test_many_columns),
         cmocka_unit_test(test_special_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,8 @@ __global__ void csr_shared_x_at(spx_csr<double, int> A, spx_vectors<double> v, i
     spx_early_vectors<double> early = {};
     static_cast<spx_vectors<double> &>(early) = v;
     early.early = true;
-    csr_shared_x_file::csr_shared_x<double, int, LANES, true, false>(shifted(A, shift), early, 1);
+    const spx_csr<double, int> a = shifted(A, shift);
+    csr_shared_x_file::csr_shared_x<double, int, int, LANES, false, false>(a, a.col, early, 1);
 }
 /* Each warp has a piece. */
 __global__ static void pieces_at(spx_csr<double, int> A, spx_vectors<double> v, const spx_row_piece *list,
