@@ -172,20 +172,19 @@ void give_back(const spmvx_context *ctx)
     spx_cuda_memory_give_back(state(ctx)->memory);
 }
 
-/* As a graph, on the context's own stream: the caller's may be one that cannot be captured. */
-spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), const void *arg, int times,
-                    double *ns)
+constexpr const char *RECORDING = "timing multiplications";
+
+/* A recording is a graph, on the context's own stream: the caller's may be one that cannot be captured. */
+spmvx_status record(spmvx_context *ctx, spmvx_status (*queue)(const void *), const void *arg,
+                    void **recording)
 {
     spx_cuda *c = state(ctx);
     const cudaStream_t callers = c->stream;
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t ready = nullptr;
-    cudaEvent_t begin = nullptr, end = nullptr;
     spmvx_status s = SPMVX_OK;
     const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
-    if (e == cudaSuccess) e = cudaEventCreate(&begin);
-    if (e == cudaSuccess) e = cudaEventCreate(&end);
     if (e == cudaSuccess) e = cudaStreamBeginCapture(c->own, cudaStreamCaptureModeThreadLocal);
     if (e == cudaSuccess) {
         c->stream = c->own;
@@ -194,20 +193,38 @@ spmvx_status replay(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
         e = cudaStreamEndCapture(c->own, &graph);
     }
     if (s == SPMVX_OK && e == cudaSuccess) e = cudaGraphInstantiate(&ready, graph, 0);
-    for (int i = -1; i < times && s == SPMVX_OK && e == cudaSuccess; i++) { /* the first is not counted */
-        float ms = 0;
-        e = cudaEventRecord(begin, c->own);
-        if (e == cudaSuccess) e = cudaGraphLaunch(ready, c->own);
-        if (e == cudaSuccess) e = cudaEventRecord(end, c->own);
-        if (e == cudaSuccess) e = cudaEventSynchronize(end);
-        if (e == cudaSuccess) e = cudaEventElapsedTime(&ms, begin, end);
-        if (i >= 0) ns[i] = 1e6 * static_cast<double>(ms);
-    }
-    if (ready) cudaGraphExecDestroy(ready);
     if (graph) cudaGraphDestroy(graph);
-    if (end) cudaEventDestroy(end);
-    if (begin) cudaEventDestroy(begin);
-    return s == SPMVX_OK ? done(ctx, on_device, e, "timing multiplications") : s;
+    if (s == SPMVX_OK && e == cudaSuccess) *recording = ready;
+    return s == SPMVX_OK ? done(ctx, on_device, e, RECORDING) : s;
+}
+
+spmvx_status replay(const spmvx_context *ctx, void *recording, int times, double *ns)
+{
+    const cudaStream_t own = state(ctx)->own;
+    cudaEvent_t behind[SPX_MOST_REPLAYS + 1] = {};
+    const spx_beside_captures on_device(ctx->device);
+    cudaError_t e = on_device.error();
+    for (int i = 0; i <= times && e == cudaSuccess; i++) e = cudaEventCreate(&behind[i]);
+    for (int i = 0; i <= times && e == cudaSuccess; i++) {
+        e = cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), own);
+        if (e == cudaSuccess) e = cudaEventRecord(behind[i], own);
+    }
+    if (e == cudaSuccess) e = cudaEventSynchronize(behind[times]);
+    else cudaStreamSynchronize(own); /* what is on its way reads arrays that the caller will drop */
+    for (int i = 0; i < times && e == cudaSuccess; i++) {
+        float ms = 0;
+        e = cudaEventElapsedTime(&ms, behind[i], behind[i + 1]);
+        ns[i] = 1e6 * static_cast<double>(ms);
+    }
+    for (const cudaEvent_t event : behind)
+        if (event) cudaEventDestroy(event);
+    return done(ctx, on_device, e, RECORDING);
+}
+
+void drop_recording(const spmvx_context *ctx, void *recording)
+{
+    const spx_beside_captures on_device(ctx->device);
+    if (recording) cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recording));
 }
 
 /* ---- copies and pointers ---- */
@@ -325,7 +342,9 @@ extern "C" const spx_backend spx_backend_cuda = {
     .copy = copy,
     .fetch = fetch,
     .place_of = place_of,
+    .record = record,
     .replay = replay,
+    .drop_recording = drop_recording,
     .features = spx_cuda_features,
     .features_ahead = spx_cuda_features_ahead,
     .features_forget = spx_cuda_features_forget,

@@ -131,11 +131,12 @@ template <class... P>
 spmvx_status spx_cuda_load(const spmvx_context *ctx, const char *name, void (*kernel)(P...), size_t shared)
 {
     constexpr size_t ALWAYS = 48 << 10; /* what every device has */
-    /* All kernels are in one library, and no block has 256 KiB: nothing is lost that tells them apart. */
+    /* All kernels are in one library, and no block has 256 KiB: nothing is lost that tells them apart. Who
+     * asks for more is refused below. */
     const uint64_t asked = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(kernel)) << 18 | shared;
     uint64_t *const place =
         const_cast<uint64_t *>(spx_cuda_of(ctx)->loaded) + (asked * 0x9e3779b97f4a7c15u >> 32) % SPX_LOADED;
-    if (__atomic_load_n(place, __ATOMIC_RELAXED) == asked) return SPMVX_OK;
+    if (shared >> 18 == 0 && __atomic_load_n(place, __ATOMIC_RELAXED) == asked) return SPMVX_OK;
     const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
     size_t all = shared; /* and what the kernel has of its own */

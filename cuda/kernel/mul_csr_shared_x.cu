@@ -227,8 +227,9 @@ spmvx_status run(const spx_mul *m)
 }
 
 /* Each multiprocessor brings what it holds before anything else, while its first entries are on their way,
- * and only gathers of other columns are the caches'. Rows of few entries leave lanes without work, and a long
- * row waits for each step of its lanes. Few rows do not fill the multiprocessors. */
+ * and only gathers of other columns are the caches', for which it has half of the threads that others have.
+ * Rows of few entries leave lanes without work, and a long row waits for each step of its lanes. Few rows do
+ * not fill the multiprocessors. */
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double BLOCK = 227.0 * 1024.0, START = 1000.0, STEP = 400.0; /* bytes; ns */
@@ -241,7 +242,8 @@ double cost(const spx_features *f, const spx_look *look)
                  filled = static_cast<double>(f->nrows) * lanes / (THREADS * multiprocessors),
                  busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0,
                  uneven = f->deviation / (f->mean + 1.0) - 0.45,
-                 efficiency = (f->mean < 8.0 ? 0.8 : 0.98) * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
+                 efficiency = (f->mean < 8.0 ? 0.8 : 0.98) * (4.0 * held < columns ? 0.72 : 1.0) * busy /
+                              (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
     const double narrowed = f->ncols <= NARROW ? 2.0 * static_cast<double>(f->nnz) : 0.0;
     spx_features others = *f;
     others.nnz = static_cast<int64_t>((1.0 - held / std::fmax(columns, 1.0)) * static_cast<double>(f->nnz));

@@ -8,6 +8,8 @@
 
 struct spx_features; /* kernel/kernel.h */
 
+enum { SPX_MOST_REPLAYS = 4 };
+
 typedef struct spx_backend {
     spmvx_place place;
     const char *name;
@@ -43,10 +45,13 @@ typedef struct spx_backend {
     /* Where memory is that a caller names. Pinned host memory and managed memory are where the context
      * computes. */
     spmvx_status (*place_of)(const spmvx_context *, const void *, spmvx_place *, int32_t *device);
-    /* Records what `queue` puts on the context's stream, repeats it, and gives the nanoseconds of each
-     * time on the device, without the host's part. Complete on return. */
-    spmvx_status (*replay)(spmvx_context *, spmvx_status (*queue)(const void *arg), const void *arg,
-                           int times, double *ns);
+    /* Records what `queue` puts on the context's stream; repeats it, at most SPX_MOST_REPLAYS times behind
+     * one that is not counted, and gives the nanoseconds of each on the device, without the host's part;
+     * complete on return; and forgets it. */
+    spmvx_status (*record)(spmvx_context *, spmvx_status (*queue)(const void *arg), const void *arg,
+                           void **recording);
+    spmvx_status (*replay)(const spmvx_context *, void *recording, int times, double *ns);
+    void (*drop_recording)(const spmvx_context *, void *recording);
     /* The statistics pass over a CSR on the device: fills in longest, empty, deviation, span,
      * sectors_per_entry, padded and padded_sorted. ahead, or NULL: where it is true, the pass over this CSR
      * has been queued by features_ahead(), and is taken. */

@@ -5,14 +5,14 @@
 #include "dispatch/tune.h"
 
 /* With a kernel for several columns both ways are timed, and the faster one stays. */
-static spmvx_status settle_columns(const spx_conversion *c, spx_operator *op, const spx_timing *timing)
+static spmvx_status settle_columns(const spx_conversion *c, spx_operator *op, spx_timing *timing)
 {
     if (!op->multi.kernel) return SPMVX_OK;
     spx_operator one = *op;
     one.multi.kernel = NULL;
     const spx_operator *const both[] = { op, &one };
     double ns[2];
-    SPX_TRY(spx_operators_time(c->ctx, 2, both, timing, ns));
+    SPX_TRY(spx_operators_time(c->ctx, both, timing, ns));
     if (ns[1] >= ns[0]) return SPMVX_OK;
     spx_partition_drop(&op->multi_part);
     op->multi = (spx_choice){ 0 };
@@ -48,46 +48,69 @@ static spmvx_status check_quiet(const spx_conversion *c, const spx_operator *op,
     return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "the processors are busy with other processes");
 }
 
+/* A candidate that was built, and is timed. */
+typedef struct entrant {
+    spx_operator op;
+    spx_contender timed;
+} entrant;
+
 typedef struct contest {
     const spx_conversion *c;
-    const spx_timing *timing;
+    spx_timing *timing;
     spx_candidate *best;
-    spx_operator *champion; /* kernel NULL: none yet */
+    entrant entrants[2];
+    entrant *champion; /* NULL: none yet */
     int timed;
     bool disturbed;
 } contest;
 
+static void drop(entrant *e)
+{
+    spx_contender_drop(&e->timed);
+    spx_operator_drop(&e->op);
+}
+
 /* Builds a candidate and lets it stand against the best so far. *took is what a multiplication took. */
 static spmvx_status challenge(contest *t, spx_source *source, const spx_candidate *candidate, double *took)
 {
-    spx_operator op = { 0 };
+    entrant *const champion = t->champion, *const e = &t->entrants[champion == t->entrants];
     spx_candidate measured = *candidate;
     const double begin = spx_now();
-    SPX_TRY(spx_build_candidate(t->c, source, candidate, &op));
+    *e = (entrant){ 0 };
+    SPX_TRY(spx_build_candidate(t->c, source, candidate, &e->op));
     measured.setup_ns = spx_now() - begin;
-    const bool first = !t->champion->choice.kernel;
-    const spx_operator *const both[] = { &op, t->champion };
+    spx_contender *const both[] = { &e->timed, champion ? &champion->timed : NULL };
     double ns[2];
     spmvx_status s = SPMVX_OK;
-    if (first) {
-        s = check_quiet(t->c, &op, t->timing, 0.0);
+    if (!champion) {
+        s = check_quiet(t->c, &e->op, t->timing, 0.0);
         t->disturbed = s == SPMVX_ERR_UNSUPPORTED;
     }
-    if (s == SPMVX_OK) s = settle_columns(t->c, &op, t->timing);
-    if (s == SPMVX_OK) s = spx_operators_time(t->c->ctx, first ? 1 : 2, both, t->timing, ns);
+    if (s == SPMVX_OK) s = settle_columns(t->c, &e->op, t->timing);
+    if (s == SPMVX_OK) s = spx_contender_new(t->c->ctx, &e->op, t->timing, &e->timed);
+    if (s == SPMVX_OK) s = spx_contenders_time(champion ? 2 : 1, both, ns);
     if (s == SPMVX_OK) {
         t->timed++;
         *took = measured.mul_ns = ns[0];
-        if (!first) t->best->mul_ns = ns[1];
+        if (champion) t->best->mul_ns = ns[1];
     }
-    if (s != SPMVX_OK || (!first && !beats(&measured, t->best, t->c->request.expected_muls))) {
-        spx_operator_drop(&op);
+    if (s != SPMVX_OK || (champion && !beats(&measured, t->best, t->c->request.expected_muls))) {
+        drop(e);
         return s;
     }
-    spx_operator_drop(t->champion);
-    *t->champion = op;
+    if (champion) drop(champion);
+    t->champion = e;
     *t->best = measured;
     return SPMVX_OK;
+}
+
+/* On a device what the model tells is 0.72 to 1.37 times what comes (measured on one that it was not fitted
+ * on): so whose time is told above that, beside what the best took, is not built. */
+static bool cannot_win(const contest *t, const spx_candidate *c)
+{
+    static const double over = 1.6;
+    return t->champion && t->c->ctx->backend->place != SPMVX_HOST && t->c->effort < 2 &&
+           c->mul_ns > over * t->best->mul_ns;
 }
 
 /* Is it worth timing behind the few? A variant of the winner is; one of another kernel that was not far
@@ -96,7 +119,7 @@ static bool may_win(const contest *t, const spx_candidate *few, const double *to
                     const spx_candidate *other)
 {
     static const double not_far = 1.6, near = 1.5;
-    if (spx_kernel_same_base(other->choice.kernel, t->champion->choice.kernel)) return true;
+    if (spx_kernel_same_base(other->choice.kernel, t->champion->op.choice.kernel)) return true;
     for (int i = 0; i < n; i++)
         if (spx_kernel_same_base(other->choice.kernel, few[i].choice.kernel))
             return took[i] > 0 && took[i] < not_far * t->best->mul_ns && other->mul_ns < near * few[i].mul_ns;
@@ -105,24 +128,29 @@ static bool may_win(const contest *t, const spx_candidate *few, const double *to
 
 /* The few first, then other variants. */
 static spmvx_status run_contest(contest *t, spx_source *source, const spx_candidate *candidates, int few,
-                                int count)
+                                int count, spx_operator *out)
 {
     double took[SPX_CANDIDATES] = { 0 };
     spmvx_status s = SPMVX_OK;
     for (int i = 0; i < count; i++) {
-        if (i >= few && (!t->champion->choice.kernel || !may_win(t, candidates, took, few, &candidates[i])))
-            continue;
+        if (i >= few && (!t->champion || !may_win(t, candidates, took, few, &candidates[i]))) continue;
+        if (cannot_win(t, &candidates[i])) continue;
         s = challenge(t, source, &candidates[i], &took[i]);
         if (s == SPMVX_OK) continue;
         if (!spx_may_go_on(s) || t->disturbed) break;
         spx_log_dropped(t->c, &candidates[i]);
     }
-    if (spx_may_go_on(s) && t->champion->choice.kernel) s = SPMVX_OK;
-    if (s == SPMVX_OK) {
-        s = check_quiet(t->c, t->champion, t->timing, t->best->mul_ns); /* others may have come meanwhile */
+    if (!t->champion) return s;
+    if (s == SPMVX_OK || spx_may_go_on(s)) { /* others may have come meanwhile */
+        s = check_quiet(t->c, &t->champion->op, t->timing, t->best->mul_ns);
         t->disturbed = s == SPMVX_ERR_UNSUPPORTED;
     }
-    if (s != SPMVX_OK) spx_operator_drop(t->champion);
+    if (s == SPMVX_OK) {
+        *out = t->champion->op;
+        t->champion->op = (spx_operator){ 0 };
+    }
+    drop(t->champion);
+    t->champion = NULL;
     return s;
 }
 
@@ -168,14 +196,14 @@ spmvx_status spx_build_timed(spx_conversion *c, spx_source *source, spx_candidat
                              spx_candidate *best, int *timed, spx_operator *out)
 {
     spx_timing timing;
-    contest t = { .c = c, .timing = &timing, .best = best, .champion = out };
+    contest t = { .c = c, .timing = &timing, .best = best };
     SPX_TRY(spx_timing_new(c->ctx, source->ncols, source->nrows, c->request.nvec, source->val_type, &timing));
     spmvx_status s;
     int tried = 0;
     do { /* the next few, while none of those before can be built */
         spx_candidate *next = candidates + tried;
         const int few = c->effort > 1 ? count : few_best(next, count - tried);
-        s = run_contest(&t, source, next, few, count - tried);
+        s = run_contest(&t, source, next, few, count - tried, out);
         tried += few;
     } while (spx_may_go_on(s) && !t.disturbed && tried < count);
     spx_timing_drop(&timing);

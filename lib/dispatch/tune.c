@@ -1,8 +1,8 @@
 /* Timing of prepared operators, in turns: in each of four rounds each has a turn, of one multiplication that
  * is not counted and of up to eight that are, while they take a fortieth of a second; on a device, where
- * nobody else computes meanwhile, in each of three rounds two samples of some multiplications, and no more of
- * them when the new one is far behind. The lower quartile counts, since others on the machine only ever
- * add. */
+ * nobody else computes meanwhile, in each of three rounds two samples of some multiplications, which are
+ * recorded once, and no more of them when the new one is far behind. The lower quartile counts, since others
+ * on the machine only ever add. */
 #include "dispatch/tune.h"
 
 #include <math.h>
@@ -23,14 +23,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-typedef struct batch {
-    const spx_operator *op;
-    spx_mul one, all; /* by a column, and by all columns */
-    int runs;
-} batch;
-
 /* As spx_mul_run does it. */
-static spmvx_status multiply(const batch *b)
+static spmvx_status multiply(const spx_batch *b)
 {
     const spx_mul *all = &b->all;
     if (!b->op->A.nnz)
@@ -49,27 +43,22 @@ static spmvx_status multiply(const batch *b)
 
 static spmvx_status queue_batch(const void *arg)
 {
-    const batch *b = arg;
+    const spx_batch *b = arg;
     for (int i = 0; i < b->runs; i++) SPX_TRY(multiply(b));
     return SPMVX_OK;
 }
 
-enum { ROUNDS = 4, ROUNDS_ON_DEVICE = 3, IN_TURN = 8, LEAST_IN_TURN = 2 };
+enum { ROUNDS_ON_DEVICE = 3, LEAST_IN_TURN = 2 };
+_Static_assert((int)ROUNDS_ON_DEVICE <= (int)SPX_TIMING_ROUNDS, "room for all rounds");
+_Static_assert((int)LEAST_IN_TURN <= (int)SPX_MOST_REPLAYS, "events for all");
 static const double budget = 1e8;
 
-typedef struct contender {
-    batch b;
-    spx_array *work; /* not the context's: this may fail yet */
-    double first, took[ROUNDS * IN_TURN];
-    int n;
-    double brief; /* what the number of multiplications of a sample goes by, on a device */
-} contender;
-
-static spmvx_status turn_on_host(contender *c)
+static spmvx_status turn_on_host(spx_contender *c)
 {
     double spent = 0;
     SPX_TRY(queue_batch(&c->b));
-    for (int i = 0; i < IN_TURN && (i < LEAST_IN_TURN || spent < budget / ROUNDS); i++) {
+    for (int i = 0; i < SPX_TIMING_IN_TURN && (i < LEAST_IN_TURN || spent < budget / SPX_TIMING_ROUNDS);
+         i++) {
         const double begin = spx_now();
         SPX_TRY(queue_batch(&c->b));
         c->took[c->n] = spx_now() - begin;
@@ -79,19 +68,24 @@ static spmvx_status turn_on_host(contender *c)
 }
 
 /* Many short ones at once, since what lies between one and the next is not theirs. */
-static spmvx_status turn_on_device(contender *c)
+static spmvx_status record(spx_contender *c, double brief)
 {
     static const double sample = 4e4, most_runs = 64.0;
     spmvx_context *ctx = c->b.one.ctx;
-    batch many = c->b;
-    many.runs = (int)fmax(1.0, fmin(most_runs, sample / c->brief));
-    SPX_TRY(ctx->backend->replay(ctx, queue_batch, &many, LEAST_IN_TURN, c->took + c->n));
-    for (int i = 0; i < LEAST_IN_TURN; i++) c->took[c->n++] /= many.runs;
+    c->b.runs = (int)fmax(1.0, fmin(most_runs, sample / brief));
+    return ctx->backend->record(ctx, queue_batch, &c->b, &c->recording);
+}
+
+static spmvx_status turn_on_device(spx_contender *c)
+{
+    const spmvx_context *ctx = c->b.one.ctx;
+    SPX_TRY(ctx->backend->replay(ctx, c->recording, LEAST_IN_TURN, c->took + c->n));
+    for (int i = 0; i < LEAST_IN_TURN; i++) c->took[c->n++] /= c->b.runs;
     return SPMVX_OK;
 }
 
 /* A first multiplication, which may find cold caches, and code that is not loaded. The matrix is there. */
-static spmvx_status begin(contender *c)
+static spmvx_status begin(spx_contender *c)
 {
     const spx_backend *backend = c->b.one.ctx->backend;
     SPX_TRY(backend->synchronize(c->b.one.ctx));
@@ -102,35 +96,14 @@ static spmvx_status begin(contender *c)
     return SPMVX_OK;
 }
 
-static double least(const contender *c)
+static double least(const spx_contender *c)
 {
     double ns = c->n ? c->took[0] : c->first;
     for (int i = 1; i < c->n; i++) ns = fmin(ns, c->took[i]);
     return ns;
 }
 
-static spmvx_status time_in_turns(contender *c, int count)
-{
-    /* by which a challenger of which no more is asked is behind, after the first round and after others */
-    static const double far = 1.25, behind = 1.1, level = 4.0;
-    const spx_backend *backend = c[0].b.one.ctx->backend;
-    const int rounds = backend->replay ? ROUNDS_ON_DEVICE : ROUNDS;
-    double shortest = INFINITY;
-    for (int i = 0; i < count; i++) {
-        SPX_TRY(begin(&c[i]));
-        shortest = fmin(shortest, c[i].first);
-    }
-    /* samples of as many multiplications, so that what a sample takes beside them is level */
-    for (int i = 0; i < count; i++) c[i].brief = c[i].first < level * shortest ? shortest : c[i].first;
-    for (int round = 0; round < rounds; round++) {
-        for (int i = 0; i < count; i++)
-            if (c[i].first <= budget) SPX_TRY(backend->replay ? turn_on_device(&c[i]) : turn_on_host(&c[i]));
-        if (backend->replay && count == 2 && least(&c[0]) > (round ? behind : far) * least(&c[1])) break;
-    }
-    return SPMVX_OK;
-}
-
-static double lower_quartile(contender *c)
+static double lower_quartile(spx_contender *c)
 {
     if (!c->n) return c->first; /* so slow that the first tells enough */
     qsort(c->took, (size_t)c->n, sizeof *c->took, by_value);
@@ -187,10 +160,10 @@ void spx_timing_drop(spx_timing *t)
     *t = (spx_timing){ 0 };
 }
 
-static spmvx_status enter(spmvx_context *ctx, const spx_operator *op, const spx_timing *t, contender *c)
+static spmvx_status enter(spmvx_context *ctx, const spx_operator *op, const spx_timing *t, spx_contender *c)
 {
     const size_t need = op->multi.kernel ? op->multi_part.work_bytes : op->part.work_bytes;
-    *c = (contender){ .b = { .op = op, .runs = 1 } };
+    *c = (spx_contender){ .b = { .op = op, .runs = 1 } };
     SPX_TRY(spx_array_at_place(ctx, need, "workspace", &c->work));
     const spmvx_type type = op->A.val_type;
     c->b.one = (spx_mul){ .ctx = ctx,
@@ -213,33 +186,73 @@ static spmvx_status enter(spmvx_context *ctx, const spx_operator *op, const spx_
     return SPMVX_OK;
 }
 
-spmvx_status spx_operators_time(spmvx_context *ctx, int count, const spx_operator *const *op,
-                                const spx_timing *t, double *ns)
+spmvx_status spx_contender_new(spmvx_context *ctx, const spx_operator *op, spx_timing *t, spx_contender *c)
 {
-    contender c[SPX_TIMED_AT_ONCE] = { 0 };
+    static const double level = 4.0;
+    spmvx_status s = enter(ctx, op, t, c);
+    if (s == SPMVX_OK) s = begin(c);
+    if (s == SPMVX_OK && ctx->backend->record && c->first <= budget) {
+        /* samples of as many multiplications, so that what a sample takes beside them is level */
+        if (t->brief <= 0) t->brief = c->first;
+        const bool alike = c->first < level * t->brief && t->brief < level * c->first;
+        s = record(c, alike ? t->brief : c->first);
+    }
+    if (s != SPMVX_OK) spx_contender_drop(c);
+    return s;
+}
+
+void spx_contender_drop(spx_contender *c)
+{
+    if (c->recording) c->b.one.ctx->backend->drop_recording(c->b.one.ctx, c->recording);
+    spx_array_drop(c->work);
+    *c = (spx_contender){ 0 };
+}
+
+spmvx_status spx_contenders_time(int count, spx_contender *const *c, double *ns)
+{
+    /* by which a challenger of which no more is asked is behind, after the first round and after others */
+    static const double far = 1.25, behind = 1.1;
+    const bool on_device = c[0]->b.one.ctx->backend->record;
+    const int rounds = on_device ? ROUNDS_ON_DEVICE : SPX_TIMING_ROUNDS;
+    for (int i = 0; i < count; i++) c[i]->n = 0;
+    for (int round = 0; round < rounds; round++) {
+        for (int i = 0; i < count; i++)
+            if (c[i]->first <= budget) SPX_TRY(on_device ? turn_on_device(c[i]) : turn_on_host(c[i]));
+        if (on_device && count == 2 && least(c[0]) > (round ? behind : far) * least(c[1])) break;
+    }
+    for (int i = 0; i < count; i++) ns[i] = lower_quartile(c[i]);
+    return SPMVX_OK;
+}
+
+spmvx_status spx_operators_time(spmvx_context *ctx, const spx_operator *const op[2], spx_timing *t,
+                                double ns[2])
+{
+    spx_contender c[2] = { 0 }, *const both[] = { &c[0], &c[1] };
     spmvx_status s = SPMVX_OK;
-    for (int i = 0; i < count && s == SPMVX_OK; i++) s = enter(ctx, op[i], t, &c[i]);
-    if (s == SPMVX_OK) s = time_in_turns(c, count);
-    for (int i = 0; i < count && s == SPMVX_OK; i++) ns[i] = lower_quartile(&c[i]);
-    for (int i = 0; i < count; i++) spx_array_drop(c[i].work);
+    for (int i = 0; i < 2 && s == SPMVX_OK; i++) s = spx_contender_new(ctx, op[i], t, &c[i]);
+    if (s == SPMVX_OK) s = spx_contenders_time(2, both, ns);
+    for (int i = 0; i < 2; i++) spx_contender_drop(&c[i]);
     return s;
 }
 
 spmvx_status spx_operator_time_threads(spmvx_context *ctx, const spx_operator *op, const spx_timing *t,
                                        double *all, double *one)
 {
-    contender c[2] = { 0 };
+    spx_contender c[2] = { 0 }, *const both[] = { &c[0], &c[1] };
+    double ns[2];
     spmvx_status s = enter(ctx, op, t, &c[0]);
+    if (s == SPMVX_OK) s = begin(&c[0]);
     if (s == SPMVX_OK) {
         c[1] = c[0]; /* the same workspace */
         c[1].b.one.threads = c[1].b.all.threads = 1;
-        s = time_in_turns(c, 2);
+        s = begin(&c[1]);
     }
+    if (s == SPMVX_OK) s = spx_contenders_time(2, both, ns);
     if (s == SPMVX_OK) {
-        *all = lower_quartile(&c[0]);
-        *one = lower_quartile(&c[1]);
+        *all = ns[0];
+        *one = ns[1];
     }
-    spx_array_drop(c[0].work);
+    spx_contender_drop(&c[0]);
     return s;
 }
 

@@ -10,6 +10,7 @@ double spx_now(void); /* nanoseconds of a clock that only goes forward */
 typedef struct spx_timing {
     spx_array *x, *y;
     int64_t nvec, ldx, ldy;
+    double brief; /* nanoseconds of the first multiplication that was timed; 0: none yet */
 } spx_timing;
 
 /* nvec columns of ncols elements, and of nrows. Ends by spx_timing_drop. */
@@ -19,14 +20,37 @@ void spx_timing_drop(spx_timing *);
 /* What it takes at most, for a matrix and its transpose. */
 size_t spx_timing_bytes(int64_t nrows, int64_t ncols, int64_t nvec, spmvx_type);
 
-/* Nanoseconds of a multiplication by all columns for each of `count` operators, in turns, round by round, so
- * that what disturbs the machine disturbs all: the lower quartile of several. A turn begins with a
- * multiplication that is not counted, which brings its arrays to the caches. What takes more than a tenth of
- * a second is timed once. */
-enum { SPX_TIMED_AT_ONCE = 2 };
-spmvx_status spx_operators_time(spmvx_context *, int count, const spx_operator *const *, const spx_timing *,
-                                double *ns);
-/* The same for one operator on all threads of the context, *all, and on one, *one. */
+/* Multiplications by a column, and by all columns, by one operator. */
+typedef struct spx_batch {
+    const spx_operator *op;
+    spx_mul one, all;
+    int runs;
+} spx_batch;
+
+enum { SPX_TIMING_ROUNDS = 4, SPX_TIMING_IN_TURN = 8 };
+
+/* An operator that is timed, at an address that stays; with workspace of its own, and on a device with its
+ * multiplications recorded. */
+typedef struct spx_contender {
+    spx_batch b;
+    spx_array *work; /* not the context's: this may fail yet */
+    void *recording;
+    double first, took[SPX_TIMING_ROUNDS * SPX_TIMING_IN_TURN]; /* nanoseconds; `n` of them */
+    int n;
+} spx_contender;
+
+/* Multiplies once. Ends by spx_contender_drop. */
+spmvx_status spx_contender_new(spmvx_context *, const spx_operator *, spx_timing *, spx_contender *);
+void spx_contender_drop(spx_contender *);
+
+/* Nanoseconds of a multiplication by all columns for each of `count` contenders, one or two, in turns, round
+ * by round, so that what disturbs the machine disturbs all: the lower quartile of several. A turn begins with
+ * a multiplication that is not counted, which brings its arrays to the caches. What takes more than a tenth
+ * of a second is timed once. */
+spmvx_status spx_contenders_time(int count, spx_contender *const *, double *ns);
+/* Two operators as contenders. */
+spmvx_status spx_operators_time(spmvx_context *, const spx_operator *const op[2], spx_timing *, double ns[2]);
+/* The same for one operator on all threads of the host, *all, and on one, *one. */
 spmvx_status spx_operator_time_threads(spmvx_context *, const spx_operator *, const spx_timing *, double *all,
                                        double *one);
 /* Do others keep the processors busy? Then several threads take longer than one, since the last that gets

@@ -96,6 +96,47 @@ static void test_advice_of_values(void **state)
     free(ptr);
 }
 
+/* How many a conversion with this effort has timed, by its reason. */
+static int timed_by(spmvx_context *ctx, const spmvx_matrix *m, int effort)
+{
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+    spmvx_matrix *A = NULL;
+    int timed = 0;
+    o.effort = effort;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, m, &o, &A));
+    assert_ok(ctx, spmvx_matrix_get_info(A, &info));
+    if (sscanf(info.reason, "fastest of %d timed", &timed) != 1) fail_msg("%s", info.reason);
+    spmvx_matrix_destroy(A);
+    return timed;
+}
+
+/* Who is told to take far longer than the best was timed to take is not built, unless all are asked for. By a
+ * device that is told to be a million times slower nobody comes near what the first one takes. */
+static void test_hopeless(void **state)
+{
+    (void)state;
+    static const char slow[] =
+        "spmvx-wisdom 1\ndevice memory=1 more=0 cache=1 near=1000 mid=1000 cached=1000 "
+        "compute=1000 far=1000\n";
+    enum { ROWS = 2000 };
+    int lengths[ROWS];
+    for (int r = 0; r < ROWS; r++) lengths[r] = 7 + r % 3;
+    problem p = problem_of_rows(ROWS, lengths);
+    for (int told = 0; told < 2; told++) {
+        spmvx_context *ctx = device_context(0, NULL, 0);
+        spmvx_matrix *m = NULL;
+        if (told) assert_ok(ctx, spmvx_wisdom_import(ctx, slow, sizeof slow - 1));
+        assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+        const int one = timed_by(ctx, m, 1), all = timed_by(ctx, m, 2);
+        if (told ? one != 1 : one < 3) fail_msg("%d are timed", one);
+        assert_true(all >= 3);
+        spmvx_matrix_destroy(m);
+        spmvx_context_destroy(ctx);
+    }
+    problem_free(&p);
+}
+
 /* Nothing to multiply: no rows, no columns, no entries, whatever is tried to find the best kernel. */
 static void test_nothing(void **state)
 {
@@ -195,7 +236,7 @@ int main(void)
     if (!test_place_answers()) return 77;
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_updates_of_wide),
                                         cmocka_unit_test(test_advice_of_values),
-                                        cmocka_unit_test(test_nothing),
+                                        cmocka_unit_test(test_hopeless), cmocka_unit_test(test_nothing),
                                         cmocka_unit_test(test_grid_beyond_cache) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
