@@ -131,12 +131,12 @@ template <class... P>
 spmvx_status spx_cuda_load(const spmvx_context *ctx, const char *name, void (*kernel)(P...), size_t shared)
 {
     constexpr size_t ALWAYS = 48 << 10; /* what every device has */
-    /* All kernels are in one library, and no block has 256 KiB: nothing is lost that tells them apart. Who
-     * asks for more is refused below. */
+    /* All kernels are in one library: below 256 KiB nothing is lost that tells them apart. */
     const uint64_t asked = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(kernel)) << 18 | shared;
     uint64_t *const place =
         const_cast<uint64_t *>(spx_cuda_of(ctx)->loaded) + (asked * 0x9e3779b97f4a7c15u >> 32) % SPX_LOADED;
-    if (shared >> 18 == 0 && __atomic_load_n(place, __ATOMIC_RELAXED) == asked) return SPMVX_OK;
+    const bool kept = shared >> 18 == 0;
+    if (kept && __atomic_load_n(place, __ATOMIC_RELAXED) == asked) return SPMVX_OK;
     const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
     size_t all = shared; /* and what the kernel has of its own */
@@ -150,7 +150,7 @@ spmvx_status spx_cuda_load(const spmvx_context *ctx, const char *name, void (*ke
                             most);
     }
     if (e == cudaSuccess) e = spx_load_code(kernel, shared);
-    if (e == cudaSuccess) __atomic_store_n(place, asked, __ATOMIC_RELAXED);
+    if (kept && e == cudaSuccess) __atomic_store_n(place, asked, __ATOMIC_RELAXED);
     return e == cudaSuccess ? SPMVX_OK : spx_cuda_fail(ctx, e, name);
 }
 

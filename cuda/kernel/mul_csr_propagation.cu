@@ -360,6 +360,13 @@ spmvx_status run(const spx_mul *m)
     return with_instance(m->A, [m](auto kernel) { return launch(m, kernel); });
 }
 
+/* The list, the cells and the numbers, in place of columns. */
+int64_t more_bytes(const spx_sparse *a, const spx_partition *p)
+{
+    const size_t made = p->bounds->bytes + (p->order ? p->order->bytes : 0);
+    return static_cast<int64_t>(made - spx_bytes(a->nnz, sizeof(int)));
+}
+
 /* Of each entry that does not find its column in its tile already, x is gathered from L2, its number in the
  * list is read, and x is written, and read again. Few sectors an entry are full ones, whose columns are many.
  * The second launch waits for the first, and its tiles some times for memory. */
@@ -407,5 +414,6 @@ extern "C" const spx_kernel spx_cuda_mul_csr_propagation = {
     .prepare_entry = 0.05,
     .cost = cost,
     .prepare = prepare,
+    .more_bytes = more_bytes,
     .run = run,
 };

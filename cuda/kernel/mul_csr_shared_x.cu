@@ -165,7 +165,7 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
             constexpr bool ONE = one.value;
             return spx_pick<2, 4, 8, 16, 32>(p->param[LANES_PARAM], [&](auto lanes) {
                 constexpr int LANES = lanes.value;
-                if (a->ncols > NARROW) return f(csr_shared_x<V, P, int, LANES, false, ONE>);
+                if (!p->order) return f(csr_shared_x<V, P, int, LANES, false, ONE>);
                 return p->param[HELD_PARAM] >= a->ncols ? f(csr_shared_x<V, P, uint16_t, LANES, true, ONE>)
                                                         : f(csr_shared_x<V, P, uint16_t, LANES, false, ONE>);
             });
@@ -212,7 +212,7 @@ template <class V, class P, class C>
 spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, const C *, spx_early_vectors<V>, int))
 {
     const spx_partition *const p = m->part;
-    const void *const columns = p->order ? p->order->data : spx_data(m->A, SPX_COL);
+    const void *const columns = p->order ? p->order->data : spx_data(m->A, SPX_COL); /* the copy, if any */
     const int64_t rows = THREADS / p->param[LANES_PARAM], /* of a block at a time, at least */
         blocks = spx_min(spx_ceil_div(m->A->nrows, rows), spx_cuda_of(m->ctx)->multiprocessors);
     return spx_cuda_launch_mul(m, NAME, kernel, blocks, THREADS, shared_bytes(m->A, p),
@@ -224,6 +224,11 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, const C *, s
 spmvx_status run(const spx_mul *m)
 {
     return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
+}
+
+int64_t more_bytes(const spx_sparse *a, const spx_partition *p)
+{
+    return p->order ? static_cast<int64_t>(p->order->bytes - spx_bytes(a->nnz, sizeof(int))) : 0;
 }
 
 /* Each multiprocessor brings what it holds before anything else, while its first entries are on their way,
@@ -242,7 +247,7 @@ double cost(const spx_features *f, const spx_look *look)
                  filled = static_cast<double>(f->nrows) * lanes / (THREADS * multiprocessors),
                  busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0,
                  uneven = f->deviation / (f->mean + 1.0) - 0.45,
-                 efficiency = (f->mean < 8.0 ? 0.8 : 0.98) * (4.0 * held < columns ? 0.72 : 1.0) * busy /
+                 efficiency = (f->mean < 8.0 ? 0.8 : 0.9) * (4.0 * held < columns ? 0.72 : 1.0) * busy /
                               (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
     const double narrowed = f->ncols <= NARROW ? 2.0 * static_cast<double>(f->nnz) : 0.0;
     spx_features others = *f;
@@ -274,5 +279,6 @@ extern "C" const spx_kernel spx_cuda_mul_csr_shared_x = {
     .prepare_entry = 0.002,
     .cost = cost,
     .prepare = prepare,
+    .more_bytes = more_bytes,
     .run = run,
 };

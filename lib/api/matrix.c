@@ -109,6 +109,14 @@ static size_t idle_bytes(const spx_sparse *a)
     return order + (f->idle_bytes ? f->idle_bytes(a) : 0);
 }
 
+/* What one multiplication reads of the matrix. */
+static size_t streamed(const spx_operator *op)
+{
+    const spx_kernel *k = op->choice.kernel;
+    const size_t arrays = spx_sparse_bytes(&op->A, true) - idle_bytes(&op->A);
+    return k && k->more_bytes ? arrays + (size_t)k->more_bytes(&op->A, &op->part) : arrays;
+}
+
 /* Of all kernels that it multiplies with. */
 static bool is_deterministic(const spx_operator *op)
 {
@@ -131,7 +139,7 @@ spmvx_status spmvx_matrix_get_info(const spmvx_matrix *m, spmvx_matrix_info *inf
                             .nnz = n->A.nnz,
                             .stored = n->A.stored,
                             .bytes_held = spx_matrix_bytes(m),
-                            .bytes_streamed = spx_sparse_bytes(&n->A, true) - idle_bytes(&n->A),
+                            .bytes_streamed = streamed(n),
                             .kernel = m->kernel,
                             .reason = m->reason,
                             .expected_s = 1e-9 * n->expected_ns };

@@ -29,7 +29,7 @@ static bool beats(const spx_candidate *y, const spx_candidate *x, int64_t muls)
 }
 
 /* Refused where several threads take longer than one: by what they take now, or took in the contest. */
-static spmvx_status check_quiet(const spx_conversion *c, const spx_operator *op, const spx_timing *timing,
+static spmvx_status check_quiet(const spx_conversion *c, const spx_operator *op, spx_timing *timing,
                                 double took)
 {
     spmvx_context *ctx = c->ctx;
@@ -60,6 +60,7 @@ typedef struct contest {
     spx_candidate *best;
     entrant entrants[2];
     entrant *champion; /* NULL: none yet */
+    double told;       /* its score by the model */
     int timed;
     bool disturbed;
 } contest;
@@ -100,17 +101,21 @@ static spmvx_status challenge(contest *t, spx_source *source, const spx_candidat
     }
     if (champion) drop(champion);
     t->champion = e;
+    t->told = spx_score(candidate, t->c->request.expected_muls);
     *t->best = measured;
     return SPMVX_OK;
 }
 
-/* On a device what the model tells is 0.72 to 1.37 times what comes (measured on one that it was not fitted
- * on): so whose time is told above that, beside what the best took, is not built. */
+/* Is it told to be far behind the best, by what that was told to take, and by what it took? On a device what
+ * the model tells of large matrices is 0.56 to 1.4 times what comes, and of all alike where a device is
+ * another than is believed. */
 static bool cannot_win(const contest *t, const spx_candidate *c)
 {
     static const double over = 1.6;
-    return t->champion && t->c->ctx->backend->place != SPMVX_HOST && t->c->effort < 2 &&
-           c->mul_ns > over * t->best->mul_ns;
+    const int64_t muls = t->c->request.expected_muls;
+    if (!t->champion || t->c->ctx->backend->place == SPMVX_HOST || t->c->effort > 1) return false;
+    const double told = spx_score(c, muls);
+    return told > over * t->told && told > over * spx_score(t->best, muls);
 }
 
 /* Is it worth timing behind the few? A variant of the winner is; one of another kernel that was not far
@@ -173,7 +178,7 @@ static bool is_among(const spx_candidate *c, int few, const spx_candidate *of)
 
 /* Brings the few that are worth timing to the front, by merit, one variant of each kernel, since what makes
  * the model err is the format more often than the instruction set. Then CSR's kernels, which cost nothing to
- * build: what is taken is not slower than three of them. */
+ * build: what is taken is not slower than three of them, but for those that cannot win. */
 static int few_best(spx_candidate *c, int count)
 {
     enum { FEW = 4, OF_CSR = 3 };

@@ -65,7 +65,8 @@ static size_t default_max_bytes(const spx_sparse *a)
 
 /* What a conversion may take beside its result: eight times CSR's bytes and the source's own, which may
  * have to be brought to the host, and 16 MiB; with effort 1 and 2 another result, since the best so far is
- * kept while the next is built, and the vectors to time with. */
+ * kept while the next is built, and the vectors to time with. The workspace of the best so far is of the
+ * former. */
 static size_t scratch(const spx_conversion *c, const spx_sparse *a)
 {
     size_t n;

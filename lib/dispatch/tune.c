@@ -160,10 +160,10 @@ void spx_timing_drop(spx_timing *t)
     *t = (spx_timing){ 0 };
 }
 
-static spmvx_status enter(spmvx_context *ctx, const spx_operator *op, const spx_timing *t, spx_contender *c)
+static spmvx_status enter(spmvx_context *ctx, const spx_operator *op, spx_timing *t, spx_contender *c)
 {
     const size_t need = op->multi.kernel ? op->multi_part.work_bytes : op->part.work_bytes;
-    *c = (spx_contender){ .b = { .op = op, .runs = 1 } };
+    *c = (spx_contender){ .b = { .op = op, .runs = 1 }, .timing = t };
     SPX_TRY(spx_array_at_place(ctx, need, "workspace", &c->work));
     const spmvx_type type = op->A.val_type;
     c->b.one = (spx_mul){ .ctx = ctx,
@@ -186,17 +186,24 @@ static spmvx_status enter(spmvx_context *ctx, const spx_operator *op, const spx_
     return SPMVX_OK;
 }
 
-spmvx_status spx_contender_new(spmvx_context *ctx, const spx_operator *op, spx_timing *t, spx_contender *c)
+/* What took too long for turns may not the next time, when pages and code are there. */
+static spmvx_status make_ready(spx_contender *c)
 {
     static const double level = 4.0;
-    spmvx_status s = enter(ctx, op, t, c);
-    if (s == SPMVX_OK) s = begin(c);
-    if (s == SPMVX_OK && ctx->backend->record && c->first <= budget) {
-        /* samples of as many multiplications, so that what a sample takes beside them is level */
-        if (t->brief <= 0) t->brief = c->first;
-        const bool alike = c->first < level * t->brief && t->brief < level * c->first;
-        s = record(c, alike ? t->brief : c->first);
-    }
+    spx_timing *const t = c->timing;
+    if (c->first > 0 && c->first <= budget) return SPMVX_OK;
+    SPX_TRY(begin(c));
+    if (!c->b.one.ctx->backend->record || c->first > budget || c->recording) return SPMVX_OK;
+    SPX_TRY(begin(c)); /* the first one may have waited for code */
+    /* samples of as many multiplications, so that what a sample takes beside them is level */
+    if (t->brief <= 0) t->brief = c->first;
+    const bool alike = c->first < level * t->brief && t->brief < level * c->first;
+    return record(c, alike ? t->brief : c->first);
+}
+
+spmvx_status spx_contender_new(spmvx_context *ctx, const spx_operator *op, spx_timing *t, spx_contender *c)
+{
+    const spmvx_status s = enter(ctx, op, t, c);
     if (s != SPMVX_OK) spx_contender_drop(c);
     return s;
 }
@@ -214,7 +221,10 @@ spmvx_status spx_contenders_time(int count, spx_contender *const *c, double *ns)
     static const double far = 1.25, behind = 1.1;
     const bool on_device = c[0]->b.one.ctx->backend->record;
     const int rounds = on_device ? ROUNDS_ON_DEVICE : SPX_TIMING_ROUNDS;
-    for (int i = 0; i < count; i++) c[i]->n = 0;
+    for (int i = 0; i < count; i++) {
+        SPX_TRY(make_ready(c[i]));
+        c[i]->n = 0;
+    }
     for (int round = 0; round < rounds; round++) {
         for (int i = 0; i < count; i++)
             if (c[i]->first <= budget) SPX_TRY(on_device ? turn_on_device(c[i]) : turn_on_host(c[i]));
@@ -235,19 +245,17 @@ spmvx_status spx_operators_time(spmvx_context *ctx, const spx_operator *const op
     return s;
 }
 
-spmvx_status spx_operator_time_threads(spmvx_context *ctx, const spx_operator *op, const spx_timing *t,
-                                       double *all, double *one)
+spmvx_status spx_operator_time_threads(spmvx_context *ctx, const spx_operator *op, spx_timing *t, double *all,
+                                       double *one)
 {
     spx_contender c[2] = { 0 }, *const both[] = { &c[0], &c[1] };
     double ns[2];
     spmvx_status s = enter(ctx, op, t, &c[0]);
-    if (s == SPMVX_OK) s = begin(&c[0]);
     if (s == SPMVX_OK) {
         c[1] = c[0]; /* the same workspace */
         c[1].b.one.threads = c[1].b.all.threads = 1;
-        s = begin(&c[1]);
+        s = spx_contenders_time(2, both, ns);
     }
-    if (s == SPMVX_OK) s = spx_contenders_time(2, both, ns);
     if (s == SPMVX_OK) {
         *all = ns[0];
         *one = ns[1];

@@ -33,13 +33,14 @@ enum { SPX_TIMING_ROUNDS = 4, SPX_TIMING_IN_TURN = 8 };
  * multiplications recorded. */
 typedef struct spx_contender {
     spx_batch b;
+    spx_timing *timing;
     spx_array *work; /* not the context's: this may fail yet */
     void *recording;
     double first, took[SPX_TIMING_ROUNDS * SPX_TIMING_IN_TURN]; /* nanoseconds; `n` of them */
     int n;
 } spx_contender;
 
-/* Multiplies once. Ends by spx_contender_drop. */
+/* Ends by spx_contender_drop. */
 spmvx_status spx_contender_new(spmvx_context *, const spx_operator *, spx_timing *, spx_contender *);
 void spx_contender_drop(spx_contender *);
 
@@ -51,7 +52,7 @@ spmvx_status spx_contenders_time(int count, spx_contender *const *, double *ns);
 /* Two operators as contenders. */
 spmvx_status spx_operators_time(spmvx_context *, const spx_operator *const op[2], spx_timing *, double ns[2]);
 /* The same for one operator on all threads of the host, *all, and on one, *one. */
-spmvx_status spx_operator_time_threads(spmvx_context *, const spx_operator *, const spx_timing *, double *all,
+spmvx_status spx_operator_time_threads(spmvx_context *, const spx_operator *, spx_timing *, double *all,
                                        double *one);
 /* Do others keep the processors busy? Then several threads take longer than one, since the last that gets
  * to run is waited for. */

@@ -140,6 +140,9 @@ struct spx_kernel {
     /* Brings the copy of the values that a partition with an order has up to date, after an update. NULL:
      * partitions have no values. */
     spmvx_status (*refresh)(const spmvx_context *, const spx_sparse *, const spx_partition *);
+    /* What a multiplication reads of a partition's lists beside the format's arrays, less what it does not
+     * read of these for it; in bytes. NULL: next to nothing. */
+    int64_t (*more_bytes)(const spx_sparse *, const spx_partition *);
     spmvx_status (*run)(const spx_mul *);
     spx_body *const *bodies; /* of host kernels: what handles chunks, by spx_instance() */
 };

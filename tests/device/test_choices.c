@@ -111,32 +111,6 @@ static int timed_by(spmvx_context *ctx, const spmvx_matrix *m, int effort)
     return timed;
 }
 
-/* Who is told to take far longer than the best was timed to take is not built, unless all are asked for. By a
- * device that is told to be a million times slower nobody comes near what the first one takes. */
-static void test_hopeless(void **state)
-{
-    (void)state;
-    static const char slow[] =
-        "spmvx-wisdom 1\ndevice memory=1 more=0 cache=1 near=1000 mid=1000 cached=1000 "
-        "compute=1000 far=1000\n";
-    enum { ROWS = 2000 };
-    int lengths[ROWS];
-    for (int r = 0; r < ROWS; r++) lengths[r] = 7 + r % 3;
-    problem p = problem_of_rows(ROWS, lengths);
-    for (int told = 0; told < 2; told++) {
-        spmvx_context *ctx = device_context(0, NULL, 0);
-        spmvx_matrix *m = NULL;
-        if (told) assert_ok(ctx, spmvx_wisdom_import(ctx, slow, sizeof slow - 1));
-        assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
-        const int one = timed_by(ctx, m, 1), all = timed_by(ctx, m, 2);
-        if (told ? one != 1 : one < 3) fail_msg("%d are timed", one);
-        assert_true(all >= 3);
-        spmvx_matrix_destroy(m);
-        spmvx_context_destroy(ctx);
-    }
-    problem_free(&p);
-}
-
 /* Nothing to multiply: no rows, no columns, no entries, whatever is tried to find the best kernel. */
 static void test_nothing(void **state)
 {
@@ -226,6 +200,28 @@ static void test_grid_beyond_cache(void **state)
             fail_msg("stride %d, %d bytes of L2: %s, %s", cases[c].stride, cases[c].held, info.kernel,
                      info.reason);
         spmvx_matrix_destroy(A);
+        spmvx_matrix_destroy(m);
+        spmvx_context_destroy(ctx);
+    }
+}
+
+/* Who is told to take far longer than the best was told to take, and took, is not built, unless all are asked
+ * for. By a device that is told to be a million times slower only bytes count, of which a grid's constant
+ * coefficients leave PACKED a fifth of CSR's; else nobody is told to be far behind what an emulator takes, or
+ * what a launch does. */
+static void test_hopeless(void **state)
+{
+    (void)state;
+    static const char slow[] =
+        "spmvx-wisdom 1\ndevice memory=1 more=0 cache=1 near=1000 mid=1000 cached=1000 "
+        "compute=1000 far=1000\n";
+    for (int told = 0; told < 2; told++) {
+        spmvx_context *ctx = device_context(0, NULL, 0);
+        if (told) assert_ok(ctx, spmvx_wisdom_import(ctx, slow, sizeof slow - 1));
+        spmvx_matrix *m = grid_new(ctx, 24, 24, 1);
+        const int one = timed_by(ctx, m, 1), all = timed_by(ctx, m, 2);
+        if (told ? one > 2 : one < 3) fail_msg("%d are timed", one);
+        assert_true(all > 3);
         spmvx_matrix_destroy(m);
         spmvx_context_destroy(ctx);
     }

@@ -95,6 +95,11 @@ static void test_many_columns(void **state)
         assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
         problem_check_kernel(ctx, &p, m, "csr-shared-x");
         problem_check_kernel(ctx, &p, m, "csr-shared-x:lanes=4,held=1");
+        spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+        spmvx_matrix *A = convert_by(ctx, m, "csr-shared-x", 0, 0, 0);
+        assert_ok(ctx, spmvx_matrix_get_info(A, &info));
+        assert_int_equal(info.bytes_streamed, (ROWS + 1) * 4 + p.t.nnz * (n <= 65535 ? 8 + 2 : 8 + 4));
+        spmvx_matrix_destroy(A);
         spmvx_matrix_destroy(m);
         problem_free(&p);
     }

@@ -7,14 +7,14 @@
 
 #include "dispatch/tune.h"
 
-spmvx_status __wrap_spx_operator_time_threads(spmvx_context *ctx, const spx_operator *op, const spx_timing *t,
+spmvx_status __wrap_spx_operator_time_threads(spmvx_context *ctx, const spx_operator *op, spx_timing *t,
                                               double *all, double *one);
 
 static spmvx_format wanted = SPMVX_AUTO;
 static double first_ns, later_ns, one_ns; /* of the first measurement, of others, of one thread */
 static int measured;
 
-spmvx_status __wrap_spx_operator_time_threads(spmvx_context *ctx, const spx_operator *op, const spx_timing *t,
+spmvx_status __wrap_spx_operator_time_threads(spmvx_context *ctx, const spx_operator *op, spx_timing *t,
                                               double *all, double *one)
 {
     (void)ctx, (void)op, (void)t;
