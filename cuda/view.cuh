@@ -11,6 +11,8 @@
 
 #include <cuda_runtime.h>
 
+#include "ptx.cuh"
+
 extern "C" {
 #include "core/bsr.h"
 #include "kernel/kernel.h"
@@ -203,7 +205,7 @@ template <class V, class P> spx_bsr<V, P> spx_bsr_of(const spx_sparse *a)
 /* alpha*sum + beta*y, which reads y only if beta is not 0. */
 template <class V> __device__ __forceinline__ V spx_axpby(V alpha, V sum, V beta, const V *y)
 {
-    return beta == V(0) ? alpha * sum : alpha * sum + beta * *y;
+    return beta == V(0) ? alpha * sum : spx_fused(beta, *y, alpha * sum);
 }
 
 /* A factor in the values' type. */
