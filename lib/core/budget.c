@@ -74,11 +74,16 @@ static bool charge(spx_budget *budget, size_t bytes)
     return true;
 }
 
+size_t spx_budget_bytes(void)
+{
+    return spx_block_bytes(sizeof(spx_budget));
+}
+
 /* The record itself is charged, to this budget and to those around it, for as long as it lives. */
 spmvx_status spx_budget_open(spmvx_context *ctx, size_t limit, const char *option, size_t value)
 {
     spx_budget *b;
-    const size_t own = spx_block_bytes(sizeof *b);
+    const size_t own = spx_budget_bytes();
     if (own > limit)
         return spx_fail(ctx, SPMVX_ERR_LIMIT, "%s is %zu; to count what is taken takes %zu bytes", option,
                         value, own);

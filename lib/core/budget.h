@@ -19,6 +19,8 @@ typedef struct spx_budget spx_budget;
  * are what the message of a refusal says: "max_bytes is 1000"; static text. What is allocated from here to
  * spx_budget_close is charged. */
 spmvx_status spx_budget_open(spmvx_context *, size_t limit, const char *option, size_t value);
+/* What the record of a budget takes, which is charged to it. */
+size_t spx_budget_bytes(void);
 /* Closes the context's innermost budget. What is charged stays with those who hold it, and is not limited
  * any more. */
 void spx_budget_close(spmvx_context *);

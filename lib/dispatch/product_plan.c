@@ -111,11 +111,12 @@ static size_t array_bytes(const spx_array *a)
 void spx_product_plan_info(const spmspm_plan *p, spmspm_info *info)
 {
     const spx_plan *found = &p->product.plan;
+    const size_t work = spx_plus(found->work, spx_budget_bytes());
     info->nrows = found->C.nrows;
     info->ncols = found->C.ncols;
     info->nnz = found->C.nnz;
     info->products = found->products;
-    info->workspace = p->max_workspace && p->max_workspace < found->work ? p->max_workspace : found->work;
+    info->workspace = p->max_workspace && p->max_workspace < work ? p->max_workspace : work;
     info->bytes_held = sizeof *p + spx_sparse_bytes(&found->C, true) + array_bytes(found->state) +
                        array_bytes(found->met) + array_bytes(found->rows) + array_bytes(found->shapes) +
                        array_bytes(found->terms) +

@@ -136,13 +136,22 @@ static void same_body(void *arg, int thread, int64_t begin, int64_t end)
     __atomic_fetch_add(&j->found, found, __ATOMIC_RELAXED);
 }
 
+static size_t bytes_of_same(const spx_sparse *m)
+{
+    return spx_bytes(spx_ceil_div(m->nrows, 64), sizeof(uint64_t));
+}
+
+size_t spx_same_rows_bytes(const spx_sparse *m)
+{
+    return spx_block_bytes(bytes_of_same(m));
+}
+
 uint64_t *spx_same_rows(const spmvx_context *ctx, const spx_sparse *m, size_t each)
 {
     const int64_t words = spx_ceil_div(m->nrows, 64);
     same_job j = { .m = m };
-    const size_t bytes = spx_bytes(words, sizeof *j.bits);
-    if (spx_plus(spx_block_bytes(bytes), spx_block_bytes(each)) > spx_budget_left(ctx)) return NULL;
-    j.bits = spx_try_alloc(ctx, bytes);
+    if (spx_plus(spx_same_rows_bytes(m), spx_block_bytes(each)) > spx_budget_left(ctx)) return NULL;
+    j.bits = spx_try_alloc(ctx, bytes_of_same(m));
     if (!j.bits) return NULL;
     spx_parallel(spx_threads_for(ctx->threads, m->nnz), words, same_body, &j);
     if (4 * j.found > m->nrows) return j.bits;

@@ -24,6 +24,8 @@ bool spx_has_groups(const spx_sparse *A);
  * entry would be added in another order. NULL where that is rare, or where the budget does not hold it
  * beside `each` bytes, which the step that follows has to take. Ends by spx_free. */
 uint64_t *spx_same_rows(const spmvx_context *, const spx_sparse *m, size_t each);
+/* What these bits take. */
+size_t spx_same_rows_bytes(const spx_sparse *m);
 
 /* Entries of A from i on, before `last`, whose columns follow each other and whose rows of B have the same
  * columns: SPX_GROUP at most. These rows lie one after the other. */

@@ -51,6 +51,8 @@ static int64_t lanes_of(const spx_plan *plan)
     return 2 * bound[spx_parts_of(plan->state) + 1] > plan->C.nnz ? SPX_GROUP : 1;
 }
 
+static const char DENSE_ROW[] = "a dense row of C";
+
 /* The plan's state: the rows where parts begin, the end, and how many entries are of rows that share their
  * columns. */
 spmvx_status spx_dense_window_analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
@@ -61,7 +63,13 @@ spmvx_status spx_dense_window_analyse(spmvx_context *ctx, const spx_sparse *A, c
     const int64_t parts = spx_parts_of(plan->state),
                   threads = spx_min(parts, spx_threads_for(ctx->threads, plan->products));
     SPX_TRY(spx_product_columns(ctx, A, B, plan, plan->state, steps, &bound[parts + 1]));
-    plan->work = spx_block_bytes(spx_bytes(threads * lanes_of(plan) * B->ncols, spx_type_bytes(B->val_type)));
+    const size_t row = spx_bytes(B->ncols, spx_type_bytes(B->val_type));
+    plan->work = spx_block_bytes(spx_bytes(threads * lanes_of(plan), row));
+    if (lanes_of(plan) > 1) plan->work = spx_plus(plan->work, spx_same_rows_bytes(B));
+    /* what values need at least is refused now, not when they come */
+    void *least;
+    SPX_TRY(spx_alloc(ctx, row, DENSE_ROW, &least));
+    spx_free(ctx, least);
     return SPMVX_OK;
 }
 
@@ -86,8 +94,8 @@ spmvx_status spx_dense_window_fill(spmvx_context *ctx, const spx_plan *plan, con
     if (steps && j.lanes == 1 && C->nnz <= SPX_FEW_COLUMNS * A->nrows)
         j.few = steps->fill[B->val_type == SPMVX_F64];
     if (j.lanes > 1) j.same = spx_same_rows(ctx, B, spx_bytes(j.lanes, row));
-    const spmvx_status s = spx_parts_run(ctx, parts, plan->products, spx_bytes(j.lanes, row),
-                                         "a dense row of C", bodies[B->val_type == SPMVX_F64], &j, &j.own);
+    const spmvx_status s = spx_parts_run(ctx, parts, plan->products, spx_bytes(j.lanes, row), DENSE_ROW,
+                                         bodies[B->val_type == SPMVX_F64], &j, &j.own);
     spx_free(ctx, j.same);
     return s;
 }

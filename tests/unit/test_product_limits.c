@@ -339,12 +339,91 @@ static void disabled(void **state)
     triples_free(&t);
 }
 
+/* Rows that come in threes with the same `each` columns: a band's, or spread over all. */
+static triples threes(int64_t n, int64_t columns, int64_t each)
+{
+    const size_t most = (size_t)(n * each);
+    triples t = { "threes", n, columns, 0, malloc(most * 4), malloc(most * 4), malloc(most * 8) };
+    for (int64_t r = 0; r < n; r++)
+        for (int64_t k = 0; k < each; k++) {
+            const int64_t c = n == columns ? r / 3 * 3 - 3 + k : (r / 3 * 7 + k * (columns / each)) % columns;
+            if (c < 0 || c >= columns) continue;
+            t.row[t.nnz] = (int32_t)r;
+            t.col[t.nnz] = (int32_t)c;
+            t.val[t.nnz++] = 1 / (double)(3 + (r + c) % 5);
+        }
+    return t;
+}
+
+/* A plan within this budget; true where it was made. Then values come within what its info tells. */
+static bool check_plan(const triples *t[2], const char *kernel, int threads, size_t limit)
+{
+    meter m = { 0 };
+    spmvx_context *ctx = meter_context(&m, threads);
+    spmvx_matrix *factor[2] = { NULL, NULL }, *C = NULL;
+    spmspm_options p = SPMSPM_OPTIONS_INIT;
+    spmspm_info info = SPMSPM_INFO_INIT;
+    spmspm_plan *plan = NULL;
+    for (int i = 0; i < 2; i++) {
+        spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+        spmvx_matrix *coo = case_coo(ctx, t[i], SPMVX_F64);
+        o.format = SPMVX_CSR;
+        assert_ok(ctx, spmvx_matrix_convert(ctx, coo, &o, &factor[i]));
+        spmvx_matrix_destroy(coo);
+    }
+    p.kernel = kernel;
+    p.max_workspace = limit;
+    const spmvx_status s = spmspm_plan_create(ctx, factor[0], factor[1], &p, &plan);
+    if (s == SPMVX_OK) {
+        assert_ok(NULL, spmspm_plan_get_info(plan, &info));
+        assert_ok(ctx, spmspm_plan_mul(ctx, plan, factor[0], factor[1], &C));
+        meter_reset(&m);
+        const size_t before = m.live;
+        assert_ok(ctx, spmspm_plan_refill(ctx, plan, factor[0], factor[1], C));
+        if (m.peak - before > info.workspace)
+            fail_msg("%s, max_workspace %zu: %zu bytes are told, %zu taken", info.kernel, limit,
+                     info.workspace, (size_t)(m.peak - before));
+    } else {
+        assert_int_equal(s, SPMVX_ERR_LIMIT);
+        assert_non_null(strstr(spmvx_last_error(ctx), "max_workspace"));
+    }
+    spmspm_plan_destroy(plan);
+    spmvx_matrix_destroy(factor[0]);
+    spmvx_matrix_destroy(factor[1]);
+    spmvx_matrix_destroy(C);
+    spmvx_context_destroy(ctx);
+    assert_int_equal(m.blocks, 0);
+    return s == SPMVX_OK;
+}
+
+/* A plan that is made within a budget is filled within it, and its info tells what that takes; also where a
+ * dense row of C is most of that. */
+static void plans_keep_what_they_tell(void **state)
+{
+    (void)state;
+    static const char *const planned[] = { NULL, "dense-window", "dense-window@c", "hash", "coo-hash" };
+    const triples band = threes(1500, 1500, 9), small = threes(90, 90, 9), wide = threes(90, 40000, 3);
+    const triples *pairs[][2] = { { &band, &band }, { &small, &wide } };
+    for (size_t f = 0; f < COUNT(pairs); f++)
+        for (size_t k = 0; k < COUNT(planned); k++)
+            for (int threads = 1; threads <= 2; threads++) {
+                int made = 0, refused = 0;
+                for (size_t limit = 512; limit < (size_t)1 << 22; limit += limit / 3)
+                    check_plan(pairs[f], planned[k], threads, limit) ? made++ : refused++;
+                assert_true(made > 3 && refused > 3 && check_plan(pairs[f], planned[k], threads, 0));
+            }
+    triples all[] = { band, small, wide };
+    for (size_t i = 0; i < COUNT(all); i++) triples_free(&all[i]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits),       cmocka_unit_test(rows_outnumber_entries),
-        cmocka_unit_test(many_rows),    cmocka_unit_test(size_of_the_product),
-        cmocka_unit_test(huge_product), cmocka_unit_test(disabled)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(limits),
+                                        cmocka_unit_test(rows_outnumber_entries),
+                                        cmocka_unit_test(many_rows),
+                                        cmocka_unit_test(size_of_the_product),
+                                        cmocka_unit_test(huge_product),
+                                        cmocka_unit_test(disabled),
+                                        cmocka_unit_test(plans_keep_what_they_tell) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
