@@ -9,7 +9,6 @@
 #define SPX_PTX_CUH
 #include <cuda_runtime.h>
 
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -77,19 +76,11 @@ __device__ __forceinline__ float spx_rounded_product(float a, float b)
 /* a * b + c, rounded once: by the compiler's choice it would differ between instances of a kernel. */
 __device__ __forceinline__ double spx_fused(double a, double b, double c)
 {
-#ifdef SPX_SIMT
-    return fma(a, b, c);
-#else
     return __fma_rn(a, b, c);
-#endif
 }
 __device__ __forceinline__ float spx_fused(float a, float b, float c)
 {
-#ifdef SPX_SIMT
-    return fmaf(a, b, c);
-#else
     return __fmaf_rn(a, b, c);
-#endif
 }
 
 /* Reads what is read again, kept in L1. Only for memory that nothing writes during the kernel. */
