@@ -111,7 +111,8 @@ static size_t array_bytes(const spx_array *a)
 void spx_product_plan_info(const spmspm_plan *p, spmspm_info *info)
 {
     const spx_plan *found = &p->product.plan;
-    const size_t work = spx_plus(found->work, spx_budget_bytes());
+    const bool on_host = p->product.kernel->place == SPMVX_HOST; /* else it is the device's memory */
+    const size_t work = spx_plus(found->work, on_host ? spx_budget_bytes() : 0);
     info->nrows = found->C.nrows;
     info->ncols = found->C.ncols;
     info->nnz = found->C.nnz;
