@@ -93,14 +93,15 @@ double cost_of_tiles(const spx_features *f, const spx_layout *l, double coded)
  * a sector an entry. Each of the device's warps waits some times for memory on every slice that it takes. */
 double cost_of_hot(const spx_features *f, double hot, double coded, double share)
 {
-    constexpr double EFFICIENCY = 0.8, SLICE = 2000.0, LANES = SPX_TILED_LANES; /* SLICE: ns */
+    constexpr double EFFICIENCY = 0.8, SLICE = 2000.0, LANES = SPX_TILED_LANES, /* SLICE: ns */
+        OF_BLOCK = 2.0 / 3.0; /* which shares some with another one */
     const spx_machine *const m = f->machine;
     const double value = static_cast<double>(f->value_bytes), rows = static_cast<double>(f->nrows - f->empty),
                  places = static_cast<double>(f->nnz) + 0.5 * GROUP * rows, bytes = places * (4.0 + coded),
                  sums = static_cast<double>(f->nrows) * (2.0 * value + 12.0),
                  rate = EFFICIENCY * m->memory_rate;
     const double slices = rows / LANES / 32.0 / static_cast<double>(m->multiprocessors),
-                 hold = hot * static_cast<double>(m->multiprocessors) / m->gather_first;
+                 hold = OF_BLOCK * hot * static_cast<double>(m->multiprocessors) / m->gather_first;
     spx_features cold = *f;
     cold.nnz = static_cast<int64_t>((1.0 - share) * static_cast<double>(f->nnz));
     return LAUNCHES * m->launch_ns + hold + cost_of_sums(f, rows) + SLICE * slices +

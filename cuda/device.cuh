@@ -162,6 +162,15 @@ inline spmvx_status spx_cuda_check_blocks(const spmvx_context *ctx, const char *
                     static_cast<long long>(blocks), INT32_MAX);
 }
 
+/* Of a kernel whose name asks for clusters of so many blocks. */
+inline spmvx_status spx_cuda_check_cluster(const spmvx_context *ctx, int64_t cluster)
+{
+    if (cluster <= 1 || spx_cuda_of(ctx)->since_90) return SPMVX_OK;
+    return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
+                    "options.kernel has cluster=%lld; this device has no clusters of blocks",
+                    static_cast<long long>(cluster));
+}
+
 /* Launches a kernel of the context on its stream. Of a kind that the device, or the code that runs on it, has
  * not: early is left out, and clusters are the caller's mistake. */
 template <class... P>

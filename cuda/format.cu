@@ -89,14 +89,16 @@ int64_t even_tiles(int64_t tiles, int64_t blocks)
 spmvx_status look_at_tiled(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
                            const spx_layout *asked, spx_look *out)
 {
-    constexpr int64_t STEP = 64, HELD = 160 << 10, ALL = 224 << 10, FEW = 1 << 20;
+    constexpr int64_t STEP = 64, HELD = 160 << 10, BY_TWO = 208 << 10, ALL = 224 << 10, FEW = 1 << 20;
     constexpr double SCATTERED = 0.4;
     *out = spx_look{};
     out->layout = *asked;
     out->stored = f->nnz;
     if (asked->tile_width) return SPMVX_OK;
     spx_layout hot = {};
-    hot.hot = asked->hot ? asked->hot : HELD / static_cast<int64_t>(f->value_bytes);
+    hot.hot = asked->hot
+                  ? asked->hot
+                  : (spx_cuda_of(ctx)->since_90 ? BY_TWO : HELD) / static_cast<int64_t>(f->value_bytes);
     const bool worth =
         !asked->columns && f->nnz >= FEW && f->ncols > hot.hot && f->sectors_per_entry > SCATTERED;
     double share = 0;

@@ -356,6 +356,35 @@ template <class T> __device__ __forceinline__ void spx_put_in_cluster(T *p, unsi
 #endif
 }
 
+/* *p in the dynamic shared memory of the cluster's block `rank` if `in`, without a branch; else 0, and p may
+ * be any address. For 4 or 8 bytes, between two barriers of the cluster's, of which the second one tells that
+ * nobody reads any more. */
+template <class T> __device__ __forceinline__ T spx_get_in_cluster(bool in, T *p, unsigned rank)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "4 or 8 bytes");
+#ifdef SPX_SIMT
+    return in ? *static_cast<T *>(simt::in_cluster(p, rank)) : T(0);
+#elif __CUDA_ARCH__ >= 900
+    typename spx_registers<sizeof(T)>::type bits = {};
+    const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(p));
+    const int wanted = in;
+#define SPX_GET_IN_CLUSTER(type, constraint)                                                              \
+    asm volatile("{.reg .pred q; .reg .u32 a; setp.ne.b32 q, %1, 0; mapa.shared::cluster.u32 a, %2, %3; " \
+                 "@q ld.shared::cluster." type " %0, [a];}"                                               \
+                 : constraint(bits)                                                                       \
+                 : "r"(wanted), "r"(from), "r"(rank))
+    if constexpr (sizeof(T) == 8) SPX_GET_IN_CLUSTER("u64", "+l");
+    else SPX_GET_IN_CLUSTER("u32", "+r");
+#undef SPX_GET_IN_CLUSTER
+    T value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+#else
+    static_cast<void>(rank);
+    return in ? *p : T(0);
+#endif
+}
+
 /* ---- copies that run beside the computation: devices of compute capability 9.0 and later ---- */
 
 /* Tells when copies to shared memory have arrived, again and again: a word of shared memory. */

@@ -23,21 +23,14 @@ __global__ void write_keys(int64_t ncols, const unsigned long long *count, unsig
     if (c < ncols) key[c] = static_cast<uint32_t>(most - (count[c] < most ? count[c] : most));
 }
 
-__global__ void mark_hot(int64_t hot, const int *column, int64_t *mark)
+/* Columns come with most entries first. */
+__global__ void write_codes(int64_t ncols, const int *column, int64_t hot, int *code, int *held)
 {
     const int64_t i = spx_element();
-    if (i < hot) mark[column[i]] = 1;
-}
-
-/* `before` counts the hot columns before each. */
-__global__ void write_codes(int64_t ncols, const int64_t *before, int *code, int *held)
-{
-    const int64_t c = spx_element();
-    if (c >= ncols) return;
-    const int place = static_cast<int>(before[c]);
-    const bool hot = before[c + 1] > place;
-    code[c] = hot ? SPX_TILED_HOT(place) : static_cast<int>(c);
-    if (hot) held[place] = static_cast<int>(c);
+    if (i >= ncols) return;
+    const int c = column[i];
+    code[c] = i < hot ? SPX_TILED_HOT(static_cast<int>(i)) : c;
+    if (i < hot) held[i] = c;
 }
 
 /* ---- sampled, for the choice ---- */
@@ -107,13 +100,12 @@ spmvx_status spx_cuda_hot_columns(const spmvx_context *ctx, const char *what, co
     const int *const col = spx_slot_of<int>(csr, SPX_COL);
     spx_temporary count, key[2], position[2];
     int in = 0;
-    int64_t all;
     for (int i = 0; i < 2; i++) {
         SPX_TRY(key[i].make(ctx, ncols, sizeof(uint32_t), "counts of the columns"));
         SPX_TRY(position[i].make(ctx, ncols, sizeof(int), "counts of the columns"));
     }
-    SPX_TRY(count.make(ctx, ncols + 1, sizeof(int64_t), "counts of the columns"));
-    SPX_TRY(spx_cuda_clear(ctx, count.as<void>(), spx_bytes(ncols + 1, sizeof(int64_t)), what));
+    SPX_TRY(count.make(ctx, ncols, sizeof(int64_t), "counts of the columns"));
+    SPX_TRY(spx_cuda_clear(ctx, count.as<void>(), spx_bytes(ncols, sizeof(int64_t)), what));
     SPX_TRY(
         spx_launch_over(ctx, what, csr->nnz, count_entries, csr->nnz, col, count.as<unsigned long long>()));
     SPX_TRY(spx_launch_over(ctx, what, ncols, write_keys, ncols, count.as<const unsigned long long>(),
@@ -121,14 +113,10 @@ spmvx_status spx_cuda_hot_columns(const spmvx_context *ctx, const char *what, co
     uint32_t *const keys[] = { key[0].as<uint32_t>(), key[1].as<uint32_t>() };
     int *const positions[] = { position[0].as<int>(), position[1].as<int>() };
     SPX_TRY(spx_order(ctx, what, ncols, spx_bits_for(most + 1), keys, positions, &in));
-    SPX_TRY(spx_cuda_clear(ctx, count.as<void>(), spx_bytes(ncols + 1, sizeof(int64_t)), what));
-    SPX_TRY(spx_launch_over(ctx, what, hot, mark_hot, hot, static_cast<const int *>(positions[in]),
-                            count.as<int64_t>()));
-    SPX_TRY(spx_sum_up(ctx, what, ncols, count.as<int64_t>(), &all));
     SPX_TRY(code->make(ctx, ncols, sizeof(int), "codes of the columns"));
     SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(hot, sizeof(int)), "hot columns", held));
-    SPX_TRY(spx_launch_over(ctx, what, ncols, write_codes, ncols, count.as<const int64_t>(), code->as<int>(),
-                            static_cast<int *>((*held)->data)));
+    SPX_TRY(spx_launch_over(ctx, what, ncols, write_codes, ncols, static_cast<const int *>(positions[in]),
+                            hot, code->as<int>(), static_cast<int *>((*held)->data)));
     return ctx->backend->synchronize(ctx);
 }
 

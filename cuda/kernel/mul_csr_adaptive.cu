@@ -296,10 +296,7 @@ template <class P> spmvx_status find(const spmvx_context *ctx, const spx_sparse 
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    if (p->param[CLUSTER_PARAM] > 1 && !spx_cuda_of(ctx)->since_90)
-        return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
-                        "options.kernel has cluster=%lld; this device has no clusters of blocks",
-                        static_cast<long long>(p->param[CLUSTER_PARAM]));
+    SPX_TRY(spx_cuda_check_cluster(ctx, p->param[CLUSTER_PARAM]));
     if (a->nrows > 0)
         SPX_TRY(
             spx_by_pointer(a->ptr_type, [&](auto pointer) { return find<decltype(pointer)>(ctx, a, p); }));

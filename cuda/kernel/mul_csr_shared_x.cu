@@ -2,8 +2,9 @@
  * of 1024 threads for each multiprocessor brings the first columns of x there and goes over the rows, 2 to 32
  * lanes a row, whose partial sums are added by shuffles. So gathers do not compete in L1 and L2 with what is
  * streamed, which least squares problems with many short rows and few columns, and random matrices with few
- * columns, are slowed down by. Columns are read from a copy in 16 bits, where these tell them apart: values
- * and pointers are CSR's, and the copy is all that is built.
+ * columns, are slowed down by. Where a block would hold too few of them, two blocks of a cluster hold them
+ * together. Columns are read from a copy in 16 bits, where these tell them apart: values and pointers are
+ * CSR's, and the copy is all that is built.
  * A lane has a row's next entries under way while it multiplies those before, and the pointers of the row
  * behind; each group of lanes goes on to its next row by itself.
  * Source: Bell & Garland, SC 2009 (CSR-vector, and texture caches for x); Tsai, Cojean & Anzt,
@@ -12,18 +13,21 @@
 
 #include "build/build.cuh"
 #include "csr_vector.cuh"
+#include "held.cuh"
 
 namespace {
 
 constexpr const char *NAME = "csr-shared-x", *const NARROWING = "columns in 16 bits";
 constexpr int THREADS = 1024;
-constexpr int64_t NARROW = UINT16_MAX; /* columns that 16 bits tell apart, and from none */
-enum { LANES_PARAM, HELD_PARAM };      /* by their places in params */
+constexpr int64_t NARROW = UINT16_MAX;           /* columns that 16 bits tell apart, and from none */
+enum { LANES_PARAM, HELD_PARAM, CLUSTER_PARAM }; /* by their places in params */
+enum holders { BY_BLOCK, ALL_BY_BLOCK, BY_CLUSTER };
 
 /* Steps of a group of lanes that are under way, and rows that it has at once, in 64 registers. */
-template <class V, int LANES> struct shape {
+template <class V, int LANES, holders HOLDERS> struct shape {
     static constexpr bool SINGLE = sizeof(V) == 4;
-    static constexpr int STEPS = SINGLE && LANES > 4 ? 8 : 4, ROWS = SINGLE && LANES <= 4 ? 2 : 1;
+    static constexpr int STEPS = SINGLE && LANES > 4 ? 8 : 4,
+                         ROWS = SINGLE && LANES <= 4 && HOLDERS != BY_CLUSTER ? 2 : 1;
     /* Lanes of short rows load parts of a sector, one step after the other. */
     static constexpr spx_policy POLICY = LANES > 4 && !SINGLE ? SPX_PAST : SPX_KEPT;
 };
@@ -44,30 +48,16 @@ __global__ void narrow(int64_t count, const int *columns, uint16_t *to)
     if (i < count) to[i] = static_cast<uint16_t>(columns[i] + 1);
 }
 
-/* The columns from 0 on, `held` of them. */
-template <class V> __device__ __forceinline__ void hold(V *to, const V *x, int held)
-{
-    constexpr int AT_ONCE = 8;
-    for (int first = static_cast<int>(threadIdx.x); first < held; first += AT_ONCE * THREADS) {
-        V v[AT_ONCE];
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; i++)
-            v[i] = spx_load_if<SPX_PAST, SPX_LATE>(first + i * THREADS < held, x + first + i * THREADS, V(0));
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; i++)
-            if (first + i * THREADS < held) to[first + i * THREADS] = v[i];
-    }
-}
-
-/* C is the type of columns; ALL: of which all are held. */
-template <class V, class P, class C, int LANES, bool ALL, bool ONE>
+/* C is the type of columns. */
+template <class V, class P, class C, int LANES, holders HOLDERS, bool ONE>
 __global__ void __launch_bounds__(THREADS, 1)
-    csr_shared_x(spx_csr<V, P> A, const C *columns, spx_early_vectors<V> vectors, int held)
+    csr_shared_x(spx_csr<V, P> A, const C *columns, spx_early_vectors<V> vectors, int held, int own)
 {
-    constexpr int STEPS = shape<V, LANES>::STEPS, ROWS = shape<V, LANES>::ROWS, GROUPS = THREADS / LANES;
-    constexpr spx_policy POLICY = shape<V, LANES>::POLICY;
+    using shape = shape<V, LANES, HOLDERS>;
+    constexpr int STEPS = shape::STEPS, ROWS = shape::ROWS, GROUPS = THREADS / LANES;
+    constexpr spx_policy POLICY = shape::POLICY;
     const spx_value_of<V, ONE> one(A.val);
-    V *const held_x = spx_dynamic_shared<V>();
+    const spx_held_x<V, HOLDERS == BY_CLUSTER ? SPX_HOLDERS : 1> near(spx_dynamic_shared<V>(), held, own);
     const unsigned lane = threadIdx.x % LANES, rows = static_cast<unsigned>(A.nrows),
                    stride = gridDim.x * GROUPS * ROWS;
     unsigned row[ROWS] = {};            /* whose entries are under way */
@@ -103,13 +93,14 @@ __global__ void __launch_bounds__(THREADS, 1)
         load_columns(i);
     }
     vectors.wait();
-    hold(held_x, vectors.x, held);
+    near.template bring<THREADS>(
+        [&](bool in, unsigned i) { return spx_load_if<SPX_PAST, SPX_LATE>(in, vectors.x + i, V(0)); });
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
         load_values(i);
         load_pointers(i, true);
     }
-    __syncthreads();
+    near.come();
     for (;;) {
         bool more = false;
 #pragma unroll
@@ -122,10 +113,10 @@ __global__ void __launch_bounds__(THREADS, 1)
 #pragma unroll
             for (int s = 0; s < STEPS; s++) {
                 const int c = col[i][s];
-                const bool near = static_cast<unsigned>(c) < static_cast<unsigned>(held);
+                const bool is_near = static_cast<unsigned>(c) < static_cast<unsigned>(held);
                 V far = 0;
-                if constexpr (!ALL) far = spx_load_at(vectors.x, near ? -1 : c, V(0));
-                from_x[i][s] = near ? held_x[c] : far;
+                if constexpr (HOLDERS != ALL_BY_BLOCK) far = spx_load_at(vectors.x, is_near ? -1 : c, V(0));
+                from_x[i][s] = near.get(is_near, static_cast<unsigned>(c), far);
                 times[i][s] = val[i][s];
             }
         }
@@ -152,6 +143,7 @@ __global__ void __launch_bounds__(THREADS, 1)
             sum[i] = 0;
         }
     }
+    near.meet();
 }
 
 /* ---- the host's side ---- */
@@ -165,40 +157,68 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
             constexpr bool ONE = one.value;
             return spx_pick<2, 4, 8, 16, 32>(p->param[LANES_PARAM], [&](auto lanes) {
                 constexpr int LANES = lanes.value;
-                if (!p->order) return f(csr_shared_x<V, P, int, LANES, false, ONE>);
-                return p->param[HELD_PARAM] >= a->ncols ? f(csr_shared_x<V, P, uint16_t, LANES, true, ONE>)
-                                                        : f(csr_shared_x<V, P, uint16_t, LANES, false, ONE>);
+                if (!p->order) return f(csr_shared_x<V, P, int, LANES, BY_BLOCK, ONE>);
+                if (p->param[CLUSTER_PARAM] > 1)
+                    return f(csr_shared_x<V, P, uint16_t, LANES, BY_CLUSTER, ONE>);
+                return p->param[HELD_PARAM] >= a->ncols
+                           ? f(csr_shared_x<V, P, uint16_t, LANES, ALL_BY_BLOCK, ONE>)
+                           : f(csr_shared_x<V, P, uint16_t, LANES, BY_BLOCK, ONE>);
             });
         });
     });
 }
 
+/* Of what the blocks of a cluster share each asks the other one for half: this part of x at most. */
+constexpr double SHARED = 0.6;
+
+/* Columns that both blocks of a cluster hold. */
+int64_t own_of(const spx_sparse *a, const spx_partition *p)
+{
+    const int64_t held = p->param[HELD_PARAM];
+    return spx_max(held - static_cast<int64_t>(SHARED * static_cast<double>(a->ncols)), 0);
+}
+
 size_t shared_bytes(const spx_sparse *a, const spx_partition *p)
 {
-    return static_cast<size_t>(p->param[HELD_PARAM]) * spx_type_bytes(a->val_type);
+    return static_cast<size_t>(
+               spx_held_by_block(p->param[HELD_PARAM], own_of(a, p), p->param[CLUSTER_PARAM])) *
+           spx_type_bytes(a->val_type);
+}
+
+/* Does a block hold all columns, or nearly all, of which `most` fit? */
+bool fits(double columns, double most)
+{
+    constexpr double NEARLY_ALL = 0.88;
+    return most >= NEARLY_ALL * columns;
 }
 
 /* All columns, or nearly all; of more than that fewer than would fit, since L1 helps with the others. */
-double held_for(double columns, double most)
+double held_for(double columns, double most, bool in_cluster)
 {
-    constexpr double NEARLY_ALL = 0.85, OF_MORE = 0.75;
-    if (columns <= most) return columns;
-    return most >= NEARLY_ALL * columns ? most : OF_MORE * most;
+    constexpr double ALONE = 0.75, TOGETHER = 0.5625;
+    if (in_cluster) return TOGETHER * most + 0.5 * std::fmin(2.0 * TOGETHER * most, SHARED * columns);
+    return fits(columns, most) ? std::fmin(columns, most) : ALONE * most;
 }
 
 constexpr int64_t MOST = 1 << 16; /* columns, as a name may ask for */
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    int64_t *const lanes = &p->param[LANES_PARAM], *const held = &p->param[HELD_PARAM];
-    const double most =
-        static_cast<double>(spx_cuda_of(ctx)->block_bytes) / static_cast<double>(spx_type_bytes(a->val_type));
+    int64_t *const lanes = &p->param[LANES_PARAM], *const held = &p->param[HELD_PARAM],
+                   *const cluster = &p->param[CLUSTER_PARAM];
+    const double columns = static_cast<double>(a->ncols),
+                 most = static_cast<double>(spx_cuda_of(ctx)->block_bytes) /
+                        static_cast<double>(spx_type_bytes(a->val_type));
+    const bool narrowed = a->ncols <= NARROW && a->nnz;
+    SPX_TRY(spx_cuda_check_cluster(ctx, *cluster));
+    if (!narrowed) *cluster = 1;
+    if (!*cluster) *cluster = spx_cuda_of(ctx)->since_90 && !fits(columns, most) ? SPX_HOLDERS : 1;
     if (!*lanes)
         *lanes =
             spx_vector_lanes_for(static_cast<double>(a->nnz) / static_cast<double>(spx_max(a->nrows, 1)));
-    if (!*held) *held = static_cast<int64_t>(held_for(static_cast<double>(a->ncols), most));
+    if (!*held) *held = static_cast<int64_t>(held_for(columns, most, *cluster > 1));
     *held = spx_max(spx_min(spx_min(*held, a->ncols), MOST), 1);
-    if (a->ncols <= NARROW && a->nnz) {
+    if (narrowed) {
         SPX_TRY(ctx->backend->array_new(ctx, spx_bytes(a->nnz, sizeof(uint16_t)), NARROWING, &p->order));
         SPX_TRY(spx_launch_over(ctx, NARROWING, a->nnz, narrow, a->nnz,
                                 static_cast<const int *>(spx_data(a, SPX_COL)),
@@ -209,16 +229,19 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 }
 
 template <class V, class P, class C>
-spmvx_status launch(const spx_mul *m, void (*kernel)(spx_csr<V, P>, const C *, spx_early_vectors<V>, int))
+spmvx_status launch(const spx_mul *m,
+                    void (*kernel)(spx_csr<V, P>, const C *, spx_early_vectors<V>, int, int))
 {
     const spx_partition *const p = m->part;
     const void *const columns = p->order ? p->order->data : spx_data(m->A, SPX_COL); /* the copy, if any */
-    const int64_t rows = THREADS / p->param[LANES_PARAM], /* of a block at a time, at least */
+    const int64_t cluster = p->param[CLUSTER_PARAM],
+                  rows = THREADS / p->param[LANES_PARAM], /* of a block at a time, at least */
         blocks = spx_min(spx_ceil_div(m->A->nrows, rows), spx_cuda_of(m->ctx)->multiprocessors);
-    return spx_cuda_launch_mul(m, NAME, kernel, blocks, THREADS, shared_bytes(m->A, p),
-                               spx_csr_of<V, P>(m->A), static_cast<const C *>(columns),
-                               spx_early_vectors_of<V>(m),
-                               static_cast<int>(spx_min(p->param[HELD_PARAM], m->A->ncols)));
+    const spx_launch_kind kind = { .early = true, .cluster = static_cast<unsigned>(cluster) };
+    return spx_cuda_launch_as(kind, m->ctx, NAME, kernel, spx_max(blocks / cluster, 1) * cluster, THREADS,
+                              shared_bytes(m->A, p), spx_csr_of<V, P>(m->A), static_cast<const C *>(columns),
+                              spx_early_vectors_of<V>(m), static_cast<int>(p->param[HELD_PARAM]),
+                              static_cast<int>(own_of(m->A, p)));
 }
 
 spmvx_status run(const spx_mul *m)
@@ -233,17 +256,21 @@ int64_t more_bytes(const spx_sparse *a, const spx_partition *p)
 
 /* Each multiprocessor brings what it holds before anything else, while its first entries are on their way,
  * and only gathers of other columns are the caches', for which it has half of the threads that others have.
- * Rows of few entries leave lanes without work, and a long row waits for each step of its lanes. Few rows do
- * not fill the multiprocessors. */
+ * Rows of few entries leave lanes without work, but wait less for what another block holds, and a long row
+ * waits for each step of its lanes. Few rows do not fill the multiprocessors. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double BLOCK = 227.0 * 1024.0, START = 1000.0, STEP = 400.0; /* bytes; ns */
+    constexpr double BLOCK = 227.0 * 1024.0, START = 1000.0, STEP = 400.0, /* bytes; ns */
+        NETWORK = 0.63; /* elements that a block gets of another one, a ns */
     const spx_machine *const m = f->machine;
     const double value = static_cast<double>(f->value_bytes), columns = static_cast<double>(f->ncols),
-                 held = held_for(columns, BLOCK / value),
+                 most = BLOCK / value;
+    const bool in_cluster = f->ncols <= NARROW && !fits(columns, most);
+    const double held = std::fmin(held_for(columns, most, in_cluster), columns),
                  lanes = static_cast<double>(spx_vector_lanes_for(f->mean)),
                  multiprocessors = static_cast<double>(m->multiprocessors),
-                 fill = START + 0.25 * held * value * multiprocessors / m->cache_rate,
+                 fill =
+                     START + 0.25 * (in_cluster ? 0.5 : 1.0) * held * value * multiprocessors / m->cache_rate,
                  filled = static_cast<double>(f->nrows) * lanes / (THREADS * multiprocessors),
                  busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0,
                  uneven = f->deviation / (f->mean + 1.0) - 0.45,
@@ -252,13 +279,18 @@ double cost(const spx_features *f, const spx_look *look)
     const double narrowed = f->ncols <= NARROW ? 2.0 * static_cast<double>(f->nnz) : 0.0;
     spx_features others = *f;
     others.nnz = static_cast<int64_t>((1.0 - held / std::fmax(columns, 1.0)) * static_cast<double>(f->nnz));
-    return fill + spx_cuda_cost(&others, spx_csr_bytes_of(f, look) - narrowed, efficiency,
-                                STEP * static_cast<double>(f->longest) / (4.0 * lanes));
+    const double asked =
+                     in_cluster ? 0.5 * std::fmin(held / columns, SHARED) * static_cast<double>(f->nnz) : 0.0,
+                 of_others = (f->mean < 8.0 ? 0.5 : 1.0) * asked / (NETWORK * multiprocessors);
+    return fill + of_others +
+           spx_cuda_cost(&others, spx_csr_bytes_of(f, look) - narrowed, efficiency,
+                         STEP * static_cast<double>(f->longest) / (4.0 * lanes));
 }
 
 const spx_param params[] = {
     { .key = "lanes", .low = 2, .high = 32, .preset = 0, .kind = SPX_POWER_OF_TWO },
     { .key = "held", .low = 1, .high = MOST, .preset = 0 },
+    { .key = "cluster", .low = 1, .high = SPX_HOLDERS, .preset = 0 },
     {},
 };
 

@@ -4,8 +4,8 @@
  * eight entries at a time, their columns with one instruction or two, and gathers from shared memory; its sum
  * is stored. A second launch, which begins while the first one ends, adds up each row's sums in an order that
  * the row's list tells.
- * Where the format holds the hot columns, all blocks bring these to shared memory, take slices in turns, and
- * gather the other columns through the caches.
+ * Where the format holds the hot columns, all blocks bring these to shared memory, or two of a cluster the
+ * hottest each and of the others half, take slices in turns, and gather the other columns through the caches.
  * Which warp has a part, and where blocks are cut, does not matter for the sums, so that the bits are the
  * same in every run.
  * Differs from the report: a tile is shared by a block of 1024 threads and all rows that reach it, there by
@@ -15,6 +15,7 @@
  * made.
  * Source: docs/design.md, section 6; Oniarti report, III-C and VI-A ('future work'). */
 #include "early.cuh"
+#include "held.cuh"
 #include "rows.cuh"
 #include "tiled_slices.cuh"
 
@@ -22,7 +23,7 @@ namespace {
 
 constexpr const char *NAME = "tiled";
 constexpr int THREADS = 1024, SEARCHING = 128, GROUP = SPX_TILED_GROUP;
-enum { LANES_PARAM, PARTS_PARAM };
+enum { LANES_PARAM, PARTS_PARAM, CLUSTER_PARAM };
 
 /* Where a block begins. */
 struct start {
@@ -104,37 +105,56 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
 }
 
-template <class V, class P, int VALUES>
+template <class V, class P, int VALUES, int BLOCKS>
 __global__ void __launch_bounds__(THREADS, 1)
-    tiled_hot(spx_tiling<V, P, int32_t> A, spx_early_vectors<V> vectors, V *partial, int parts)
+    tiled_hot(spx_tiling<V, P, int32_t> A, spx_early_vectors<V> vectors, V *partial, int parts, int own)
 {
     vectors.wait();
     __shared__ int next;
-    V *const held = spx_dynamic_shared<V>(); /* x at the hot columns */
+    const spx_held_x<V, BLOCKS> near(spx_dynamic_shared<V>(), A.hot, own); /* x at the hot columns */
     const int thread = static_cast<int>(threadIdx.x), blocks = static_cast<int>(gridDim.x),
               block = static_cast<int>(blockIdx.x), items = A.slices * parts;
-    for (int i = thread; i < A.hot; i += THREADS) held[i] = vectors.x[A.held[i]];
+    const auto load = [&](bool in, int c) {
+        return spx_load_if<SPX_KEPT, SPX_LATE>(in, vectors.x + c, V(0));
+    };
+    near.template bring<THREADS>([&](bool in, unsigned i) { return load(in, in ? A.held[i] : 0); });
     if (thread == 0) next = 0;
-    __syncthreads();
+    near.come();
     /* longer slices come first, so that in turns all blocks get the same mixture */
     spx_draw(&next, (items - block + blocks - 1) / blocks, [&](int drawn) {
         const int mine = drawn * blocks + block;
         partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] = spx_sum_lane<VALUES>(
             A, mine / parts, mine % parts, parts, [] {},
             [&](int32_t c) {
-                return c < 0 ? held[SPX_TILED_HOT(c)]
-                             : spx_load_if<SPX_KEPT, SPX_LATE>(true, vectors.x + c, V(0));
+                const unsigned place = static_cast<unsigned>(SPX_TILED_HOT(c));
+                if constexpr (BLOCKS == 1) return c < 0 ? near.get(true, place, V(0)) : load(true, c);
+                else return near.get(c < 0, place, load(c >= 0, c));
             });
     });
+    near.meet();
 }
 
 /* ---- the host's side ---- */
 
-/* Of a part of x. */
-size_t shared_bytes(const spx_sparse *a)
+/* Hot columns that both blocks of a cluster hold: those with most entries, which come first. */
+int64_t own_of(const spx_sparse *a)
 {
-    const int64_t columns = a->layout.hot ? a->layout.hot : spx_min(a->layout.tile_width, a->ncols);
+    return a->layout.hot / 3;
+}
+
+/* Of a part of x. */
+size_t shared_bytes(const spx_sparse *a, const spx_partition *p)
+{
+    const int64_t columns = a->layout.hot
+                                ? spx_held_by_block(a->layout.hot, own_of(a), p->param[CLUSTER_PARAM])
+                                : spx_min(a->layout.tile_width, a->ncols);
     return static_cast<size_t>(columns) * spx_type_bytes(a->val_type);
+}
+
+/* Calls f with how many blocks hold hot columns together. */
+template <class F> spmvx_status with_holders(const spx_partition *p, F f)
+{
+    return spx_pick<1, SPX_HOLDERS>(p->param[CLUSTER_PARAM], f);
 }
 
 /* Calls f with numbers of the types of values and pointers, and how values are stored. */
@@ -181,14 +201,27 @@ int64_t parts_for(const spx_sparse *a, const spx_partition *p)
     return spx_max(1, spx_min(spx_min(groups / LEAST, MOST), spx_ceil_div(WANTED * p->chunks, slices)));
 }
 
+/* A block alone, where it holds what few hot columns there are, or a tile. */
+void choose_cluster(const spmvx_context *ctx, const spx_sparse *a, int64_t *cluster)
+{
+    constexpr int64_t FEW = 128 << 10; /* bytes */
+    if (!a->layout.hot) *cluster = 1;
+    if (*cluster) return;
+    const bool few = a->layout.hot * static_cast<int64_t>(spx_type_bytes(a->val_type)) < FEW;
+    *cluster = spx_cuda_of(ctx)->since_90 && !few ? SPX_HOLDERS : 1;
+}
+
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     constexpr int64_t FEW = spx_tiled_pieces<1, float>::COUNT;
     const int64_t slices = spx_tiled_slices(a), pieces = slices * SPX_TILED_LANES / spx_max(a->nrows, 1);
     int64_t *lanes = &p->param[LANES_PARAM];
+    SPX_TRY(spx_cuda_check_cluster(ctx, p->param[CLUSTER_PARAM]));
     if (!*lanes)
         for (*lanes = 1; *lanes < 32 && *lanes * FEW < 2 * pieces;) *lanes *= 2;
-    p->chunks = spx_max(spx_min(spx_cuda_of(ctx)->multiprocessors, slices), 1);
+    choose_cluster(ctx, a, &p->param[CLUSTER_PARAM]);
+    const int64_t cluster = p->param[CLUSTER_PARAM];
+    p->chunks = spx_max(spx_min(spx_cuda_of(ctx)->multiprocessors, slices) / cluster, 1) * cluster;
     p->param[PARTS_PARAM] = parts_for(a, p);
     if (slices * p->param[PARTS_PARAM] > INT32_MAX - (1 << 20)) /* warps draw beyond the last one */
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld slices in %lld parts; %s takes 2^31 on CUDA",
@@ -201,9 +234,13 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     return with_types(a, [=](auto value, auto pointer, auto code) {
         using V = decltype(value);
         using P = decltype(pointer);
-        if (a->layout.hot) return spx_cuda_load(ctx, NAME, tiled_hot<V, P, code.value>, shared_bytes(a));
+        if (a->layout.hot)
+            return with_holders(p, [=](auto blocks) {
+                return spx_cuda_load(ctx, NAME, tiled_hot<V, P, code.value, blocks.value>,
+                                     shared_bytes(a, p));
+            });
         SPX_TRY(with_columns(a, [=](auto column) {
-            return spx_cuda_load(ctx, NAME, tiled<V, P, decltype(column), code.value>, shared_bytes(a));
+            return spx_cuda_load(ctx, NAME, tiled<V, P, decltype(column), code.value>, shared_bytes(a, p));
         }));
         return find<V, P>(ctx, a, p);
     });
@@ -212,15 +249,21 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 template <int VALUES, class V, class P> spmvx_status multiply(const spx_mul *m, V *partial, int parts)
 {
     const spx_sparse *const a = m->A;
+    const spx_partition *const p = m->part;
     const spx_early_vectors<V> vectors = spx_early_vectors_of<V>(m);
     if (a->layout.hot)
-        return spx_cuda_launch_mul(m, NAME, tiled_hot<V, P, VALUES>, m->part->chunks, THREADS,
-                                   shared_bytes(a), spx_tiling_of<V, P, int32_t>(a), vectors, partial, parts);
+        return with_holders(p, [=](auto blocks) {
+            constexpr spx_launch_kind kind = { .early = true,
+                                               .cluster = static_cast<unsigned>(blocks.value) };
+            return spx_cuda_launch_as(kind, m->ctx, NAME, tiled_hot<V, P, VALUES, blocks.value>, p->chunks,
+                                      THREADS, shared_bytes(a, p), spx_tiling_of<V, P, int32_t>(a), vectors,
+                                      partial, parts, static_cast<int>(own_of(a)));
+        });
     return with_columns(a, [=](auto column) {
         using C = decltype(column);
-        return spx_cuda_launch_mul(m, NAME, tiled<V, P, C, VALUES>, m->part->chunks, THREADS, shared_bytes(a),
+        return spx_cuda_launch_mul(m, NAME, tiled<V, P, C, VALUES>, p->chunks, THREADS, shared_bytes(a, p),
                                    spx_tiling_of<V, P, C>(a), vectors,
-                                   static_cast<const start *>(m->part->bounds->data), partial, parts);
+                                   static_cast<const start *>(p->bounds->data), partial, parts);
     });
 }
 
@@ -251,6 +294,7 @@ double cost(const spx_features *f, const spx_look *look)
 const spx_param params[] = {
     { .key = "lanes", .low = 1, .high = 32, .preset = 0, .kind = SPX_POWER_OF_TWO },
     { .key = "parts", .low = 1, .high = 64, .preset = 0 },
+    { .key = "cluster", .low = 1, .high = SPX_HOLDERS, .preset = 0 },
     {},
 };
 

@@ -1,5 +1,6 @@
 #include "dispatch/contest.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "dispatch/tune.h"
@@ -61,6 +62,8 @@ typedef struct contest {
     entrant entrants[2];
     entrant *champion; /* NULL: none yet */
     double told;       /* its score by the model */
+    double until;      /* when nobody else is built, by spx_now() */
+    double timing_ns;  /* that the last contender was timed for */
     int timed;
     bool disturbed;
 } contest;
@@ -79,7 +82,8 @@ static spmvx_status challenge(contest *t, spx_source *source, const spx_candidat
     const double begin = spx_now();
     *e = (entrant){ 0 };
     SPX_TRY(spx_build_candidate(t->c, source, candidate, &e->op));
-    measured.setup_ns = spx_now() - begin;
+    const double built = spx_now();
+    measured.setup_ns = built - begin;
     spx_contender *const both[] = { &e->timed, champion ? &champion->timed : NULL };
     double ns[2];
     spmvx_status s = SPMVX_OK;
@@ -90,6 +94,7 @@ static spmvx_status challenge(contest *t, spx_source *source, const spx_candidat
     if (s == SPMVX_OK) s = settle_columns(t->c, &e->op, t->timing);
     if (s == SPMVX_OK) s = spx_contender_new(t->c->ctx, &e->op, t->timing, &e->timed);
     if (s == SPMVX_OK) s = spx_contenders_time(champion ? 2 : 1, both, ns);
+    t->timing_ns = spx_now() - built;
     if (s == SPMVX_OK) {
         t->timed++;
         *took = measured.mul_ns = ns[0];
@@ -118,6 +123,25 @@ static bool cannot_win(const contest *t, const spx_candidate *c)
     return told > over * t->told && told > over * spx_score(t->best, muls);
 }
 
+/* When effort 1 comes to an end on a device: after 100 multiplications by the plainest kernel, as the model
+ * tells of them, or 2 ms where that is more. */
+static double end_of(const spx_conversion *c, const spx_candidate *candidates, int count)
+{
+    static const double multiplications = 100.0, least = 2e6;
+    if (c->ctx->backend->place == SPMVX_HOST || c->effort > 1) return INFINITY;
+    double ns = candidates[0].mul_ns;
+    for (int i = 0; i < count; i++)
+        if (!strcmp(candidates[i].choice.kernel->name, "csr-vector")) ns = candidates[i].mul_ns;
+    return c->began + fmax(least, multiplications * ns);
+}
+
+/* Is there no time left to build it, as the model tells of that, and to time it for as long as the one
+ * before? What a process has never run takes longer, by its code. */
+static bool is_too_late(const contest *t, const spx_candidate *c)
+{
+    return t->champion && spx_now() + c->setup_ns + t->timing_ns > t->until;
+}
+
 /* Is it worth timing behind the few? A variant of the winner is; one of another kernel that was not far
  * behind, if the model has it near that: which of its variants is the best one is the model's guess. */
 static bool may_win(const contest *t, const spx_candidate *few, const double *took, int n,
@@ -139,7 +163,7 @@ static spmvx_status run_contest(contest *t, spx_source *source, const spx_candid
     spmvx_status s = SPMVX_OK;
     for (int i = 0; i < count; i++) {
         if (i >= few && (!t->champion || !may_win(t, candidates, took, few, &candidates[i]))) continue;
-        if (cannot_win(t, &candidates[i])) continue;
+        if (cannot_win(t, &candidates[i]) || is_too_late(t, &candidates[i])) continue;
         s = challenge(t, source, &candidates[i], &took[i]);
         if (s == SPMVX_OK) continue;
         if (!spx_may_go_on(s) || t->disturbed) break;
@@ -201,7 +225,7 @@ spmvx_status spx_build_timed(spx_conversion *c, spx_source *source, spx_candidat
                              spx_candidate *best, int *timed, spx_operator *out)
 {
     spx_timing timing;
-    contest t = { .c = c, .timing = &timing, .best = best };
+    contest t = { .c = c, .timing = &timing, .best = best, .until = end_of(c, candidates, count) };
     SPX_TRY(spx_timing_new(c->ctx, source->ncols, source->nrows, c->request.nvec, source->val_type, &timing));
     spmvx_status s;
     int tried = 0;

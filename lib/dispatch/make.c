@@ -9,6 +9,7 @@
 #include "dispatch/features.h"
 #include "dispatch/source.h"
 #include "dispatch/contest.h"
+#include "dispatch/tune.h"
 
 /* What an operator may take, if it shares with op N all that it could. */
 static size_t bytes_left(const spx_conversion *c, spmvx_format format)
@@ -398,6 +399,7 @@ static spmvx_status check_csr_size(const spx_conversion *c, const spx_sparse *A)
 spmvx_status spx_make_operator(spx_conversion *c, const spx_sparse *A, spmvx_op op, spx_operator *out,
                                char *reason)
 {
+    c->began = spx_now();
     if (spx_is_kept(c, A)) return keep(c, A, out, reason);
     SPX_TRY(check_csr_size(c, A));
     spx_source source = spx_source_of(A);

@@ -12,6 +12,7 @@ typedef struct spx_conversion {
     spmvx_context *ctx;
     spx_request request;
     int effort;
+    double began;                 /* the making of this operator, by spx_now() */
     size_t max_bytes;             /* that the result may hold */
     size_t used;                  /* that it holds already */
     const spx_operator *n;        /* op N, while op T is made */

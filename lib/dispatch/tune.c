@@ -70,7 +70,7 @@ static spmvx_status turn_on_host(spx_contender *c)
 /* Many short ones at once, since what lies between one and the next is not theirs. */
 static spmvx_status record(spx_contender *c, double brief)
 {
-    static const double sample = 4e4, most_runs = 64.0;
+    static const double sample = 2.5e4, most_runs = 64.0;
     spmvx_context *ctx = c->b.one.ctx;
     c->b.runs = (int)fmax(1.0, fmin(most_runs, sample / brief));
     return ctx->backend->record(ctx, queue_batch, &c->b, &c->recording);
@@ -194,7 +194,8 @@ static spmvx_status make_ready(spx_contender *c)
     if (c->first > 0 && c->first <= budget) return SPMVX_OK;
     SPX_TRY(begin(c));
     if (!c->b.one.ctx->backend->record || c->first > budget || c->recording) return SPMVX_OK;
-    SPX_TRY(begin(c)); /* the first one may have waited for code */
+    /* the first one may have waited for code */
+    if (t->brief <= 0 || c->first > level * t->brief) SPX_TRY(begin(c));
     /* samples of as many multiplications, so that what a sample takes beside them is level */
     if (t->brief <= 0) t->brief = c->first;
     const bool alike = c->first < level * t->brief && t->brief < level * c->first;
@@ -218,17 +219,22 @@ void spx_contender_drop(spx_contender *c)
 spmvx_status spx_contenders_time(int count, spx_contender *const *c, double *ns)
 {
     /* by which a challenger of which no more is asked is behind, after the first round and after others */
-    static const double far = 1.25, behind = 1.1;
-    const bool on_device = c[0]->b.one.ctx->backend->record;
+    static const double far = 1.15, behind = 1.06;
+    const bool on_device = c[0]->b.one.ctx->backend->record, pair = on_device && count == 2;
     const int rounds = on_device ? ROUNDS_ON_DEVICE : SPX_TIMING_ROUNDS;
-    for (int i = 0; i < count; i++) {
-        SPX_TRY(make_ready(c[i]));
-        c[i]->n = 0;
+    for (int i = 0; i < count; i++) SPX_TRY(make_ready(c[i]));
+    bool over = false;
+    c[0]->n = 0;
+    if (pair && c[1]->n && c[0]->first <= budget) { /* a look, while the other's times still tell */
+        SPX_TRY(turn_on_device(c[0]));
+        over = least(c[0]) > far * least(c[1]);
     }
-    for (int round = 0; round < rounds; round++) {
+    if (!over)
+        for (int i = 1; i < count; i++) c[i]->n = 0;
+    for (int round = 0; round < rounds && !over; round++) {
         for (int i = 0; i < count; i++)
             if (c[i]->first <= budget) SPX_TRY(on_device ? turn_on_device(c[i]) : turn_on_host(c[i]));
-        if (on_device && count == 2 && least(c[0]) > (round ? behind : far) * least(c[1])) break;
+        over = pair && least(c[0]) > (round ? behind : far) * least(c[1]);
     }
     for (int i = 0; i < count; i++) ns[i] = lower_quartile(c[i]);
     return SPMVX_OK;

@@ -47,7 +47,8 @@ void spx_contender_drop(spx_contender *);
 /* Nanoseconds of a multiplication by all columns for each of `count` contenders, one or two, in turns, round
  * by round, so that what disturbs the machine disturbs all: the lower quartile of several. A turn begins with
  * a multiplication that is not counted, which brings its arrays to the caches. What takes more than a tenth
- * of a second is timed once. */
+ * of a second is timed once. On a device no more is asked of a first contender that is far behind the second
+ * one, not even that one's turn where its times are known from before. */
 spmvx_status spx_contenders_time(int count, spx_contender *const *, double *ns);
 /* Two operators as contenders. */
 spmvx_status spx_operators_time(spmvx_context *, const spx_operator *const op[2], spx_timing *, double ns[2]);

@@ -19,7 +19,7 @@
  * first) are held where reads are fast, and the others are read through the caches: for graphs where few
  * columns have most of the entries.
  *   COL   (i32)  a column, or -1 - i for the hot one that is held at place i; INT32_MIN: padding
- *   DESC  (i32)  the hot columns in rising order
+ *   DESC  (i32)  the hot columns, that with most entries first
  * Source: docs/design.md, section 6; Oniarti report, VI-A ('future work'); of the values: Kourtis, Goumas &
  * Koziris, CF 2008 (CSR-VI). */
 #include <inttypes.h>
@@ -92,13 +92,11 @@ static spmvx_status choose_hot(builder *b)
         if (key[col[k]] >> 32) key[col[k]] -= 1ull << 32; /* falling counts, which stop at the largest */
     spx_sort_u64(key, ncols);
     for (int64_t c = 0; c < ncols; c++) b->code[c] = (int32_t)c;
-    for (int64_t i = 0; i < hot; i++) b->code[key[i] & UINT32_MAX] = -1;
     int32_t *held = b->a.slot[SPX_DESC]->data;
-    for (int64_t c = 0, i = 0; c < ncols; c++)
-        if (b->code[c] < 0) {
-            held[i] = (int32_t)c;
-            b->code[c] = (int32_t)SPX_TILED_HOT(i++);
-        }
+    for (int64_t i = 0; i < hot; i++) {
+        held[i] = (int32_t)(key[i] & UINT32_MAX);
+        b->code[held[i]] = (int32_t)SPX_TILED_HOT(i);
+    }
     spx_free(b->ctx, key);
     return SPMVX_OK;
 }

@@ -152,8 +152,58 @@ static void test_looks(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* Hot columns stand in the order of their entries, and of equals the first ones are hot, on both places. */
+static void check_hot(const spmvx_context *ctx, const spx_sparse *csr, const int64_t *entries)
+{
+    enum { HOT = 13 };
+    const spx_build how = { .layout = { .hot = HOT }, .left = SIZE_MAX, .max_bytes = SIZE_MAX };
+    spx_sparse a;
+    int32_t held[HOT];
+    assert_ok(ctx, spx_format_of_place(ctx, SPMVX_TILED)->from_csr(ctx, csr, &how, &a));
+    assert_int_equal(a.slot[SPX_DESC]->bytes, sizeof held);
+    assert_ok(ctx, ctx->backend->download(ctx, held, a.slot[SPX_DESC]->data, sizeof held));
+    for (int i = 0; i < HOT; i++)
+        for (int64_t c = 0; c < csr->ncols; c++) {
+            int before = 0; /* is c among those before? */
+            for (int j = 0; j <= i; j++) before += held[j] == c;
+            const int64_t its = entries[held[i]];
+            if (!before && (entries[c] > its || (entries[c] == its && c < held[i])))
+                fail_msg("column %d, with %lld entries, is held before %lld, with %lld", (int)held[i],
+                         (long long)its, (long long)c, (long long)entries[c]);
+            assert_true(before <= 1);
+        }
+    spx_sparse_drop(&a);
+}
+
+static void test_hot(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 50, ROWS = 40 };
+    spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
+    assert_ok(NULL, spmvx_context_create(NULL, &host));
+    triples t = builders_short_rows(ROWS * COLUMNS, 1);
+    int64_t entries[COLUMNS] = { 0 };
+    t.nnz = 0, t.nrows = ROWS, t.ncols = COLUMNS;
+    for (int32_t c = 0; c < COLUMNS; c++) {
+        entries[c] = c * 7 % COLUMNS / 2 + 1;
+        for (int32_t r = 0; r < entries[c]; r++) t.row[t.nnz] = r, t.col[t.nnz++] = c;
+    }
+    spmvx_matrix *given = case_coo(host, &t, SPMVX_F32);
+    spx_sparse csr = builders_csr(host, &given->op[SPMVX_N].A, ctx), there = spx_sparse_share(&csr);
+    assert_ok(ctx, spx_to_place(ctx, &there));
+    check_hot(host, &csr, entries);
+    check_hot(ctx, &there, entries);
+    spx_sparse_drop(&there);
+    spx_sparse_drop(&csr);
+    spmvx_matrix_destroy(given);
+    triples_free(&t);
+    spmvx_context_destroy(host);
+    spmvx_context_destroy(ctx);
+}
+
 int builders_looks_run(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_statistics), cmocka_unit_test(test_looks) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_statistics), cmocka_unit_test(test_looks),
+                                        cmocka_unit_test(test_hot) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,32 +207,48 @@ static void test_grid_beyond_cache(void **state)
 
 /* Who is told to take far longer than the best was told to take, and took, is not built, unless all are asked
  * for. By a device that is told to be a million times slower only bytes count, of which a grid's constant
- * coefficients leave PACKED a fifth of CSR's; else nobody is told to be far behind what an emulator takes, or
- * what a launch does. */
+ * coefficients leave PACKED a fifth of CSR's; of what has neither pattern nor codes all formats hold about as
+ * many. */
 static void test_hopeless(void **state)
 {
     (void)state;
-    static const char slow[] =
-        "spmvx-wisdom 1\ndevice memory=1 more=0 cache=1 near=1000 mid=1000 cached=1000 "
-        "compute=1000 far=1000\n";
-    for (int told = 0; told < 2; told++) {
+    for (int grid = 0; grid < 2; grid++) {
         spmvx_context *ctx = device_context(0, NULL, 0);
-        if (told) assert_ok(ctx, spmvx_wisdom_import(ctx, slow, sizeof slow - 1));
-        spmvx_matrix *m = grid_new(ctx, 24, 24, 1);
+        slow_memory(ctx);
+        problem p = problem_new();
+        spmvx_matrix *m = NULL;
+        if (grid) m = grid_new(ctx, 24, 24, 1);
+        else assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
         const int one = timed_by(ctx, m, 1), all = timed_by(ctx, m, 2);
-        if (told ? one > 2 : one < 3) fail_msg("%d are timed", one);
+        if (grid ? one > 2 : one < 3) fail_msg("%d are timed", one);
         assert_true(all > 3);
         spmvx_matrix_destroy(m);
         spmvx_context_destroy(ctx);
+        problem_free(&p);
     }
+}
+
+/* Effort 1 ends with the time that it has, 2 ms here, which an emulator takes for less than a multiplication;
+ * effort 2 does not. */
+static void test_no_time(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_matrix *m = grid_new(ctx, 24, 24, 1);
+    const int one = timed_by(ctx, m, 1), all = timed_by(ctx, m, 2);
+    if (test_is_emulated()) assert_int_equal(one, 1);
+    assert_true(one >= 1 && all > 3);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
 }
 
 int main(void)
 {
     if (!test_place_answers()) return 77;
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_updates_of_wide),
-                                        cmocka_unit_test(test_advice_of_values),
-                                        cmocka_unit_test(test_hopeless), cmocka_unit_test(test_nothing),
-                                        cmocka_unit_test(test_grid_beyond_cache) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_updates_of_wide), cmocka_unit_test(test_advice_of_values),
+        cmocka_unit_test(test_hopeless),        cmocka_unit_test(test_no_time),
+        cmocka_unit_test(test_nothing),         cmocka_unit_test(test_grid_beyond_cache)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
-/* csr-shared-x: x held, some of it, or next to nothing; rows of about as many entries as lanes have under
- * way; and more rows than all groups have at once. */
+/* csr-shared-x: x held, some of it, or next to nothing, by a block or two together; rows of about as many
+ * entries as lanes have under way; and more rows than all groups have at once. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "device.h"
 
@@ -16,6 +17,9 @@ static void check_all(spmvx_context *ctx, problem p)
             char kernel[96];
             if (held[h] < 1) continue;
             snprintf(kernel, sizeof kernel, "csr-shared-x:lanes=%d,held=%d", lanes, held[h]);
+            problem_check_kernel(ctx, &p, m, kernel);
+            if (h % 2 == 0) continue;
+            snprintf(kernel, sizeof kernel, "csr-shared-x:lanes=%d,held=%d,cluster=2", lanes, held[h]);
             problem_check_kernel(ctx, &p, m, kernel);
         }
     spmvx_matrix_destroy(m);
@@ -65,40 +69,64 @@ static void test_absent_entries(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* As many columns as 16 bits tell apart, one less, and more. */
+/* A few entries a row: in the first column, the last ones, anywhere, and in what 16 bits would take for
+ * others. */
+static problem problem_of_columns(int32_t n)
+{
+    enum { ROWS = 200, ENTRIES = 5 };
+    uint64_t seed = 11;
+    triples t = { .name = "many columns", .nrows = ROWS, .ncols = n };
+    t.row = malloc(ROWS * ENTRIES * sizeof *t.row);
+    t.col = malloc(ROWS * ENTRIES * sizeof *t.col);
+    t.val = malloc(ROWS * ENTRIES * sizeof *t.val);
+    for (int32_t r = 0; r < ROWS; r++) {
+        const int32_t of_row[ENTRIES] = { 0, (int32_t)(case_random(&seed) % (uint64_t)n), 65534 - r % 3,
+                                          n - 2 - r % 7, n - 1 };
+        for (int e = 0; e < ENTRIES; e++) {
+            if (of_row[e] >= n) continue;
+            t.row[t.nnz] = r;
+            t.col[t.nnz] = of_row[e];
+            t.val[t.nnz++] = case_value(&seed);
+        }
+    }
+    return problem_of_triples(t, seed);
+}
+
+/* Who holds columns, of F64, and how many of them are held. */
+static int blocks_that_hold(spmvx_context *ctx, const spmvx_matrix *m, const char *kernel)
+{
+    spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
+    spmvx_matrix *A = convert_by(ctx, m, kernel, 0, 0, 0);
+    assert_ok(ctx, spmvx_matrix_get_info(A, &info));
+    const char *cluster = strstr(info.kernel, ",cluster=");
+    assert_non_null(cluster);
+    const int blocks = atoi(cluster + strlen(",cluster="));
+    spmvx_matrix_destroy(A);
+    return blocks;
+}
+
+/* As many columns as 16 bits tell apart, one less, and more; and as many as one block holds nearly all of. */
 static void test_many_columns(void **state)
 {
     (void)state;
-    enum { ROWS = 200, ENTRIES = 5 };
-    static const int32_t columns[] = { 65534, 65535, 65536, 65537, 200000 };
+    static const int32_t columns[] = { 28000, 33000, 34000, 65534, 65535, 65536, 65537, 200000 };
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         const int32_t n = columns[c];
-        uint64_t seed = 11;
-        triples t = { .name = "many columns", .nrows = ROWS, .ncols = n };
-        t.row = malloc(ROWS * ENTRIES * sizeof *t.row);
-        t.col = malloc(ROWS * ENTRIES * sizeof *t.col);
-        t.val = malloc(ROWS * ENTRIES * sizeof *t.val);
-        for (int32_t r = 0; r < ROWS; r++) {
-            /* the first one, the last ones, and what 16 bits would take for others */
-            const int32_t of_row[ENTRIES] = { 0, (int32_t)(case_random(&seed) % (uint64_t)n), 65534 - r % 3,
-                                              n - 2 - r % 7, n - 1 };
-            for (int e = 0; e < ENTRIES; e++) {
-                if (of_row[e] >= n) continue;
-                t.row[t.nnz] = r;
-                t.col[t.nnz] = of_row[e];
-                t.val[t.nnz++] = case_value(&seed);
-            }
-        }
-        problem p = problem_of_triples(t, seed);
+        const bool narrow = n <= 65535;
+        problem p = problem_of_columns(n);
         spmvx_matrix *m = NULL;
         assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
         problem_check_kernel(ctx, &p, m, "csr-shared-x");
         problem_check_kernel(ctx, &p, m, "csr-shared-x:lanes=4,held=1");
+        problem_check_kernel(ctx, &p, m, "csr-shared-x:held=28000,cluster=2");
+        assert_int_equal(blocks_that_hold(ctx, m, "csr-shared-x"), narrow && n > 33019 ? 2 : 1);
+        assert_int_equal(blocks_that_hold(ctx, m, "csr-shared-x:cluster=2"), narrow ? 2 : 1);
+        assert_int_equal(blocks_that_hold(ctx, m, "csr-shared-x:cluster=1"), 1);
         spmvx_matrix_info info = SPMVX_MATRIX_INFO_INIT;
         spmvx_matrix *A = convert_by(ctx, m, "csr-shared-x", 0, 0, 0);
         assert_ok(ctx, spmvx_matrix_get_info(A, &info));
-        assert_int_equal(info.bytes_streamed, (ROWS + 1) * 4 + p.t.nnz * (n <= 65535 ? 8 + 2 : 8 + 4));
+        assert_int_equal(info.bytes_streamed, (p.t.nrows + 1) * 4 + p.t.nnz * (narrow ? 8 + 2 : 8 + 4));
         spmvx_matrix_destroy(A);
         spmvx_matrix_destroy(m);
         problem_free(&p);
@@ -113,8 +141,9 @@ static void test_special_values(void **state)
     int lengths[ROWS];
     spmvx_context *ctx = device_context(0, NULL, 0);
     for (int r = 0; r < ROWS; r++) lengths[r] = r % 50 == 37 ? 500 : 9;
-    static const char *const kernels[] = { "csr-shared-x", "csr-shared-x:held=40,lanes=8" };
-    problem_run_special(ctx, problem_of_rows(ROWS, lengths), NAN_ROW, 2, kernels);
+    static const char *const kernels[] = { "csr-shared-x", "csr-shared-x:held=40,lanes=8",
+                                           "csr-shared-x:held=400,lanes=4,cluster=2" };
+    problem_run_special(ctx, problem_of_rows(ROWS, lengths), NAN_ROW, 3, kernels);
     spmvx_context_destroy(ctx);
 }
 

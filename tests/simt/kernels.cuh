@@ -71,6 +71,20 @@ template <int BLOCKS> __global__ void sum_clusters(const int *x, int *y)
     for (int i = 0; i < BLOCKS; i++) y[blockIdx.x / BLOCKS] += come[i];
 }
 
+/* Thread i of a block gets what thread i+1 of the block has that is `far` behind it in its cluster, or 0 if i
+ * is odd. */
+template <int BLOCKS> __global__ void pass_around(const int *x, int *y, unsigned far)
+{
+    int *const here = spx_dynamic_shared<int>();
+    const unsigned i = threadIdx.x, at = blockIdx.x * 64 + i;
+    here[i] = x[at];
+    spx_come_to_cluster();
+    spx_wait_for_cluster();
+    y[at] = spx_get_in_cluster(i % 2 == 0, here + (i + 1) % 64, (spx_cluster_rank() + far) % BLOCKS);
+    spx_come_to_cluster();
+    spx_wait_for_cluster();
+}
+
 /* y = the inclusive prefix sums of x within each warp. */
 __global__ void warp_scan(const int *x, int *y)
 {

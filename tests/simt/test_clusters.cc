@@ -35,6 +35,34 @@ static void test_clusters(void **)
     check_clusters<8>();
 }
 
+template <int BLOCKS> static void check_gets()
+{
+    constexpr unsigned clusters = 3;
+    std::vector<int> x(std::size_t{ clusters } * BLOCKS * 64);
+    std::iota(x.begin(), x.end(), 5);
+    const Array<int> dx(x), dy(x.size());
+    for (unsigned far = 0; far < BLOCKS; far++) {
+        simt_seed(far);
+        assert_cuda(spx_launch_as({ false, BLOCKS },
+                                  spx_launch_config(clusters * BLOCKS, 64, 64 * sizeof(int), nullptr),
+                                  pass_around<BLOCKS>, dx, dy, far));
+        assert_cuda(cudaDeviceSynchronize());
+        const std::vector<int> y = dy.host();
+        for (std::size_t k = 0; k < x.size(); k++) {
+            const std::size_t i = k % 64, block = k / 64, cluster = block / BLOCKS,
+                              from = cluster * BLOCKS + (block % BLOCKS + far) % BLOCKS;
+            assert_int_equal(y[k], i % 2 == 0 ? x[from * 64 + (i + 1) % 64] : 0);
+        }
+    }
+}
+
+static void test_gets(void **)
+{
+    check_gets<1>();
+    check_gets<2>();
+    check_gets<8>();
+}
+
 /* In clusters of two, each wrong in one way. */
 enum Misuse {
     no_barrier_before,
@@ -44,6 +72,7 @@ enum Misuse {
     has_not_come,
     has_not_come_again,
     has_ended,
+    gets_from_ended,
     no_such_block,
     not_shared
 };
@@ -63,14 +92,15 @@ __global__ static void misuse_cluster(Misuse how)
         for (int i = 0; i < 1000; i++) __nanosleep(1);
         spx_come_to_cluster();
     }
-    if (how == has_ended && rank == 0) return;
+    if ((how == has_ended || how == gets_from_ended) && rank == 0) return;
     spx_wait_for_cluster();
     if (how == has_not_come_again) spx_wait_for_cluster();
     if (how == no_such_block) spx_put_in_cluster(word, 2, 1);
     if (how == not_shared) spx_put_in_cluster(word + 1, 0, 1);
-    if (how == has_ended) {
+    if (how == has_ended || how == gets_from_ended) {
         for (int i = 0; i < 1000; i++) __nanosleep(1);
-        spx_put_in_cluster(word, 0, 1);
+        if (how == has_ended) spx_put_in_cluster(word, 0, 1);
+        else *word = spx_get_in_cluster(true, word, 0);
     }
 }
 static void fails_in_cluster(Misuse how, const std::vector<const char *> &words)
@@ -98,7 +128,7 @@ static void test_cluster_faults(void **)
     for (const Misuse how : { has_not_come, has_not_come_again })
         fails_in_cluster(how, { "has not come to it" });
     fails_in_cluster(not_shared, { "not in the block's dynamic shared memory" });
-    fails_in_cluster(has_ended, { "which has ended" });
+    for (const Misuse how : { has_ended, gets_from_ended }) fails_in_cluster(how, { "which has ended" });
     fails_in_cluster(no_such_block, { "block 2 of a cluster of 2" });
     for (const unsigned cluster : { 2u, 16u }) {
         assert_error(cudaErrorInvalidClusterSize,
@@ -118,6 +148,7 @@ int main()
     simt_keep_faults(1);
     const CMUnitTest tests[] = {
         cmocka_unit_test(test_clusters),
+        cmocka_unit_test(test_gets),
         cmocka_unit_test(test_cluster_faults),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

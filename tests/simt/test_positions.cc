@@ -74,7 +74,8 @@ __global__ void csr_shared_x_at(spx_csr<double, int> A, spx_vectors<double> v, i
     static_cast<spx_vectors<double> &>(early) = v;
     early.early = true;
     const spx_csr<double, int> a = shifted(A, shift);
-    csr_shared_x_file::csr_shared_x<double, int, int, LANES, false, false>(a, a.col, early, 1);
+    csr_shared_x_file::csr_shared_x<double, int, int, LANES, csr_shared_x_file::BY_BLOCK, false>(a, a.col,
+                                                                                                 early, 1, 0);
 }
 /* Each warp has a piece. */
 __global__ static void pieces_at(spx_csr<double, int> A, spx_vectors<double> v, const spx_row_piece *list,

@@ -188,6 +188,7 @@ static void test_asked(void **state)
     assert_ok(ctx, convert(ctx, A, "tiled:values=raw", &any));
     assert_ok(ctx, spmvx_matrix_get_info(any, &i));
     assert_non_null(strstr(i.kernel, "hot="));
+    assert_non_null(strstr(i.kernel, "cluster=2")); /* which hold more of them than a block alone */
     assert_ok(ctx, convert(ctx, A, "tiled:columns=delta,values=raw", &tiles));
     assert_true(has_delta(tiles));
     spmvx_matrix_destroy(tiles);
