@@ -174,11 +174,13 @@ spmvx_status spx_run_columns(const spx_mul *);
 
 /* What a multiplication by CSR streams beside x and y; for cost() functions of every place. */
 double spx_csr_bytes(const spx_features *);
-/* The same by a kernel that reads one value once. */
+/* The same by a device's kernel that reads one value once; what is left takes as long as somewhat more would
+ * beside values. */
 static inline double spx_csr_bytes_of(const spx_features *f, const spx_look *look)
 {
+    static const double alone = 1.19;
     const bool one = look->layout.values == SPX_VALUES_ONE;
-    return spx_csr_bytes(f) - (one ? (double)f->nnz * (double)f->value_bytes : 0.0);
+    return one ? alone * (spx_csr_bytes(f) - (double)f->nnz * (double)f->value_bytes) : spx_csr_bytes(f);
 }
 
 /* ---- shared by cost() functions of the host ---- */
