@@ -62,7 +62,7 @@ void drop_state(spx_cuda *c)
 /* Rates as measured on an H200 (docs/performance-notes.md). Those of memory, caches and gathers of other
  * devices are in proportion to what they say of themselves; the size of L1 and the times of a launch and of a
  * transfer are the H200's. `spmvx tune` measures the first eight again. */
-spx_machine preset(int multiprocessors, int threads, int l2, double memory_says)
+spx_machine preset(int multiprocessors, int threads, bool clusters, int l2, double memory_says)
 {
     constexpr double H200_MULTIPROCESSORS = 132, H200_MEMORY = 3201e3 * 6144; /* kHz times bits */
     const double cores = multiprocessors / H200_MULTIPROCESSORS;
@@ -78,6 +78,7 @@ spx_machine preset(int multiprocessors, int threads, int l2, double memory_says)
         .far_scale = 1.0,
         .multiprocessors = multiprocessors,
         .resident_threads = static_cast<int>(spx_min(1536, threads)), /* 1536 of kernels of 40 registers */
+        .clusters = clusters,
         .launch_ns = 2500.0,
         .gather_first = 220.0 * cores,
         .gather_second = 130.0 * cores,
@@ -130,7 +131,7 @@ spmvx_status open_context(spmvx_context *ctx, const spmvx_context_options *o)
     c->block_bytes = static_cast<size_t>(of_block);
     c->since_90 = 100 * properties.major + 10 * properties.minor >= spx_least_since_90();
     snprintf(ctx->name, sizeof ctx->name, "%.95s", properties.name);
-    ctx->machine = preset(c->multiprocessors, properties.maxThreadsPerMultiProcessor, l2,
+    ctx->machine = preset(c->multiprocessors, properties.maxThreadsPerMultiProcessor, c->since_90, l2,
                           static_cast<double>(clock) * width);
     ctx->backend_state = c;
     return SPMVX_OK;

@@ -101,7 +101,8 @@ double cost_of_hot(const spx_features *f, double hot, double coded, double share
                  sums = static_cast<double>(f->nrows) * (2.0 * value + 12.0),
                  rate = EFFICIENCY * m->memory_rate;
     const double slices = rows / LANES / 32.0 / static_cast<double>(m->multiprocessors),
-                 hold = OF_BLOCK * hot * static_cast<double>(m->multiprocessors) / m->gather_first;
+                 hold = (m->clusters ? OF_BLOCK : 1.0) * hot * static_cast<double>(m->multiprocessors) /
+                        m->gather_first;
     spx_features cold = *f;
     cold.nnz = static_cast<int64_t>((1.0 - share) * static_cast<double>(f->nnz));
     return LAUNCHES * m->launch_ns + hold + cost_of_sums(f, rows) + SLICE * slices +

@@ -51,12 +51,13 @@ public:
                 if (first + i * THREADS < here) held_[first + i * THREADS] = v[i];
         }
     }
-    /* Behind this all is there; and in the end, so that no block goes while the other one reads. */
+    /* Behind this all is there. */
     __device__ __forceinline__ void come() const
     {
         __syncthreads();
         meet();
     }
+    /* In the end, so that no block goes while the other one reads. */
     __device__ __forceinline__ void meet() const
     {
         if constexpr (BLOCKS > 1) {

@@ -84,7 +84,7 @@ spmvx_status run(const spx_mul *m)
 
 double cost(const spx_features *f, const spx_look *look)
 {
-    return 0.6 * f->machine->launch_ns + spx_cuda_cost(f, spx_csr_bytes_of(f, look), 0.82, 0.0);
+    return 0.6 * f->machine->launch_ns + spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), 0.82, 0.0);
 }
 
 const spx_param params[] = {

@@ -379,7 +379,7 @@ double cost(const spx_features *f, const spx_look *look)
                  copied = entries * in_sector * sectors / (1.0 + (in_sector - 1.0) * sectors),
                  numbers = 2.0 * entries, columns = 4.0 * entries; /* of which the first take the place */
     const double first = copied * (4.0 + value) + static_cast<double>(f->ncols) * value,
-                 second = spx_csr_bytes_of(f, look) + numbers - columns + copied * value +
+                 second = spx_csr_bytes_of(f, look, columns) + numbers + copied * value +
                           static_cast<double>(f->nrows) * value,
                  rate = EFFICIENCY * (first + second < m->last_cache ? m->cache_rate : m->memory_rate),
                  from_l2 =

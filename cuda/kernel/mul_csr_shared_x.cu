@@ -212,7 +212,8 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     const bool narrowed = a->ncols <= NARROW && a->nnz;
     SPX_TRY(spx_cuda_check_cluster(ctx, *cluster));
     if (!narrowed) *cluster = 1;
-    if (!*cluster) *cluster = spx_cuda_of(ctx)->since_90 && !fits(columns, most) ? SPX_HOLDERS : 1;
+    const bool alone = *held ? static_cast<double>(*held) <= most : fits(columns, most);
+    if (!*cluster) *cluster = spx_cuda_of(ctx)->since_90 && !alone ? SPX_HOLDERS : 1;
     if (!*lanes)
         *lanes =
             spx_vector_lanes_for(static_cast<double>(a->nnz) / static_cast<double>(spx_max(a->nrows, 1)));
@@ -265,7 +266,7 @@ double cost(const spx_features *f, const spx_look *look)
     const spx_machine *const m = f->machine;
     const double value = static_cast<double>(f->value_bytes), columns = static_cast<double>(f->ncols),
                  most = BLOCK / value;
-    const bool in_cluster = f->ncols <= NARROW && !fits(columns, most);
+    const bool in_cluster = m->clusters && f->ncols <= NARROW && !fits(columns, most);
     const double held = std::fmin(held_for(columns, most, in_cluster), columns),
                  lanes = static_cast<double>(spx_vector_lanes_for(f->mean)),
                  multiprocessors = static_cast<double>(m->multiprocessors),
@@ -283,7 +284,7 @@ double cost(const spx_features *f, const spx_look *look)
                      in_cluster ? 0.5 * std::fmin(held / columns, SHARED) * static_cast<double>(f->nnz) : 0.0,
                  of_others = (f->mean < 8.0 ? 0.5 : 1.0) * asked / (NETWORK * multiprocessors);
     return fill + of_others +
-           spx_cuda_cost(&others, spx_csr_bytes_of(f, look) - narrowed, efficiency,
+           spx_cuda_cost(&others, spx_csr_bytes_of(f, look, narrowed), efficiency,
                          STEP * static_cast<double>(f->longest) / (4.0 * lanes));
 }
 
@@ -303,7 +304,7 @@ extern "C" const spx_kernel spx_cuda_mul_csr_shared_x = {
     .place = SPMVX_CUDA,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary = "2 to 32 lanes a row, x or its first columns in shared memory",
+    .summary = "2 to 32 lanes a row, x or its first columns in shared memory, of one block or two",
     .source = "Bell & Garland 2009; Tsai, Cojean & Anzt 2020",
     .params = params,
     .one_value = true,

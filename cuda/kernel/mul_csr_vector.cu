@@ -90,7 +90,7 @@ double cost(const spx_features *f, const spx_look *look)
     const double busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0;
     const double uneven = f->deviation / (f->mean + 1.0) - 0.45;
     const double efficiency = 0.9 * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
-    return spx_cuda_cost(f, spx_csr_bytes_of(f, look), efficiency,
+    return spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), efficiency,
                          ALONE * static_cast<double>(f->longest) / lanes);
 }
 

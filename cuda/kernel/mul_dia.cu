@@ -106,14 +106,16 @@ spmvx_status run(const spx_mul *m)
     return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
 
-/* Of few diagonals x is asked for in the order in which it is streamed, and takes nothing more. */
+/* Of few diagonals x is asked for in the order in which it is streamed, and takes nothing more where L2 has
+ * what lies between the first and the last of them. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double STEP = 150.0; /* ns of a diagonal, where a thread is left alone */
+    constexpr double STEP = 150.0, BANDED = 8.0; /* STEP: ns of a diagonal, where a thread is left alone */
     const bool few = look->width <= at_once<1>;
     const double bytes = static_cast<double>(look->stored) * (0.125 + static_cast<double>(f->value_bytes));
     spx_features streamed = *f;
-    if (few) streamed.sectors_per_entry = 0;
+    if (few && BANDED * f->span * static_cast<double>(f->value_bytes) < f->machine->second_cache)
+        streamed.sectors_per_entry = 0;
     return spx_cuda_cost(&streamed, bytes, few ? 1.0 : 0.93,
                          STEP * (1.0 + static_cast<double>(look->width) / 8.0));
 }

@@ -35,6 +35,7 @@ typedef struct spx_machine {
     /* Of a device alone: */
     int multiprocessors;
     int resident_threads; /* of a multiprocessor */
+    bool clusters;        /* blocks see each other's shared memory */
     double launch_ns;     /* of an empty launch */
     double gather_first;  /* sectors a nanosecond that are gathered from L1, */
     double gather_second; /* from L2, */

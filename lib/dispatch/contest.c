@@ -65,7 +65,7 @@ typedef struct contest {
     double until;      /* when nobody else is built, by spx_now() */
     double timing_ns;  /* that the last contender was timed for */
     int timed;
-    bool disturbed;
+    bool disturbed, late; /* late: for some there was no time */
 } contest;
 
 static void drop(entrant *e)
@@ -130,7 +130,7 @@ static double end_of(const spx_conversion *c, const spx_candidate *candidates, i
     static const double multiplications = 100.0, least = 2e6;
     if (c->ctx->backend->place == SPMVX_HOST || c->effort > 1) return INFINITY;
     double ns = candidates[0].mul_ns;
-    for (int i = 0; i < count; i++)
+    for (int i = count - 1; i >= 0; i--) /* the best of its variants comes first */
         if (!strcmp(candidates[i].choice.kernel->name, "csr-vector")) ns = candidates[i].mul_ns;
     return c->began + fmax(least, multiplications * ns);
 }
@@ -163,7 +163,11 @@ static spmvx_status run_contest(contest *t, spx_source *source, const spx_candid
     spmvx_status s = SPMVX_OK;
     for (int i = 0; i < count; i++) {
         if (i >= few && (!t->champion || !may_win(t, candidates, took, few, &candidates[i]))) continue;
-        if (cannot_win(t, &candidates[i]) || is_too_late(t, &candidates[i])) continue;
+        if (cannot_win(t, &candidates[i])) continue;
+        if (is_too_late(t, &candidates[i])) {
+            t->late = true;
+            continue;
+        }
         s = challenge(t, source, &candidates[i], &took[i]);
         if (s == SPMVX_OK) continue;
         if (!spx_may_go_on(s) || t->disturbed) break;
@@ -202,7 +206,8 @@ static bool is_among(const spx_candidate *c, int few, const spx_candidate *of)
 
 /* Brings the few that are worth timing to the front, by merit, one variant of each kernel, since what makes
  * the model err is the format more often than the instruction set. Then CSR's kernels, which cost nothing to
- * build: what is taken is not slower than three of them, but for those that cannot win. */
+ * build: what is taken is not slower than three of them, but for those that cannot win and, on a device,
+ * those that there is no time for. */
 static int few_best(spx_candidate *c, int count)
 {
     enum { FEW = 4, OF_CSR = 3 };
@@ -238,5 +243,6 @@ spmvx_status spx_build_timed(spx_conversion *c, spx_source *source, spx_candidat
     spx_timing_drop(&timing);
     *timed = t.timed;
     c->disturbed = t.disturbed;
+    c->hurried = t.late && t.timed < 2;
     return s;
 }

@@ -338,6 +338,7 @@ static spmvx_status choose(spx_conversion *c, spx_source *source, spmvx_op op, s
     spx_features f;
     int count, chosen = 0, timed = 0;
     SPX_TRY(spx_source_csr(c->ctx, source, &csr));
+    c->began = spx_now();
     SPX_TRY(spx_select(c->ctx, csr, q, candidates, &count, &f));
     if (q->forced.kernel) {
         snprintf(reason, SPX_REASON, "kernel asked for by name");
@@ -361,7 +362,7 @@ static spmvx_status choose(spx_conversion *c, spx_source *source, spmvx_op op, s
             write_reason(reason, how, &f, &best, NULL, candidates, count);
             out->expected_ns = best.mul_ns;
         }
-        if (s == SPMVX_OK && any) {
+        if (s == SPMVX_OK && any && !c->hurried) {
             best.choice = out->choice;
             best.by_column = q->nvec > 1 && !out->multi.kernel;
             if (spx_wisdom_learn(c->ctx, key, &best, &c->learned[op]) != SPMVX_OK)
@@ -399,7 +400,6 @@ static spmvx_status check_csr_size(const spx_conversion *c, const spx_sparse *A)
 spmvx_status spx_make_operator(spx_conversion *c, const spx_sparse *A, spmvx_op op, spx_operator *out,
                                char *reason)
 {
-    c->began = spx_now();
     if (spx_is_kept(c, A)) return keep(c, A, out, reason);
     SPX_TRY(check_csr_size(c, A));
     spx_source source = spx_source_of(A);

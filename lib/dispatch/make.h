@@ -12,13 +12,14 @@ typedef struct spx_conversion {
     spmvx_context *ctx;
     spx_request request;
     int effort;
-    double began;                 /* the making of this operator, by spx_now() */
+    double began;                 /* the choice for this operator, by spx_now() */
     size_t max_bytes;             /* that the result may hold */
     size_t used;                  /* that it holds already */
     const spx_operator *n;        /* op N, while op T is made */
     size_t of_transpose;          /* bytes that op N leaves to op T, unless it is CSR, which takes least */
     spx_wisdom_entry *learned[2]; /* the context's when all has gone well */
     bool disturbed;               /* the last contest was, by other processes */
+    bool hurried;                 /* it had time for one contender, though there were others */
 } spx_conversion;
 
 /* Makes one operator from A, which may lie anywhere, and says in words why it is this one, in `reason` with

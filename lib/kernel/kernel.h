@@ -174,13 +174,14 @@ spmvx_status spx_run_columns(const spx_mul *);
 
 /* What a multiplication by CSR streams beside x and y; for cost() functions of every place. */
 double spx_csr_bytes(const spx_features *);
-/* The same by a device's kernel that reads one value once; what is left takes as long as somewhat more would
- * beside values. */
-static inline double spx_csr_bytes_of(const spx_features *f, const spx_look *look)
+/* The same, but for `less` bytes, by a device's kernel that reads one value once; what is left then takes as
+ * long as somewhat more would beside values. */
+static inline double spx_csr_bytes_of(const spx_features *f, const spx_look *look, double less)
 {
     static const double alone = 1.19;
+    const double bytes = spx_csr_bytes(f) - less;
     const bool one = look->layout.values == SPX_VALUES_ONE;
-    return one ? alone * (spx_csr_bytes(f) - (double)f->nnz * (double)f->value_bytes) : spx_csr_bytes(f);
+    return one ? alone * (bytes - (double)f->nnz * (double)f->value_bytes) : bytes;
 }
 
 /* ---- shared by cost() functions of the host ---- */

@@ -62,6 +62,7 @@ static void test_advice_of_values(void **state)
     size_t length = sizeof learned;
     spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
     assert_ok(teacher, spmvx_matrix_create(teacher, &a, 0, &m));
+    slow_memory(teacher); /* what had time for one alone is not learned */
     o.effort = 1;
     spmvx_matrix *timed = NULL;
     assert_ok(teacher, spmvx_matrix_convert(teacher, m, &o, &timed));
@@ -228,27 +229,12 @@ static void test_hopeless(void **state)
     }
 }
 
-/* Effort 1 ends with the time that it has, 2 ms here, which an emulator takes for less than a multiplication;
- * effort 2 does not. */
-static void test_no_time(void **state)
-{
-    (void)state;
-    spmvx_context *ctx = device_context(0, NULL, 0);
-    spmvx_matrix *m = grid_new(ctx, 24, 24, 1);
-    const int one = timed_by(ctx, m, 1), all = timed_by(ctx, m, 2);
-    if (test_is_emulated()) assert_int_equal(one, 1);
-    assert_true(one >= 1 && all > 3);
-    spmvx_matrix_destroy(m);
-    spmvx_context_destroy(ctx);
-}
-
 int main(void)
 {
     if (!test_place_answers()) return 77;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_updates_of_wide), cmocka_unit_test(test_advice_of_values),
-        cmocka_unit_test(test_hopeless),        cmocka_unit_test(test_no_time),
-        cmocka_unit_test(test_nothing),         cmocka_unit_test(test_grid_beyond_cache)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_updates_of_wide),
+                                        cmocka_unit_test(test_advice_of_values),
+                                        cmocka_unit_test(test_hopeless), cmocka_unit_test(test_nothing),
+                                        cmocka_unit_test(test_grid_beyond_cache) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

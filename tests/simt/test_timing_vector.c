@@ -1,9 +1,11 @@
-/* The vector that AUTO times multiplications with, on the host and on the emulator: all of it is ones,
- * however many columns of how many elements there are. */
+/* What AUTO times multiplications with, on the host and on the emulator: a vector, all of which is ones,
+ * however many columns of how many elements there are; and the time that it has on a device. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
+#include "dispatch/contest.h"
+#include "dispatch/source.h"
 #include "dispatch/tune.h"
 
 static void check_ones(spmvx_place place, spmvx_type type, int64_t ncols, int64_t nvec)
@@ -39,8 +41,49 @@ static void test_ones(void **state)
         }
 }
 
+/* How many of a choice that began at `began` are timed, and whether that was for want of time. */
+static int timed_from(double began, int effort, bool *hurried)
+{
+    problem p = problem_new();
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spx_conversion c = { .ctx = ctx, .effort = effort, .began = began, .max_bytes = SIZE_MAX };
+    spx_candidate candidates[SPX_CANDIDATES], best;
+    spx_features f;
+    spx_operator op = { 0 };
+    spmvx_matrix *m = NULL;
+    const spx_sparse *csr;
+    int count = 0, timed = 0;
+    c.request.expected_muls = 1000, c.request.nvec = 1;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    spx_source source = spx_source_of(&m->op[SPMVX_N].A);
+    assert_ok(ctx, spx_source_csr(ctx, &source, &csr));
+    assert_ok(ctx, spx_select(ctx, csr, &c.request, candidates, &count, &f));
+    assert_ok(ctx, spx_build_timed(&c, &source, candidates, count, &best, &timed, &op));
+    *hurried = c.hurried;
+    spx_operator_drop(&op);
+    spx_source_drop(&source);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+    return timed;
+}
+
+/* Effort 1 builds nobody behind the first one once its time is over; effort 2 has no end. */
+static void test_time(void **state)
+{
+    (void)state;
+    const double ever = 1e18; /* ns */
+    bool hurried;
+    assert_int_equal(timed_from(spx_now() - ever, 1, &hurried), 1);
+    assert_true(hurried);
+    assert_true(timed_from(spx_now() + ever, 1, &hurried) >= 3);
+    assert_false(hurried);
+    assert_true(timed_from(spx_now() - ever, 2, &hurried) > 3);
+    assert_false(hurried);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_ones) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_ones), cmocka_unit_test(test_time) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
