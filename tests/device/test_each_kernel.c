@@ -371,7 +371,7 @@ static void test_wisdom_learned(void **state)
             assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
             leave(kernels[k].name);
             allow(k);
-            spmvx_matrix *A = convert_auto(ctx, m, 1, ops[o], &info);
+            spmvx_matrix *A = convert_auto(ctx, m, 2, ops[o], &info);
             unsetenv("SPMVX_DISABLE");
             if (strncmp(info.kernel, kernels[k].name, strlen(kernels[k].name)) != 0 ||
                 !strstr(info.reason, "timed"))
@@ -402,7 +402,7 @@ static void test_wisdom_advised(void **state)
     char text[TEXT], line[TEXT], out[TEXT];
     assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
     allowed = 0;
-    spmvx_matrix_destroy(convert_auto(ctx, m, 1, 0, &info));
+    spmvx_matrix_destroy(convert_auto(ctx, m, 2, 0, &info));
     export_to(ctx, text);
     char *arrow = strstr(text, " -> ");
     assert_true(arrow && strchr(arrow, '\n')[1] == 0);
@@ -439,7 +439,7 @@ static void test_wisdom_harms_nothing(void **state)
     char text[TEXT], line[TEXT];
     assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
     allowed = 0;
-    spmvx_matrix_destroy(convert_auto(ctx, m, 1, 0, &info));
+    spmvx_matrix_destroy(convert_auto(ctx, m, 2, 0, &info));
     export_to(ctx, text);
     const char *arrow = strstr(text, " -> ");
     for (int k = 0; k < count; k++)
