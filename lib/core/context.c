@@ -77,7 +77,7 @@ spmvx_status spx_context_new(const spmvx_context_options *o, spmvx_context **out
 void spx_context_parallel(const spmvx_context *ctx, int threads, int64_t chunks, spx_body *body, void *arg)
 {
     if (ctx->pool) spx_pool_run(ctx->pool, threads, chunks, body, arg);
-    else spx_parallel(threads, chunks, body, arg);
+    else spx_parallel_by_shares(threads, chunks, body, arg);
 }
 
 void spx_workspace_trim(spmvx_context *ctx)

@@ -7,59 +7,23 @@
 #include "core/pool.h"
 
 #ifdef SPX_OPENMP
-#include <fenv.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/size.h"
+#include "core/environment.h"
+#include "core/shares.h"
 
-enum { LINE = 64, SPINS = 20000, GRABS = 16 };
+enum { LINE = SPX_SHARE_LINE, SPINS = 20000 };
 
 /* Of the word: threads inside, open, stop, and above them the number of the loop. */
 #define OPEN (UINT64_C(1) << 16)
 #define STOP (UINT64_C(1) << 17)
 #define LOOP (UINT64_C(1) << 18)
 #define INSIDE (OPEN - 1)
-
-/* How the caller's thread computes. */
-#if defined(__x86_64__)
-typedef unsigned environment; /* SSE's alone, since the library computes with nothing else */
-
-static environment environment_of_caller(void)
-{
-    return __builtin_ia32_stmxcsr();
-}
-
-static void take_environment(const environment *e)
-{
-    __builtin_ia32_ldmxcsr(*e);
-}
-#else
-typedef fenv_t environment;
-
-static environment environment_of_caller(void)
-{
-    environment e;
-    fegetenv(&e);
-    return e;
-}
-
-static void take_environment(const environment *e)
-{
-    fesetenv(e);
-}
-#endif
-
-/* A thread's own run of chunks, of which each grab takes `step`. */
-typedef struct part {
-    _Alignas(LINE) _Atomic int64_t next;
-    int64_t end, step;
-} part;
 
 typedef struct worker {
     spx_pool *pool;
@@ -72,13 +36,13 @@ struct spx_pool {
     _Alignas(LINE) atomic_int sleeping;
     spx_body *body;
     void *arg;
-    environment numbers;
+    spx_environment numbers; /* of the caller */
     int parts;
     int workers;
     pthread_mutex_t lock; /* of falling asleep and waking */
     pthread_cond_t woken;
-    worker *worker; /* [workers] */
-    part *part;     /* [workers + 1] */
+    worker *worker;   /* [workers] */
+    spx_share *share; /* [workers + 1] */
 };
 
 static inline void relax(void)
@@ -88,22 +52,6 @@ static inline void relax(void)
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
-}
-
-/* All chunks that are left of one part. */
-static void run_part(spx_pool *p, int thread, part *of)
-{
-    for (;;) {
-        const int64_t begin = atomic_fetch_add_explicit(&of->next, of->step, memory_order_relaxed);
-        if (begin >= of->end) return;
-        p->body(p->arg, thread, begin, spx_min(begin + of->step, of->end));
-    }
-}
-
-static void run_parts(spx_pool *p, int thread)
-{
-    const int parts = p->parts;
-    for (int i = 0; i < parts; i++) run_part(p, thread, &p->part[(thread + i) % parts]);
 }
 
 static bool enter(spx_pool *p, uint64_t *word)
@@ -143,8 +91,8 @@ static void *work(void *arg)
         if (word & STOP) return NULL;
         if (!enter(p, &word)) continue;
         if (w->number < p->parts) {
-            take_environment(&p->numbers);
-            run_parts(p, w->number);
+            spx_environment_take(&p->numbers);
+            spx_shares_work(p->share, p->parts, w->number, p->body, p->arg);
         }
         atomic_fetch_sub_explicit(&p->word, 1, memory_order_release);
     }
@@ -169,18 +117,12 @@ void spx_pool_run(spx_pool *p, int threads, int64_t chunks, spx_body *body, void
     }
     p->body = body;
     p->arg = arg;
-    p->numbers = environment_of_caller();
+    p->numbers = spx_environment_here();
     p->parts = parts;
-    for (int i = 0; i < parts; i++) {
-        part *own = &p->part[i];
-        const int64_t begin = spx_part(chunks, parts, i);
-        own->end = spx_part(chunks, parts, i + 1);
-        own->step = spx_max((own->end - begin) / GRABS, 1);
-        atomic_store_explicit(&own->next, begin, memory_order_relaxed);
-    }
+    spx_shares_fill(p->share, parts, chunks);
     const uint64_t before = atomic_load_explicit(&p->word, memory_order_relaxed);
     announce(p, (before / LOOP + 1) * LOOP | OPEN);
-    run_parts(p, 0);
+    spx_shares_work(p->share, parts, 0, body, arg);
     uint64_t word = atomic_fetch_and(&p->word, ~OPEN);
     for (int i = 0; word & INSIDE; i++) {
         if (i < SPINS) relax();
@@ -232,13 +174,13 @@ static void start_workers(spx_pool *p, int wanted)
 spx_pool *spx_pool_new(const spx_allocator *allocator, int threads)
 {
     const int most = threads - 1; /* far below INSIDE */
-    const size_t parts = sizeof(part) * ((size_t)most + 1), workers = sizeof(worker) * (size_t)most,
-                 bytes = sizeof(spx_pool) + parts + workers;
+    const size_t shares = sizeof(spx_share) * ((size_t)most + 1), workers = sizeof(worker) * (size_t)most,
+                 bytes = sizeof(spx_pool) + shares + workers;
     spx_pool *p = spx_raw_alloc(allocator, bytes);
     if (!p) return NULL;
     memset(p, 0, bytes);
-    p->part = (part *)(p + 1);
-    p->worker = (worker *)(p->part + most + 1);
+    p->share = (spx_share *)(p + 1);
+    p->worker = (worker *)(p->share + most + 1);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->woken, NULL);
     if (spx_threads_are_here()) start_workers(p, most);

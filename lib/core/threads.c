@@ -1,7 +1,8 @@
 /* Host threads on OpenMP. */
 #include "core/threads.h"
 
-#include "core/size.h"
+#include "core/environment.h"
+#include "core/shares.h"
 
 #ifdef SPX_OPENMP
 #include <ctype.h>
@@ -19,6 +20,8 @@
 static const int64_t WORK_WORTH_THREADS = 10000;
 
 #ifdef SPX_OPENMP
+enum { MOST_SHARES = 256 }; /* of a loop, which has them on the stack */
+
 /* In a child of fork: OpenMP's threads are those of the parent. Written only while nothing else runs. */
 static atomic_bool threads_lost;
 static pthread_once_t watch_forks_once = PTHREAD_ONCE_INIT;
@@ -130,4 +133,25 @@ void spx_parallel(int threads, int64_t chunks, spx_body *body, void *arg)
 #endif
     (void)threads;
     body(arg, 0, 0, chunks);
+}
+
+void spx_parallel_by_shares(int threads, int64_t chunks, spx_body *body, void *arg)
+{
+#ifdef SPX_OPENMP
+    spx_share share[MOST_SHARES];
+    const int n = (int)spx_min(threads, chunks), shares = (int)spx_min(n, MOST_SHARES);
+    if (n > 1 && spx_threads_are_here()) {
+        spx_shares_fill(share, shares, chunks);
+        const spx_environment callers = spx_environment_here();
+#pragma omp parallel num_threads(n)
+        {
+            const spx_environment own = spx_environment_here();
+            spx_environment_take(&callers);
+            spx_shares_work(share, shares, omp_get_thread_num(), body, arg);
+            spx_environment_take(&own);
+        }
+        return;
+    }
+#endif
+    spx_parallel(threads, chunks, body, arg);
 }

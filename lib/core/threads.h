@@ -1,7 +1,7 @@
 /* Host threads: one loop over chunks, behind which OpenMP (or nothing) does the work.
  *
  * Chunks are fixed by the data, never by the number of threads, so that no result depends on it. Each
- * thread takes one contiguous run of chunks, the same in every call with the same count: what a thread
+ * thread has one contiguous run of chunks, the same in every call with the same count: what a thread
  * touched first it reads again. */
 #ifndef SPX_THREADS_H
 #define SPX_THREADS_H
@@ -17,6 +17,11 @@ typedef void spx_body(void *arg, int thread, int64_t begin, int64_t end);
  * that was forked after a loop had run on several threads everything runs on one: OpenMP's threads are not
  * copied, and a loop of the child would wait for them. */
 void spx_parallel(int threads, int64_t chunks, spx_body *body, void *arg);
+
+/* The same, but that a thread whose own run is done takes chunks of the others' (core/shares.h), which it
+ * does by calls of their own, and that all threads compute as the caller does: who takes a chunk makes no
+ * difference. */
+void spx_parallel_by_shares(int threads, int64_t chunks, spx_body *body, void *arg);
 
 /* False in a child of fork, where the parent's threads are not. */
 bool spx_threads_are_here(void);

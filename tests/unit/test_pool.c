@@ -1,4 +1,5 @@
-/* The pool of threads: every chunk once, whoever runs it; nobody waits for a thread that has not begun. */
+/* Loops whose threads take over each other's chunks, by a pool and by OpenMP: every chunk once, whoever runs
+ * it, and as the caller computes; nobody waits for a thread of the pool that has not begun. */
 #include "support.h"
 
 #include <fenv.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/pool.h"
+#include "core/shares.h"
 
 enum { THREADS = 4, MOST = 3000 };
 
@@ -26,12 +28,19 @@ static void count_body(void *arg, int thread, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++) atomic_fetch_add_explicit(&c->times[i], 1, memory_order_relaxed);
 }
 
+/* By the pool, or, without one, by OpenMP. */
+static void run(spx_pool *p, int threads, int64_t chunks, spx_body *body, void *arg)
+{
+    if (p) spx_pool_run(p, threads, chunks, body, arg);
+    else spx_parallel_by_shares(threads, chunks, body, arg);
+}
+
 static void assert_each_once(spx_pool *p, int threads, int64_t chunks)
 {
     static count c;
     memset(&c, 0, sizeof c);
     c.threads = threads;
-    spx_pool_run(p, threads, chunks, count_body, &c);
+    run(p, threads, chunks, count_body, &c);
     for (int64_t i = 0; i < MOST; i++)
         if (c.times[i] != (i < chunks))
             fail_msg("chunk %d of %d ran %d times", (int)i, (int)chunks, c.times[i]);
@@ -46,9 +55,23 @@ static void test_every_chunk_once(void **state)
     assert_non_null(p);
     for (int round = 0; round < 300; round++) {
         assert_each_once(p, 1 + round % (THREADS + 2) % THREADS, chunks[round % 10]);
+        assert_each_once(NULL, 1 + round % (THREADS + 2) % THREADS, chunks[round % 10]);
         if (round % 100 == 99) usleep(20000); /* until they sleep */
     }
     spx_pool_free(&spx_default_allocator, p);
+}
+
+/* A thread that has no share of its own, as where there are more threads than shares, takes from all. */
+static void test_more_threads_than_shares(void **state)
+{
+    (void)state;
+    static count c;
+    spx_share share[3];
+    c.threads = 8;
+    spx_shares_fill(share, 3, 100);
+    spx_shares_work(share, 3, 7, count_body, &c);
+    for (int i = 0; i < 100; i++) assert_int_equal(c.times[i], 1);
+    assert_int_equal(c.times[100], 0);
 }
 
 static void test_unused(void **state)
@@ -76,7 +99,7 @@ static void hold_body(void *arg, int thread, int64_t begin, int64_t end)
 }
 
 /* A chunk that ends only when all others have: this ends when other threads do what the one that holds it has
- * in its own part. */
+ * in its own share. */
 static void test_others_take_over(void **state)
 {
     (void)state;
@@ -84,11 +107,11 @@ static void test_others_take_over(void **state)
     if (spx_threads_to_use(2) < 2) skip(); /* without OpenMP there are no threads */
     spx_pool *p = spx_pool_new(&spx_default_allocator, 2);
     alarm(120);
-    static const int64_t held[] = { 0, 15 }; /* the first of the caller's part, and of the other's */
+    static const int64_t held[] = { 0, 15 }; /* the first of the caller's share, and of the other's */
     for (int h = 0; h < 2; h++)
         for (int round = 0; round < 20; round++) {
             held_up w = { .chunks = chunks, .held = held[h] };
-            spx_pool_run(p, 2, chunks, hold_body, &w);
+            run(round % 2 ? p : NULL, 2, chunks, hold_body, &w);
             assert_int_equal(w.done, chunks);
         }
     alarm(0);
@@ -138,7 +161,7 @@ static void test_rounding(void **state)
     for (int round = 0; round < 200; round++) {
         _Atomic int upward = 0;
         fesetround(round % 2 ? FE_UPWARD : FE_TONEAREST);
-        spx_pool_run(p, THREADS, 64, round_body, &upward);
+        run(round % 4 < 2 ? p : NULL, THREADS, 64, round_body, &upward);
         fesetround(FE_TONEAREST);
         assert_int_equal(upward, round % 2 ? 64 : 0);
     }
@@ -188,10 +211,12 @@ static void test_context_of_a_pool(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_chunk_once), cmocka_unit_test(test_unused),
-        cmocka_unit_test(test_others_take_over), cmocka_unit_test(test_fork),
-        cmocka_unit_test(test_rounding),         cmocka_unit_test(test_context_of_a_pool)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_chunk_once),
+                                        cmocka_unit_test(test_more_threads_than_shares),
+                                        cmocka_unit_test(test_unused),
+                                        cmocka_unit_test(test_others_take_over),
+                                        cmocka_unit_test(test_fork),
+                                        cmocka_unit_test(test_rounding),
+                                        cmocka_unit_test(test_context_of_a_pool) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
