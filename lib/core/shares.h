@@ -1,4 +1,4 @@
-/* Chunks of a loop dealt to threads: each has a run of its own, the same in every call with the same count,
+/* Chunks of a loop dealt to threads: each has a share of its own, the same in every call with the same count,
  * of which it takes some at a time, and when that is done claims what is left of the others'. So a thread
  * that begins late, or is slower than others, costs its part of the work, not the others' waiting. */
 #ifndef SPX_SHARES_H
@@ -10,7 +10,7 @@
 
 enum { SPX_SHARE_LINE = 64, SPX_SHARE_GRABS = 16 };
 
-/* A thread's own run of chunks, of which each grab takes `step`. */
+/* A run of chunks, of which each grab takes `step`. */
 typedef struct spx_share {
     _Alignas(SPX_SHARE_LINE) _Atomic int64_t next;
     int64_t end, step;
@@ -27,14 +27,16 @@ static inline void spx_shares_fill(spx_share *share, int shares, int64_t chunks)
     }
 }
 
-/* Until no chunk is left: this thread's own share first, then the others'. */
+/* Until no chunk is left: this thread's own share first, then the others'. Those are read before anything is
+ * claimed, since reading many of them takes little more than reading one, and claiming waits for each. */
 static inline void spx_shares_work(spx_share *share, int shares, int thread, spx_body *body, void *arg)
 {
     for (int i = 0; i < shares; i++) {
         spx_share *const of = &share[(thread + i) % shares];
-        int64_t begin;
-        while (begin = atomic_fetch_add_explicit(&of->next, of->step, memory_order_relaxed), begin < of->end)
-            body(arg, thread, begin, spx_min(begin + of->step, of->end));
+        while (atomic_load_explicit(&of->next, memory_order_relaxed) < of->end) {
+            const int64_t begin = atomic_fetch_add_explicit(&of->next, of->step, memory_order_relaxed);
+            if (begin < of->end) body(arg, thread, begin, spx_min(begin + of->step, of->end));
+        }
     }
 }
 #endif
