@@ -1,5 +1,5 @@
 /* Measuring: contenders in turns, round by round, so that a slow minute of the machine hits all alike; in
- * each round the bandwidth of reading memory, too. */
+ * each round the bandwidth of reading memory, too, behind which another contender comes each time. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,8 +263,9 @@ void measure(bench *b, state s)
         if (b->set->on_device) b->clock[round] = device_clock();
         if (best == INFINITY) continue; /* nobody is there */
         if (!reset_y(b, false)) break;  /* or with a beta it would grow without end */
+        const int first = series_first(round, rounds, b->count);
         for (int i = 0; i < b->count; i++) {
-            contender *c = &b->who[i];
+            contender *c = &b->who[(first + i) % b->count];
             if (!c->ready || *b->refused || (round && c->time.first > HOPELESS * best)) continue;
             const double t = settle(b, c) ? take_sample(b, c) : -1;
             if (t >= 0) c->time.samples[c->time.taken++] = t;

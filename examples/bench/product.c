@@ -229,9 +229,11 @@ static void measure_products(product_bench *b)
     for (int round = 0; round < rounds; round++) {
         b->bandwidth[round] = b->set->on_device ? device_read(4) : read_memory(b->set);
         if (b->set->on_device) b->clock[round] = device_clock();
-        for (int i = 0; i < b->count; i++)
-            if (b->who[i].ready && (!round || b->who[i].time.first <= HOPELESS * best))
-                take_turn(b, &b->who[i]);
+        const int first = series_first(round, rounds, b->count);
+        for (int i = 0; i < b->count; i++) {
+            product_contender *c = &b->who[(first + i) % b->count];
+            if (c->ready && (!round || c->time.first <= HOPELESS * best)) take_turn(b, c);
+        }
     }
     for (int i = 0; i < b->count; i++) {
         product_contender *c = &b->who[i];

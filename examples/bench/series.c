@@ -1,5 +1,6 @@
 #include "series.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "tool.h"
@@ -14,6 +15,11 @@ double median_of(const double *v, int n, double *scratch)
     memcpy(scratch, v, (size_t)n * sizeof *v);
     sort_doubles(scratch, n);
     return quantile(scratch, n, 0.5);
+}
+
+int series_first(int round, int rounds, int count)
+{
+    return (int)((int64_t)round * count / rounds);
 }
 
 void series_end(series *s, double *scratch)

@@ -19,6 +19,10 @@ typedef struct series {
     bool level;               /* within the noise of the fastest */
 } series;
 
+/* Who of `count` contenders begins a round, another one each: what comes before a round leaves threads asleep
+ * and caches empty. */
+int series_first(int round, int rounds, int count);
+
 double quantile(const double *sorted, int n, double q);
 double median_of(const double *, int n, double *scratch);
 /* Median and quartiles; scratch has room for the samples. */

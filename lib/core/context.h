@@ -68,7 +68,7 @@ struct spmvx_context {
 spmvx_status spx_context_new(const spmvx_context_options *, spmvx_context **out);
 void spx_context_free(spmvx_context *);
 
-/* A loop of a multiplication: spx_parallel(), or by the context's pool. */
+/* A loop of a multiplication: spx_parallel_by_shares(), or by the context's pool. */
 void spx_context_parallel(const spmvx_context *, int threads, int64_t chunks, spx_body *, void *arg);
 
 /* Memory where the context computes, uninitialised. */

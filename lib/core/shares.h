@@ -1,6 +1,7 @@
-/* Chunks of a loop dealt to threads: each has a share of its own, the same in every call with the same count,
- * of which it takes some at a time, and when that is done claims what is left of the others'. So a thread
- * that begins late, or is slower than others, costs its part of the work, not the others' waiting. */
+/* Chunks of a loop dealt to threads: each has a share of its own, the same in every call with the same count
+ * (above the number of shares some have one together), of which it takes some at a time, and when that is
+ * done claims what is left of the others'. So a thread that is late or slower than others is waited for no
+ * longer than it takes to come, or to end what it has claimed. */
 #ifndef SPX_SHARES_H
 #define SPX_SHARES_H
 #include <stdatomic.h>

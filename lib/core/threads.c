@@ -145,10 +145,11 @@ void spx_parallel_by_shares(int threads, int64_t chunks, spx_body *body, void *a
         const spx_environment callers = spx_environment_here();
 #pragma omp parallel num_threads(n)
         {
+            const int thread = omp_get_thread_num(); /* 0 is the caller, who keeps what it raises */
             const spx_environment own = spx_environment_here();
-            spx_environment_take(&callers);
-            spx_shares_work(share, shares, omp_get_thread_num(), body, arg);
-            spx_environment_take(&own);
+            if (thread) spx_environment_take(&callers);
+            spx_shares_work(share, shares, thread, body, arg);
+            if (thread) spx_environment_take(&own);
         }
         return;
     }

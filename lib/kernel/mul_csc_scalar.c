@@ -24,12 +24,22 @@ static bool columns_ascend(const spx_sparse *a)
 static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     (void)ctx;
-    p->chunks = a->nrows; /* of one row: a thread's run of them is one range */
+    p->chunks = 1;
     p->param[COLUMNS_ASCEND] = columns_ascend(a);
     return SPMVX_OK;
 }
 
 static spx_body *const bodies[] = SPX_EACH(ranges);
+
+/* A range for each thread, since each goes over all columns. */
+static spmvx_status run(const spx_mul *m)
+{
+    spx_partition ranges = *m->part;
+    ranges.chunks = spx_max(spx_min(m->threads, m->A->nrows), 1);
+    spx_mul job = *m;
+    job.part = &ranges;
+    return spx_run_chunks(&job);
+}
 
 static double cost(const spx_features *f, const spx_look *look)
 {
@@ -49,15 +59,17 @@ const spx_kernel spx_mul_csc_scalar = {
     .source = "Saad 2003, section 3.5",
     .cost = cost,
     .prepare = prepare,
-    .run = spx_run_chunks,
+    .run = run,
     .bodies = bodies,
 };
 
 #else
-static void SPX_NAME(ranges)(void *arg, int thread, int64_t begin, int64_t end)
+static void SPX_NAME(ranges)(void *arg, int thread, int64_t first, int64_t behind)
 {
     (void)thread;
     const spx_mul *m = arg;
+    const int64_t begin = spx_part(m->A->nrows, m->part->chunks, first),
+                  end = spx_part(m->A->nrows, m->part->chunks, behind);
     const SPX_P *ptr = spx_data(m->A, SPX_PTR);
     const int32_t *row = spx_data(m->A, SPX_ROW);
     const SPX_V *val = spx_data(m->A, SPX_VAL), *x = m->x;
