@@ -1,8 +1,8 @@
 /* Host threads: one loop over chunks, behind which OpenMP (or nothing) does the work.
  *
- * Chunks are fixed by the data, never by the number of threads, so that no result depends on it. Each
- * thread has one contiguous run of chunks, the same in every call with the same count: what a thread
- * touched first it reads again. */
+ * Chunks are fixed by the data, never by the number of threads, so that no result depends on it (csc-scalar
+ * has one a thread, in which no sum has another order). Each thread has one contiguous run of chunks, the
+ * same in every call with the same count: what a thread touched first it reads again. */
 #ifndef SPX_THREADS_H
 #define SPX_THREADS_H
 #include <stdbool.h>

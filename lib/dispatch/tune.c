@@ -70,10 +70,9 @@ static spmvx_status turn_on_host(spx_contender *c)
 /* Many short ones at once, since what lies between one and the next is not theirs. */
 static spmvx_status record(spx_contender *c, double brief)
 {
-    /* `call`: what `brief` has of a call and a wait for it, which in a short one is most of it */
-    static const double sample = 2.5e4, most_runs = 64.0, call = 8e3;
+    static const double sample = 2.5e4, most_runs = 64.0, call_and_wait = 8e3; /* most of a short `brief` */
     spmvx_context *ctx = c->b.one.ctx;
-    const double own = fmax(brief - call, 0.25 * brief);
+    const double own = fmax(brief - call_and_wait, 0.25 * brief);
     c->b.runs = (int)fmax(1.0, fmin(most_runs, sample / own));
     return ctx->backend->record(ctx, queue_batch, &c->b, &c->recording);
 }

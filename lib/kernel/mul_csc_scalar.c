@@ -24,7 +24,6 @@ static bool columns_ascend(const spx_sparse *a)
 static spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     (void)ctx;
-    p->chunks = 1;
     p->param[COLUMNS_ASCEND] = columns_ascend(a);
     return SPMVX_OK;
 }
