@@ -123,16 +123,17 @@ static bool cannot_win(const contest *t, const spx_candidate *c)
     return told > over * t->told && told > over * spx_score(t->best, muls);
 }
 
-/* When effort 1 comes to an end on a device: after 100 multiplications by the plainest kernel, as the model
- * tells of them, or 2 ms where that is more. */
+/* When effort 1 builds nobody else on a device, so that with what a build takes longer than is told it ends
+ * within 100 multiplications by the plainest kernel, as the model tells of them, or 2 ms where that is
+ * more. */
 static double end_of(const spx_conversion *c, const spx_candidate *candidates, int count)
 {
-    static const double multiplications = 100.0, least = 2e6;
+    static const double multiplications = 100.0, least = 2e6, part = 0.9;
     if (c->ctx->backend->place == SPMVX_HOST || c->effort > 1) return INFINITY;
     double ns = candidates[0].mul_ns;
     for (int i = count - 1; i >= 0; i--) /* the best of its variants comes first */
         if (!strcmp(candidates[i].choice.kernel->name, "csr-vector")) ns = candidates[i].mul_ns;
-    return c->began + fmax(least, multiplications * ns);
+    return c->began + part * fmax(least, multiplications * ns);
 }
 
 /* Is there no time left to build it, as the model tells of that, and to time it for as long as the one
