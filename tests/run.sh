@@ -1,14 +1,15 @@
 #!/bin/sh
 # Installs what the tests need, builds with warnings as errors, runs tests, and ends with the line
 # 'N passed, N failed, N skipped'.
-#     sh tests/run.sh          one build, with a GPU's kernels for the GPU that is there, else on the emulator; all but the suite
+#     sh tests/run.sh          one build, with a GPU's kernels on the GPU that is there, if nvcc is, else on the emulator; all but the suite
 #                              'long': a quarter of an hour on two cores
 #     sh tests/run.sh --all    what CI runs, and what has to pass before anything lands: CUDA compiled where nvcc is, every test as
 #                              it is, and again under AddressSanitizer and UBSan, those on the emulator under these alone (they take
 #                              most of the time): three quarters of an hour
 set -u
-case ${1:-} in
-'' | --all) all=${1:-} ;;
+case $#:${1:-} in
+0:) all= ;;
+1:--all) all=yes ;;
 *)
     echo "usage: sh tests/run.sh [--all]" >&2
     exit 2
@@ -54,8 +55,11 @@ run() {
 }
 
 if [ -z "$all" ]; then
-    if [ -e /dev/nvidiactl ]; then place=-Dsimt=disabled; else place=-Dcuda=disabled; fi
-    run quick '--no-suite long' "$place"
+    if [ -e /dev/nvidiactl ] && { command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }; then
+        run quick-cuda '--no-suite long' -Dsimt=disabled
+    else
+        run quick '--no-suite long' -Dcuda=disabled
+    fi
 else
     run test '' -Dsimt=disabled
     # A leak fails a test too, by LeakSanitizer. Built so that compiling takes half as long; AddressSanitizer sees what the check of

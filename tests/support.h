@@ -24,8 +24,8 @@ void counter_release(void *counter, void *ptr);
 spmvx_place test_place(void);
 /* Whether it does: false without a device. Tests that need one end with exit status 77 then. */
 bool test_place_answers(void);
-/* Is the device the emulator of GPUs, which takes long, and that under sanitizers, which takes longer? By
- * TEST_EMULATED, 1 or 2. */
+/* Is the device the emulator of GPUs, which takes long, and is there time for the fewest numbers alone, as in
+ * the builds' own tests? By TEST_EMULATED, 1 or 2. */
 bool test_is_emulated(void);
 bool test_is_slow(void);
 /* A context there over the counter (NULL: the C library's allocator) with so many threads. */

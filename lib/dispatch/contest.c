@@ -62,7 +62,7 @@ typedef struct contest {
     entrant entrants[2];
     entrant *champion; /* NULL: none yet */
     double told;       /* its score by the model */
-    double until;      /* when nobody else is built, by spx_now() */
+    double until;      /* when all have to be done, as is told, by spx_now() */
     double timing_ns;  /* that the last contender was timed for */
     int timed;
     bool disturbed, late; /* late: for some there was no time */
@@ -123,9 +123,9 @@ static bool cannot_win(const contest *t, const spx_candidate *c)
     return told > over * t->told && told > over * spx_score(t->best, muls);
 }
 
-/* When effort 1 builds nobody else on a device, so that with what a build takes longer than is told it ends
- * within 100 multiplications by the plainest kernel, as the model tells of them, or 2 ms where that is
- * more. */
+/* By when a contender of effort 1 on a device has to be done, as is told: a tenth before 100 multiplications
+ * by the plainest kernel, as the model tells of them, or before 2 ms where that is more; what it takes longer
+ * than is told, and the end, come behind it. */
 static double end_of(const spx_conversion *c, const spx_candidate *candidates, int count)
 {
     static const double multiplications = 100.0, least = 2e6, part = 0.9;

@@ -3,8 +3,8 @@
  * thread and on all, on Zen 5 and Zen 3 on 15 matrices of applications, too; for a cell without a matrix that
  * of the other kernels, or of the kernel's next place. Of DIA with padded diagonals, which differ by seven
  * times, the largest (docs/performance-notes.md, section 25). Of PACKED on diagonals, converted to the
- * model's present rates (section 37). Zen 4 and Emerald Rapids have matrices
- * of their own (sections 51 and 73). */
+ * model's present rates (section 37). Zen 4 and Emerald
+ * Rapids have matrices of their own, told there. */
 #include "dispatch/presets.h"
 
 #include <stddef.h>
@@ -88,6 +88,9 @@ static const spx_kernel_scales zen5[] = {
     { NULL, { { 0 } } },
 };
 
+/* The suite host and 15 matrices of applications in both types, on one thread and, on two such machines, on
+ * 16. A cell without a matrix has the last cache's figure, which holds all of them, or that of a measurement
+ * before (section 73). */
 static const spx_kernel_scales emerald_rapids[] = {
     { "bsr@c",
       { { 1350, 1140, 1140, 1500 },
@@ -350,9 +353,9 @@ static const spx_kernel_scales zen4[] = {
 };
 
 /* A processor that nobody here has measured: of a kernel that needs another format than CSR the larger of
- * what the measured ones err by, of CSR's the mean. AVX-512's gathers are slower than loads on some by
- * several times, so that its kernels have to promise more than they would where they are known; PACKED's,
- * which were fastest or close to it wherever they ran, about what they do there. */
+ * what those erred by that were measured first, of CSR's the mean. AVX-512's gathers are slower than loads on
+ * some by several times, so that its kernels have to promise more than they would where they are known;
+ * PACKED's, which were fastest or close to it wherever they ran, about what they do there. */
 static const spx_kernel_scales unknown[] = {
     { "bsr@c",
       { { 1510, 1100, 1060, 2100 },

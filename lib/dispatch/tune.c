@@ -67,13 +67,18 @@ static spmvx_status turn_on_host(spx_contender *c)
     return SPMVX_OK;
 }
 
+int spx_timing_runs(double brief)
+{
+    static const double sample = 1.5e4, most_runs = 64.0, call_and_wait = 8e3; /* most of a short `brief` */
+    const double own = fmax(brief - call_and_wait, 0.25 * brief);
+    return (int)fmax(1.0, fmin(most_runs, sample / own));
+}
+
 /* Many short ones at once, since what lies between one and the next is not theirs. */
 static spmvx_status record(spx_contender *c, double brief)
 {
-    static const double sample = 2.5e4, most_runs = 64.0, call_and_wait = 8e3; /* most of a short `brief` */
     spmvx_context *ctx = c->b.one.ctx;
-    const double own = fmax(brief - call_and_wait, 0.25 * brief);
-    c->b.runs = (int)fmax(1.0, fmin(most_runs, sample / own));
+    c->b.runs = spx_timing_runs(brief);
     return ctx->backend->record(ctx, queue_batch, &c->b, &c->recording);
 }
 

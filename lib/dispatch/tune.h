@@ -55,6 +55,9 @@ spmvx_status spx_operators_time(spmvx_context *, const spx_operator *const op[2]
 /* The same for one operator on all threads of the host, *all, and on one, *one. */
 spmvx_status spx_operator_time_threads(spmvx_context *, const spx_operator *, spx_timing *, double *all,
                                        double *one);
+/* Multiplications of a sample on a device, where one, with a call and a wait for it, takes `brief`
+ * nanoseconds. */
+int spx_timing_runs(double brief);
 /* Do others keep the processors busy? Then several threads take longer than one, since the last that gets
  * to run is waited for. */
 bool spx_is_disturbed(double all_ns, double one_ns);

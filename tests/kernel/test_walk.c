@@ -149,8 +149,8 @@ static void free_x(void *x, spmvx_type type)
     if (x) free((char *)x - GUARD * value_bytes(type));
 }
 
-/* The emulator of a GPU takes long over many rows and entries, and under sanitizers over any: then one type,
- * one pair of factors and two runs stand for all. */
+/* The emulator of a GPU takes long over many rows and entries, and where there is little time over any: then
+ * one type, one pair of factors and two runs stand for all. */
 static bool takes_long(const triples *t)
 {
     enum { MANY_ROWS = 3800, MANY = 20000, MANY_CHECKED = 300 };
@@ -159,7 +159,7 @@ static bool takes_long(const triples *t)
     return t->nrows > MANY_ROWS || t->ncols > MANY_ROWS || t->nnz > MANY;
 }
 
-/* And these are left to the run without them. */
+/* And these are left to runs by hand, and to a GPU. */
 static bool takes_longest(const triples *t)
 {
     enum { VERY_MANY = 10000 };

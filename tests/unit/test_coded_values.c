@@ -362,7 +362,7 @@ static void test_codes(void **state)
                   { SPMVX_F32, SINGLES },
                   { SPMVX_F32, WHOLE } };
     enum { GIVEN = sizeof given / sizeof *given };
-    /* the emulator of a GPU takes long, and under sanitizers so long that each case has them by turns */
+    /* the emulator of a GPU takes long; where there is little time each case has them by turns */
     const int64_t most = test_is_emulated() ? 600 : 10000;
     spmvx_context *ctx = test_context(NULL, 2);
     for (int i = 0;; i++) {
