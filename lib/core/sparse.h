@@ -2,6 +2,8 @@
  * told by format/<format>.c. Kernels read it, formats build it. */
 #ifndef SPX_SPARSE_H
 #define SPX_SPARSE_H
+#include <string.h>
+
 #include "core/alloc.h"
 
 /* Before what kernels of a device call, too. */
@@ -116,25 +118,23 @@ static inline void spx_index_put(void *p, spmvx_type t, int64_t i, int64_t v)
     else ((int32_t *)p)[i] = (int32_t)v;
 }
 
-/* A value of 16 bytes, which no arithmetic looks into. */
-typedef struct spx_bytes16 {
-    uint64_t half[2];
-} spx_bytes16;
-
-/* Moves one value of `each` bytes (2, 4, 8 or 16), whatever it is. */
+/* Moves one value of `each` bytes (2, 4, 8 or 16), whatever it is: as bytes, since a compiler may take a
+ * double that is read as a number of another type for one that nobody reads. */
 static inline void spx_value_copy(void *dst, int64_t to, const void *src, int64_t from, size_t each)
 {
-    if (each == 8) ((uint64_t *)dst)[to] = ((const uint64_t *)src)[from];
-    else if (each == 4) ((uint32_t *)dst)[to] = ((const uint32_t *)src)[from];
-    else if (each == 16) ((spx_bytes16 *)dst)[to] = ((const spx_bytes16 *)src)[from];
-    else ((uint16_t *)dst)[to] = ((const uint16_t *)src)[from];
+    char *const d = (char *)dst + to * (int64_t)each;
+    const char *const s = (const char *)src + from * (int64_t)each;
+    if (each == 8) memcpy(d, s, 8);
+    else if (each == 4) memcpy(d, s, 4);
+    else if (each == 16) memcpy(d, s, 16);
+    else memcpy(d, s, 2);
 }
 
 /* Writes a value of zero bits, which padding has. */
 static inline void spx_value_clear(void *dst, int64_t at, size_t each)
 {
-    static const spx_bytes16 zero = { { 0, 0 } };
-    spx_value_copy(dst, at, &zero, 0, each);
+    static const uint64_t zero[2] = { 0, 0 };
+    spx_value_copy(dst, at, zero, 0, each);
 }
 
 /* dst[to] += src[from], for real values. Positions that travel in place of values are no numbers: the

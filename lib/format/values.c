@@ -16,7 +16,14 @@ enum { TABLE = SPX_VALUES_TABLE, BYTE = 256, CHUNK = 16384 };
 
 static uint64_t bits_of(const void *val, size_t each, int64_t i)
 {
-    return each == 8 ? ((const uint64_t *)val)[i] : ((const uint32_t *)val)[i];
+    uint64_t bits;
+    uint32_t half;
+    if (each == 8) {
+        spx_value_copy(&bits, 0, val, i, each);
+        return bits;
+    }
+    spx_value_copy(&half, 0, val, i, each);
+    return half;
 }
 
 static int64_t slot_of(const spx_value_set *s, uint64_t bits)
@@ -210,9 +217,11 @@ spmvx_status spx_value_code_table(const spmvx_context *ctx, const spx_value_code
     const size_t each = spx_type_bytes(type);
     const int64_t count = c->set->count;
     SPX_TRY(spx_array_new(ctx, spx_max(count, 1), each, "distinct values", table));
-    for (int64_t i = 0; i < spx_max(count, 1); i++)
-        if (each == 8) ((uint64_t *)(*table)->data)[i] = count ? c->set->list[i] : 0;
-        else ((uint32_t *)(*table)->data)[i] = count ? (uint32_t)c->set->list[i] : 0;
+    for (int64_t i = 0; i < spx_max(count, 1); i++) {
+        const uint64_t bits = count ? c->set->list[i] : 0;
+        const uint32_t half = (uint32_t)bits;
+        spx_value_copy((*table)->data, i, each == 8 ? (const void *)&bits : &half, 0, each);
+    }
     return SPMVX_OK;
 }
 
