@@ -123,13 +123,14 @@ static void place_body(void *arg, int thread, int64_t begin, int64_t end)
 static void move_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
-    const sort_job *j = arg;
+    const sort_job j = *(const sort_job *)arg;
     for (int64_t run = begin; run < end; run++) {
-        int64_t *place = j->place + run * j->nrows;
-        for (int64_t i = spx_part(j->nnz, j->runs, run); i < spx_part(j->nnz, j->runs, run + 1); i++) {
-            const int64_t to = place[j->row[i]]++;
-            j->col_out[to] = j->col[i];
-            spx_value_copy(j->val_out, to, j->val, i, j->each);
+        int64_t *place = j.place + run * j.nrows;
+        const int64_t last = spx_part(j.nnz, j.runs, run + 1);
+        for (int64_t i = spx_part(j.nnz, j.runs, run); i < last; i++) {
+            const int64_t to = place[j.row[i]]++;
+            j.col_out[to] = j.col[i];
+            spx_value_copy(j.val_out, to, j.val, i, j.each);
         }
     }
 }

@@ -114,11 +114,14 @@ static spmvx_status to_csr_by_order(const spmvx_context *ctx, const spx_sparse *
         spx_index_put(ptr, c.ptr_type, row[k] + 1, spx_index_at(ptr, c.ptr_type, row[k] + 1) + 1);
     spx_running_sum(ptr, c.ptr_type, a->nrows);
     const size_t each = spx_type_bytes(a->val_type);
+    const void *const order = a->slot[SPX_ORDER]->data, *const val = spx_data(a, SPX_VAL);
+    int32_t *const col_out = c.slot[SPX_COL]->data;
+    void *const val_out = c.slot[SPX_VAL]->data;
     for (int64_t j = 0; j < a->ncols; j++)
         for (int64_t k = spx_ptr_at(a, j); k < spx_ptr_at(a, j + 1); k++) {
-            const int64_t to = spx_index_at(a->slot[SPX_ORDER]->data, order_type, k);
-            ((int32_t *)c.slot[SPX_COL]->data)[to] = (int32_t)j;
-            spx_value_copy(c.slot[SPX_VAL]->data, to, spx_data(a, SPX_VAL), k, each);
+            const int64_t to = spx_index_at(order, order_type, k);
+            col_out[to] = (int32_t)j;
+            spx_value_copy(val_out, to, val, k, each);
         }
     *csr = c;
     return SPMVX_OK;

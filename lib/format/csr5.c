@@ -110,6 +110,8 @@ static void permute_body(void *arg, int thread, int64_t begin, int64_t end)
     const size_t each = spx_type_bytes(to->val_type);
     int32_t *col_out = to->slot[SPX_COL]->data;
     const int32_t *col = spx_data(from, SPX_COL);
+    void *const val_out = to->slot[SPX_VAL]->data;
+    const void *const val = spx_data(from, SPX_VAL);
     for (int64_t t = begin * TILES; t < spx_min(end * TILES, j->tiles + 1); t++) {
         const int64_t stop = spx_min((t + 1) * size, csr5->nnz);
         for (int64_t k = t * size; k < stop; k++) {
@@ -117,7 +119,7 @@ static void permute_body(void *arg, int thread, int64_t begin, int64_t end)
                           in_tile = t < j->tiles ? t * size + at % sigma * omega + at / sigma : k;
             const int64_t source = csr5 == to ? k : in_tile, target = csr5 == to ? in_tile : k;
             col_out[target] = col[source];
-            spx_value_copy(to->slot[SPX_VAL]->data, target, spx_data(from, SPX_VAL), source, each);
+            spx_value_copy(val_out, target, val, source, each);
         }
     }
 }

@@ -227,17 +227,18 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     const int64_t first = spx_rows_begin(begin), last = spx_rows_end(end, a->nrows), w = words(a->nrows);
     const size_t each = spx_type_bytes(a->val_type);
     int64_t distinct = 0;
+    void *const val_out = a->slot[SPX_VAL]->data;
+    const void *const val = spx_data(csr, SPX_VAL);
+    const int64_t nrows = a->nrows;
+    uint64_t *const bits = j->bits;
     for (int64_t d = 0; d < a->width; d++)
-        memset((char *)a->slot[SPX_VAL]->data + (size_t)(d * a->nrows + first) * each, 0,
-               (size_t)(last - first) * each);
+        memset((char *)val_out + (size_t)(d * a->nrows + first) * each, 0, (size_t)(last - first) * each);
     for (int64_t r = first; r < last; r++)
         for (int64_t k = spx_ptr_at(csr, r); k < spx_ptr_at(csr, r + 1); k++) {
             const int64_t d = diagonal_of(a, col[k] - r);
-            uint64_t *word = &j->bits[d * w + r / 64], bit = 1ull << r % 64;
-            if (*word & bit)
-                spx_value_add(a->slot[SPX_VAL]->data, d * a->nrows + r, spx_data(csr, SPX_VAL), k,
-                              a->val_type);
-            else spx_value_copy(a->slot[SPX_VAL]->data, d * a->nrows + r, spx_data(csr, SPX_VAL), k, each);
+            uint64_t *word = &bits[d * w + r / 64], bit = 1ull << r % 64;
+            if (*word & bit) spx_value_add(val_out, d * nrows + r, val, k, a->val_type);
+            else spx_value_copy(val_out, d * nrows + r, val, k, each);
             distinct += !(*word & bit);
             *word |= bit;
         }
@@ -305,13 +306,16 @@ static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
     const fill_job *j = arg;
     const spx_sparse *a = j->dia;
     const int32_t *offset = spx_data(a, SPX_COL);
+    int32_t *const col_out = j->csr->slot[SPX_COL]->data;
+    void *const val_out = j->csr->slot[SPX_VAL]->data;
+    const void *const val = spx_data(a, SPX_VAL);
+    const size_t each = spx_type_bytes(a->val_type);
     for (int64_t r = spx_rows_begin(begin); r < spx_rows_end(end, a->nrows); r++) {
         int64_t to = spx_ptr_at(j->csr, r);
         for (int64_t d = 0; d < a->width; d++) {
             if (!present(a, d, r)) continue;
-            ((int32_t *)j->csr->slot[SPX_COL]->data)[to] = (int32_t)(r + offset[d]);
-            spx_value_copy(j->csr->slot[SPX_VAL]->data, to++, spx_data(a, SPX_VAL), d * a->nrows + r,
-                           spx_type_bytes(a->val_type));
+            col_out[to] = (int32_t)(r + offset[d]);
+            spx_value_copy(val_out, to++, val, d * a->nrows + r, each);
         }
     }
 }

@@ -92,11 +92,15 @@ static void fill_tail(const fill_job *j, int64_t r)
     const spx_sparse *csr = j->csr, *a = j->out;
     const int64_t base = a->width * a->nrows, last = spx_ptr_at(csr, r + 1);
     int64_t to = j->tail[r];
+    int32_t *const row_out = a->slot[SPX_ROW]->data, *const col_out = a->slot[SPX_COL]->data;
+    const int32_t *const col = spx_data(csr, SPX_COL);
+    void *const val_out = a->slot[SPX_VAL]->data;
+    const void *const val = spx_data(csr, SPX_VAL);
+    const size_t each = spx_type_bytes(csr->val_type);
     for (int64_t at = spx_ptr_at(csr, r) + a->width; at < last; at++, to++) {
-        ((int32_t *)a->slot[SPX_ROW]->data)[to] = (int32_t)r;
-        ((int32_t *)a->slot[SPX_COL]->data)[base + to] = ((const int32_t *)spx_data(csr, SPX_COL))[at];
-        spx_value_copy(a->slot[SPX_VAL]->data, base + to, spx_data(csr, SPX_VAL), at,
-                       spx_type_bytes(csr->val_type));
+        row_out[to] = (int32_t)r;
+        col_out[base + to] = col[at];
+        spx_value_copy(val_out, base + to, val, at, each);
     }
 }
 
@@ -190,14 +194,18 @@ static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
     const fill_job *j = arg;
     const spx_sparse *csr = j->csr, *a = j->out;
     const int32_t *col = spx_data(a, SPX_COL);
+    int32_t *const col_out = csr->slot[SPX_COL]->data;
+    void *const val_out = csr->slot[SPX_VAL]->data;
+    const void *const val = spx_data(a, SPX_VAL);
+    const int64_t width = a->width, nrows = a->nrows;
     const size_t each = spx_type_bytes(csr->val_type);
-    for (int64_t r = spx_rows_begin(begin); r < spx_rows_end(end, a->nrows); r++) {
+    for (int64_t r = spx_rows_begin(begin); r < spx_rows_end(end, nrows); r++) {
         int64_t to = spx_ptr_at(csr, r);
-        for (int64_t k = 0; k < a->width; k++) {
-            const int64_t at = k * a->nrows + r;
+        for (int64_t k = 0; k < width; k++) {
+            const int64_t at = k * nrows + r;
             if (col[at] < 0) continue;
-            ((int32_t *)csr->slot[SPX_COL]->data)[to] = col[at];
-            spx_value_copy(csr->slot[SPX_VAL]->data, to++, spx_data(a, SPX_VAL), at, each);
+            col_out[to] = col[at];
+            spx_value_copy(val_out, to++, val, at, each);
         }
     }
 }
@@ -208,12 +216,15 @@ static void unfill_tail(const spx_sparse *a, const spx_sparse *csr)
     const int32_t *row = spx_data(a, SPX_ROW), *col = spx_data(a, SPX_COL);
     const int64_t base = a->width * a->nrows, tail = spx_hyb_tail(a);
     const size_t each = spx_type_bytes(csr->val_type);
+    int32_t *const col_out = csr->slot[SPX_COL]->data;
+    void *const val_out = csr->slot[SPX_VAL]->data;
+    const void *const val = spx_data(a, SPX_VAL);
     for (int64_t i = 0; i < tail;) {
         int64_t n = i;
         while (n < tail && row[n] == row[i]) n++;
         for (int64_t to = spx_ptr_at(csr, row[i] + 1) - (n - i); i < n; i++, to++) {
-            ((int32_t *)csr->slot[SPX_COL]->data)[to] = col[base + i];
-            spx_value_copy(csr->slot[SPX_VAL]->data, to, spx_data(a, SPX_VAL), base + i, each);
+            col_out[to] = col[base + i];
+            spx_value_copy(val_out, to, val, base + i, each);
         }
     }
 }

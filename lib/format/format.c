@@ -122,10 +122,14 @@ spmvx_status spx_transpose_csr(const spmvx_context *ctx, const spx_sparse *csr, 
 static void permute(const spx_sparse *in, const int64_t *order, spx_sparse *out)
 {
     const size_t each = spx_type_bytes(in->val_type);
+    const int32_t *const row = spx_data(in, SPX_ROW), *const col = spx_data(in, SPX_COL);
+    int32_t *const new_row = out->slot[SPX_ROW]->data, *const new_col = out->slot[SPX_COL]->data;
+    void *const new_val = out->slot[SPX_VAL]->data;
+    const void *const val = spx_data(in, SPX_VAL);
     for (int64_t i = 0; i < in->nnz; i++) {
-        spx_value_copy(out->slot[SPX_ROW]->data, i, spx_data(in, SPX_ROW), order[i], sizeof(int32_t));
-        spx_value_copy(out->slot[SPX_COL]->data, i, spx_data(in, SPX_COL), order[i], sizeof(int32_t));
-        spx_value_copy(out->slot[SPX_VAL]->data, i, spx_data(in, SPX_VAL), order[i], each);
+        new_row[i] = row[order[i]];
+        new_col[i] = col[order[i]];
+        spx_value_copy(new_val, i, val, order[i], each);
     }
 }
 

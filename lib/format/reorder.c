@@ -136,11 +136,13 @@ static void move_rows(const spx_sparse *csr, const int32_t *rows, const int32_t 
     const size_t each = spx_type_bytes(csr->val_type);
     const int32_t *col = spx_data(csr, SPX_COL);
     int32_t *new_col = out->slot[SPX_COL]->data;
+    void *const new_val = out->slot[SPX_VAL]->data;
+    const void *const val = spx_data(csr, SPX_VAL);
     int64_t to = 0;
     for (int64_t i = 0; i < csr->nrows; i++) {
         for (int64_t k = spx_ptr_at(csr, rows[i]); k < spx_ptr_at(csr, rows[i] + 1); k++, to++) {
             new_col[to] = place[col[k]];
-            spx_value_copy(out->slot[SPX_VAL]->data, to, spx_data(csr, SPX_VAL), k, each);
+            spx_value_copy(new_val, to, val, k, each);
         }
         spx_index_put(out->slot[SPX_PTR]->data, out->ptr_type, i + 1, to);
     }

@@ -302,14 +302,16 @@ static void unfill_body(void *arg, int thread, int64_t begin, int64_t end)
     const int64_t C = sell->layout.slice;
     const int32_t *row = spx_data(sell, SPX_ROW), *col = spx_data(sell, SPX_COL);
     const void *val = spx_data(sell, SPX_VAL);
+    int32_t *const col_out = csr->slot[SPX_COL]->data;
+    void *const val_out = csr->slot[SPX_VAL]->data;
     const size_t each = spx_type_bytes(csr->val_type);
     for (int64_t at = begin * STEP; at < spx_min(end * STEP, sell->nrows); at++) {
         const int64_t s = at / C, i = at % C;
         int64_t to = spx_ptr_at(csr, row ? row[at] : at);
         for (int64_t k = spx_ptr_at(sell, s) + i; k < spx_ptr_at(sell, s + 1); k += C) {
             if (col[k] < 0) continue;
-            ((int32_t *)csr->slot[SPX_COL]->data)[to] = col[k];
-            spx_value_copy(csr->slot[SPX_VAL]->data, to++, val, k, each);
+            col_out[to] = col[k];
+            spx_value_copy(val_out, to++, val, k, each);
         }
     }
 }
