@@ -4,6 +4,7 @@
 #ifndef SPX_CODED_VALUES_H
 #define SPX_CODED_VALUES_H
 #include "core/packed.h"
+#include "kernel/ahead.h"
 #include "kernel/kernel.h"
 
 enum { SPX_CODED_MOST = 32 }; /* values at a time */
@@ -26,6 +27,12 @@ static inline void SPX_VNAME(coded_open)(SPX_VNAME(coded) * s, const spx_sparse 
     s->codes = spx_data(a, SPX_VAL);
     s->table = spx_data(a, SPX_TABLE);
     for (int i = 0; s->values == SPX_VALUES_ONE && i < SPX_CODED_MOST; i++) s->room[i] = s->table[0];
+}
+
+/* What is as far behind n values from place `at` on as spx_ahead() says, where values are whole. */
+SPX_INLINE void SPX_VNAME(coded_ahead)(const SPX_VNAME(coded) * s, int64_t at, int n)
+{
+    if (s->values == SPX_VALUES_RAW) spx_ahead((const SPX_V *)s->codes + at, (size_t)n * sizeof(SPX_V));
 }
 
 /* The n values from place `at` on, at most SPX_CODED_MOST; as long as no others are asked for. */

@@ -2,6 +2,7 @@
  * the lanes of two registers. Compiled once a set and once a type.
  * Source: Bell & Garland, SC 2009 */
 #ifndef SPX_V
+#include "kernel/ahead.h"
 #include "kernel/dot.h"
 #include "kernel/isa_name.h"
 #include "kernel/kernel.h"
@@ -52,6 +53,8 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
         const int64_t stop = ptr[r + 1];
         SPX_VNAME(vec) a = SPX_VNAME(zero)(), b = a;
         for (; k + 2 * W <= stop; k += 2 * W) {
+            spx_ahead(val + k, 2 * W * sizeof *val);
+            spx_ahead(col + k, 2 * W * sizeof *col);
             a = SPX_VNAME(add)(a, val + k, col + k, x);
             b = SPX_VNAME(add)(b, val + k + W, col + k + W, x);
         }

@@ -3,6 +3,7 @@
  * once a set and once a type.
  * Source: Bell & Garland, SC 2009 */
 #ifndef SPX_V
+#include "kernel/ahead.h"
 #include "kernel/dia.h"
 #include "kernel/dot.h"
 #include "kernel/isa_name.h"
@@ -62,6 +63,7 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
             const uint64_t present =
                 (bits ? bits[d * words + first / 64] >> (first % 64) : every) & below & ~0ull << from;
             const int64_t at = d * nrows + first;
+            spx_ahead(val + at, ROWS * sizeof *val);
             if (present == every)
                 for (int i = 0; i < N; i++)
                     a[i] = SPX_VNAME(add_run)(a[i], val + at + i * W, x + shift + i * W);

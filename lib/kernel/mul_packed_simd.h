@@ -2,6 +2,7 @@
  * masked; values are decoded in registers. Compiled once a set and once a type.
  * Source: docs/design.md, section 6; format/packed.c. */
 #ifndef SPX_V
+#include "kernel/ahead.h"
 #include "kernel/dot.h"
 #include "kernel/isa_name.h"
 #include "kernel/packed.h"
@@ -84,6 +85,25 @@ typedef struct SPX_VNAME(coded) {
     SPX_VNAME(vec) same;   /* its only one */
 } SPX_VNAME(coded);
 
+/* A step's values, from a place on, are asked for in advance. */
+static inline __attribute__((always_inline)) void SPX_VNAME(values_ahead)(int code,
+                                                                          const SPX_VNAME(coded) * s,
+                                                                          int64_t place)
+{
+    size_t size = sizeof(SPX_V);
+    switch (code) {
+    case SPX_VALUES_ONE:
+    case SPX_VALUES_STEP: return;
+    case SPX_VALUES_F32: size = sizeof(float); break;
+    case SPX_VALUES_I16:
+    case SPX_VALUES_U16: size = 2; break;
+    case SPX_VALUES_U8:
+    case FEW:
+    case MORE: size = 1; break;
+    }
+    spx_ahead((const char *)s->codes + place * (int64_t)size, LANES * size);
+}
+
 /* W values from a place on. */
 static inline __attribute__((always_inline)) SPX_VNAME(vec)
     SPX_VNAME(values)(int code, const SPX_VNAME(coded) * s, int64_t place)
@@ -130,6 +150,8 @@ static inline __attribute__((always_inline)) const unsigned char *SPX_VNAME(step
     int code, const SPX_VNAME(coded) * s, SPX_VNAME(vec) * a, int32_t base, const unsigned char *stream,
     int64_t place, const SPX_V *x)
 {
+    SPX_VNAME(values_ahead)(code, s, place);
+    spx_ahead(stream, LANES * sizeof(uint16_t));
     if (base < 0) SPX_VNAME(wide)(code, s, a, (const void *)stream, place, x);
     else SPX_VNAME(narrow)(code, s, a, (const void *)stream, place, x + base);
     return stream + spx_packed_step_bytes(base);
@@ -143,6 +165,7 @@ static inline __attribute__((always_inline)) const unsigned char *SPX_VNAME(diag
 {
     const uint32_t bits = *(const uint32_t *)(const void *)stream;
     const bool inside = base >= 0 && (int64_t)base + LANES <= ncols;
+    SPX_VNAME(values_ahead)(code, s, place);
     for (int i = 0; i < LANES; i += W) {
         const SPX_VNAME(vec) v = SPX_VNAME(values)(code, s, place + i);
         const uint32_t own = bits >> i & ALL;

@@ -2,6 +2,7 @@
  * the lanes of a slice that W does not divide, are masked. Compiled once a set and once a type.
  * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014. */
 #ifndef SPX_V
+#include "kernel/ahead.h"
 #include "kernel/dot.h"
 #include "kernel/isa_name.h"
 #include "kernel/sell.h"
@@ -61,7 +62,9 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
             SPX_VNAME(vec) a = SPX_VNAME(zero)(), b = a;
             const int64_t left = C - i;
             if (left >= 2 * W)
-                for (int64_t k = ptr[s] + i; k < ptr[s + 1]; k += C)
+                for (int64_t k = ptr[s] + i; k < ptr[s + 1]; k += C) {
+                    spx_ahead(val + k, 2 * W * sizeof *val);
+                    spx_ahead(col + k, 2 * W * sizeof *col);
                     if ((int)SPX_VNAME(full)(col + k) & (int)SPX_VNAME(full)(col + k + W)) {
                         a = SPX_VNAME(add)(a, val + k, col + k, x);
                         b = SPX_VNAME(add)(b, val + k + W, col + k + W, x);
@@ -69,6 +72,7 @@ static void SPX_NAME(slices)(void *arg, int thread, int64_t begin, int64_t end)
                         a = SPX_NAME(part)(a, W, val, col, k, stored, x);
                         b = SPX_NAME(part)(b, W, val, col, k + W, stored, x);
                     }
+                }
             else
                 for (int64_t k = ptr[s] + i; k < ptr[s + 1]; k += C) {
                     a = left >= W && SPX_VNAME(full)(col + k)

@@ -65,6 +65,8 @@ SPX_INLINE void SPX_NAME(sum_tile)(int64_t k, int64_t end, const uint16_t *col, 
     for (; k < end; k += LANES * GROUP)
         for (int64_t i = 0; i < LANES; i++) {
             const uint16_t *c = col + k + i * GROUP;
+            spx_ahead(c, GROUP * sizeof *c);
+            SPX_VNAME(coded_ahead)(val, k + i * GROUP, GROUP);
             const SPX_V *v = SPX_VNAME(coded_values)(val, k + i * GROUP, GROUP);
             if (c[GROUP - 1] != PADDING)
                 for (int64_t g = 0; g < GROUP; g++) sum[i] += v[g] * x[c[g]];

@@ -74,7 +74,8 @@ static inline __attribute__((always_inline)) void SPX_VNAME(steps_of)(int code, 
                                                                       SPX_VNAME(vec) * a, int64_t place,
                                                                       const SPX_V *x)
 {
-    for (int first = 0; first < p->lanes.shared.run; first += together, x += together)
+    for (int first = 0; first < p->lanes.shared.run; first += together, x += together) {
+        for (int j = 0; j < together; j++) SPX_VNAME(values_ahead)(code, s, place + (first + j) * LANES);
         for (int i = 0; i < LANES / W; i++) {
             const SPX_VNAME(pair) from_x = SPX_VNAME(pair_of)(x, p->offset[i]);
             for (int j = 0; j < together; j++)
@@ -82,6 +83,7 @@ static inline __attribute__((always_inline)) void SPX_VNAME(steps_of)(int code, 
                                          SPX_VNAME(values)(code, s, place + (first + j) * LANES + i * W),
                                          SPX_VNAME(pick)(from_x, p->number + i * W, j));
         }
+    }
 }
 
 static inline __attribute__((always_inline)) void SPX_VNAME(run)(int code, bool all,
@@ -109,13 +111,15 @@ static inline __attribute__((always_inline)) void SPX_VNAME(run)(int code, bool 
                                                                  SPX_VNAME(vec) * a, int64_t place,
                                                                  const SPX_V *x)
 {
-    for (int j = 0; j < p->lanes.shared.run; j++, x++, place += LANES)
+    for (int j = 0; j < p->lanes.shared.run; j++, x++, place += LANES) {
+        SPX_VNAME(values_ahead)(code, s, place);
         for (int i = 0; i < LANES / W; i++) {
             SPX_VNAME(vec) from_x = SPX_VNAME(same)(x[p->offset[i][0]]);
             for (int n = 1; n < PARTS; n++)
                 from_x = SPX_VNAME(put_same)(from_x, p->mask[i][n], x + p->offset[i][n]);
             a[i] = SPX_VNAME(add_in)(all, p->in[i], a[i], SPX_VNAME(values)(code, s, place + i * W), from_x);
         }
+    }
 }
 
 static inline bool SPX_VNAME(inside)(const SPX_VNAME(parts) * p, int64_t base, int64_t ncols)

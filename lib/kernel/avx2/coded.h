@@ -120,16 +120,19 @@ static inline spx_vec_f32 spx_plain_f32(const float *v)
     return _mm256_loadu_ps(v);
 }
 
-/* 16 of 32 offsets, by their numbers; is there padding among them? */
+/* 16 of the first 16 offsets, all of which are read, by their numbers; is there padding among them? */
 static inline bool deal_u16(const uint16_t *c, const uint8_t *of, int32_t *told)
 {
-    int32_t any = 0;
-    for (int n = 0; n < 16; n++) {
-        const int32_t own = c[of[n]];
-        told[n] = own;
-        any |= own + 1; /* 0xffff is the only one that reaches the 17th bit */
-    }
-    return any >> 16;
+    const __m256i number = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)of)),
+                  byte = _mm256_add_epi16(_mm256_mullo_epi16(number, _mm256_set1_epi16(0x0202)),
+                                          _mm256_set1_epi16(0x0100)),
+                  low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)c)),
+                  high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(c + 8))),
+                  dealt = _mm256_blendv_epi8(_mm256_shuffle_epi8(low, byte), _mm256_shuffle_epi8(high, byte),
+                                             _mm256_cmpgt_epi16(number, _mm256_set1_epi16(7)));
+    _mm256_storeu_si256((void *)told, _mm256_cvtepu16_epi32(_mm256_castsi256_si128(dealt)));
+    _mm256_storeu_si256((void *)(told + 8), _mm256_cvtepu16_epi32(_mm256_extracti128_si256(dealt, 1)));
+    return _mm256_movemask_epi8(_mm256_cmpeq_epi16(dealt, _mm256_set1_epi16(-1)));
 }
 
 /* v, with this one element where the mask is set. */
