@@ -124,28 +124,93 @@ static spmvx_status grow(const spmvx_context *ctx, diagonals *d)
     return SPMVX_OK;
 }
 
-/* The distinct diagonals, until they are more than `most`. */
-static spmvx_status find_diagonals(const spmvx_context *ctx, const spx_sparse *csr, int64_t most,
-                                   diagonals *d)
+/* Adds the diagonals of rows r ... end-1, until there are more than `most`, or no place is left; answers in
+ * which row, or `end`. */
+static int64_t add_rows(diagonals *d, const spx_sparse *csr, int64_t r, int64_t end, int64_t most)
 {
     const int32_t *col = spx_data(csr, SPX_COL);
+    const int64_t places = (int64_t)1 << (64 - d->shift) >> 1;
     int64_t before = 0, before_length = 0; /* the first entry of the last row, and its length */
-    SPX_TRY(new_diagonals(ctx, 8, d));
-    for (int64_t r = 0; r < csr->nrows && d->count <= most; r++) {
+    for (; r < end; r++) {
         const int64_t from = spx_ptr_at(csr, r), length = spx_ptr_at(csr, r + 1) - from;
-        for (int64_t k = 0; k < length && d->count <= most; k++) {
+        for (int64_t k = 0; k < length; k++) {
             if (k < before_length && col[from + k] == (int64_t)col[before + k] + 1) continue;
-            if (2 * (d->count + 1) > (int64_t)1 << (64 - d->shift)) {
-                const spmvx_status s = grow(ctx, d);
-                if (s != SPMVX_OK) {
-                    spx_free(ctx, d->slots);
-                    return s;
-                }
-            }
+            if (d->count > most || d->count == places) return r;
             add_diagonal(d, col[from + k] - r + csr->nrows);
         }
         before = from;
         before_length = length;
+    }
+    return end;
+}
+
+enum { FEW = 4096 }; /* diagonals of a part of the rows, at most */
+
+/* Rows in as many parts as there are threads, each with a set of its own. */
+typedef struct find_job {
+    const spx_sparse *csr;
+    int64_t most;
+    int parts;
+    diagonals *part;
+} find_job;
+
+static void find_body(void *arg, int thread, int64_t begin, int64_t end)
+{
+    (void)thread;
+    const find_job *j = arg;
+    for (int64_t p = begin; p < end; p++) {
+        diagonals own = j->part[p]; /* sets that lie side by side would share a line of the caches */
+        add_rows(&own, j->csr, spx_part(j->csr->nrows, j->parts, p), spx_part(j->csr->nrows, j->parts, p + 1),
+                 j->most);
+        j->part[p] = own;
+    }
+}
+
+/* What the parts have found, in a set that has `most` of each. */
+static spmvx_status join(const spmvx_context *ctx, const find_job *j, diagonals *d)
+{
+    for (int p = 0; p < j->parts; p++)
+        for (int64_t i = 0; i < (int64_t)1 << (64 - j->part[p].shift); i++) {
+            if (j->part[p].slots[i] < 0) continue;
+            if (2 * (d->count + 1) > (int64_t)1 << (64 - d->shift)) SPX_TRY(grow(ctx, d));
+            add_diagonal(d, j->part[p].slots[i]);
+        }
+    return SPMVX_OK;
+}
+
+/* The distinct diagonals, or some of them, where they are more than `most`, which is FEW at most. */
+static spmvx_status find_few(const spmvx_context *ctx, const spx_sparse *csr, int64_t most, diagonals *d)
+{
+    find_job j = { .csr = csr, .most = most, .parts = spx_threads_for(ctx->threads, csr->nnz) };
+    int log = 3;
+    while ((int64_t)1 << log < 2 * (most + 1)) log++;
+    SPX_TRY(spx_alloc(ctx, spx_bytes(j.parts, sizeof *j.part), "sets of diagonals", &j.part));
+    spmvx_status s = new_diagonals(ctx, log, d);
+    int made = 0;
+    while (s == SPMVX_OK && made < j.parts) s = new_diagonals(ctx, log, &j.part[made++]);
+    if (s == SPMVX_OK) {
+        spx_parallel(j.parts, j.parts, find_body, &j);
+        s = join(ctx, &j, d);
+    }
+    for (int p = 0; p < made; p++) spx_free(ctx, j.part[p].slots);
+    spx_free(ctx, j.part);
+    if (s != SPMVX_OK) spx_free(ctx, d->slots);
+    return s;
+}
+
+/* The distinct diagonals; where they are more than `most`, more than that of them. */
+static spmvx_status find_diagonals(const spmvx_context *ctx, const spx_sparse *csr, int64_t most,
+                                   diagonals *d)
+{
+    SPX_TRY(find_few(ctx, csr, spx_min(most, FEW), d));
+    if (d->count <= FEW) return SPMVX_OK;
+    for (int64_t r = 0; r < csr->nrows && d->count <= most;) {
+        const spmvx_status s = 2 * d->count < (int64_t)1 << (64 - d->shift) ? SPMVX_OK : grow(ctx, d);
+        if (s != SPMVX_OK) {
+            spx_free(ctx, d->slots);
+            return s;
+        }
+        r = add_rows(d, csr, r, csr->nrows, most);
     }
     return SPMVX_OK;
 }
@@ -173,10 +238,9 @@ static spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr
 static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
                          const spx_layout *asked, spx_look *out)
 {
-    enum { MOST = 4096 };
     (void)f, (void)asked;
     *out = (spx_look){ 0 };
-    const int64_t most = spx_min(MOST, csr->nrows ? 4 * csr->nnz / csr->nrows : 0);
+    const int64_t most = spx_min(FEW, csr->nrows ? 4 * csr->nnz / csr->nrows : 0);
     diagonals d;
     SPX_TRY(find_diagonals(ctx, csr, most, &d));
     if (d.count <= most) {

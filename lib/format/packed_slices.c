@@ -32,32 +32,43 @@ typedef struct diagonals {
     const int32_t *col;
     const spx_packed_piece *p;
     int64_t lanes;
-    int32_t at[LANES]; /* entries of each lane that are behind */
-    int64_t offset;    /* column minus lane */
+    int32_t at[LANES];   /* entries of each lane that are behind, */
+    int32_t next[LANES]; /* and the diagonal of the next, or NO_DIAGONAL */
+    int64_t offset;      /* column minus lane */
     uint32_t mask;
 } diagonals;
+
+enum { NO_DIAGONAL = INT32_MAX };
+
+static int32_t diagonal_at(const diagonals *d, int64_t lane)
+{
+    const spx_packed_piece *p = &d->p[lane];
+    return d->at[lane] < p->length ? (int32_t)(d->col[p->first + d->at[lane]] - lane) : NO_DIAGONAL;
+}
 
 /* The next diagonal; false at the end, or, with mask 0, when a row's columns do not ascend. */
 static bool next_diagonal(diagonals *d)
 {
     const int64_t before = d->offset;
-    d->offset = INT64_MAX;
-    for (int64_t i = 0; i < d->lanes; i++)
-        if (d->at[i] < d->p[i].length)
-            d->offset = spx_min(d->offset, (int64_t)d->col[d->p[i].first + d->at[i]] - i);
+    int32_t low = NO_DIAGONAL;
+    for (int i = 0; i < LANES; i++) low = d->next[i] < low ? d->next[i] : low;
+    d->offset = low == NO_DIAGONAL ? INT64_MAX : low;
     d->mask = 0;
     if (d->offset == INT64_MAX || d->offset <= before) return false;
-    for (int64_t i = 0; i < d->lanes; i++)
-        if (d->at[i] < d->p[i].length && (int64_t)d->col[d->p[i].first + d->at[i]] - i == d->offset) {
-            d->mask |= 1u << i;
-            d->at[i]++;
-        }
+    for (int i = 0; i < LANES; i++) d->mask |= (uint32_t)(d->next[i] == low) << i;
+    for (uint32_t left = d->mask; left; left &= left - 1) {
+        const int i = __builtin_ctz(left);
+        d->at[i]++;
+        d->next[i] = diagonal_at(d, i);
+    }
     return true;
 }
 
 static diagonals diagonals_of(const spx_packed_lanes *l)
 {
-    return (diagonals){ .col = spx_data(l->csr, SPX_COL), .p = l->p, .lanes = l->count, .offset = INT64_MIN };
+    diagonals d = { .col = spx_data(l->csr, SPX_COL), .p = l->p, .lanes = l->count, .offset = INT64_MIN };
+    for (int i = 0; i < LANES; i++) d.next[i] = i < l->count ? diagonal_at(&d, i) : NO_DIAGONAL;
+    return d;
 }
 
 /* Diagonals of the slice, 0 when they are above most or rows do not ascend. Every repeat would need a
@@ -183,14 +194,18 @@ typedef struct target {
     int64_t step;
 } target;
 
-static void put_value(const target *t, int64_t lane, int64_t from) /* from -1: padding */
+/* The values of a step, of the entries `from`; -1: padding. */
+static void put_step(const target *t, const int64_t from[LANES])
 {
-    const int64_t to = t->step * LANES + lane;
     void *const val = t->a->slot[SPX_VAL]->data;
     const void *const values = spx_data(t->l->csr, SPX_VAL);
-    if (t->code->values != SPX_VALUES_STEP)
-        spx_value_code_put(t->code, t->a->val_type, val, to, values, from);
-    else if (from >= 0) spx_value_copy(val, t->step, values, from, spx_type_bytes(t->a->val_type));
+    if (t->code->values != SPX_VALUES_STEP) {
+        spx_value_code_put(t->code, t->a->val_type, val, t->step * LANES, values, from, LANES);
+        return;
+    }
+    int i = 0;
+    while (i < LANES && from[i] < 0) i++;
+    if (i < LANES) spx_value_copy(val, t->step, values, from[i], spx_type_bytes(t->a->val_type));
 }
 
 static void put_base(const target *t, int64_t base)
@@ -209,15 +224,18 @@ static void fill_diagonals(target *t)
     for (diagonals d = diagonals_of(t->l); next_diagonal(&d); t->step++) {
         put_base(t, d.offset);
         put(t, &d.mask, sizeof d.mask);
-        for (int64_t i = 0; i < LANES; i++)
-            put_value(t, i, d.mask >> i & 1 ? d.p[i].first + d.at[i] - 1 : -1);
+        int64_t from[LANES];
+        for (int64_t i = 0; i < LANES; i++) from[i] = d.mask >> i & 1 ? d.p[i].first + d.at[i] - 1 : -1;
+        put_step(t, from);
     }
 }
 
 /* The values of step k of a slice that has no diagonals. */
 static void put_values(const target *t, int64_t k)
 {
-    for (int64_t i = 0; i < LANES; i++) put_value(t, i, k < length_of(t->l, i) ? t->l->p[i].first + k : -1);
+    int64_t from[LANES];
+    for (int64_t i = 0; i < LANES; i++) from[i] = k < length_of(t->l, i) ? t->l->p[i].first + k : -1;
+    put_step(t, from);
 }
 
 /* The columns of step k of the lanes in `of`, as offsets from `base` or, if wide, whole; so many bytes. */

@@ -317,8 +317,6 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
     int32_t *row_out = a->slot[SPX_ROW]->data;
     const void *const val_in = spx_data(b->csr, SPX_VAL);
     void *const val = a->slot[SPX_VAL]->data;
-    const size_t each = spx_type_bytes(a->val_type);
-    const bool raw = b->values.values == SPX_VALUES_RAW;
     for (int64_t s = begin; s < end; s++) {
         const int64_t base = spx_ptr_at(a, s), groups = (spx_ptr_at(a, s + 1) - base) / (LANES * GROUP);
         for (int64_t lane = 0; lane < LANES; lane++) {
@@ -331,14 +329,8 @@ static void fill_body(void *arg, int thread, int64_t begin, int64_t end)
                 int64_t from[GROUP];
                 for (int i = 0; i < count; i++) from[i] = entry(b, g->first + k + i);
                 put_columns(b, g, from, count, first, lane);
-                for (int i = 0; i < GROUP; i++) {
-                    const int64_t to = first + lane * GROUP + i;
-                    if (!raw)
-                        spx_value_code_put(&b->values, a->val_type, val, to, val_in,
-                                           i < count ? from[i] : -1);
-                    else if (i < count) spx_value_copy(val, to, val_in, from[i], each);
-                    else spx_value_clear(val, to, each);
-                }
+                for (int i = count; i < GROUP; i++) from[i] = -1;
+                spx_value_code_put(&b->values, a->val_type, val, first + lane * GROUP, val_in, from, GROUP);
                 k += count;
             }
         }

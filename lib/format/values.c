@@ -185,28 +185,45 @@ void spx_value_code_drop(const spmvx_context *ctx, spx_value_code *c)
     c->set = NULL;
 }
 
+static inline void put_raw(void *coded, int64_t to, const void *val, const int64_t *from, int n, size_t each)
+{
+    for (int i = 0; i < n; i++)
+        if (from[i] < 0) spx_value_clear(coded, to + i, each);
+        else spx_value_copy(coded, to + i, val, from[i], each);
+}
+
+/* What is stored of one value where that is a whole number. */
+static int64_t code_of(const spx_value_code *c, const void *val, size_t each, int64_t from)
+{
+    if (from < 0) return 0;
+    if (c->values == SPX_VALUES_I16)
+        return (int64_t)(each == 8 ? ((const double *)val)[from] : ((const float *)val)[from]);
+    return spx_value_code_number(c, bits_of(val, each, from));
+}
+
 void spx_value_code_put(const spx_value_code *c, spmvx_type type, void *coded, int64_t to, const void *val,
-                        int64_t from)
+                        const int64_t *from, int n)
 {
     const size_t each = spx_type_bytes(type);
-    int64_t number = 0;
     switch (c->values) {
     case SPX_VALUES_ONE: return;
-    case SPX_VALUES_F32: ((float *)coded)[to] = from < 0 ? 0.0f : (float)((const double *)val)[from]; return;
+    case SPX_VALUES_F32:
+        for (int i = 0; i < n; i++)
+            ((float *)coded)[to + i] = from[i] < 0 ? 0.0f : (float)((const double *)val)[from[i]];
+        return;
     case SPX_VALUES_I16:
-        if (from >= 0)
-            number = (int64_t)(each == 8 ? ((const double *)val)[from] : ((const float *)val)[from]);
-        ((int16_t *)coded)[to] = (int16_t)number;
+        for (int i = 0; i < n; i++) ((int16_t *)coded)[to + i] = (int16_t)code_of(c, val, each, from[i]);
         return;
     case SPX_VALUES_U16:
+        for (int i = 0; i < n; i++) ((uint16_t *)coded)[to + i] = (uint16_t)code_of(c, val, each, from[i]);
+        return;
     case SPX_VALUES_U8:
-        if (from >= 0) number = spx_value_code_number(c, bits_of(val, each, from));
-        if (c->values == SPX_VALUES_U8) ((uint8_t *)coded)[to] = (uint8_t)number;
-        else ((uint16_t *)coded)[to] = (uint16_t)number;
+        for (int i = 0; i < n; i++) ((uint8_t *)coded)[to + i] = (uint8_t)code_of(c, val, each, from[i]);
         return;
     default:
-        if (from < 0) spx_value_clear(coded, to, each);
-        else spx_value_copy(coded, to, val, from, each);
+        if (each == 8) put_raw(coded, to, val, from, n, 8);
+        else if (each == 4) put_raw(coded, to, val, from, n, 4);
+        else put_raw(coded, to, val, from, n, each);
     }
 }
 

@@ -42,9 +42,9 @@ SPX_BOTH static inline int spx_value_kind_most(size_t each)
 /* The number of one of the values. */
 int64_t spx_value_code_number(const spx_value_code *, uint64_t bits);
 void spx_value_code_drop(const spmvx_context *, spx_value_code *);
-/* Writes value `from` of val as place `to` of coded; from < 0: padding. */
+/* Writes values from[0 ... n-1] of val as places to, to + 1, ... of coded; below 0: padding. */
 void spx_value_code_put(const spx_value_code *, spmvx_type, void *coded, int64_t to, const void *val,
-                        int64_t from);
+                        const int64_t *from, int n);
 /* TABLE of a matrix with values of this type, where the code has one. */
 spmvx_status spx_value_code_table(const spmvx_context *, const spx_value_code *, spmvx_type, spx_array **);
 /* Place `at` of a matrix with coded values as value `to` of val. */

@@ -1,0 +1,77 @@
+/* Which diagonals DIA has, found by several threads, each in rows of its own: all of them, whoever has found
+ * them, and however many there are. */
+#include <stdlib.h>
+
+#include "cases.h"
+
+enum { ROWS = 300, ENTRIES = 10000 }; /* entries that are worth several threads */
+
+/* `count` diagonals with even offsets, the d-th in some rows next to each other that depend on d, and, if
+ * `first`, in the first row, too. */
+static csr_arrays with(int32_t count, bool first)
+{
+    const int32_t each = ENTRIES / count + 1;
+    const size_t most = (size_t)count * (size_t)(each + 1);
+    triples t = { .nrows = ROWS,
+                  .ncols = 2 * count + ROWS,
+                  .row = malloc(most * sizeof *t.row),
+                  .col = malloc(most * sizeof *t.col),
+                  .val = malloc(most * sizeof *t.val) };
+    uint64_t seed = 3;
+    assert_true(t.row && t.col && t.val);
+    for (int32_t d = 0; d < count; d++)
+        for (int32_t k = first ? -1 : 0; k < each; k++) {
+            const int32_t row = k < 0 ? 0 : (int32_t)(((int64_t)d * ROWS / count + k) % ROWS);
+            if (first && k >= 0 && !row) continue;
+            t.row[t.nnz] = row;
+            t.col[t.nnz] = row + 2 * d;
+            t.val[t.nnz++] = case_value(&seed);
+        }
+    csr_arrays c = case_csr(&t, SPMVX_F64);
+    triples_free(&t);
+    return c;
+}
+
+static void check(int32_t count, bool first, int32_t threads)
+{
+    spmvx_context *ctx = test_context(NULL, threads);
+    csr_arrays c = with(count, first);
+    assert_true(c.arrays.nnz >= ENTRIES);
+    spmvx_matrix *A = NULL, *dia = NULL, *back = NULL;
+    spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+    spmvx_matrix_info i = SPMVX_MATRIX_INFO_INIT;
+    spmvx_arrays b = SPMVX_ARRAYS_INIT;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
+    o.format = SPMVX_DIA;
+    o.max_bytes = (size_t)1 << 30;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, A, &o, &dia));
+    assert_ok(ctx, spmvx_matrix_get_info(dia, &i));
+    assert_int_equal(i.stored, (int64_t)count * ROWS);
+    assert_int_equal(i.nnz, c.arrays.nnz);
+    o.format = SPMVX_CSR;
+    assert_ok(ctx, spmvx_matrix_convert(ctx, dia, &o, &back));
+    assert_ok(ctx, spmvx_matrix_arrays(back, &b));
+    assert_memory_equal(b.col, c.arrays.col, (size_t)c.arrays.nnz * sizeof(int32_t));
+    assert_memory_equal(b.val, c.arrays.val, (size_t)c.arrays.nnz * sizeof(double));
+    spmvx_matrix_destroy(back);
+    spmvx_matrix_destroy(dia);
+    spmvx_matrix_destroy(A);
+    csr_free(&c);
+    spmvx_context_destroy(ctx);
+}
+
+static void test_all_are_found(void **state)
+{
+    (void)state;
+    /* a thread's own rows have up to 4096 that are found at once, all rows the rest */
+    static const int32_t counts[] = { 40, 3000, 4095, 4096, 4097, 6000 };
+    for (int32_t threads = 1; threads <= 4; threads++)
+        for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
+            for (int first = 0; first < 2; first++) check(counts[n], first, threads);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_all_are_found) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
