@@ -176,7 +176,7 @@ static const spx_kernel_scales emerald_rapids[] = {
     { NULL, { { 0 } } },
 };
 
-/* Measured over predicted time of 22 matrices in both types, two threads. Cells that had none are the last
+/* Measured over predicted time of 22 matrices in both types, two threads. Cells without a matrix are the last
  * cache's, or of an earlier measurement; without AVX-512 those of its kernels are the unknown processor's. */
 static const spx_kernel_scales zen3[] = {
     { "bsr@c",

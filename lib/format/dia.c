@@ -4,6 +4,7 @@
  * at a word. Repeats are added up in input order.
  * Source: Saad, Iterative Methods for Sparse Linear Systems, section 3.4; Bell & Garland, SC 2009. */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "core/sort.h"
@@ -144,7 +145,8 @@ static int64_t add_rows(diagonals *d, const spx_sparse *csr, int64_t r, int64_t 
     return end;
 }
 
-enum { FEW = 4096 }; /* diagonals of a part of the rows, at most */
+/* A part of the rows finds a few diagonals by itself, which bounds what all parts take. */
+enum { FEW = 256, MOST_PARTS = 64 };
 
 /* Rows in as many parts as there are threads, each with a set of its own. */
 typedef struct find_job {
@@ -152,21 +154,23 @@ typedef struct find_job {
     int64_t most;
     int parts;
     diagonals *part;
+    atomic_bool stopped; /* some part has more than `most` */
 } find_job;
 
 static void find_body(void *arg, int thread, int64_t begin, int64_t end)
 {
     (void)thread;
-    const find_job *j = arg;
+    find_job *j = arg;
     for (int64_t p = begin; p < end; p++) {
+        const int64_t last = spx_part(j->csr->nrows, j->parts, p + 1);
         diagonals own = j->part[p]; /* sets that lie side by side would share a line of the caches */
-        add_rows(&own, j->csr, spx_part(j->csr->nrows, j->parts, p), spx_part(j->csr->nrows, j->parts, p + 1),
-                 j->most);
+        if (add_rows(&own, j->csr, spx_part(j->csr->nrows, j->parts, p), last, j->most) < last)
+            atomic_store(&j->stopped, true);
         j->part[p] = own;
     }
 }
 
-/* What the parts have found, in a set that has `most` of each. */
+/* Adds what the parts have found. */
 static spmvx_status join(const spmvx_context *ctx, const find_job *j, diagonals *d)
 {
     for (int p = 0; p < j->parts; p++)
@@ -178,23 +182,25 @@ static spmvx_status join(const spmvx_context *ctx, const find_job *j, diagonals 
     return SPMVX_OK;
 }
 
-/* The distinct diagonals, or some of them, where they are more than `most`, which is FEW at most. */
-static spmvx_status find_few(const spmvx_context *ctx, const spx_sparse *csr, int64_t most, diagonals *d)
+/* Adds the diagonals that the parts find, each until it has more than `most`, which is FEW at most; tells
+ * whether these are all. */
+static spmvx_status find_by_parts(const spmvx_context *ctx, const spx_sparse *csr, int parts, int64_t most,
+                                  diagonals *d, bool *all)
 {
-    find_job j = { .csr = csr, .most = most, .parts = spx_threads_for(ctx->threads, csr->nnz) };
-    int log = 3;
+    find_job j = { .csr = csr, .most = most, .parts = parts };
+    int log = 3, made = 0;
     while ((int64_t)1 << log < 2 * (most + 1)) log++;
-    SPX_TRY(spx_alloc(ctx, spx_bytes(j.parts, sizeof *j.part), "sets of diagonals", &j.part));
-    spmvx_status s = new_diagonals(ctx, log, d);
-    int made = 0;
-    while (s == SPMVX_OK && made < j.parts) s = new_diagonals(ctx, log, &j.part[made++]);
+    atomic_init(&j.stopped, false);
+    SPX_TRY(spx_alloc(ctx, spx_bytes(parts, sizeof *j.part), "sets of diagonals", &j.part));
+    spmvx_status s = SPMVX_OK;
+    while (s == SPMVX_OK && made < parts) s = new_diagonals(ctx, log, &j.part[made++]);
     if (s == SPMVX_OK) {
-        spx_parallel(j.parts, j.parts, find_body, &j);
+        spx_parallel(parts, parts, find_body, &j);
         s = join(ctx, &j, d);
     }
+    *all = !atomic_load(&j.stopped);
     for (int p = 0; p < made; p++) spx_free(ctx, j.part[p].slots);
     spx_free(ctx, j.part);
-    if (s != SPMVX_OK) spx_free(ctx, d->slots);
     return s;
 }
 
@@ -202,17 +208,16 @@ static spmvx_status find_few(const spmvx_context *ctx, const spx_sparse *csr, in
 static spmvx_status find_diagonals(const spmvx_context *ctx, const spx_sparse *csr, int64_t most,
                                    diagonals *d)
 {
-    SPX_TRY(find_few(ctx, csr, spx_min(most, FEW), d));
-    if (d->count <= FEW) return SPMVX_OK;
-    for (int64_t r = 0; r < csr->nrows && d->count <= most;) {
-        const spmvx_status s = 2 * d->count < (int64_t)1 << (64 - d->shift) ? SPMVX_OK : grow(ctx, d);
-        if (s != SPMVX_OK) {
-            spx_free(ctx, d->slots);
-            return s;
-        }
-        r = add_rows(d, csr, r, csr->nrows, most);
+    const int parts = (int)spx_min(spx_threads_for(ctx->threads, csr->nnz), MOST_PARTS);
+    bool all = false;
+    spmvx_status s = new_diagonals(ctx, 8, d);
+    if (s == SPMVX_OK && parts > 1) s = find_by_parts(ctx, csr, parts, spx_min(most, FEW), d, &all);
+    for (int64_t r = 0; s == SPMVX_OK && !all && r < csr->nrows && d->count <= most;) {
+        if (2 * (d->count + 1) > (int64_t)1 << (64 - d->shift)) s = grow(ctx, d);
+        if (s == SPMVX_OK) r = add_rows(d, csr, r, csr->nrows, most);
     }
-    return SPMVX_OK;
+    if (s != SPMVX_OK) spx_free(ctx, d->slots);
+    return s;
 }
 
 /* The distinct offsets in rising order. */
@@ -238,9 +243,10 @@ static spmvx_status find_offsets(const spmvx_context *ctx, const spx_sparse *csr
 static spmvx_status look(const spmvx_context *ctx, const spx_sparse *csr, const spx_features *f,
                          const spx_layout *asked, spx_look *out)
 {
+    enum { MOST = 4096 };
     (void)f, (void)asked;
     *out = (spx_look){ 0 };
-    const int64_t most = spx_min(FEW, csr->nrows ? 4 * csr->nnz / csr->nrows : 0);
+    const int64_t most = spx_min(MOST, csr->nrows ? 4 * csr->nnz / csr->nrows : 0);
     diagonals d;
     SPX_TRY(find_diagonals(ctx, csr, most, &d));
     if (d.count <= most) {

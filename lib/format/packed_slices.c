@@ -194,7 +194,8 @@ typedef struct target {
     int64_t step;
 } target;
 
-/* The values of a step, of the entries `from`; -1: padding. */
+/* The values of a step: lane by lane those of the entries `from` of CSR, or padding where that is -1. One
+ * that stands for all lanes is that of any of them. */
 static void put_step(const target *t, const int64_t from[LANES])
 {
     void *const val = t->a->slot[SPX_VAL]->data;

@@ -19,10 +19,10 @@ static uint64_t bits_of(const void *val, size_t each, int64_t i)
     uint64_t bits;
     uint32_t half;
     if (each == 8) {
-        spx_value_copy(&bits, 0, val, i, each);
+        spx_value_copy(&bits, 0, val, i, 8);
         return bits;
     }
-    spx_value_copy(&half, 0, val, i, each);
+    spx_value_copy(&half, 0, val, i, 4);
     return half;
 }
 
@@ -185,6 +185,7 @@ void spx_value_code_drop(const spmvx_context *ctx, spx_value_code *c)
     c->set = NULL;
 }
 
+/* Called with constant sizes, so that a value is copied by one move. */
 static inline void put_raw(void *coded, int64_t to, const void *val, const int64_t *from, int n, size_t each)
 {
     for (int i = 0; i < n; i++)
@@ -192,7 +193,7 @@ static inline void put_raw(void *coded, int64_t to, const void *val, const int64
         else spx_value_copy(coded, to + i, val, from[i], each);
 }
 
-/* What is stored of one value where that is a whole number. */
+/* The number that is stored for one value, of a table or its own; 0 for padding. */
 static int64_t code_of(const spx_value_code *c, const void *val, size_t each, int64_t from)
 {
     if (from < 0) return 0;

@@ -1,17 +1,17 @@
-/* What a kernel of the host reads once and in order is asked for in advance, beyond the page that is being
- * read: a processor's own prefetching begins anew with each of 4096 bytes. Nothing is read by that, so that
- * it may lie behind an array's end. */
+/* What a kernel of the host reads once and in order is asked for in advance: a processor's own prefetching
+ * begins anew at each page of 4096 bytes, and behind each branch that was guessed wrongly. Asking reads
+ * nothing, so that an address may lie behind an array's end. */
 #ifndef SPX_AHEAD_H
 #define SPX_AHEAD_H
 #include <stddef.h>
 #include <stdint.h>
 
-#ifndef SPX_AHEAD
-enum { SPX_AHEAD = 2048 };
-#endif
-enum { SPX_LINE = 64 };
+enum {
+    SPX_AHEAD = 2048,
+    SPX_LINE = 64
+}; /* bytes in advance (docs/performance-notes.md); of a cache's line */
 
-/* What lies as far behind these bytes; called with a constant size. */
+/* Asks for as many bytes as are about to be read at p, SPX_AHEAD behind them; the number is a constant. */
 static inline __attribute__((always_inline)) void spx_ahead(const void *p, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i += SPX_LINE)

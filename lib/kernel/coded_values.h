@@ -29,7 +29,7 @@ static inline void SPX_VNAME(coded_open)(SPX_VNAME(coded) * s, const spx_sparse 
     for (int i = 0; s->values == SPX_VALUES_ONE && i < SPX_CODED_MOST; i++) s->room[i] = s->table[0];
 }
 
-/* What is as far behind n values from place `at` on as spx_ahead() says, where values are whole. */
+/* spx_ahead() of n values from place `at` on, where these are as they were: others are few bytes. */
 SPX_INLINE void SPX_VNAME(coded_ahead)(const SPX_VNAME(coded) * s, int64_t at, int n)
 {
     if (s->values == SPX_VALUES_RAW) spx_ahead((const SPX_V *)s->codes + at, (size_t)n * sizeof(SPX_V));

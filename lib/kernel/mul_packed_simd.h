@@ -151,9 +151,13 @@ static inline __attribute__((always_inline)) const unsigned char *SPX_VNAME(step
     int64_t place, const SPX_V *x)
 {
     SPX_VNAME(values_ahead)(code, s, place);
-    spx_ahead(stream, LANES * sizeof(uint16_t));
-    if (base < 0) SPX_VNAME(wide)(code, s, a, (const void *)stream, place, x);
-    else SPX_VNAME(narrow)(code, s, a, (const void *)stream, place, x + base);
+    if (base < 0) {
+        spx_ahead(stream, LANES * sizeof(int32_t));
+        SPX_VNAME(wide)(code, s, a, (const void *)stream, place, x);
+    } else {
+        spx_ahead(stream, LANES * sizeof(uint16_t));
+        SPX_VNAME(narrow)(code, s, a, (const void *)stream, place, x + base);
+    }
     return stream + spx_packed_step_bytes(base);
 }
 

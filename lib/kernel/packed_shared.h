@@ -142,10 +142,12 @@ static inline __attribute__((always_inline)) const unsigned char *SPX_VNAME(shar
         const bool all = parts.few && SPX_VNAME(run_of)(&parts, stream);
         if (!parts.few || !SPX_VNAME(inside)(&parts, base[k], ncols)) {
             spx_packed_deal(&parts.lanes, stream);
-            for (int j = 0; j < run; j++)
+            for (int j = 0; j < run; j++) {
+                SPX_VNAME(values_ahead)(code, s, place + j * LANES);
                 if (parts.lanes.shared.wide)
                     SPX_VNAME(wide)(code, s, a, parts.lanes.wide, place + j * LANES, x + base[k] + j);
                 else SPX_VNAME(narrow)(code, s, a, parts.lanes.narrow, place + j * LANES, x + base[k] + j);
+            }
         } else if (all) SPX_VNAME(run)(code, true, s, &parts, a, place, x + base[k]);
         else SPX_VNAME(run)(code, false, s, &parts, a, place, x + base[k]);
     }

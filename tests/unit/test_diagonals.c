@@ -63,8 +63,8 @@ static void check(int32_t count, bool first, int32_t threads)
 static void test_all_are_found(void **state)
 {
     (void)state;
-    /* a thread's own rows have up to 4096 that are found at once, all rows the rest */
-    static const int32_t counts[] = { 40, 3000, 4095, 4096, 4097, 6000 };
+    /* up to 256 are found in a thread's own rows; each of four threads has less of 600, and more of 3000 */
+    static const int32_t counts[] = { 40, 255, 256, 257, 600, 3000, 6000 };
     for (int32_t threads = 1; threads <= 4; threads++)
         for (size_t n = 0; n < sizeof counts / sizeof *counts; n++)
             for (int first = 0; first < 2; first++) check(counts[n], first, threads);
