@@ -70,8 +70,42 @@ static void test_all_are_found(void **state)
             for (int first = 0; first < 2; first++) check(counts[n], first, threads);
 }
 
+/* Each request for memory is refused in turn: nothing is left behind, and the last attempt passes. */
+static void test_memory_that_fails(void **state)
+{
+    (void)state;
+    static const int32_t counts[] = { 40, 3000 };
+    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
+        counter count = { 0 };
+        spmvx_context *ctx = test_context(&count, 4);
+        csr_arrays c = with(counts[n], false);
+        spmvx_matrix *A = NULL, *dia = NULL;
+        spmvx_convert_options o = SPMVX_CONVERT_OPTIONS_INIT;
+        o.format = SPMVX_DIA;
+        o.max_bytes = (size_t)1 << 30;
+        assert_ok(ctx, spmvx_matrix_create(ctx, &c.arrays, 0, &A));
+        const long before = count.live;
+        spmvx_status s = SPMVX_ERR_MEMORY;
+        for (long ahead = 1; s != SPMVX_OK; ahead++) {
+            count.fail_at = count.allocations + ahead;
+            s = spmvx_matrix_convert(ctx, A, &o, &dia);
+            assert_true(s == SPMVX_OK || s == SPMVX_ERR_MEMORY);
+            if (s == SPMVX_OK)
+                assert_true(ahead > 6); /* the sets of four threads, theirs, and the one of all */
+            else assert_true(count.live == before && !dia);
+        }
+        count.fail_at = 0;
+        spmvx_matrix_destroy(dia);
+        spmvx_matrix_destroy(A);
+        csr_free(&c);
+        spmvx_context_destroy(ctx);
+        assert_true(count.live == 0);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_all_are_found) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_all_are_found),
+                                        cmocka_unit_test(test_memory_that_fails) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
