@@ -105,6 +105,16 @@ static spmvx_status new_diagonals(const spmvx_context *ctx, int log, diagonals *
     return SPMVX_OK;
 }
 
+static int64_t slots_of(const diagonals *d)
+{
+    return (int64_t)1 << (64 - d->shift);
+}
+
+static bool is_full(const diagonals *d)
+{
+    return d->count >= slots_of(d) / 2;
+}
+
 static void add_diagonal(diagonals *d, int64_t diagonal)
 {
     const uint64_t last = UINT64_MAX >> d->shift;
@@ -118,25 +128,24 @@ static spmvx_status grow(const spmvx_context *ctx, diagonals *d)
 {
     diagonals larger;
     SPX_TRY(new_diagonals(ctx, 64 - d->shift + 1, &larger));
-    for (int64_t i = 0; i < (int64_t)1 << (64 - d->shift); i++)
+    for (int64_t i = 0; i < slots_of(d); i++)
         if (d->slots[i] >= 0) add_diagonal(&larger, d->slots[i]);
     spx_free(ctx, d->slots);
     *d = larger;
     return SPMVX_OK;
 }
 
-/* Adds the diagonals of rows r ... end-1, until there are more than `most`, or no place is left; answers in
+/* Adds the diagonals of rows r ... end-1, until there are more than `most`, or the set is full; answers in
  * which row, or `end`. */
 static int64_t add_rows(diagonals *d, const spx_sparse *csr, int64_t r, int64_t end, int64_t most)
 {
     const int32_t *col = spx_data(csr, SPX_COL);
-    const int64_t places = (int64_t)1 << (64 - d->shift) >> 1;
     int64_t before = 0, before_length = 0; /* the first entry of the last row, and its length */
     for (; r < end; r++) {
         const int64_t from = spx_ptr_at(csr, r), length = spx_ptr_at(csr, r + 1) - from;
         for (int64_t k = 0; k < length; k++) {
             if (k < before_length && col[from + k] == (int64_t)col[before + k] + 1) continue;
-            if (d->count > most || d->count == places) return r;
+            if (d->count > most || is_full(d)) return r;
             add_diagonal(d, col[from + k] - r + csr->nrows);
         }
         before = from;
@@ -174,9 +183,9 @@ static void find_body(void *arg, int thread, int64_t begin, int64_t end)
 static spmvx_status join(const spmvx_context *ctx, const find_job *j, diagonals *d)
 {
     for (int p = 0; p < j->parts; p++)
-        for (int64_t i = 0; i < (int64_t)1 << (64 - j->part[p].shift); i++) {
+        for (int64_t i = 0; i < slots_of(&j->part[p]); i++) {
             if (j->part[p].slots[i] < 0) continue;
-            if (2 * (d->count + 1) > (int64_t)1 << (64 - d->shift)) SPX_TRY(grow(ctx, d));
+            if (is_full(d)) SPX_TRY(grow(ctx, d));
             add_diagonal(d, j->part[p].slots[i]);
         }
     return SPMVX_OK;
@@ -213,7 +222,7 @@ static spmvx_status find_diagonals(const spmvx_context *ctx, const spx_sparse *c
     spmvx_status s = new_diagonals(ctx, 8, d);
     if (s == SPMVX_OK && parts > 1) s = find_by_parts(ctx, csr, parts, spx_min(most, FEW), d, &all);
     for (int64_t r = 0; s == SPMVX_OK && !all && r < csr->nrows && d->count <= most;) {
-        if (2 * (d->count + 1) > (int64_t)1 << (64 - d->shift)) s = grow(ctx, d);
+        if (is_full(d)) s = grow(ctx, d);
         if (s == SPMVX_OK) r = add_rows(d, csr, r, csr->nrows, most);
     }
     if (s != SPMVX_OK) spx_free(ctx, d->slots);

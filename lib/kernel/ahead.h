@@ -6,10 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    SPX_AHEAD = 2048,
-    SPX_LINE = 64
-}; /* bytes in advance (docs/performance-notes.md); of a cache's line */
+enum { SPX_AHEAD = 2048, SPX_LINE = 64 }; /* bytes; how far was measured, docs/performance-notes.md, 74 */
 
 /* Asks for as many bytes as are about to be read at p, SPX_AHEAD behind them; the number is a constant. */
 static inline __attribute__((always_inline)) void spx_ahead(const void *p, size_t bytes)

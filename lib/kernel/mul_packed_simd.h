@@ -90,17 +90,8 @@ static inline __attribute__((always_inline)) void SPX_VNAME(values_ahead)(int co
                                                                           const SPX_VNAME(coded) * s,
                                                                           int64_t place)
 {
-    size_t size = sizeof(SPX_V);
-    switch (code) {
-    case SPX_VALUES_ONE:
-    case SPX_VALUES_STEP: return;
-    case SPX_VALUES_F32: size = sizeof(float); break;
-    case SPX_VALUES_I16:
-    case SPX_VALUES_U16: size = 2; break;
-    case SPX_VALUES_U8:
-    case FEW:
-    case MORE: size = 1; break;
-    }
+    if (code == SPX_VALUES_ONE || code == SPX_VALUES_STEP) return;
+    const size_t size = spx_values_bytes(code < FEW ? code : SPX_VALUES_U8, sizeof(SPX_V));
     spx_ahead((const char *)s->codes + place * (int64_t)size, LANES * size);
 }
 

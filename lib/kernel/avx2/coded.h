@@ -120,7 +120,7 @@ static inline spx_vec_f32 spx_plain_f32(const float *v)
     return _mm256_loadu_ps(v);
 }
 
-/* 16 of the first 16 offsets, all of which are read, by their numbers; is there padding among them? */
+/* The first 16 offsets, all of which are read, by 16 numbers; is there padding among what that tells? */
 static inline bool deal_u16(const uint16_t *c, const uint8_t *of, int32_t *told)
 {
     const __m256i number = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)of)),
