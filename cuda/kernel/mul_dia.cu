@@ -1,31 +1,48 @@
 /* y = alpha*A*x + beta*y for DIA on a GPU: a thread a row or some, diagonal after diagonal, so that
  * neighbouring threads read neighbours of the values and of x, and no index but one a diagonal. Several
- * diagonals are loaded before the first is used. A warp's 32 rows share one half word of presence bits a
- * diagonal.
+ * diagonals are loaded before the first is used, and warps of a block share them where rows are few. A warp's
+ * 32 rows share one half word of presence bits a diagonal.
  * Source: Bell & Garland, SC 2009 (DIA). Differs in the presence bits, which keep what is not stored away
  * from x. */
+#include <cmath>
+
 #include "early.cuh"
 
 namespace {
 
 constexpr const char *NAME = "dia";
-enum { THREADS_PARAM, ROWS_PARAM };
+constexpr int64_t MOST_PARTS = 8, WARP = 32, THREADS_PRESET = 128;
+enum { THREADS_PARAM, ROWS_PARAM, PARTS_PARAM };
 
 /* How many diagonals of each of so many rows of a thread are under way together. */
 template <int ROWS> constexpr int at_once = ROWS == 1 ? 8 : ROWS == 2 ? 7 : ROWS == 3 ? 5 : 4;
 
-/* Rows of a thread are a block's threads apart. */
-template <class V, bool GAPS, int ROWS> __global__ void dia(spx_dia<V> A, spx_early_vectors<V> vectors)
+/* Sums of rows, in the threads of a block's first part; the parts' come in their order. */
+template <class V> __device__ __forceinline__ V add_parts(V sum, unsigned across, unsigned part)
+{
+    V *const later = spx_dynamic_shared<V>();
+    if (part > 0) later[threadIdx.x - across] = sum;
+    __syncthreads();
+    for (unsigned i = threadIdx.x; !part && i + across < blockDim.x; i += across) sum += later[i];
+    return sum;
+}
+
+/* Rows of a thread are a block's rows apart. Where PARTS, a block's threads are so many parts of whole warps,
+ * that have the same rows and share the diagonals. */
+template <class V, bool GAPS, int ROWS, bool PARTS>
+__global__ void dia(spx_dia<V> A, spx_early_vectors<V> vectors, int parts)
 {
     constexpr int AT_ONCE = at_once<ROWS>;
-    const unsigned first = blockIdx.x * blockDim.x * ROWS + threadIdx.x,
+    const unsigned across = PARTS ? blockDim.x / parts : blockDim.x, part = PARTS ? threadIdx.x / across : 0,
+                   first = blockIdx.x * across * ROWS + threadIdx.x - part * across,
                    rows = static_cast<unsigned>(A.nrows), cols = static_cast<unsigned>(A.ncols);
-    if (first >= rows) return;
+    if (!PARTS && first >= rows) return;
     const int64_t half_words = (static_cast<int64_t>(rows) + 63) / 64 * 2;
     V sum[ROWS] = {};
     vectors.wait();
-    const unsigned width = static_cast<unsigned>(A.width);
-    for (unsigned d = 0; d < width; d += AT_ONCE) {
+    const unsigned width = static_cast<unsigned>(A.width), turns = (width + AT_ONCE - 1) / AT_ONCE,
+                   end = PARTS ? turns * (part + 1) / parts * AT_ONCE : width;
+    for (unsigned d = PARTS ? turns * part / parts * AT_ONCE : 0; d < end; d += AT_ONCE) {
         bool in[ROWS][AT_ONCE];
         unsigned col[ROWS][AT_ONCE];
         V val[ROWS][AT_ONCE], from_x[ROWS][AT_ONCE];
@@ -35,7 +52,7 @@ template <class V, bool GAPS, int ROWS> __global__ void dia(spx_dia<V> A, spx_ea
                 static_cast<unsigned>(spx_load_if<SPX_KEPT>(d + i < width, A.offset + d + i, 0));
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
-                const unsigned row = first + r * blockDim.x;
+                const unsigned row = first + r * across;
                 /* what lies left of the first column wraps round to beyond the last */
                 col[r][i] = row + offset;
                 in[r][i] = d + i < width && row < rows && col[r][i] < cols;
@@ -51,7 +68,7 @@ template <class V, bool GAPS, int ROWS> __global__ void dia(spx_dia<V> A, spx_ea
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
                 val[r][i] = spx_load_if<SPX_PAST, SPX_LATE>(
-                    in[r][i], A.val + static_cast<int64_t>(d + i) * rows + first + r * blockDim.x, V(0));
+                    in[r][i], A.val + static_cast<int64_t>(d + i) * rows + first + r * across, V(0));
                 from_x[r][i] = spx_load_if<SPX_KEPT, SPX_LATE>(in[r][i], vectors.x + col[r][i], V(0));
             }
 #pragma unroll
@@ -59,46 +76,74 @@ template <class V, bool GAPS, int ROWS> __global__ void dia(spx_dia<V> A, spx_ea
 #pragma unroll
             for (int r = 0; r < ROWS; r++) sum[r] += val[r][i] * from_x[r][i];
     }
+    if constexpr (PARTS) sum[0] = add_parts(sum[0], across, part);
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
-        if (first + r * blockDim.x < rows) vectors.put(first + r * blockDim.x, sum[r]);
+        if ((!PARTS || !part) && first + r * across < rows) vectors.put(first + r * across, sum[r]);
 }
 
 /* ---- the host's side ---- */
 
 template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
 {
+    const bool gaps = a->slot[SPX_BITS];
     return spx_by_value(a, [&](auto v) {
+        using V = decltype(v);
+        if (p->param[PARTS_PARAM] > 1) return gaps ? f(dia<V, true, 1, true>) : f(dia<V, false, 1, true>);
         return spx_pick<1, 2, 3, 4>(p->param[ROWS_PARAM], [&](auto rows) {
-            using V = decltype(v);
             constexpr int ROWS = rows.value;
-            return a->slot[SPX_BITS] ? f(dia<V, true, ROWS>) : f(dia<V, false, ROWS>);
+            return gaps ? f(dia<V, true, ROWS, false>) : f(dia<V, false, ROWS, false>);
         });
     });
 }
 
-/* Several, unless that leaves multiprocessors with few threads; and so many that the last turn of diagonals
- * is full, since a place that is empty takes about as long as one that is not (measured). */
-int64_t rows_for(const spmvx_context *ctx, const spx_sparse *a)
+constexpr int64_t at_once_of(int64_t rows)
+{
+    return rows == 1 ? at_once<1> : rows == 2 ? at_once<2> : rows == 3 ? at_once<3> : at_once<4>;
+}
+
+/* Rows of a thread: several, unless that leaves multiprocessors few threads; and so many that the last turn
+ * of diagonals is full, since a place that is empty takes about as long as one that is not (measured). */
+int64_t rows_for(int64_t multiprocessors, int64_t nrows, int64_t width)
 {
     constexpr int64_t ENOUGH = 2048; /* rows for each multiprocessor */
-    if (a->nrows < ENOUGH * spx_cuda_of(ctx)->multiprocessors) return 1;
-    if (a->width == at_once<3>) return 3;
-    return a->width > at_once<3> && a->width <= at_once<2> ? 2 : 4;
+    if (nrows < ENOUGH * multiprocessors) return 1;
+    if (width == at_once<3>) return 3;
+    return width > at_once<3> && width <= at_once<2> ? 2 : 4;
+}
+
+/* As many, of whole warps, as have a turn of diagonals each, where a row a thread leaves multiprocessors
+ * without threads; of wide values these hold fewer. */
+int64_t parts_for(int64_t multiprocessors, int64_t nrows, int64_t width, size_t value_bytes, int64_t threads)
+{
+    const int64_t enough = 8192 / static_cast<int64_t>(value_bytes), /* threads of a multiprocessor */
+        turns = spx_ceil_div(width, at_once<1>), free = enough * multiprocessors / spx_max(nrows, 1);
+    int64_t parts = 1;
+    while (2 * parts <= spx_min(spx_min(turns, free), threads / WARP)) parts *= 2;
+    return spx_min(parts, MOST_PARTS);
 }
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    if (!p->param[ROWS_PARAM]) p->param[ROWS_PARAM] = rows_for(ctx, a);
+    int64_t *const rows = &p->param[ROWS_PARAM], *const parts = &p->param[PARTS_PARAM];
+    const int64_t multiprocessors = spx_cuda_of(ctx)->multiprocessors;
+    if (!*rows) *rows = *parts > 1 ? 1 : rows_for(multiprocessors, a->nrows, a->width);
+    const int64_t threads = p->param[THREADS_PARAM];
+    if (!*parts)
+        *parts = parts_for(multiprocessors, a->nrows, a->width, spx_type_bytes(a->val_type), threads);
+    *parts = *rows > 1 ? 1 : spx_min(*parts, threads / WARP);
     return with_instance(a, p, [=](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
-template <class V> spmvx_status launch(const spx_mul *m, void (*kernel)(spx_dia<V>, spx_early_vectors<V>))
+template <class V>
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_dia<V>, spx_early_vectors<V>, int))
 {
-    const int64_t threads = m->part->param[THREADS_PARAM], rows = threads * m->part->param[ROWS_PARAM];
+    const int64_t *const param = m->part->param, threads = param[THREADS_PARAM], parts = param[PARTS_PARAM],
+                         rows = threads / parts * param[ROWS_PARAM];
+    const size_t shared = parts > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0;
     return spx_cuda_launch_mul(m, NAME, kernel, spx_ceil_div(m->A->nrows, rows),
-                               static_cast<unsigned>(threads), 0, spx_dia_of<V>(m->A),
-                               spx_early_vectors_of<V>(m));
+                               static_cast<unsigned>(threads), shared, spx_dia_of<V>(m->A),
+                               spx_early_vectors_of<V>(m), static_cast<int>(parts));
 }
 
 spmvx_status run(const spx_mul *m)
@@ -107,22 +152,35 @@ spmvx_status run(const spx_mul *m)
 }
 
 /* Of few diagonals x is asked for in the order in which it is streamed, and takes nothing more where L2 has
- * what lies between the first and the last of them. */
+ * what lies between the first and the last of them. A turn of diagonals waits for memory twice, which takes
+ * TURN ns and more for wide values, as often as a thread has turns and a multiprocessor takes on other
+ * THREADS. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double STEP = 150.0, BANDED = 8.0; /* STEP: ns of a diagonal, where a thread is left alone */
+    constexpr double START = 150.0, TURN = 1400.0, OF_VALUE = 120.0, THREADS = 1280.0, BANDED = 8.0;
     const bool few = look->width <= at_once<1>;
     const double bytes = static_cast<double>(look->stored) * (0.125 + static_cast<double>(f->value_bytes));
     spx_features streamed = *f;
     if (few && BANDED * f->span * static_cast<double>(f->value_bytes) < f->machine->second_cache)
         streamed.sectors_per_entry = 0;
-    return spx_cuda_cost(&streamed, bytes, few ? 1.0 : 0.93,
-                         STEP * (1.0 + static_cast<double>(look->width) / 8.0));
+    const int64_t multiprocessors = f->machine->multiprocessors,
+                  rows = rows_for(multiprocessors, f->nrows, look->width),
+                  parts = rows > 1 ? 1
+                                   : parts_for(multiprocessors, f->nrows, look->width, f->value_bytes,
+                                               THREADS_PRESET);
+    const double turns =
+                     static_cast<double>(spx_ceil_div(spx_ceil_div(look->width, at_once_of(rows)), parts)),
+                 turn = TURN + OF_VALUE * static_cast<double>(f->value_bytes),
+                 times = static_cast<double>(f->nrows * parts) /
+                         (THREADS * static_cast<double>(rows * multiprocessors)),
+                 alone = START + turn * turns * std::fmax(times, 1.0);
+    return spx_cuda_cost(&streamed, bytes, few ? 1.0 : 0.93, alone);
 }
 
 const spx_param params[] = {
-    { .key = "threads", .low = 32, .high = 1024, .preset = 128, .kind = SPX_POWER_OF_TWO },
+    { .key = "threads", .low = 32, .high = 1024, .preset = THREADS_PRESET, .kind = SPX_POWER_OF_TWO },
     { .key = "rows", .low = 1, .high = 4, .preset = 0 },
+    { .key = "parts", .low = 1, .high = MOST_PARTS, .preset = 0, .kind = SPX_POWER_OF_TWO },
     {},
 };
 

@@ -1,5 +1,6 @@
 /* DIA by threads of one to four rows: diagonals in turns that are full or not, rows that end within those of
- * a block, with all places taken and with gaps; the bits are the same for any number of rows. */
+ * a block, with all places taken and with gaps; the bits are the same for any number of rows. And by parts of
+ * a block that share the diagonals, some of which may have none. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,13 +50,18 @@ static void check_all(spmvx_context *ctx, problem p)
     double *first = malloc(ny);
     spmvx_matrix *m = NULL;
     assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
-    multiply(ctx, &p, m, "dia");
+    multiply(ctx, &p, m, "dia:parts=1");
     memcpy(first, p.y, ny);
     for (int rows = 1; rows <= 4; rows++) {
         char kernel[64];
         snprintf(kernel, sizeof kernel, "dia:threads=%d,rows=%d", 32 << rows % 3, rows);
         multiply(ctx, &p, m, kernel);
         assert_memory_equal(p.y, first, ny);
+    }
+    for (int parts = 2; parts <= 8; parts *= 2) {
+        char kernel[64];
+        snprintf(kernel, sizeof kernel, "dia:threads=%d,parts=%d", 64 * parts, parts);
+        multiply(ctx, &p, m, kernel);
     }
     free(first);
     spmvx_matrix_destroy(m);
@@ -70,6 +76,7 @@ static void test_widths(void **state)
         check_all(ctx, stencil(500, 500, width, 0));
         check_all(ctx, stencil(333, 340, width, 3));
     }
+    check_all(ctx, stencil(1000, 1000, 41, 3));
     spmvx_context_destroy(ctx);
 }
 
@@ -85,17 +92,30 @@ static void test_shapes(void **state)
     spmvx_context_destroy(ctx);
 }
 
-/* Few rows are a thread's each; of many the number of diagonals decides. */
+/* Few rows are a thread's each, or several threads' where diagonals are many; of many rows the number of
+ * diagonals decides. Parts have whole warps, and rows that are told rule them out. */
 static void test_presets(void **state)
 {
     (void)state;
     const int many = test_is_emulated() ? 5000 : 400000; /* for an emulated device of two multiprocessors */
     spmvx_context *ctx = device_context(0, NULL, 0);
-    problem_check_name(ctx, stencil(600, 600, 5, 0), "dia", "dia:threads=128,rows=1");
-    problem_check_name(ctx, stencil(many, many, 3, 0), "dia", "dia:threads=128,rows=4");
-    problem_check_name(ctx, stencil(many, many, 5, 0), "dia", "dia:threads=128,rows=3");
-    problem_check_name(ctx, stencil(many, many, 7, 0), "dia", "dia:threads=128,rows=2");
-    problem_check_name(ctx, stencil(many, many, 8, 0), "dia", "dia:threads=128,rows=4");
+    problem_check_name(ctx, stencil(200, 200, 5, 0), "dia", "dia:threads=128,rows=1,parts=1");
+    problem_check_name(ctx, stencil(200, 200, 8, 0), "dia", "dia:threads=128,rows=1,parts=1");
+    problem_check_name(ctx, stencil(200, 200, 9, 0), "dia", "dia:threads=128,rows=1,parts=2");
+    problem_check_name(ctx, stencil(200, 200, 40, 0), "dia", "dia:threads=128,rows=1,parts=4");
+    problem_check_name(ctx, stencil(200, 5000, 120, 0), "dia", "dia:threads=128,rows=1,parts=4");
+    problem_check_name(ctx, stencil(200, 5000, 120, 0), "dia:threads=512", "dia:threads=512,rows=1,parts=8");
+    if (test_is_emulated())
+        problem_check_name(ctx, stencil(900, 900, 40, 0), "dia", "dia:threads=128,rows=1,parts=2");
+    problem_check_name(ctx, stencil(200, 200, 40, 0), "dia:threads=64", "dia:threads=64,rows=1,parts=2");
+    problem_check_name(ctx, stencil(200, 200, 40, 0), "dia:threads=32,parts=8",
+                       "dia:threads=32,rows=1,parts=1");
+    problem_check_name(ctx, stencil(200, 200, 40, 0), "dia:rows=2", "dia:threads=128,rows=2,parts=1");
+    problem_check_name(ctx, stencil(many, many, 40, 0), "dia:parts=2", "dia:threads=128,rows=1,parts=2");
+    problem_check_name(ctx, stencil(many, many, 3, 0), "dia", "dia:threads=128,rows=4,parts=1");
+    problem_check_name(ctx, stencil(many, many, 5, 0), "dia", "dia:threads=128,rows=3,parts=1");
+    problem_check_name(ctx, stencil(many, many, 7, 0), "dia", "dia:threads=128,rows=2,parts=1");
+    problem_check_name(ctx, stencil(many, many, 8, 0), "dia", "dia:threads=128,rows=4,parts=1");
     spmvx_context_destroy(ctx);
 }
 
@@ -103,9 +123,10 @@ static void test_presets(void **state)
 static void test_special_values(void **state)
 {
     (void)state;
-    static const char *const kernels[] = { "dia:rows=1", "dia:rows=2", "dia:rows=3", "dia:rows=4" };
+    static const char *const kernels[] = { "dia:rows=1", "dia:rows=2",  "dia:rows=3",
+                                           "dia:rows=4", "dia:parts=2", "dia:parts=4" };
     spmvx_context *ctx = device_context(0, NULL, 0);
-    problem_run_special(ctx, stencil(300, 310, 6, 4), 130, 4, kernels);
+    problem_run_special(ctx, stencil(300, 310, 6, 4), 130, sizeof kernels / sizeof *kernels, kernels);
     spmvx_context_destroy(ctx);
 }
 
