@@ -177,7 +177,7 @@ constexpr const char *RECORDING = "timing multiplications";
 
 /* A recording is a graph, on the context's own stream: the caller's may be one that cannot be captured. */
 spmvx_status record(spmvx_context *ctx, spmvx_status (*queue)(const void *), const void *arg,
-                    void **recording)
+                    void **recording, int *launches)
 {
     spx_cuda *c = state(ctx);
     const cudaStream_t callers = c->stream;
@@ -193,33 +193,42 @@ spmvx_status record(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
         c->stream = callers;
         e = cudaStreamEndCapture(c->own, &graph);
     }
+    size_t nodes = 0;
+    if (s == SPMVX_OK && e == cudaSuccess) e = cudaGraphGetNodes(graph, nullptr, &nodes);
     if (s == SPMVX_OK && e == cudaSuccess) e = cudaGraphInstantiate(&ready, graph, 0);
+    *launches = static_cast<int>(nodes);
     if (graph) cudaGraphDestroy(graph);
     if (s == SPMVX_OK && e == cudaSuccess) *recording = ready;
     return s == SPMVX_OK ? done(ctx, on_device, e, RECORDING) : s;
 }
 
-spmvx_status replay(const spmvx_context *ctx, void *recording, int times, double *ns)
+spmvx_status replay(const spmvx_context *ctx, void *recording, spmvx_status (*queue)(const void *),
+                    const void *arg, int times, double *ns)
 {
-    const cudaStream_t own = state(ctx)->own;
+    spx_cuda *const c = state(ctx);
+    const cudaStream_t own = c->own, callers = c->stream;
     cudaEvent_t behind[SPX_MOST_REPLAYS + 1] = {};
+    spmvx_status s = SPMVX_OK;
     const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
     for (int i = 0; i <= times && e == cudaSuccess; i++) e = cudaEventCreate(&behind[i]);
-    for (int i = 0; i <= times && e == cudaSuccess; i++) {
-        e = cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), own);
+    c->stream = own;
+    for (int i = 0; i <= times && e == cudaSuccess && s == SPMVX_OK; i++) {
+        if (recording) e = cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), own);
+        else s = queue(arg);
         if (e == cudaSuccess) e = cudaEventRecord(behind[i], own);
     }
-    if (e == cudaSuccess) e = cudaEventSynchronize(behind[times]);
+    c->stream = callers;
+    if (e == cudaSuccess && s == SPMVX_OK) e = cudaEventSynchronize(behind[times]);
     else cudaStreamSynchronize(own); /* what is on its way reads arrays that the caller will drop */
-    for (int i = 0; i < times && e == cudaSuccess; i++) {
+    for (int i = 0; i < times && e == cudaSuccess && s == SPMVX_OK; i++) {
         float ms = 0;
         e = cudaEventElapsedTime(&ms, behind[i], behind[i + 1]);
         ns[i] = 1e6 * static_cast<double>(ms);
     }
     for (const cudaEvent_t event : behind)
         if (event) cudaEventDestroy(event);
-    return done(ctx, on_device, e, RECORDING);
+    return s == SPMVX_OK ? done(ctx, on_device, e, RECORDING) : s;
 }
 
 void drop_recording(const spmvx_context *ctx, void *recording)

@@ -45,12 +45,14 @@ typedef struct spx_backend {
     /* Where memory is that a caller names. Pinned host memory and managed memory are where the context
      * computes. */
     spmvx_status (*place_of)(const spmvx_context *, const void *, spmvx_place *, int32_t *device);
-    /* Records what `queue` puts on the context's stream; repeats it, at most SPX_MOST_REPLAYS times behind
-     * one that is not counted, and gives the nanoseconds of each on the device, without the host's part;
-     * complete on return; and forgets it. */
+    /* Records what `queue` puts on the context's stream, and tells how many launches and the like that is;
+     * repeats it, or where recording is NULL queues it anew, at most SPX_MOST_REPLAYS times behind one that
+     * is not counted, and gives the nanoseconds of each between its begin and its end on the device; complete
+     * on return; and forgets it. */
     spmvx_status (*record)(spmvx_context *, spmvx_status (*queue)(const void *arg), const void *arg,
-                           void **recording);
-    spmvx_status (*replay)(const spmvx_context *, void *recording, int times, double *ns);
+                           void **recording, int *launches);
+    spmvx_status (*replay)(const spmvx_context *, void *recording, spmvx_status (*queue)(const void *arg),
+                           const void *arg, int times, double *ns);
     void (*drop_recording)(const spmvx_context *, void *recording);
     /* The statistics pass over a CSR on the device: fills in longest, empty, deviation, span,
      * sectors_per_entry, padded and padded_sorted. ahead, or NULL: where it is true, the pass over this CSR

@@ -60,12 +60,14 @@ typedef struct contest {
     spx_timing *timing;
     spx_candidate *best;
     entrant entrants[2];
-    entrant *champion; /* NULL: none yet */
-    double told;       /* its score by the model */
-    double until;      /* when all have to be done, as is told, by spx_now() */
-    double timing_ns;  /* that the last contender was timed for */
+    entrant *champion;  /* NULL: none yet */
+    double told;        /* its score by the model, */
+    double told_mul_ns; /* and what a multiplication takes */
+    double until;       /* when all have to be done, as is told, by spx_now() */
+    double timing_ns;   /* that the last contender was timed for */
     int timed;
-    bool disturbed, late; /* late: for some there was no time */
+    bool disturbed, late; /* late: for some there was no time; */
+    bool astray;          /* and for others there was none, but that the model knew nothing */
 } contest;
 
 static void drop(entrant *e)
@@ -107,6 +109,7 @@ static spmvx_status challenge(contest *t, spx_source *source, const spx_candidat
     if (champion) drop(champion);
     t->champion = e;
     t->told = spx_score(candidate, t->c->request.expected_muls);
+    t->told_mul_ns = candidate->mul_ns;
     *t->best = measured;
     return SPMVX_OK;
 }
@@ -143,6 +146,14 @@ static bool is_too_late(const contest *t, const spx_candidate *c)
     return t->champion && spx_now() + c->setup_ns + t->timing_ns > t->until;
 }
 
+/* Where a multiplication by the best so far takes much longer than was told, the model knows nothing of this
+ * matrix: there is time yet for what needs no building. */
+static bool may_still(const contest *t, const spx_candidate *c)
+{
+    static const double much = 1.6;
+    return c->choice.kernel->format == SPMVX_CSR && t->best->mul_ns > much * t->told_mul_ns;
+}
+
 /* Is it worth timing behind the few? A variant of the winner is; one of another kernel that was not far
  * behind, if the model has it near that: which of its variants is the best one is the model's guess. */
 static bool may_win(const contest *t, const spx_candidate *few, const double *took, int n,
@@ -166,8 +177,10 @@ static spmvx_status run_contest(contest *t, spx_source *source, const spx_candid
         if (i >= few && (!t->champion || !may_win(t, candidates, took, few, &candidates[i]))) continue;
         if (cannot_win(t, &candidates[i])) continue;
         if (is_too_late(t, &candidates[i])) {
-            t->late = true;
-            continue;
+            const bool still = may_still(t, &candidates[i]);
+            t->astray = t->astray || still;
+            t->late = t->late || !still;
+            if (!still) continue;
         }
         s = challenge(t, source, &candidates[i], &took[i]);
         if (s == SPMVX_OK) continue;
@@ -244,6 +257,6 @@ spmvx_status spx_build_timed(spx_conversion *c, spx_source *source, spx_candidat
     spx_timing_drop(&timing);
     *timed = t.timed;
     c->disturbed = t.disturbed;
-    c->hurried = t.late && t.timed < 2;
+    c->hurried = t.late && (t.timed < 2 || t.astray);
     return s;
 }

@@ -1,8 +1,8 @@
 /* Timing of prepared operators, in turns: in each of four rounds each has a turn, of one multiplication that
  * is not counted and of up to eight that are, while they take a fortieth of a second; on a device, where
  * nobody else computes meanwhile, in each of three rounds two samples of some multiplications, which are
- * recorded once, and no more of them when the new one is far behind. The lower quartile counts, since others
- * on the machine only ever add. */
+ * recorded once where each is one launch, and no more of them when the new one is far behind. The lower
+ * quartile counts, since others on the machine only ever add. */
 #include "dispatch/tune.h"
 
 #include <math.h>
@@ -74,18 +74,26 @@ int spx_timing_runs(double brief)
     return (int)fmax(1.0, fmin(most_runs, sample / own));
 }
 
-/* Many short ones at once, since what lies between one and the next is not theirs. */
+/* Many short ones at once, since what lies between one and the next is not theirs. A recording begins each
+ * launch as soon as it can, a stream when the host has queued it and the one before has told: so what takes
+ * several launches is timed in a stream. */
 static spmvx_status record(spx_contender *c, double brief)
 {
     spmvx_context *ctx = c->b.one.ctx;
     c->b.runs = spx_timing_runs(brief);
-    return ctx->backend->record(ctx, queue_batch, &c->b, &c->recording);
+    SPX_TRY(ctx->backend->record(ctx, queue_batch, &c->b, &c->recording, &c->launches));
+    c->recorded = true;
+    const int64_t columns = c->b.op->multi.kernel ? 1 : c->b.all.nvec;
+    if (c->launches <= c->b.runs * columns) return SPMVX_OK;
+    ctx->backend->drop_recording(ctx, c->recording);
+    c->recording = NULL;
+    return SPMVX_OK;
 }
 
 static spmvx_status turn_on_device(spx_contender *c)
 {
     const spmvx_context *ctx = c->b.one.ctx;
-    SPX_TRY(ctx->backend->replay(ctx, c->recording, LEAST_IN_TURN, c->took + c->n));
+    SPX_TRY(ctx->backend->replay(ctx, c->recording, queue_batch, &c->b, LEAST_IN_TURN, c->took + c->n));
     for (int i = 0; i < LEAST_IN_TURN; i++) c->took[c->n++] /= c->b.runs;
     return SPMVX_OK;
 }
@@ -199,7 +207,7 @@ static spmvx_status make_ready(spx_contender *c)
     spx_timing *const t = c->timing;
     if (c->first > 0 && c->first <= budget) return SPMVX_OK;
     SPX_TRY(begin(c));
-    if (!c->b.one.ctx->backend->record || c->first > budget || c->recording) return SPMVX_OK;
+    if (!c->b.one.ctx->backend->record || c->first > budget || c->recorded) return SPMVX_OK;
     /* the first one may have waited for code */
     if (t->brief <= 0 || c->first > level * t->brief) SPX_TRY(begin(c));
     /* samples of as many multiplications, so that what a sample takes beside them is level */

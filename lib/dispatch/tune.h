@@ -35,7 +35,9 @@ typedef struct spx_contender {
     spx_batch b;
     spx_timing *timing;
     spx_array *work; /* not the context's: this may fail yet */
-    void *recording;
+    void *recording; /* or NULL: each sample is queued */
+    int launches;    /* of a sample, which is of `runs` multiplications */
+    bool recorded;   /* these are known */
     double first, took[SPX_TIMING_ROUNDS * SPX_TIMING_IN_TURN]; /* nanoseconds; `n` of them */
     int n;
 } spx_contender;

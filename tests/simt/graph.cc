@@ -97,6 +97,16 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus *
     return cudaSuccess;
 }
 
+/* Only how many there are: nodes have no handles here. */
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
+{
+    const Call call;
+    if (call.refused()) return call.refused();
+    if (nodes || !count || graphs.count(graph) == 0) return call.done(cudaErrorInvalidValue);
+    *count = graph->nodes.size();
+    return cudaSuccess;
+}
+
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long)
 {
     const Call call;

@@ -246,6 +246,9 @@ static void test_graph(void **)
         assert_true(y.host()[0] == 0.0);
         assert_cuda(cudaStreamIsCapturing(side, &status));
         assert_int_equal(status, cudaStreamCaptureStatusNone);
+        size_t nodes = 0;
+        assert_cuda(cudaGraphGetNodes(graph, nullptr, &nodes));
+        assert_int_equal(nodes, 2); /* events are none */
         assert_cuda(cudaGraphInstantiate(&exec, graph));
         assert_cuda(cudaGraphDestroy(graph));
         for (int i = 1; i <= 3; i++) {

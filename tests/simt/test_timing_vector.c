@@ -41,23 +41,32 @@ static void test_ones(void **state)
         }
 }
 
-/* How many of a choice that began at `began` are timed, and whether that was for want of time. */
-static int timed_from(double began, int effort, bool *hurried)
+/* How many of a choice that began at `began` are timed, and whether that was for want of time; by kernels of
+ * these formats, CSR's last, each told to take about so many nanoseconds. */
+static int timed_from(double began, int effort, uint32_t formats, double told, bool *hurried)
 {
     problem p = problem_new();
     spmvx_context *ctx = device_context(0, NULL, 0);
     spx_conversion c = { .ctx = ctx, .effort = effort, .began = began, .max_bytes = SIZE_MAX };
-    spx_candidate candidates[SPX_CANDIDATES], best;
+    spx_candidate all[SPX_CANDIDATES], candidates[SPX_CANDIDATES], best;
     spx_features f;
     spx_operator op = { 0 };
     spmvx_matrix *m = NULL;
     const spx_sparse *csr;
-    int count = 0, timed = 0;
+    int found = 0, count = 0, timed = 0;
     c.request.expected_muls = 1000, c.request.nvec = 1;
     assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
     spx_source source = spx_source_of(&m->op[SPMVX_N].A);
     assert_ok(ctx, spx_source_csr(ctx, &source, &csr));
-    assert_ok(ctx, spx_select(ctx, csr, &c.request, candidates, &count, &f));
+    assert_ok(ctx, spx_select(ctx, csr, &c.request, all, &found, &f));
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < found; i++) {
+            const spmvx_format format = all[i].choice.kernel->format;
+            if (!(formats & SPX_BIT(format)) || (format == SPMVX_CSR) != pass) continue;
+            candidates[count] = all[i];
+            candidates[count].mul_ns = told * (1.0 + 0.01 * count); /* none is hopeless */
+            count++;
+        }
     assert_ok(ctx, spx_build_timed(&c, &source, candidates, count, &best, &timed, &op));
     *hurried = c.hurried;
     spx_operator_drop(&op);
@@ -68,22 +77,69 @@ static int timed_from(double began, int effort, bool *hurried)
     return timed;
 }
 
-/* Effort 1 builds nobody behind the first one once its time is over; effort 2 has no end. */
+/* Effort 1 builds nobody behind the first one once its time is over, unless a multiplication by that one
+ * takes much longer than was told: then kernels of CSR are timed, and no others, and where there are such it
+ * is told that there was a hurry; effort 2 has no end. */
 static void test_time(void **state)
 {
     (void)state;
-    const double ever = 1e18; /* ns */
+    const double ever = 1e18, slow = 1e10; /* ns; all is faster */
+    const uint32_t any = ~UINT32_C(0), csr = SPX_BIT(SPMVX_CSR),
+                   others = SPX_BIT(SPMVX_SELL) | SPX_BIT(SPMVX_PACKED) | SPX_BIT(SPMVX_TILED);
     bool hurried;
-    assert_int_equal(timed_from(spx_now() - ever, 1, &hurried), 1);
+    assert_int_equal(timed_from(spx_now() - ever, 1, any, slow, &hurried), 1);
     assert_true(hurried);
-    assert_true(timed_from(spx_now() + ever, 1, &hurried) >= 3);
+    assert_int_equal(timed_from(spx_now() - ever, 1, csr, slow, &hurried), 1);
+    assert_true(hurried);
+    assert_true(timed_from(spx_now() - ever, 1, csr, 1.0, &hurried) >= 3);
     assert_false(hurried);
-    assert_true(timed_from(spx_now() - ever, 2, &hurried) > 3);
+    assert_int_equal(timed_from(spx_now() - ever, 1, others, 1.0, &hurried), 1);
+    assert_true(hurried);
+    assert_true(timed_from(spx_now() - ever, 1, any, 1.0, &hurried) > 1);
+    assert_true(hurried);
+    assert_true(timed_from(spx_now() + ever, 1, any, slow, &hurried) >= 3);
     assert_false(hurried);
+    assert_true(timed_from(spx_now() - ever, 2, any, slow, &hurried) > 3);
+    assert_false(hurried);
+}
+
+/* How many launches a multiplication takes, by what is recorded of some. */
+static void check_launches(const char *kernel, int longest, int launches)
+{
+    problem p = problem_of(longest);
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    spmvx_matrix *m = NULL;
+    spx_timing t;
+    spx_contender c = { 0 }, *const all[] = { &c };
+    double ns;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
+    spmvx_matrix *A = convert_by(ctx, m, kernel, 0, 0, 0);
+    assert_ok(ctx, spx_timing_new(ctx, p.t.ncols, p.t.nrows, 1, SPMVX_F64, &t));
+    assert_ok(ctx, spx_contender_new(ctx, &A->op[SPMVX_N], &t, &c));
+    assert_ok(ctx, spx_contenders_time(1, all, &ns));
+    assert_int_equal(c.launches, launches * c.b.runs);
+    assert_true(launches > 1 ? !c.recording : c.recording != NULL);
+    assert_true(c.n > 0 && ns > 0);
+    spx_contender_drop(&c);
+    spx_timing_drop(&t);
+    spmvx_matrix_destroy(A);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+    problem_free(&p);
+}
+
+/* The merge path takes a second launch where a row is cut, and is then not replayed by a recording. */
+static void test_launches(void **state)
+{
+    (void)state;
+    check_launches("csr-vector", 3000, 1);
+    check_launches("csr-merge-path", 20, 1);
+    check_launches("csr-merge-path", 3000, 2);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_ones), cmocka_unit_test(test_time) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_ones), cmocka_unit_test(test_time),
+                                        cmocka_unit_test(test_launches) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
