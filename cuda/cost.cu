@@ -90,11 +90,12 @@ double cost_of_tiles(const spx_features *f, const spx_layout *l, double coded)
 }
 
 /* Rows are filled up to groups; each multiprocessor gathers what it holds, and what is not held is gathered,
- * a sector an entry. Each of the device's warps waits some times for memory on every slice that it takes. */
+ * a sector an entry. Each of the device's warps waits some times for memory on every slice that it takes, and
+ * for each group of the longest piece, which shows where there is little else. */
 double cost_of_hot(const spx_features *f, double hot, double coded, double share)
 {
-    constexpr double EFFICIENCY = 0.8, SLICE = 2000.0, LANES = SPX_TILED_LANES, /* SLICE: ns */
-        OF_BLOCK = 2.0 / 3.0; /* which shares some with another one */
+    constexpr double EFFICIENCY = 0.8, SLICE = 2000.0, STEP = 1500.0, HIDDEN = 0.3, /* SLICE, STEP: ns */
+        LANES = SPX_TILED_LANES, OF_BLOCK = 2.0 / 3.0; /* which shares some with another one */
     const spx_machine *const m = f->machine;
     const double value = static_cast<double>(f->value_bytes), rows = static_cast<double>(f->nrows - f->empty),
                  places = static_cast<double>(f->nnz) + 0.5 * GROUP * rows, bytes = places * (4.0 + coded),
@@ -105,8 +106,10 @@ double cost_of_hot(const spx_features *f, double hot, double coded, double share
                         m->gather_first;
     spx_features cold = *f;
     cold.nnz = static_cast<int64_t>((1.0 - share) * static_cast<double>(f->nnz));
-    return LAUNCHES * m->launch_ns + hold + cost_of_sums(f, rows) + SLICE * slices +
-           (0.5 * bytes + sums) / rate + spx_cuda_cost(&cold, 0.5 * bytes, EFFICIENCY, 0.0);
+    const double all = LAUNCHES * m->launch_ns + hold + cost_of_sums(f, rows) + SLICE * slices +
+                       (0.5 * bytes + sums) / rate + spx_cuda_cost(&cold, 0.5 * bytes, EFFICIENCY, 0.0),
+                 alone = STEP * std::fmin(static_cast<double>(f->longest), SPX_TILED_PIECE) / GROUP;
+    return all + std::fmax(alone - HIDDEN * all, 0.0);
 }
 
 }

@@ -120,10 +120,20 @@ __device__ __forceinline__ void spx_multiply_tiles(const spx_csr<V, P> &A, const
 /* ---- the host's side: static, since what loads a kernel has to be of the object that launches it ---- */
 
 constexpr int SPX_MERGE_MOST_RUN = 1024; /* tiles */
+constexpr int SPX_MERGE_MOST_HEAD =
+    128; /* entries before a cut; a multiple of 32, and no more than threads */
 #define SPX_MERGE_STEP_KEY                                  \
     {                                                       \
         .key = "step", .low = 32, .high = 2048, .preset = 0 \
     }
+
+/* Entries before a cut, at most: a multiple of 32, and no more than threads; fewer of short rows, of which a
+ * tile has more. */
+inline int spx_merge_head(int64_t nnz, int64_t nrows)
+{
+    constexpr int SHORT = 24, MOST = 128; /* mean length */
+    return nnz / spx_max(nrows, 1) < SHORT ? MOST / 4 : MOST;
+}
 
 /* Items of a tile: as many as it has room for; fewer where the number of tiles would end just above a
  * whole number of waves, of few. */
@@ -141,12 +151,10 @@ inline int64_t spx_merge_step_for(const spmvx_context *ctx, int64_t items, int64
 /* How a matrix is cut, by so many items a tile (0: chosen); runs and starts are not set. */
 inline spx_tiling spx_merge_tiling(const spmvx_context *ctx, const spx_sparse *a, int64_t step)
 {
-    constexpr int SHORT = 24;      /* mean length of short rows, which a tile needs less room for */
-    constexpr int MOST_HEAD = 128; /* entries before a cut; a multiple of 32, and no more than threads */
     const int capacity = a->val_type == SPMVX_F64 ? SPX_MERGE_CAPACITY<double> : SPX_MERGE_CAPACITY<float>;
     const int64_t items = a->nnz + a->nrows;
     spx_tiling g = {};
-    g.head = a->nnz / spx_max(a->nrows, 1) < SHORT ? MOST_HEAD / 4 : MOST_HEAD;
+    g.head = spx_merge_head(a->nnz, a->nrows);
     const int64_t most = capacity - g.head - SPX_MERGE_ALIGNED;
     if (!step) step = spx_merge_step_for(ctx, items, most);
     g.step = static_cast<int>(spx_min(step, most));

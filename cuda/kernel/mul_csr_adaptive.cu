@@ -313,17 +313,18 @@ spmvx_status run(const spx_mul *m)
 
 /* A group takes LEAST ns, whatever is in it, and a row that is one block's, or one cluster's, alone STEP for
  * each step of its warps, or FAR_STEP, which these few multiprocessors wait for memory. From there all of it
- * streams less well than by csr-merge-path, whose blocks go on. */
+ * streams less well than by csr-merge-path, whose blocks go on, unless rows have so few entries that pointers
+ * and sums are much of it. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double LEAST = 700.0, STEP = 500.0, FAR_STEP = 1500.0, EFFICIENCY = 0.85, FAR = 1.1;
+    constexpr double LEAST = 700.0, STEP = 500.0, FAR_STEP = 1500.0, EFFICIENCY = 0.85, FAR = 1.1, FEW = 3.5;
     constexpr double LANES = 32.0 * SPX_GROUP_WARPS;
     const double longest = static_cast<double>(f->longest), bytes = spx_csr_bytes_of(f, look, 0.0);
     const bool of_cluster = longest > 4.0 * LANES * SPX_GROUP_STEPS, near = bytes < f->machine->last_cache;
     const double in_step = of_cluster ? (f->longest > LONGEST ? 8.0 : 4.0) * SPX_GROUP_CLUSTER : 4.0,
                  steps = longest / (in_step * LANES);
     const double all = spx_cuda_cost(f, bytes, EFFICIENCY, LEAST + (near ? STEP : FAR_STEP) * steps);
-    return near ? all : FAR * all;
+    return near || f->mean < FEW ? all : FAR * all;
 }
 
 const spx_param params[] = {

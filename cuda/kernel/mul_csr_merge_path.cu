@@ -6,6 +6,8 @@
  * Source: Merrill & Garland, Merge-based parallel sparse matrix-vector multiplication, SC 2016; the sums
  * from shared memory: Greathouse & Daga, Efficient sparse matrix-vector multiplication on GPUs using the
  * CSR storage format, SC 2014. */
+#include <cmath>
+
 #include "merge_tiles.cuh"
 
 namespace {
@@ -82,9 +84,16 @@ spmvx_status run(const spx_mul *m)
     return with_instance(m->A, [m](auto kernel) { return launch(m, kernel); });
 }
 
+/* Where rows are longer than what may stand before a cut, and there are several tiles, a second launch ends
+ * those that are cut, and a stream waits for the host to queue it. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    return 0.6 * f->machine->launch_ns + spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), 0.82, 0.0);
+    constexpr double TWO_LAUNCHES = 2.6;
+    const double launch = f->machine->launch_ns;
+    const bool cut =
+        f->longest > spx_merge_head(f->nnz, f->nrows) && f->nnz + f->nrows > SPX_MERGE_CAPACITY<double>;
+    return std::fmax(0.6 * launch + spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), 0.82, 0.0),
+                     cut ? TWO_LAUNCHES * launch : 0.0);
 }
 
 const spx_param params[] = {

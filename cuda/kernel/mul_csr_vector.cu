@@ -83,14 +83,16 @@ spmvx_status run(const spx_mul *m)
  * multiprocessors. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double ALONE = 150.0; /* ns */
+    constexpr double ALONE = 150.0, FEW = 3.5, APART = 1.1; /* ns; entries of a row, whose loads of x wait */
     const double lanes = static_cast<double>(spx_vector_lanes_for(f->mean));
     const double wanted = static_cast<double>(f->nrows) * lanes / (lanes >= 16 ? 2 : 1);
     const double filled = wanted / spx_cuda_resident(f->machine);
     const double busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0;
     const double uneven = f->deviation / (f->mean + 1.0) - 0.45;
     const double efficiency = 0.9 * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
-    return spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), efficiency,
+    spx_features gathered = *f;
+    if (f->mean < FEW) gathered.sectors_per_entry *= APART;
+    return spx_cuda_cost(&gathered, spx_csr_bytes_of(f, look, 0.0), efficiency,
                          ALONE * static_cast<double>(f->longest) / lanes);
 }
 

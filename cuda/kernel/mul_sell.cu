@@ -178,10 +178,12 @@ spmvx_status run(const spx_mul *m)
 }
 
 /* Sorted rows are no neighbours in x, and warps that share a slice wait for each other. A long row is few
- * warps' alone: 90 to 500 ns an entry. */
+ * warps' alone: 90 to 500 ns an entry. What is streamed leaves L1 to x, whose gathers show where rows are not
+ * short. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double ALONE = 250.0;
+    constexpr double ALONE = 250.0, LONG = 12.0, IN_L1 = 0.7;
+    const double x_bytes = static_cast<double>(spx_max(f->ncols, 1)) * static_cast<double>(f->value_bytes);
     const bool sorted = look->layout.sigma != 1;
     const double rows = static_cast<double>(f->nrows);
     const double slices = rows / static_cast<double>(spx_max(look->layout.slice, 1));
@@ -190,7 +192,10 @@ double cost(const spx_features *f, const spx_look *look)
     const double places = static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes));
     const double bytes = places + 4.0 * slices + (sorted ? 4.0 * rows : 0.0);
     const double alone = ALONE * static_cast<double>(f->longest) / static_cast<double>(split);
-    return spx_cuda_cost(f, bytes, efficiency, alone);
+    spx_features gathered = *f;
+    if (f->mean >= LONG)
+        gathered.sectors_per_entry *= 1.0 - IN_L1 * std::fmin(f->machine->first_cache / x_bytes, 1.0);
+    return spx_cuda_cost(&gathered, bytes, efficiency, alone);
 }
 
 const spx_param params[] = {
