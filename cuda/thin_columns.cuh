@@ -6,8 +6,7 @@
 #include "thin_rows.cuh"
 #include "word_table.cuh"
 
-constexpr int SPX_THREAD_ENTRIES = 32,
-              SPX_LONG_ROW = 1024;     /* of A: a thread's at most; a warp's, of values */
+constexpr int SPX_THREAD_ENTRIES = 32; /* of a row of A: a thread's at most */
 constexpr int SPX_THIN_COLUMNS = 1024; /* of B, at most */
 
 /* Has a row of A with n entries dense sums, a warp's or a block's, whatever its row of C is? Else it is a
@@ -248,7 +247,7 @@ __device__ __forceinline__ int64_t spx_put_row(const spx_factor &A, const spx_fa
     }
 }
 
-/* Lists a row of A with so many entries, very many, unless lists are full. */
+/* Lists a row of A with so many entries, more than a warp's, unless lists are full. */
 __device__ __forceinline__ bool spx_list_long_row(int row, int64_t n, spx_thin_totals *t,
                                                   const spx_listed_rows &list)
 {
@@ -264,14 +263,14 @@ __device__ __forceinline__ bool spx_list_long_row(int row, int64_t n, spx_thin_t
 
 /* The bits of rows of C, `words` a row, how many they are, and the products; and how many rows go to each of
  * so many lists, as way_of() tells (product_rows.cuh). A warp has so many rows at a time, and goes on to
- * others without waiting for anyone; rows of very many entries are listed for spx_find_bits_of_long, as far
- * as there is room. but_dense: dense rows are found elsewhere. */
+ * others without waiting for anyone; rows of more entries than `of_warp` are listed for
+ * spx_find_bits_of_long, as far as there is room. but_dense: dense rows are found elsewhere. */
 template <int WORDS, class WAY>
 __global__ void __launch_bounds__(SPX_BUILD_THREADS, 4)
     spx_find_bits(spx_factor A, spx_factor B, const spx_thin_record *records,
-                  const spx_thin_mask<WORDS> *masks, bool but_dense, int rows_a_warp, int words,
-                  unsigned *bits, int64_t *count, spx_thin_totals *t, spx_listed_rows list, int ways,
-                  WAY way_of, spx_ways *counted)
+                  const spx_thin_mask<WORDS> *masks, bool but_dense, int rows_a_warp, int64_t of_warp,
+                  int words, unsigned *bits, int64_t *count, spx_thin_totals *t, spx_listed_rows list,
+                  int ways, WAY way_of, spx_ways *counted)
 {
     const bool by_length = t->mixed;
     __shared__ int of_way[SPX_WAYS];
@@ -286,7 +285,7 @@ __global__ void __launch_bounds__(SPX_BUILD_THREADS, 4)
         const int64_t row = first_row + lane, first = in ? A.ptr[row] : 0, last = in ? A.ptr[row + 1] : 0,
                       n = last - first;
         const bool here = in && !(but_dense && spx_is_dense_row(n, t->told.longest)),
-                   listed = here && n > SPX_LONG_ROW && spx_list_long_row(static_cast<int>(row), n, t, list),
+                   listed = here && n > of_warp && spx_list_long_row(static_cast<int>(row), n, t, list),
                    by_lane = here && n <= SPX_THREAD_ENTRIES;
         for (int w = 0; listed && n > SPX_HUGE_OF_A && w < words; w++) bits[row * words + w] = 0;
         int columns = 0;

@@ -27,12 +27,19 @@ constexpr int MEAN = 4, FEW = 2;
 
 constexpr int SUMS = 512; /* of a warp, where B has no more columns; a block has room for 32 times these */
 
-/* Entries of a row of A that are more than a small block's, where large ones fit on the device. */
-inline int64_t huge_row(const spmvx_context *ctx, spmvx_type type)
+/* Of rows with `whole` entries in all: so few that a row keeps its warp, or its eight, for not much longer
+ * than all rows keep the device's, where these are enough for whoever shares a row to have something to do.
+ * Large blocks may not fit on the device. */
+constexpr int64_t MEANS = 4, LEAST_OF_WARP = 64, MOST_OF_WARP = 1024;
+static_assert(LEAST_OF_WARP >= SPX_FEW_PRODUCTS && LEAST_OF_WARP >= SPX_THREAD_ENTRIES,
+              "more than a warp's are dense rows");
+inline shares shares_of(const spmvx_context *ctx, spmvx_type type, int64_t whole)
 {
     constexpr size_t OWN = 12 << 10; /* that a block has beside its sums, at most */
     const size_t sums = spx_bytes(4 * SPX_THIN_WARPS * SUMS, spx_type_bytes(type));
-    return sums + OWN <= spx_cuda_of(ctx)->block_bytes ? SPX_HUGE_OF_A : INT64_MAX;
+    const int64_t mean = whole / spx_max(spx_cuda_blocks_held(ctx, 32), 1),
+                  of_warp = spx_min(spx_max(MEANS * mean, LEAST_OF_WARP), MOST_OF_WARP);
+    return { of_warp, sums + OWN <= spx_cuda_of(ctx)->block_bytes ? SPX_THIN_WARPS * of_warp : INT64_MAX };
 }
 
 /* The plan's state. */
@@ -110,11 +117,13 @@ struct behind_lengths {
 };
 static_assert(offsetof(behind_lengths, totals) == offsetof(told_of_all, told));
 
-/* Behind these: long rows of A that are blocks' to find. Where there are more, warps are enough. */
-inline int rows_listed(int64_t nrows)
+/* Behind these: rows of A that are more than a warp's, for blocks to find. These are few where that is MEANS
+ * times the mean; where there are more, warps are enough. */
+inline int rows_listed(const spmvx_context *ctx, int64_t nrows)
 {
-    constexpr int64_t PART = 32, LEAST = 64, MOST = 8192;
-    return static_cast<int>(spx_min(spx_max(nrows / PART, spx_min(nrows, LEAST)), MOST));
+    constexpr int64_t PART = 32, MOST = 8192;
+    const int64_t few = spx_cuda_blocks_held(ctx, 32) / MEANS;
+    return static_cast<int>(spx_min(spx_max(nrows / PART, spx_min(nrows, few)), MOST));
 }
 
 /* What a pattern is found with. */
@@ -134,7 +143,7 @@ inline way_of<longest_on_device> ways_of(const spmvx_context *ctx, const spx_spa
     return { left_factor(plan, A).ptr,
              { &totals->told.longest },
              static_cast<int>(B->ncols),
-             huge_row(ctx, A->val_type),
+             shares_of(ctx, A->val_type, plan->whole),
              plan->sums != nullptr };
 }
 

@@ -46,16 +46,21 @@ struct longest_known {
     template <class F> void each_pointer(F) const {}
 };
 
+/* Entries of a row of A that a warp, and a small block, takes at most. */
+struct shares {
+    int64_t of_warp, of_block;
+};
+
 template <class LONGEST_ROW> struct way_of {
     spx_pointers a_ptr;
     LONGEST_ROW longest; /* of B */
     int columns;         /* of B */
-    int64_t huge;        /* row of A: more than a small block's */
-    bool but_dense;      /* dense rows are in no list */
+    shares most;
+    bool but_dense; /* dense rows are in no list */
 
     __device__ __forceinline__ int dense(int64_t n) const
     {
-        return n <= SPX_LONG_ROW ? BY_WARP : n <= huge ? BY_BLOCK : BY_LARGE_BLOCK;
+        return n <= most.of_warp ? BY_WARP : n <= most.of_block ? BY_BLOCK : BY_LARGE_BLOCK;
     }
     __device__ __forceinline__ int operator()(int64_t row, int64_t entries, int *units) const
     {
@@ -69,8 +74,8 @@ template <class LONGEST_ROW> struct way_of {
             return entries <= FEW_SUMS && columns > FEW_SUMS     ? BY_TEAM_FEW
                    : entries <= SOME_SUMS && columns > SOME_SUMS ? BY_TEAM_SOME
                                                                  : BY_TEAM;
-        const int64_t most = n * longest();
-        if (spx_is_sorted(most, n, SPX_FEW_PRODUCTS)) return BY_SORTING + spx_way_of(most, n);
+        const int64_t products = n * longest(); /* at most */
+        if (spx_is_sorted(products, n, SPX_FEW_PRODUCTS)) return BY_SORTING + spx_way_of(products, n);
         return entries <= SPX_MORE ? spx_thread_way(entries) : BY_WARP;
     }
     template <class F> void each_pointer(F f) const

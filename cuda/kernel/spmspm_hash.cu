@@ -44,11 +44,13 @@ static_assert(static_cast<int>(NUMBERS) <= static_cast<int>(SPX_PLAN_NUMBERS));
 constexpr int SMALL = 128, MIDDLE = 512, MORE = 1024, LARGE = 2048, LARGER = 4096;
 /* words at most, of tables of 128 and 256; products at most, of threads, warps and blocks. */
 constexpr int SMALL_WORDS = 96, MIDDLE_WORDS = 192, BY_THREADS = 256, BY_WARPS = 1 << 14, BY_BLOCKS = 1 << 18;
+constexpr int OF_WINDOW = 96; /* products of a row in a window, in the mean, at least */
 
 struct way_of {
     spx_pointers a_ptr;
     const int *products, *words;
-    int most; /* products of rows that are sorted */
+    int most;             /* products of rows that are sorted, */
+    int64_t most_of_warp; /* and of a warp's */
     spx_shape_plan shapes;
     spx_windows windows;
     spx_pointers ptr; /* of C */
@@ -62,13 +64,14 @@ struct way_of {
         if (spx_is_sorted(products[row], left, most)) return BY_SORTING + spx_way_of(products[row], left);
         if (entries <= SPX_MORE && products[row] <= BY_THREADS && left <= BY_THREADS)
             return spx_thread_way(entries);
-        if (entries <= MIDDLE && products[row] <= BY_WARPS && left <= BY_WARPS)
+        if (entries <= MIDDLE && products[row] <= most_of_warp && left <= most_of_warp)
             return entries <= SMALL && words[row] <= SMALL_WORDS ? BY_WARP_SMALL
                    : words[row] <= MIDDLE_WORDS                  ? BY_WARP_WORDS
                                                                  : BY_WARP;
         if (windows.first) {
             *units = spx_windows_of(col, ptr[row], ptr[row + 1], windows.width);
-            return BY_WINDOW;
+            if (products[row] >= int64_t(OF_WINDOW) * *units) return BY_WINDOW;
+            *units = 1;
         }
         if (entries <= LARGER && products[row] <= BY_BLOCKS)
             return entries <= MORE ? BY_SMALL_BLOCK : entries <= LARGE ? BY_BLOCK : BY_LARGE_BLOCK;
@@ -208,7 +211,7 @@ spmvx_status find_met(spmvx_context *ctx, const spx_sparse *A, const spx_sparse 
     constexpr int SOON = 1 << 13; /* entries of a row that each of its pieces has soon looked at */
     int64_t entries, all;
     int in;
-    if (!number || !plan->number[DISTINCT] || longest <= SOON) return SPMVX_OK;
+    if (!number || !plan->number[DISTINCT] || plan->number[WINDOW] || longest <= SOON) return SPMVX_OK;
     for (int way = 0; way < BY_PIECES; way++) pieces.list += plan->number[way];
     SPX_TRY(first.try_to_make(ctx, number + 1, sizeof(int64_t), "rows of C that are cut"));
     if (!first.as<void>()) return SPMVX_OK;
@@ -300,8 +303,17 @@ spmvx_status over_lists(spmvx_context *ctx, const spx_plan *plan, const spx_spar
     });
 }
 
+/* Products of a row that a warp adds up: few enough that it takes not much longer than all rows take the
+ * device, of so many products in all. */
+int64_t most_of_warp(const spmvx_context *ctx, int64_t products)
+{
+    constexpr int64_t MEANS = 4, LEAST = 1 << 10;
+    const int64_t mean = products / spx_max(spx_cuda_blocks_held(ctx, 32), 1);
+    return spx_min(spx_max(MEANS * mean, LEAST), BY_WARPS);
+}
+
 /* How rows of C are dealt to lists. */
-way_of ways_of(const spx_sparse *A, const spx_sparse *B, const spx_row_facts *rows,
+way_of ways_of(const spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, const spx_row_facts *rows,
                const spx_product_look *look, const spx_plan *plan)
 {
     /* keys have room for columns and positions */
@@ -312,6 +324,7 @@ way_of ways_of(const spx_sparse *A, const spx_sparse *B, const spx_row_facts *ro
              rows->products,
              rows->words,
              most,
+             most_of_warp(ctx, look->products),
              shapes_of(plan),
              windows_of(plan, B),
              C->slot[SPX_PTR] ? spx_pointers_of(C) : spx_pointers(),
@@ -332,7 +345,7 @@ struct counted_early {
     {
         counted_early *const c = static_cast<counted_early *>(self);
         if (shapes->of || window_width(c->A, c->B, *look, look->products)) return SPMVX_OK;
-        const way_of ways = ways_of(c->A, c->B, rows, look, c->plan);
+        const way_of ways = ways_of(c->ctx, c->A, c->B, rows, look, c->plan);
         c->known = &c->by_look;
         bool all = !look->more;
         for (int way = 0; way < SPX_SORTED_WAYS; way++) {
@@ -357,7 +370,8 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     plan->number[DISTINCT] = look.distinct;
     SPX_TRY(keep_shapes(ctx, A, B, &shapes, plan));
     SPX_TRY(find_windows(ctx, A, B, look, plan));
-    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, ways_of(A, B, &rows, &look, plan), early.known, rows.ways,
+    SPX_TRY(spx_list_rows(ctx, NAME, plan, WAYS, ways_of(ctx, A, B, &rows, &look, plan), early.known,
+                          rows.ways,
                           plan->shapes ? spx_told_numbers{ static_cast<const int *>(shapes.counters),
                                                            sizeof(spx_shape_sizes) / sizeof(int) }
                                        : spx_told_numbers{}));

@@ -66,10 +66,10 @@ spmvx_status find_bits(spmvx_context *ctx, const spx_sparse *A, const spx_sparse
     const int64_t warps = spx_ceil_div(A->nrows, rows), blocks = spx_cuda_blocks_held(ctx, THREADS);
     SPX_TRY(spx_launch_over(ctx, NAME, spx_min(warps * 32, ROUNDS * blocks * THREADS),
                             spx_find_bits<WORDS, way_of_rows>, left, spx_factor_of(B), records_of(plan),
-                            masks, plan->sums != nullptr, rows, room.words, room.bits.as<unsigned>(),
-                            room.length, &room.behind->totals, room.listed, WAYS, way,
-                            &room.behind->counted));
-    if (entries <= SPX_LONG_ROW || plan->sums) return SPMVX_OK;
+                            masks, plan->sums != nullptr, rows, way.most.of_warp, room.words,
+                            room.bits.as<unsigned>(), room.length, &room.behind->totals, room.listed, WAYS,
+                            way, &room.behind->counted));
+    if (entries <= way.most.of_warp || plan->sums) return SPMVX_OK;
     return spx_launch_over(ctx, NAME, blocks * THREADS, spx_find_bits_of_long<WORDS, way_of_rows>, left,
                            spx_factor_of(B), records_of(plan), masks, room.words, room.bits.as<unsigned>(),
                            room.length, &room.behind->totals, room.listed, way, &room.behind->counted);
@@ -91,7 +91,7 @@ spmvx_status find_pattern(spmvx_context *ctx, const spx_sparse *A, const spx_spa
                           behind_lengths *behind, told_of_all *told, spx_plan *plan)
 {
     pattern_room room;
-    room.listed = { reinterpret_cast<int *>(behind + 1), rows_listed(A->nrows) };
+    room.listed = { reinterpret_cast<int *>(behind + 1), rows_listed(ctx, A->nrows) };
     const int masked = B->ncols <= 32 ? 1 : B->ncols <= 64 ? 2 : B->ncols <= 128 ? 4 : 0;
     room.words = static_cast<int>(spx_max(spx_ceil_div(B->ncols, 32), 1));
     room.length = length;
@@ -218,7 +218,7 @@ spmvx_status analyse(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *
     spx_temporary counts;
     told_of_all all = {};
     const size_t lengths = spx_bytes(A->nrows + 1, sizeof(int64_t));
-    const size_t listed = spx_bytes(rows_listed(A->nrows), sizeof(int));
+    const size_t listed = spx_bytes(rows_listed(ctx, A->nrows), sizeof(int));
     SPX_TRY(counts.make(ctx, 1, spx_plus(spx_plus(lengths, sizeof(behind_lengths)), listed),
                         "lengths of the rows of C"));
     int64_t *const length = counts.as<int64_t>();
@@ -247,7 +247,7 @@ spmvx_status repeat(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B
     const rows_in_order listed = { { a.ptr,
                                      { static_cast<int>(plan->number[LONGEST]) },
                                      static_cast<int>(B->ncols),
-                                     huge_row(ctx, A->val_type),
+                                     shares_of(ctx, A->val_type, plan->whole),
                                      false },
                                    spx_pointers_of(&plan->C) };
     const int64_t entries = left_entries(plan, A);

@@ -71,9 +71,11 @@ static spmvx_status analyse_by_other(spmvx_context *ctx, const spx_sparse *A, co
                                      const spx_error_state *before, spx_product *p)
 {
     const bool hash = strcmp(p->kernel->name, "hash") != 0;
-    const spx_plan begun = {
-        .products = p->plan.products, .most = p->plan.most, .beside = p->plan.beside, .once = p->plan.once
-    };
+    const spx_plan begun = { .products = p->plan.products,
+                             .whole = p->plan.whole,
+                             .most = p->plan.most,
+                             .beside = p->plan.beside,
+                             .once = p->plan.once };
     spx_error_state why;
     spx_error_save(ctx, &why);
     spx_plan_drop(ctx, &p->plan);
@@ -116,11 +118,11 @@ static bool lacks_what_sums_take(spmvx_status s, const spx_plan *plan)
 }
 
 /* products: on the host; on a device the kernel counts them. */
-static spmvx_status find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+static spmvx_status find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t whole,
                          const spmspm_options *o, bool beside, bool once, int64_t products, spx_product *p)
 {
     spx_plan *plan = &p->plan;
-    *p = (spx_product){ .plan = { .products = products, .beside = beside, .once = once } };
+    *p = (spx_product){ .plan = { .products = products, .whole = whole, .beside = beside, .once = once } };
     if (o->max_bytes && !beside) SPX_TRY(bound_entries(ctx, A, o, plan));
     spx_error_state before;
     spx_error_save(ctx, &before);
@@ -134,17 +136,17 @@ static spmvx_status find(spmvx_context *ctx, const spx_sparse *A, const spx_spar
     spx_plan_drop(ctx, plan);
     if (!again) return s;
     spx_error_restore(ctx, &before);
-    return find(ctx, A, B, o, beside, false, products, p);
+    return find(ctx, A, B, whole, o, beside, false, products, p);
 }
 
-spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+spmvx_status spx_product_find(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t whole,
                               const spmspm_options *o, bool beside, bool once, spx_product *p)
 {
     const bool here = ctx->backend->place == SPMVX_HOST;
     const int64_t products = here ? spx_products(ctx, A, B) : 0;
     if (o->format == SPMVX_COO && !beside) /* on a device nobody knows yet how many entries there may be */
         SPX_TRY(spx_product_charge_pointers(ctx, A->nrows, here ? products : INT64_MAX));
-    return find(ctx, A, B, o, beside, once, products, p);
+    return find(ctx, A, B, whole, o, beside, once, products, p);
 }
 
 /* An array of C, unless it is there: of the room that is given, or new. */
@@ -191,14 +193,14 @@ spmvx_status spx_product_fill(spmvx_context *ctx, const spx_product *p, const sp
     return s;
 }
 
-spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B,
+spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_sparse *B, int64_t whole,
                              const spmspm_options *o, bool beside, const spx_sparse *room, bool *ahead,
                              spx_sparse *C)
 {
     spx_product p;
     spx_error_state before;
     spx_error_save(ctx, &before);
-    SPX_TRY(spx_product_find(ctx, A, B, o, beside, true, &p));
+    SPX_TRY(spx_product_find(ctx, A, B, whole, o, beside, true, &p));
     spmvx_status s = spx_product_fill(ctx, &p, A, B, room, ahead, C);
     if (s == SPMVX_ERR_LIMIT && has_other(ctx, o)) { /* C itself may have taken what the values need */
         s = analyse_by_other(ctx, A, B, &before, &p);
@@ -206,7 +208,7 @@ spmvx_status spx_product_csr(spmvx_context *ctx, const spx_sparse *A, const spx_
     } else if (lacks_what_sums_take(s, &p.plan)) {
         spx_plan_drop(ctx, &p.plan);
         spx_error_restore(ctx, &before);
-        SPX_TRY(find(ctx, A, B, o, beside, false, 0, &p));
+        SPX_TRY(find(ctx, A, B, whole, o, beside, false, 0, &p));
         s = spx_product_fill(ctx, &p, A, B, room, ahead, C);
     }
     spx_plan_drop(ctx, &p.plan);
@@ -236,12 +238,12 @@ static spmvx_status within_budget(spmvx_context *ctx, const spx_sparse *A, const
     spx_error_save(ctx, &before);
     const long refusals = spx_budget_refusals(ctx);
     const size_t used = spx_budget_used(ctx);
-    const spmvx_status s = spx_product_csr(ctx, A, B, o, false, NULL, ahead, C);
+    const spmvx_status s = spx_product_csr(ctx, A, B, A->nnz, o, false, NULL, ahead, C);
     if (s != SPMVX_ERR_LIMIT || spx_budget_refusals(ctx) == refusals || A->nrows < 2 ||
         ctx->backend->place == SPMVX_HOST)
         return s;
     const run_factors f = { ctx, A, B };
-    const spx_runs runs = { ctx, o, A->val_type, A->nrows, B->ncols, factors_of_run, &f };
+    const spx_runs runs = { ctx, o, A->val_type, A->nrows, B->ncols, A->nnz, factors_of_run, &f };
     spx_error_restore(ctx, &before);
     return spx_product_by_runs(&runs, used, C);
 }

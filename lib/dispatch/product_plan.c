@@ -35,7 +35,7 @@ static spmvx_status plan(spmvx_context *ctx, const spx_sparse *A, const spx_spar
                          const spmspm_options *o, spmspm_plan *out)
 {
     const spx_plan *found = &out->product.plan;
-    SPX_TRY(spx_product_find(ctx, A, B, o, false, false, &out->product));
+    SPX_TRY(spx_product_find(ctx, A, B, A->nnz, o, false, false, &out->product));
     if (!found->C.slot[SPX_COL])
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED,
                         "%s finds the columns of C with its values, so that nothing can be planned; hash "

@@ -119,7 +119,8 @@ static spmvx_status take_entries(const assembly *a, int64_t first, int64_t end, 
     if (s == SPMVX_OK)
         s = put_slot(ctx, &room, SPX_VAL, (char *)a->C->slot[SPX_VAL]->data + (size_t)at * each,
                      (size_t)n * each);
-    if (s == SPMVX_OK) s = spx_product_csr(ctx, left, right, a->of->options, true, &room, NULL, &C);
+    if (s == SPMVX_OK)
+        s = spx_product_csr(ctx, left, right, a->of->whole, a->of->options, true, &room, NULL, &C);
     if (s == SPMVX_OK && n && C.slot[SPX_COL] != room.slot[SPX_COL]) {
         if (on_host(ctx)) memcpy(col, spx_data(&C, SPX_COL), (size_t)n * sizeof *col);
         else s = ctx->backend->copy(ctx, col, spx_data(&C, SPX_COL), (size_t)n * sizeof *col);
@@ -133,7 +134,7 @@ static spmvx_status find_lengths(const assembly *a, int64_t first, const spx_spa
                                  const spx_sparse *right)
 {
     spx_product p;
-    SPX_TRY(spx_product_find(a->of->ctx, left, right, a->of->options, true, false, &p));
+    SPX_TRY(spx_product_find(a->of->ctx, left, right, a->of->whole, a->of->options, true, false, &p));
     const spmvx_status s = take_lengths(a, first, &p.plan.C);
     spx_plan_drop(a->of->ctx, &p.plan);
     return s;

@@ -19,6 +19,7 @@ typedef struct triple {
     spmvx_context *ctx;
     const spmspm_options *options;
     spx_sparse R, A, P;
+    int64_t whole;    /* of the last two factors the left one's entries: R's, or R*A's, as all of it has */
     bool right_first; /* R*(A*P) */
     bool ahead;       /* the look at C is queued */
 } triple;
@@ -176,14 +177,15 @@ static spmvx_status middle_of(const triple *t, const spx_sparse *R, spx_sparse *
 {
     uint64_t *bits;
     spx_sparse A;
-    if (!on_host(t)) return spx_product_csr(t->ctx, &t->A, &t->P, t->options, true, NULL, NULL, out);
+    if (!on_host(t))
+        return spx_product_csr(t->ctx, &t->A, &t->P, t->A.nnz, t->options, true, NULL, NULL, out);
     SPX_TRY(
         spx_alloc(t->ctx, spx_bytes(spx_ceil_div(t->A.nrows, 64), sizeof *bits), "rows that R meets", &bits));
     mark_rows(R, bits, t->A.nrows);
     spmvx_status s = marked_rows(t->ctx, &t->A, bits, &A);
     spx_free(t->ctx, bits);
     if (s != SPMVX_OK) return s;
-    s = spx_product_csr(t->ctx, &A, &t->P, t->options, true, NULL, NULL, out);
+    s = spx_product_csr(t->ctx, &A, &t->P, t->A.nnz, t->options, true, NULL, NULL, out);
     spx_sparse_drop(&A);
     return s;
 }
@@ -201,7 +203,7 @@ static spmvx_status factors_of(const void *arg, int64_t first, int64_t end, spx_
         if (s == SPMVX_OK) *left = R;
         else spx_sparse_drop(&R);
     } else {
-        s = spx_product_csr(t->ctx, &R, &t->A, t->options, true, NULL, NULL, left);
+        s = spx_product_csr(t->ctx, &R, &t->A, t->R.nnz, t->options, true, NULL, NULL, left);
         if (s == SPMVX_OK) *right = spx_sparse_share(&t->P);
         spx_sparse_drop(&R);
     }
@@ -212,10 +214,35 @@ static spmvx_status make_all(triple *t, spx_sparse *C)
 {
     spx_sparse left, right;
     SPX_TRY(factors_of(t, 0, t->R.nrows, &left, &right));
+    t->whole = left.nnz;
     bool *const ahead = t->options->format == SPMVX_COO ? NULL : &t->ahead;
-    const spmvx_status s = spx_product_csr(t->ctx, &left, &right, t->options, false, NULL, ahead, C);
+    const spmvx_status s =
+        spx_product_csr(t->ctx, &left, &right, t->whole, t->options, false, NULL, ahead, C);
     spx_sparse_drop(&left);
     spx_sparse_drop(&right);
+    return s;
+}
+
+/* The entries of R*A, of which the budget does not hold all: rows first ... end-1, or where they do not fit
+ * one half after the other. */
+static spmvx_status count_left(const triple *t, int64_t first, int64_t end, int64_t *entries)
+{
+    spx_sparse R;
+    spx_product p;
+    spx_error_state before;
+    spx_error_save(t->ctx, &before);
+    SPX_TRY(spx_product_rows(t->ctx, &t->R, first, end, &R));
+    spmvx_status s = spx_product_find(t->ctx, &R, &t->A, t->R.nnz, t->options, true, false, &p);
+    spx_sparse_drop(&R);
+    if (s == SPMVX_OK) {
+        *entries += p.plan.C.nnz;
+        spx_plan_drop(t->ctx, &p.plan);
+    } else if (s == SPMVX_ERR_LIMIT && end - first > 1) {
+        const int64_t middle = first + (end - first) / 2;
+        spx_error_restore(t->ctx, &before);
+        SPX_TRY(count_left(t, first, middle, entries));
+        s = count_left(t, middle, end, entries);
+    }
     return s;
 }
 
@@ -230,8 +257,13 @@ static spmvx_status multiply(triple *t, spx_sparse *C)
     const size_t used = spx_budget_used(t->ctx);
     const spmvx_status s = make_all(t, C);
     if (s != SPMVX_ERR_LIMIT || spx_budget_refusals(t->ctx) == refusals || t->R.nrows < 2) return s;
-    const spx_runs runs = { t->ctx, t->options, t->A.val_type, t->R.nrows, t->P.ncols, factors_of, t };
     spx_error_restore(t->ctx, &before);
+    spx_budget_discharge(t->ctx, spx_budget_used(t->ctx) - used);
+    t->whole = t->right_first ? t->R.nnz : 0;
+    if (!on_host(t) && !t->right_first) SPX_TRY(count_left(t, 0, t->R.nrows, &t->whole));
+    const spx_runs runs = {
+        t->ctx, t->options, t->A.val_type, t->R.nrows, t->P.ncols, t->whole, factors_of, t
+    };
     return spx_product_by_runs(&runs, used, C);
 }
 

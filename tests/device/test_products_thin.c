@@ -11,8 +11,8 @@ static const char *const kernels[] = { "thin", NULL };
 enum { INNER = 1500 };
 
 /* Enough entries for each row of B that slots are made of these. */
-static const int of_a[] = { 24, 0, 1, 300, 7,  1500, 25, 1100, 3,    5,   16,
-                            23, 2, 9, 31,  12, 8,    1,  1400, 1025, 1300 };
+static const int of_a[] = { 24, 0, 1,  300, 7, 1500, 25,   1100, 3,    5,  16,  23,
+                            2,  9, 31, 12,  8, 1,    1400, 1025, 1300, 50, 190, 61 };
 enum { ROWS = sizeof of_a / sizeof *of_a };
 
 enum of_b { ONE, TWO, ANY, LONG, FEW, FEW_LONG, KINDS };
@@ -265,6 +265,45 @@ static void budgets(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* A triple product as (R*A)*P, whose rows of R*A are a warp's or a block's by what all of them have: the same
+ * bits in runs of rows. */
+static void triple_budgets(void **state)
+{
+    (void)state;
+    enum { MIDDLE = 300, WIDE = 900 };
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples t[] = { even_rows("R", 50, 2, MIDDLE, false), even_rows("A", MIDDLE, 60, WIDE, false),
+                    even_rows("P", WIDE, 3, 40, false) };
+    spmvx_matrix *m[3], *first = NULL;
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    int made = 0, refused = 0;
+    for (int i = 0; i < 3; i++) {
+        make_rounded(&t[i]);
+        csr_arrays a = case_csr(&t[i], SPMVX_F64);
+        assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, 0, &m[i]));
+        csr_free(&a);
+    }
+    o.kernel = "thin";
+    assert_ok(ctx, spmspm_triple(ctx, m[0], m[1], m[2], &o, &first));
+    spmvx_matrix *const want = to_host(first);
+    for (o.max_workspace = 1 << 13; o.max_workspace < 1 << 20; o.max_workspace += o.max_workspace / 8) {
+        spmvx_matrix *C = NULL;
+        const spmvx_status s = spmspm_triple(ctx, m[0], m[1], m[2], &o, &C);
+        if (s == SPMVX_OK) check_same("a triple product within a budget", C, want, NULL);
+        else assert_int_equal(s, SPMVX_ERR_LIMIT);
+        made += s == SPMVX_OK, refused += s != SPMVX_OK;
+        spmvx_matrix_destroy(C);
+    }
+    assert_true(made && refused);
+    spmvx_matrix_destroy(first);
+    spmvx_matrix_destroy(want);
+    for (int i = 0; i < 3; i++) {
+        spmvx_matrix_destroy(m[i]);
+        triples_free(&t[i]);
+    }
+    spmvx_context_destroy(ctx);
+}
+
 /* AUTO takes `thin` for a narrow B of short rows, and of longer ones where there are many; else `hash`. */
 static void taken(void **state)
 {
@@ -296,10 +335,10 @@ static void taken(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(widths),        cmocka_unit_test(same_bits),
-                                        cmocka_unit_test(very_long),     cmocka_unit_test(not_met),
-                                        cmocka_unit_test(kinds_of_rows), cmocka_unit_test(budgets),
-                                        cmocka_unit_test(taken) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(widths),         cmocka_unit_test(same_bits),
+                                        cmocka_unit_test(very_long),      cmocka_unit_test(not_met),
+                                        cmocka_unit_test(kinds_of_rows),  cmocka_unit_test(budgets),
+                                        cmocka_unit_test(triple_budgets), cmocka_unit_test(taken) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
 }
