@@ -250,7 +250,7 @@ static const spx_kernel_scales zen3[] = {
       { { 960, 980, 790, 1040 },
         { 1050, 990, 990, 1090 },
         { 1180, 1020, 1690, 1130 },
-        { 1010, 1230, 1460, 0 } } },
+        { 1010, 1230, 1050, 0 } } },
     { "packed@avx512",
       { { 800, 900, 900, 2570 },
         { 1100, 950, 950, 1140 },
@@ -487,14 +487,14 @@ static const spx_machine emerald_rapids_rates = {
     .far_scale = 0.78,
 };
 
-/* AMD EPYC of the third generation (Zen 3), 2 threads of a virtual machine */
+/* AMD EPYC of the third generation (Zen 3), 2 threads of a virtual machine, whose last cache others share */
 static const spx_machine zen3_rates = {
     .memory_rate = 15.0,
     .extra_thread = 0.62,
     .cache_rate = 44.0,
     .first_cache = 32e3,
     .second_cache = 0.5e6,
-    .last_cache = 32e6,
+    .last_cache = 24e6,
     .compute_scale = 1.23,
     .far_scale = 0.68,
 };
