@@ -120,8 +120,6 @@ __device__ __forceinline__ void spx_multiply_tiles(const spx_csr<V, P> &A, const
 /* ---- the host's side: static, since what loads a kernel has to be of the object that launches it ---- */
 
 constexpr int SPX_MERGE_MOST_RUN = 1024; /* tiles */
-constexpr int SPX_MERGE_MOST_HEAD =
-    128; /* entries before a cut; a multiple of 32, and no more than threads */
 #define SPX_MERGE_STEP_KEY                                  \
     {                                                       \
         .key = "step", .low = 32, .high = 2048, .preset = 0 \

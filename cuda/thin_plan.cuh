@@ -27,12 +27,14 @@ constexpr int MEAN = 4, FEW = 2;
 
 constexpr int SUMS = 512; /* of a warp, where B has no more columns; a block has room for 32 times these */
 
-/* Of rows with `whole` entries in all: so few that a row keeps its warp, or its eight, for not much longer
- * than all rows keep the device's, where these are enough for whoever shares a row to have something to do.
- * Large blocks may not fit on the device. */
+/* Entries of a row that is a warp's: in what each of the device's warps has; at least; and at most. */
 constexpr int64_t MEANS = 4, LEAST_OF_WARP = 64, MOST_OF_WARP = 1024;
 static_assert(LEAST_OF_WARP >= SPX_FEW_PRODUCTS && LEAST_OF_WARP >= SPX_THREAD_ENTRIES,
               "more than a warp's are dense rows");
+
+/* Of rows with `whole` entries in all: so few that a row keeps its warp, or its eight, for not much longer
+ * than all rows keep the device's, where these are enough for whoever shares a row to have something to do.
+ * Large blocks may not fit on the device. */
 inline shares shares_of(const spmvx_context *ctx, spmvx_type type, int64_t whole)
 {
     constexpr size_t OWN = 12 << 10; /* that a block has beside its sums, at most */

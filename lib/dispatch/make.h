@@ -19,7 +19,7 @@ typedef struct spx_conversion {
     size_t of_transpose;          /* bytes that op N leaves to op T, unless it is CSR, which takes least */
     spx_wisdom_entry *learned[2]; /* the context's when all has gone well */
     bool disturbed;               /* the last contest was, by other processes */
-    bool hurried;                 /* it had time for one contender, though there were others */
+    bool hurried;                 /* it left others out for want of time, and had one, or no model */
 } spx_conversion;
 
 /* Makes one operator from A, which may lie anywhere, and says in words why it is this one, in `reason` with

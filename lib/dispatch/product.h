@@ -38,12 +38,11 @@ spmvx_status spx_product_take_factors(const spmvx_context *, const spmvx_matrix 
                                       spx_factors *);
 void spx_product_drop_factors(spx_factors *);
 
-/* The two steps of C = A*B, all of them CSR. whole: entries of the matrix that A is some rows of, or a bound
- * that is the same for all of its rows. beside: C is no result, is charged to the budget and not held against
- * options.max_bytes. once: the second step follows the first, with the same values. room: where values go,
- * and columns that are not found before; NULL: to arrays of C's own. ahead, or NULL: the look at C that its
- * matrix will want, the backend's features_ahead(), is queued before its values where that can be. And both
- * at once. */
+/* The two steps of C = A*B, all of them CSR. whole: entries of the matrix that A is some rows of. beside:
+ * C is no result, is charged to the budget and not held against options.max_bytes. once: the second step
+ * follows the first, with the same values. room: where values go, and columns that are not found before;
+ * NULL: to arrays of C's own. ahead, or NULL: the look at C that its matrix will want, the backend's
+ * features_ahead(), is queued before its values where that can be. And both at once. */
 spmvx_status spx_product_find(spmvx_context *, const spx_sparse *A, const spx_sparse *B, int64_t whole,
                               const spmspm_options *, bool beside, bool once, spx_product *);
 spmvx_status spx_product_fill(spmvx_context *, const spx_product *, const spx_sparse *A, const spx_sparse *B,
@@ -57,7 +56,7 @@ spmvx_status spx_product_rows(const spmvx_context *, const spx_sparse *csr, int6
                               spx_sparse *out);
 /* A C (nrows x ncols) that is made run by run: factors(arg, first, end) gives the two whose product is rows
  * first ... end-1, or LIMIT where the budget does not hold what these take; the left ones have `whole`
- * entries in all, or at most. */
+ * entries in all. */
 typedef struct spx_runs {
     spmvx_context *ctx;
     const spmspm_options *options;

@@ -14,8 +14,8 @@ typedef struct spx_plan {
     /* Multiplications: for every entry of A the length of its row of B. On the host known beforehand, on a
      * device found by analyse(). */
     int64_t products;
-    /* Entries of the matrix that A is some rows of, or a bound: on this the order of additions may depend, as
-     * it may not on how rows are cut. */
+    /* Entries of the matrix that A is some rows of: on this the order of additions may depend, as it may not
+     * on how rows are cut. */
     int64_t whole;
     int64_t most;      /* entries that C may have: a kernel may stop above it, with LIMIT; 0: any number */
     bool beside;       /* C is no result: it is charged to the budget, as all that stands beside one */
