@@ -304,6 +304,39 @@ static void triple_budgets(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* What a bound has of R*A's entries is not what R*A has: rows of R meet columns of A that they share. The
+ * order of additions is that of two products all the same. */
+static void triple_and_two(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    triples t[] = { even_rows("R", 24, 8, 300, false), even_rows("A", 300, 60, 400, false),
+                    even_rows("P", 400, 3, 40, false) };
+    spmvx_matrix *m[3], *RA = NULL, *two = NULL, *C = NULL;
+    spmspm_options o = SPMSPM_OPTIONS_INIT;
+    for (int i = 0; i < 3; i++) {
+        make_rounded(&t[i]);
+        csr_arrays a = case_csr(&t[i], SPMVX_F64);
+        assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, 0, &m[i]));
+        csr_free(&a);
+    }
+    o.kernel = "thin";
+    assert_ok(ctx, spmspm_mul(ctx, m[0], m[1], &o, &RA));
+    assert_ok(ctx, spmspm_mul(ctx, RA, m[2], &o, &two));
+    assert_ok(ctx, spmspm_triple(ctx, m[0], m[1], m[2], &o, &C));
+    spmvx_matrix *const want = to_host(two);
+    check_same("a triple product and two products", C, want, NULL);
+    spmvx_matrix_destroy(want);
+    spmvx_matrix_destroy(C);
+    spmvx_matrix_destroy(two);
+    spmvx_matrix_destroy(RA);
+    for (int i = 0; i < 3; i++) {
+        spmvx_matrix_destroy(m[i]);
+        triples_free(&t[i]);
+    }
+    spmvx_context_destroy(ctx);
+}
+
 /* AUTO takes `thin` for a narrow B of short rows, and of longer ones where there are many; else `hash`. */
 static void taken(void **state)
 {
@@ -338,7 +371,8 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(widths),         cmocka_unit_test(same_bits),
                                         cmocka_unit_test(very_long),      cmocka_unit_test(not_met),
                                         cmocka_unit_test(kinds_of_rows),  cmocka_unit_test(budgets),
-                                        cmocka_unit_test(triple_budgets), cmocka_unit_test(taken) };
+                                        cmocka_unit_test(triple_budgets), cmocka_unit_test(triple_and_two),
+                                        cmocka_unit_test(taken) };
     if (!device_count()) return 77;
     return cmocka_run_group_tests(tests, open_host, close_host);
 }
