@@ -199,12 +199,12 @@ template <int COLUMNS, class F> spmvx_status spx_with_bsr(const spx_sparse *a, F
     });
 }
 
-/* Does spx_multiply_bsr_rows take the matrix, and is it the better one? */
-inline bool spx_bsr_in_rows(const spx_sparse *a)
+/* Square blocks without gaps that cover the matrix exactly, with enough slots a block row for a warp. */
+inline bool spx_bsr_whole(const spx_sparse *a)
 {
     const int64_t side = a->layout.block_rows, block_rows = spx_max(a->nrows / side, 1);
-    return side == a->layout.block_cols && side >= 2 && side <= 5 && a->nrows % side == 0 &&
-           a->ncols % side == 0 && !a->slot[SPX_BITS] && a->stored >= 16 * block_rows;
+    return side == a->layout.block_cols && a->nrows % side == 0 && a->ncols % side == 0 &&
+           !a->slot[SPX_BITS] && a->stored >= 16 * block_rows;
 }
 
 /* Calls f with the instance for such a matrix. What fits in L2 comes by plain loads, which keep in L1 what
@@ -213,7 +213,7 @@ template <class F> spmvx_status spx_with_bsr_rows(const spmvx_context *ctx, cons
 {
     const bool in_l2 = spx_cuda_l2_ratio(ctx, a) < 1.0;
     return spx_by_type(a, [&](auto value, auto pointer) {
-        return spx_pick<2, 3, 4, 5>(a->layout.block_rows, [&](auto side) {
+        return spx_pick<3, 5>(a->layout.block_rows, [&](auto side) {
             using V = decltype(value);
             using P = decltype(pointer);
             return in_l2 ? f(spx_multiply_bsr_rows<V, P, side.value, SPX_KEPT, true>)

@@ -69,7 +69,7 @@ double place_bytes(int64_t columns, double gap, double coded)
  * pieces are long. */
 double cost_of_tiles(const spx_features *f, const spx_layout *l, double coded)
 {
-    constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1, STEP = 300.0, LEAST = 4.0, MOST = 4.0,
+    constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1, STEP = 500.0, LEAST = 4.0, MOST = 4.0,
                      START = 2500.0; /* ns of the first tile */
     const double value = static_cast<double>(f->value_bytes), mean = std::fmax(f->mean, 1.0),
                  width = static_cast<double>(spx_max(l->tile_width, 1)), reach = 1.0 + f->span / width,

@@ -106,10 +106,10 @@ constexpr int64_t at_once_of(int64_t rows)
  * of diagonals is full, since a place that is empty takes about as long as one that is not (measured). */
 int64_t rows_for(int64_t multiprocessors, int64_t nrows, int64_t width)
 {
-    constexpr int64_t ENOUGH = 2048; /* rows for each multiprocessor */
-    if (nrows < ENOUGH * multiprocessors) return 1;
-    if (width == at_once<3>) return 3;
-    return width > at_once<3> && width <= at_once<2> ? 2 : 4;
+    constexpr int64_t ENOUGH = 2048, OF_WIDE = 1600, MANY = 6000; /* rows for each multiprocessor */
+    const int64_t each = nrows / multiprocessors;
+    if (width <= at_once<2>) return each < ENOUGH ? 1 : width == at_once<3> ? 3 : width > at_once<3> ? 2 : 4;
+    return each < OF_WIDE ? 1 : each < MANY ? 2 : 4;
 }
 
 /* As many, of whole warps, as have a turn of diagonals each, where a row a thread leaves multiprocessors

@@ -6,6 +6,8 @@
  * is split never depends on how values are stored, so that results do not, either. Rows that were cut leave
  * the sums of their pieces behind, which a second launch adds in an order that their number tells.
  * Source: docs/design.md, section 6; lib/format/packed.c; Kourtis, Goumas & Koziris, CF 2008. */
+#include <cmath>
+
 #include "coded.cuh"
 #include "early.cuh"
 #include "packed_diagonals.cuh"
@@ -289,7 +291,8 @@ spmvx_status run(const spx_mul *m)
 /* A unit of steps waits for memory some times: base, column, x; where columns are shared they are there. And
  * a multiprocessor takes so long for each slice and each step, longer where columns are no diagonals and for
  * each sector of x (measured on an H200), however few bytes these are. Lanes that share columns share sectors
- * of x. Rows that are cut are waited for, if most are shorter, and then ended by a launch of their own. */
+ * of x. No more is on its way than memory gives, and L2 gives no more then. Rows that are cut are waited for,
+ * if most are shorter, and then ended by a launch of their own. */
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double UNIT_WAITS = 1500.0, SHARED_WAITS = 900.0, SETTLE = 3000.0, SUM = 4.0; /* ns */
@@ -317,11 +320,11 @@ double cost(const spx_features *f, const spx_look *look)
                         shared * SHARED_STEP + other * (OTHER_STEP + SECTORS * near * f->sectors_per_entry),
                  slice = diagonal * SLICE + shared * SHARED_SLICE + other * OTHER_SLICE,
                  work = (static_cast<double>(slices) * slice + static_cast<double>(steps) * step) /
-                        static_cast<double>(m->multiprocessors);
+                        static_cast<double>(m->multiprocessors),
+                 rate = RATE + (SHARED_RATE - RATE) * shared, through = bytes / (rate * m->memory_rate);
     spx_features dealt = *f;
     dealt.sectors_per_entry *= 1.0 - shared;
-    const double all =
-        spx_cuda_cost(&dealt, bytes, RATE + (SHARED_RATE - RATE) * shared, waits > work ? waits : work);
+    const double all = spx_cuda_cost(&dealt, bytes, rate, std::fmax(std::fmax(waits, work), through));
     if (f->longest <= piece) return all;
     const double part_of_piece = f->mean / static_cast<double>(piece),
                  tail = part_of_piece < 1.0 ? waits * (1.0 - part_of_piece) : 0.0;

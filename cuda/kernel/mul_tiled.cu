@@ -211,14 +211,26 @@ void choose_cluster(const spmvx_context *ctx, const spx_sparse *a, int64_t *clus
     *cluster = spx_cuda_of(ctx)->since_90 && !few ? SPX_HOLDERS : 1;
 }
 
+/* Lanes that add up a row's pieces: twice as many as it has in the mean. Rows of more are added up one after
+ * the other by the warp that has them, so where some have several and rows are few, so many that all threads
+ * of the device have something. */
+int64_t lanes_for(const spmvx_context *ctx, const spx_sparse *a)
+{
+    constexpr int64_t FEW = spx_tiled_pieces<1, float>::COUNT, MOST = 32;
+    const int64_t rows = spx_max(a->nrows, 1), pieces = spx_tiled_slices(a) * SPX_TILED_LANES,
+                  threads = 2048 * static_cast<int64_t>(spx_cuda_of(ctx)->multiprocessors);
+    const bool several = pieces > rows + rows / 8;
+    int64_t lanes = 1;
+    while (lanes < MOST && (lanes * FEW < 2 * (pieces / rows) || (several && 2 * lanes * rows <= threads)))
+        lanes *= 2;
+    return lanes;
+}
+
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    constexpr int64_t FEW = spx_tiled_pieces<1, float>::COUNT;
-    const int64_t slices = spx_tiled_slices(a), pieces = slices * SPX_TILED_LANES / spx_max(a->nrows, 1);
-    int64_t *lanes = &p->param[LANES_PARAM];
+    const int64_t slices = spx_tiled_slices(a);
     SPX_TRY(spx_cuda_check_cluster(ctx, p->param[CLUSTER_PARAM]));
-    if (!*lanes)
-        for (*lanes = 1; *lanes < 32 && *lanes * FEW < 2 * pieces;) *lanes *= 2;
+    if (!p->param[LANES_PARAM]) p->param[LANES_PARAM] = lanes_for(ctx, a);
     choose_cluster(ctx, a, &p->param[CLUSTER_PARAM]);
     const int64_t cluster = p->param[CLUSTER_PARAM];
     p->chunks = spx_max(spx_min(spx_cuda_of(ctx)->multiprocessors, slices) / cluster, 1) * cluster;

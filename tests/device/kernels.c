@@ -343,56 +343,6 @@ static void test_parameters(void **state)
     problem_free(&p);
 }
 
-/* BSR without gaps, in blocks of odd size, whose copies in shared memory do not fit with many threads. */
-static void test_full_blocks(void **state)
-{
-    (void)state;
-    static const int sizes[] = { 3, 5, 7 }, threads[] = { 32, 128, 512 };
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        enum { BLOCKS = 90 };
-        const int n = sizes[s], nrows = BLOCKS * n;
-        triples t = { "full blocks",
-                      nrows,
-                      nrows,
-                      0,
-                      malloc(3 * 4 * (size_t)(nrows * n)),
-                      malloc(3 * 4 * (size_t)(nrows * n)),
-                      malloc(3 * 8 * (size_t)(nrows * n)) };
-        uint64_t seed = 3;
-        for (int r = 0; r < nrows; r++)
-            for (int b = r / n - 1; b <= r / n + 1; b++)
-                for (int c = 0; c < n && b >= 0 && b < BLOCKS; c++) {
-                    t.row[t.nnz] = r;
-                    t.col[t.nnz] = b * n + c;
-                    t.val[t.nnz++] = case_value(&seed);
-                }
-        spmvx_context *ctx = device_context(0, NULL, 0);
-        for (spmvx_type type = SPMVX_F32; type <= SPMVX_F64; type++) {
-            spmvx_matrix *m = case_coo(ctx, &t, type);
-            double x[7 * BLOCKS], y[7 * BLOCKS], want[7 * BLOCKS] = { 0 };
-            float x32[7 * BLOCKS], y32[7 * BLOCKS];
-            for (int i = 0; i < nrows; i++) x[i] = x32[i] = (float)case_value(&seed);
-            for (int64_t k = 0; k < t.nnz; k++) want[t.row[k]] += t.val[k] * x[t.col[k]];
-            for (size_t h = 0; h < sizeof threads / sizeof *threads; h++) {
-                char kernel[64];
-                snprintf(kernel, sizeof kernel, "bsr:block_rows=%d,block_cols=%d,threads=%d", n, n,
-                         threads[h]);
-                spmvx_matrix *A = convert_by(ctx, m, kernel, 0, 0, 0);
-                const bool wide = type == SPMVX_F64;
-                assert_ok(ctx, mul_there(ctx, SPMVX_N, 1.0, A, wide ? (void *)x : x32, 0.0,
-                                         wide ? (void *)y : y32, nrows, nrows, wide ? 8 : 4));
-                for (int i = 0; i < nrows; i++)
-                    if (!(fabs((wide ? y[i] : y32[i]) - want[i]) < (wide ? 1e-12 : 1e-4)))
-                        fail_msg("%s: row %d is %g, not %g", kernel, i, wide ? y[i] : y32[i], want[i]);
-                spmvx_matrix_destroy(A);
-            }
-            spmvx_matrix_destroy(m);
-        }
-        spmvx_context_destroy(ctx);
-        triples_free(&t);
-    }
-}
-
 /* PACKED of which some steps have whole columns, others 16-bit offsets, in no order, and of which a row is
  * cut: the same bits however values are stored, and the right ones however many warps share a slice. */
 static void test_mixed_columns(void **state)
@@ -608,12 +558,12 @@ static void test_padded_rows(void **state)
 int device_kernels_run(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timed_choice),   cmocka_unit_test(test_choice_by_the_model),
-        cmocka_unit_test(test_sectors),        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_long_rows),      cmocka_unit_test(test_cut_row_without_sum),
-        cmocka_unit_test(test_padded_rows),    cmocka_unit_test(test_packets),
-        cmocka_unit_test(test_full_blocks),    cmocka_unit_test(test_mixed_columns),
-        cmocka_unit_test(test_shared_columns), cmocka_unit_test(test_many_pieces),
+        cmocka_unit_test(test_timed_choice),  cmocka_unit_test(test_choice_by_the_model),
+        cmocka_unit_test(test_sectors),       cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_long_rows),     cmocka_unit_test(test_cut_row_without_sum),
+        cmocka_unit_test(test_padded_rows),   cmocka_unit_test(test_packets),
+        cmocka_unit_test(test_mixed_columns), cmocka_unit_test(test_shared_columns),
+        cmocka_unit_test(test_many_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

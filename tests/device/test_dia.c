@@ -97,7 +97,8 @@ static void test_shapes(void **state)
 static void test_presets(void **state)
 {
     (void)state;
-    const int many = test_is_emulated() ? 5000 : 400000; /* for an emulated device of two multiprocessors */
+    /* for an emulated device of two multiprocessors */
+    const int many = test_is_emulated() ? 5000 : 400000, some = test_is_emulated() ? 3400 : 230000;
     spmvx_context *ctx = device_context(0, NULL, 0);
     problem_check_name(ctx, stencil(200, 200, 5, 0), "dia", "dia:threads=128,rows=1,parts=1");
     problem_check_name(ctx, stencil(200, 200, 8, 0), "dia", "dia:threads=128,rows=1,parts=1");
@@ -115,7 +116,10 @@ static void test_presets(void **state)
     problem_check_name(ctx, stencil(many, many, 3, 0), "dia", "dia:threads=128,rows=4,parts=1");
     problem_check_name(ctx, stencil(many, many, 5, 0), "dia", "dia:threads=128,rows=3,parts=1");
     problem_check_name(ctx, stencil(many, many, 7, 0), "dia", "dia:threads=128,rows=2,parts=1");
-    problem_check_name(ctx, stencil(many, many, 8, 0), "dia", "dia:threads=128,rows=4,parts=1");
+    problem_check_name(ctx, stencil(many, many, 8, 0), "dia", "dia:threads=128,rows=2,parts=1");
+    problem_check_name(ctx, stencil(3 * many, 3 * many, 8, 0), "dia", "dia:threads=128,rows=4,parts=1");
+    problem_check_name(ctx, stencil(some, some, 7, 0), "dia", "dia:threads=128,rows=1,parts=1");
+    problem_check_name(ctx, stencil(some, some, 8, 0), "dia", "dia:threads=128,rows=2,parts=1");
     spmvx_context_destroy(ctx);
 }
 
