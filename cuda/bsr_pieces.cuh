@@ -1,9 +1,10 @@
 /* Block rows of BSR in pieces of 16 bytes, for square blocks of an even side: a lane loads a piece of a
  * block, two or four values, at once, and those of x that belong to it, so that few instructions bring many
- * bytes. The pieces of as many blocks as a warp holds are loaded together, and more of them before the first
- * is used. A lane always has the same piece of its blocks, and a sum for each slot; these are added up over
- * the blocks by shuffles and over the columns in their order. A warp takes some neighbouring block rows one
- * after the other, whose columns are loaded together, those of the next one while this one is multiplied.
+ * bytes; or a few pieces side by side. As many blocks as a warp holds are loaded together, and more of them
+ * before the first is used. A lane always has the same pieces of its blocks, and a sum for each slot; these
+ * are added up over the blocks by shuffles and over the columns in their order. A warp takes some
+ * neighbouring block rows one after the other, whose columns are loaded together, those of the next one while
+ * this one is multiplied.
  * Source: Im, Yelick & Vuduc, IJHPCA 18(1), 2004 (BSR); Eberhardt & Hoemmen, Optimization of block sparse
  * matrix-vector multiplication on shared-memory parallel architectures, 2016 (lanes side by side on a
  * block). */
@@ -17,30 +18,53 @@ template <class V, int N> struct alignas(N * sizeof(V)) spx_neighbours {
 
 constexpr int SPX_PIECE_BYTES = 16;
 
-/* Blocks of so many rows that a warp has a piece of in each lane. */
+/* Pieces of a block, side by side, that a lane has: where one each would leave half of the lanes without, a
+ * row. */
+__host__ __device__ constexpr int spx_pieces_of_lane(size_t value_bytes, int side)
+{
+    return side == 6 && value_bytes == 8 ? 3 : 1;
+}
+
+/* Blocks that a warp has at a time. */
 __host__ __device__ constexpr int spx_pieces_blocks(size_t value_bytes, int side)
 {
-    return 32 * SPX_PIECE_BYTES / (side * side * static_cast<int>(value_bytes));
+    const int bytes = side * side * static_cast<int>(value_bytes);
+    return 32 / (bytes / (SPX_PIECE_BYTES * spx_pieces_of_lane(value_bytes, side)));
 }
 
 /* How many times as many it loads before it uses the first. */
-__host__ __device__ constexpr int spx_pieces_at_once(int blocks)
+__host__ __device__ constexpr int spx_pieces_at_once(size_t value_bytes, int side)
 {
-    return 32 / blocks < 4 ? 32 / blocks : 4;
+    const int most = spx_pieces_of_lane(value_bytes, side) > 1 ? 2 : 4,
+              all = 32 / spx_pieces_blocks(value_bytes, side);
+    return all < most ? all : most;
 }
 
 /* How a warp shares the blocks of a matrix. */
 template <class V, int BS> struct spx_bsr_pieces {
-    static constexpr int VALUES = SPX_PIECE_BYTES / sizeof(V), SLOTS = BS * BS, OF_BLOCK = SLOTS / VALUES,
-                         BLOCKS = spx_pieces_blocks(sizeof(V), BS), AT_ONCE = spx_pieces_at_once(BLOCKS),
-                         SIDE_BY_SIDE = BS % VALUES == 0 ? VALUES : 2; /* columns of a piece in one row */
+    static constexpr int PIECE = SPX_PIECE_BYTES / sizeof(V),
+                         VALUES = PIECE * spx_pieces_of_lane(sizeof(V), BS), SLOTS = BS * BS,
+                         OF_BLOCK = SLOTS / VALUES, BLOCKS = spx_pieces_blocks(sizeof(V), BS),
+                         AT_ONCE = spx_pieces_at_once(sizeof(V), BS),
+                         SIDE_BY_SIDE = BS % PIECE == 0 ? PIECE : 2; /* columns of a piece in one row */
     static_assert(SLOTS % VALUES == 0 && OF_BLOCK <= 32, "whole pieces, and whole blocks of a warp");
 };
+
+/* N values side by side, as one, or 0. */
+template <spx_policy POLICY, spx_written WRITTEN, int N, class V>
+__device__ __forceinline__ void spx_load_neighbours(bool in, const V *from, V *to)
+{
+    using all = spx_neighbours<V, N>;
+    const all loaded = spx_load_if<POLICY, WRITTEN>(in, reinterpret_cast<const all *>(from), all{});
+#pragma unroll
+    for (int i = 0; i < N; i++) to[i] = loaded.of[i];
+}
 
 /* Warps that a multiprocessor has registers for, with pointers of 32 bits. */
 constexpr int spx_pieces_warps(size_t value_bytes, int side)
 {
-    return side == 2 ? (value_bytes == 8 ? 36 : 48) : side == 4 && value_bytes == 4 ? 28 : 32;
+    const bool wide = value_bytes == 8;
+    return side == 2 ? (wide ? 36 : 48) : side == 4 && !wide ? 28 : side == 6 && wide ? 24 : 32;
 }
 
 /* y = alpha*A*x + beta*y. WHOLE: values and x begin at multiples of 16 bytes, and blocks are row by row. */
@@ -49,8 +73,9 @@ __global__ void spx_multiply_bsr_pieces(spx_bsr<V, P> A, spx_early_vectors<V, EA
 {
     using pieces = spx_bsr_pieces<V, BS>;
     constexpr spx_written WRITTEN = decltype(vectors)::WRITTEN;
-    constexpr int VALUES = pieces::VALUES, SLOTS = pieces::SLOTS, OF_BLOCK = pieces::OF_BLOCK,
-                  BLOCKS = pieces::BLOCKS, NEAR = pieces::SIDE_BY_SIDE, AT_ONCE = pieces::AT_ONCE;
+    constexpr int PIECE = pieces::PIECE, VALUES = pieces::VALUES, SLOTS = pieces::SLOTS,
+                  OF_BLOCK = pieces::OF_BLOCK, BLOCKS = pieces::BLOCKS, NEAR = pieces::SIDE_BY_SIDE,
+                  AT_ONCE = pieces::AT_ONCE;
     constexpr unsigned ALL = 0xffffffffu;
     using position = spx_position<P>;
     const int lane = static_cast<int>(threadIdx.x) % 32, which = lane / OF_BLOCK,
@@ -80,29 +105,23 @@ __global__ void spx_multiply_bsr_pieces(spx_bsr<V, P> A, spx_early_vectors<V, EA
             const V *val = A.val + (static_cast<int64_t>(from) + which) * SLOTS + slot;
             for (int block = which; block - which < count;
                  block += BLOCKS * AT_ONCE, val += BLOCKS * AT_ONCE * SLOTS) {
-                spx_neighbours<V, VALUES> v[AT_ONCE];
-                V x[AT_ONCE][VALUES];
+                V v[AT_ONCE][VALUES], x[AT_ONCE][VALUES];
 #pragma unroll
                 for (int u = 0; u < AT_ONCE; u++) {
                     const int64_t col = __shfl_sync(ALL, cols, (block + u * BLOCKS) % 32);
                     const bool in = which < BLOCKS && block + u * BLOCKS < count;
                     const V *const value = val + u * BLOCKS * SLOTS, *const of_x = vectors.x + col * BS;
                     if constexpr (WHOLE) {
-                        v[u] = spx_load_if<MATRIX, WRITTEN>(
-                            in, reinterpret_cast<const spx_neighbours<V, VALUES> *>(value),
-                            spx_neighbours<V, VALUES>{});
 #pragma unroll
-                        for (int e = 0; e < VALUES; e += NEAR) {
-                            const auto near = spx_load_if<SPX_KEPT, WRITTEN>(
-                                in, reinterpret_cast<const spx_neighbours<V, NEAR> *>(of_x + column[e]),
-                                spx_neighbours<V, NEAR>{});
+                        for (int e = 0; e < VALUES; e += PIECE)
+                            spx_load_neighbours<MATRIX, WRITTEN, PIECE>(in, value + e, v[u] + e);
 #pragma unroll
-                            for (int i = 0; i < NEAR; i++) x[u][e + i] = near.of[i];
-                        }
+                        for (int e = 0; e < VALUES; e += NEAR)
+                            spx_load_neighbours<SPX_KEPT, WRITTEN, NEAR>(in, of_x + column[e], x[u] + e);
                     } else {
 #pragma unroll
                         for (int e = 0; e < VALUES; e++) {
-                            v[u].of[e] = spx_load_if<SPX_KEPT, WRITTEN>(in, value + e, V(0));
+                            v[u][e] = spx_load_if<SPX_KEPT, WRITTEN>(in, value + e, V(0));
                             x[u][e] = spx_load_if<SPX_KEPT, WRITTEN>(in, of_x + column[e], V(0));
                         }
                     }
@@ -110,7 +129,7 @@ __global__ void spx_multiply_bsr_pieces(spx_bsr<V, P> A, spx_early_vectors<V, EA
 #pragma unroll
                 for (int u = 0; u < AT_ONCE; u++)
 #pragma unroll
-                    for (int e = 0; e < VALUES; e++) sum[e] = spx_fused(v[u].of[e], x[u][e], sum[e]);
+                    for (int e = 0; e < VALUES; e++) sum[e] = spx_fused(v[u][e], x[u][e], sum[e]);
             }
             if (end - from > 32) cols = load_cols(from + 32, end);
             else break;

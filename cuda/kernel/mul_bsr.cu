@@ -163,12 +163,13 @@ spmvx_status run(const spx_mul *m)
 double pieces_alone(const spx_features *f, int side, double blocks, bool in_l2)
 {
     constexpr double ROW = 600.0, TURN = 550.0, TURN_OF_MEMORY = 1400.0;
-    const int at_a_time = spx_pieces_blocks(f->value_bytes, side);
     const double block_rows = static_cast<double>(f->nrows) / side,
                  held = static_cast<double>(f->machine->multiprocessors) *
                         spx_pieces_warps(f->value_bytes, side),
                  of_warp = block_rows / held, rows = of_warp > MOST_ROWS ? of_warp : std::ceil(of_warp),
-                 together = at_a_time * spx_pieces_at_once(at_a_time), turn = in_l2 ? TURN : TURN_OF_MEMORY;
+                 together =
+                     spx_pieces_blocks(f->value_bytes, side) * spx_pieces_at_once(f->value_bytes, side),
+                 turn = in_l2 ? TURN : TURN_OF_MEMORY;
     const auto row = [=](double of_row) { return ROW + turn * std::ceil(of_row / together); };
     return std::fmax(rows * row(blocks / block_rows), row(static_cast<double>(f->longest) / side));
 }
@@ -213,7 +214,7 @@ extern "C" const spx_kernel spx_cuda_mul_bsr = {
     .place = SPMVX_CUDA,
     .types = SPX_REAL,
     .flags = SPMVX_KERNEL_DETERMINISTIC,
-    .summary = "blocks by bulk copies to shared memory, or a lane a slot of the blocks",
+    .summary = "blocks in pieces of 16 bytes, by bulk copies to shared memory, or a lane a slot",
     .source = "Im, Yelick & Vuduc 2004; Eberhardt & Hoemmen 2016",
     .params = params,
     .cost = cost,
