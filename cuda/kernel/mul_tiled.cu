@@ -219,7 +219,7 @@ int64_t lanes_for(const spmvx_context *ctx, const spx_sparse *a)
     constexpr int64_t FEW = spx_tiled_pieces<1, float>::COUNT, MOST = 32;
     const int64_t rows = spx_max(a->nrows, 1), pieces = spx_tiled_slices(a) * SPX_TILED_LANES,
                   threads = 2048 * static_cast<int64_t>(spx_cuda_of(ctx)->multiprocessors);
-    const bool several = pieces > rows + rows / 8;
+    const bool several = pieces > rows + rows / 8 + SPX_TILED_LANES; /* of which a slice may be filled up */
     int64_t lanes = 1;
     while (lanes < MOST && (lanes * FEW < 2 * (pieces / rows) || (several && 2 * lanes * rows <= threads)))
         lanes *= 2;

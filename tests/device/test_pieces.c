@@ -112,6 +112,28 @@ static void test_shapes(void **state)
         }
 }
 
+static problem rows_alike(int rows, int length)
+{
+    int *lengths = malloc((size_t)rows * sizeof *lengths);
+    for (int r = 0; r < rows; r++) lengths[r] = length;
+    problem p = problem_of_rows(rows, lengths);
+    free(lengths);
+    return p;
+}
+
+/* Lanes that add up a row's pieces: as many as there are for few rows of several pieces, some of which may
+ * have more than others; of many rows as the mean has it, and one of those in one piece. */
+static void test_lanes(void **state)
+{
+    const int many = test_is_emulated() ? 3000 : 200000; /* for an emulated device of two multiprocessors */
+    problem_check_name(*state, rows_alike(40, 600), "tiled:width=64,columns=u16,values=raw",
+                       "tiled:width=64,columns=u16,values=raw,lanes=32,parts=1,cluster=1");
+    problem_check_name(*state, rows_alike(many, 3), "tiled:width=64,columns=u16,values=raw",
+                       "tiled:width=64,columns=u16,values=raw,lanes=1,parts=1,cluster=1");
+    problem_check_name(*state, rows_alike(40, 20), "tiled:width=800,columns=u16,values=raw",
+                       "tiled:width=800,columns=u16,values=raw,lanes=1,parts=1,cluster=1");
+}
+
 static int open_device(void **state)
 {
     *state = device_context(0, NULL, 0);
@@ -130,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_tiles, open_device, close_device),
         cmocka_unit_test_setup_teardown(test_shapes, open_device, close_device),
+        cmocka_unit_test_setup_teardown(test_lanes, open_device, close_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
