@@ -4,6 +4,8 @@
  * Differs from them: entries of two rows or of several steps are loaded at a time, and groups do not go on to
  * other rows.
  * Source: Bell & Garland, SC 2009 (CSR-vector); Tsai, Cojean & Anzt, ISC 2020. */
+#include <cmath>
+
 #include "csr_vector.cuh"
 
 namespace {
@@ -80,18 +82,21 @@ spmvx_status run(const spx_mul *m)
 }
 
 /* A long row is one group's alone: 110 to 250 ns for each step of its lanes. Few rows do not fill the
- * multiprocessors. */
+ * multiprocessors. Short rows of a warp wait for the longest of them, and so do their loads of x. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double ALONE = 150.0, FEW = 3.5, APART = 1.1; /* ns; entries of a row, whose loads of x wait */
+    constexpr double ALONE = 150.0; /* ns */
+    constexpr double FEW = 3.5, SHORT = 16.0, APART = 1.1, OF_LONGEST = 1.6, ALIKE = 0.2, MOST = 0.45;
     const double lanes = static_cast<double>(spx_vector_lanes_for(f->mean));
     const double wanted = static_cast<double>(f->nrows) * lanes / (lanes >= 16 ? 2 : 1);
     const double filled = wanted / spx_cuda_resident(f->machine);
     const double busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0;
-    const double uneven = f->deviation / (f->mean + 1.0) - 0.45;
+    const double varied = f->deviation / (f->mean + 1.0), uneven = varied - MOST;
     const double efficiency = 0.9 * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
     spx_features gathered = *f;
     if (f->mean < FEW) gathered.sectors_per_entry *= APART;
+    else if (f->mean < SHORT)
+        gathered.sectors_per_entry *= 1.0 + OF_LONGEST * std::fmax(std::fmin(varied, MOST) - ALIKE, 0.0);
     return spx_cuda_cost(&gathered, spx_csr_bytes_of(f, look, 0.0), efficiency,
                          ALONE * static_cast<double>(f->longest) / lanes);
 }
