@@ -60,11 +60,14 @@ __device__ __forceinline__ void spx_load_neighbours(bool in, const V *from, V *t
     for (int i = 0; i < N; i++) to[i] = loaded.of[i];
 }
 
-/* Warps that a multiprocessor has registers for, with pointers of 32 bits. */
-constexpr int spx_pieces_warps(size_t value_bytes, int side)
+/* Warps that a multiprocessor has registers for, of the instances for WHOLE; with pointers of 64 bits
+ * fewer. */
+constexpr int spx_pieces_warps(size_t value_bytes, size_t pointer_bytes, int side)
 {
     const bool wide = value_bytes == 8;
-    return side == 2 ? (wide ? 36 : 48) : side == 4 && !wide ? 28 : side == 6 && wide ? 24 : 32;
+    if (side == 2) return wide ? 36 : 48;
+    if (pointer_bytes == 8 || (side == 6 && wide)) return 24;
+    return side == 4 && !wide ? 28 : 32;
 }
 
 /* y = alpha*A*x + beta*y. WHOLE: values and x begin at multiples of 16 bytes, and blocks are row by row. */
@@ -166,7 +169,7 @@ __global__ void spx_multiply_bsr_pieces(spx_bsr<V, P> A, spx_early_vectors<V, EA
 
 /* ---- the host's side ---- */
 
-/* Calls f with the two instances for such a matrix, which differ in WHOLE, and the warps of theirs that a
+/* Calls f with the two instances for such a matrix, which differ in WHOLE, and how many warps of the first a
  * multiprocessor holds. What fits in L2 comes by plain loads, and begins early. */
 template <class F> spmvx_status spx_with_bsr_pieces(const spmvx_context *ctx, const spx_sparse *a, F f)
 {
@@ -176,7 +179,7 @@ template <class F> spmvx_status spx_with_bsr_pieces(const spmvx_context *ctx, co
             using V = decltype(value);
             using P = decltype(pointer);
             constexpr int BS = side.value;
-            constexpr int WARPS = spx_pieces_warps(sizeof(V), BS);
+            constexpr int WARPS = spx_pieces_warps(sizeof(V), sizeof(P), BS);
             return in_l2 ? f(spx_multiply_bsr_pieces<V, P, BS, SPX_KEPT, true, true>,
                              spx_multiply_bsr_pieces<V, P, BS, SPX_KEPT, true, false>, WARPS)
                          : f(spx_multiply_bsr_pieces<V, P, BS, SPX_PASSING, false, true>,

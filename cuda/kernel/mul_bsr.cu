@@ -9,7 +9,7 @@
  * Differs from the sources: Im, Yelick & Vuduc keep a block in the registers of one processor, and multiply
  * the zeros that fill it up, which presence bits keep away from x here. Eberhardt & Hoemmen give a warp one
  * block row, and its lanes take as many whole columns of blocks at a time as 32 hold; here a lane keeps one
- * slot of each block or takes whole blocks, and a warp has several block rows.
+ * slot or piece of each block or takes whole blocks, and a warp has several block rows.
  * Source: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004; Eberhardt & Hoemmen 2016. */
 #include "bsr_copied.cuh"
 #include "bsr_pieces.cuh"
@@ -24,6 +24,7 @@ enum { THREADS_PARAM, BLOCKS_PARAM };
 /* Neighbouring block rows that a warp takes, of which a multiprocessor holds so many: so many that all warps
  * are on the device at once, as long as these are not too many. */
 constexpr int64_t MOST_ROWS = 16;
+static_assert(MOST_ROWS < 32, "a lane has where a block row begins, and one where the last one ends");
 int64_t rows_a_warp(int64_t multiprocessors, int64_t block_rows, int64_t warps)
 {
     constexpr int64_t OF_MANY = 8;
@@ -165,7 +166,7 @@ double pieces_alone(const spx_features *f, int side, double blocks, bool in_l2)
     constexpr double ROW = 600.0, TURN = 550.0, TURN_OF_MEMORY = 1400.0;
     const double block_rows = static_cast<double>(f->nrows) / side,
                  held = static_cast<double>(f->machine->multiprocessors) *
-                        spx_pieces_warps(f->value_bytes, side),
+                        spx_pieces_warps(f->value_bytes, f->ptr_bytes, side),
                  of_warp = block_rows / held, rows = of_warp > MOST_ROWS ? of_warp : std::ceil(of_warp),
                  together =
                      spx_pieces_blocks(f->value_bytes, side) * spx_pieces_at_once(f->value_bytes, side),
@@ -180,10 +181,12 @@ double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double LOADED = 0.86, COPIED = 0.75; /* of what memory gives */
     const double stored = static_cast<double>(look->stored), bytes = spx_bsr_bytes(f, look);
-    const int64_t side = look->layout.block_rows;
+    const int64_t side = spx_max(look->layout.block_rows, 1);
     if (stored > 1.02 * static_cast<double>(f->nnz)) return spx_cuda_cost(f, bytes, 0.6, spx_bsr_alone(f));
     double alone = spx_bsr_alone(f), efficiency = LOADED;
-    if (side == look->layout.block_cols && has_way(side) && stored > 0 &&
+    const bool full = stored > 0 && stored <= 1.0001 * static_cast<double>(f->nnz) && f->nrows % side == 0 &&
+                      f->ncols % side == 0;
+    if (full && side == look->layout.block_cols && has_way(side) &&
         stored * static_cast<double>(side) >= 16.0 * static_cast<double>(f->nrows)) {
         if (side % 2 == 0)
             alone = pieces_alone(f, static_cast<int>(side), stored / static_cast<double>(side * side),
@@ -201,7 +204,7 @@ const spx_param params[] = {
     { .key = "blocks",
       .low = 0,
       .high = 32,
-      .preset = 0 }, /* 0: by way of shared memory, where that serves */
+      .preset = 0 }, /* 0: in one of the first three ways, where one serves */
     {},
 };
 

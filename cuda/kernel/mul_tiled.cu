@@ -211,15 +211,16 @@ void choose_cluster(const spmvx_context *ctx, const spx_sparse *a, int64_t *clus
     *cluster = spx_cuda_of(ctx)->since_90 && !few ? SPX_HOLDERS : 1;
 }
 
-/* Lanes that add up a row's pieces: twice as many as it has in the mean. Rows of more are added up one after
- * the other by the warp that has them, so where some have several and rows are few, so many that all threads
- * of the device have something. */
+/* Lanes that add up a row's pieces: with room for twice as many as it has in the mean. Rows of more are added
+ * up one after the other by the warp that has them, so where some have several and rows are few, so many that
+ * all threads of the device have something. */
 int64_t lanes_for(const spmvx_context *ctx, const spx_sparse *a)
 {
     constexpr int64_t FEW = spx_tiled_pieces<1, float>::COUNT, MOST = 32;
     const int64_t rows = spx_max(a->nrows, 1), pieces = spx_tiled_slices(a) * SPX_TILED_LANES,
                   threads = 2048 * static_cast<int64_t>(spx_cuda_of(ctx)->multiprocessors);
-    const bool several = pieces > rows + rows / 8 + SPX_TILED_LANES; /* of which a slice may be filled up */
+    const int64_t tiles = a->layout.hot ? 1 : spx_ceil_div(a->ncols, spx_max(a->layout.tile_width, 1));
+    const bool several = pieces > rows + rows / 8 + tiles * SPX_TILED_LANES; /* slices may be filled up */
     int64_t lanes = 1;
     while (lanes < MOST && (lanes * FEW < 2 * (pieces / rows) || (several && 2 * lanes * rows <= threads)))
         lanes *= 2;

@@ -97,8 +97,9 @@ static void test_shapes(void **state)
 static void test_presets(void **state)
 {
     (void)state;
-    /* for an emulated device of two multiprocessors */
-    const int many = test_is_emulated() ? 5000 : 400000, some = test_is_emulated() ? 3400 : 230000;
+    int multiprocessors = 0;
+    assert_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    const int many = 3000 * multiprocessors, some = 1700 * multiprocessors;
     spmvx_context *ctx = device_context(0, NULL, 0);
     problem_check_name(ctx, stencil(200, 200, 5, 0), "dia", "dia:threads=128,rows=1,parts=1");
     problem_check_name(ctx, stencil(200, 200, 8, 0), "dia", "dia:threads=128,rows=1,parts=1");

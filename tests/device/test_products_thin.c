@@ -265,6 +265,25 @@ static void budgets(void **state)
     spmvx_context_destroy(ctx);
 }
 
+/* The three factors of a triple product, whose sums round. */
+static void make_three(spmvx_context *ctx, triples *t, spmvx_matrix **m)
+{
+    for (int i = 0; i < 3; i++) {
+        make_rounded(&t[i]);
+        csr_arrays a = case_csr(&t[i], SPMVX_F64);
+        assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, 0, &m[i]));
+        csr_free(&a);
+    }
+}
+
+static void free_three(triples *t, spmvx_matrix **m)
+{
+    for (int i = 0; i < 3; i++) {
+        spmvx_matrix_destroy(m[i]);
+        triples_free(&t[i]);
+    }
+}
+
 /* A triple product as (R*A)*P, whose rows of R*A are a warp's or a block's by what all of them have: the same
  * bits in runs of rows. */
 static void triple_budgets(void **state)
@@ -277,12 +296,7 @@ static void triple_budgets(void **state)
     spmvx_matrix *m[3], *first = NULL;
     spmspm_options o = SPMSPM_OPTIONS_INIT;
     int made = 0, refused = 0;
-    for (int i = 0; i < 3; i++) {
-        make_rounded(&t[i]);
-        csr_arrays a = case_csr(&t[i], SPMVX_F64);
-        assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, 0, &m[i]));
-        csr_free(&a);
-    }
+    make_three(ctx, t, m);
     o.kernel = "thin";
     assert_ok(ctx, spmspm_triple(ctx, m[0], m[1], m[2], &o, &first));
     spmvx_matrix *const want = to_host(first);
@@ -297,10 +311,7 @@ static void triple_budgets(void **state)
     assert_true(made && refused);
     spmvx_matrix_destroy(first);
     spmvx_matrix_destroy(want);
-    for (int i = 0; i < 3; i++) {
-        spmvx_matrix_destroy(m[i]);
-        triples_free(&t[i]);
-    }
+    free_three(t, m);
     spmvx_context_destroy(ctx);
 }
 
@@ -314,12 +325,7 @@ static void triple_and_two(void **state)
                     even_rows("P", 400, 3, 40, false) };
     spmvx_matrix *m[3], *RA = NULL, *two = NULL, *C = NULL;
     spmspm_options o = SPMSPM_OPTIONS_INIT;
-    for (int i = 0; i < 3; i++) {
-        make_rounded(&t[i]);
-        csr_arrays a = case_csr(&t[i], SPMVX_F64);
-        assert_ok(ctx, spmvx_matrix_create(ctx, &a.arrays, 0, &m[i]));
-        csr_free(&a);
-    }
+    make_three(ctx, t, m);
     o.kernel = "thin";
     assert_ok(ctx, spmspm_mul(ctx, m[0], m[1], &o, &RA));
     assert_ok(ctx, spmspm_mul(ctx, RA, m[2], &o, &two));
@@ -330,10 +336,7 @@ static void triple_and_two(void **state)
     spmvx_matrix_destroy(C);
     spmvx_matrix_destroy(two);
     spmvx_matrix_destroy(RA);
-    for (int i = 0; i < 3; i++) {
-        spmvx_matrix_destroy(m[i]);
-        triples_free(&t[i]);
-    }
+    free_three(t, m);
     spmvx_context_destroy(ctx);
 }
 
