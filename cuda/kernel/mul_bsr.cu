@@ -11,20 +11,23 @@
  * block row, and its lanes take as many whole columns of blocks at a time as 32 hold; here a lane keeps one
  * slot or piece of each block or takes whole blocks, and a warp has several block rows.
  * Source: Im, Yelick & Vuduc, SPARSITY, IJHPCA 18(1), 2004; Eberhardt & Hoemmen 2016. */
+#include <cmath>
+
 #include "bsr_copied.cuh"
 #include "bsr_pieces.cuh"
-
-#include <cmath>
 
 namespace {
 
 constexpr const char *NAME = "bsr";
 enum { THREADS_PARAM, BLOCKS_PARAM };
 
-/* Neighbouring block rows that a warp takes, of which a multiprocessor holds so many: so many that all warps
- * are on the device at once, as long as these are not too many. */
+/* Of spx_multiply_bsr_rows: warps that a multiprocessor holds, and sums of a warp. */
+constexpr int64_t HELD_BY_SLOTS = 40, SUMS_BY_SLOTS = 32;
 constexpr int64_t MOST_ROWS = 16;
 static_assert(MOST_ROWS < 32, "a lane has where a block row begins, and one where the last one ends");
+
+/* Neighbouring block rows that a warp takes, of which a multiprocessor holds so many: so many that all warps
+ * are on the device at once, as long as these are not too many. */
 int64_t rows_a_warp(int64_t multiprocessors, int64_t block_rows, int64_t warps)
 {
     constexpr int64_t OF_MANY = 8;
@@ -151,7 +154,9 @@ spmvx_status run(const spx_mul *m)
             return launch(m, kernel, shared, rows);
         });
     case way::ROWS:
-        return spx_with_bsr_rows(m->ctx, m->A, [m](auto kernel) { return launch_rows(m, kernel, 40, 32); });
+        return spx_with_bsr_rows(m->ctx, m->A, [m](auto kernel) {
+            return launch_rows(m, kernel, HELD_BY_SLOTS, SUMS_BY_SLOTS);
+        });
     default:
         return spx_with_bsr<1>(m->A, [=](auto kernel, size_t shared) {
             return spx_launch_bsr(m, NAME, kernel, shared, 0, 1, m->part->param[BLOCKS_PARAM], threads);
@@ -175,8 +180,8 @@ double pieces_alone(const spx_features *f, int side, double blocks, bool in_l2)
     return std::fmax(rows * row(blocks / block_rows), row(static_cast<double>(f->longest) / side));
 }
 
-/* Slots that are no entries wait for their bits. What comes by way of shared memory comes no faster from L2
- * than from memory does what comes fast. */
+/* Slots that are no entries wait for their bits. By way of shared memory no more is under way than memory
+ * gives, and L2 gives no more then. */
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double LOADED = 0.86, COPIED = 0.75; /* of what memory gives */

@@ -102,8 +102,9 @@ constexpr int64_t at_once_of(int64_t rows)
     return rows == 1 ? at_once<1> : rows == 2 ? at_once<2> : rows == 3 ? at_once<3> : at_once<4>;
 }
 
-/* Rows of a thread: several, unless that leaves multiprocessors few threads; and so many that the last turn
- * of diagonals is full, since a place that is empty takes about as long as one that is not (measured). */
+/* Rows of a thread: several, unless that leaves multiprocessors few threads, which more diagonals than a turn
+ * has feel later; and so many that the last turn is full, since a place that is empty takes about as long as
+ * one that is not (measured). */
 int64_t rows_for(int64_t multiprocessors, int64_t nrows, int64_t width)
 {
     constexpr int64_t ENOUGH = 2048, OF_WIDE = 1600, MANY = 6000; /* rows for each multiprocessor */

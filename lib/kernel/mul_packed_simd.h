@@ -43,16 +43,14 @@ static double cost(const spx_features *f, const spx_look *look)
     /* f32, f64 */
     static const spx_rates loads[] = { { 0.33, 0.8, 0.0, 0.2, 1.1 }, { 0.4, 0.8, 0.0, 0.24, 1.2 } };
     static const spx_rates gathers[] = { { 0.48, 0.8, 0.0, 0.2, 0.5 }, { 0.53, 0.8, 0.0, 0.22, 0.52 } };
-    static const spx_packed_rates packed_loads[] = { { 0.05, 0.3, 0.2, spx_MORE_f32, 0.02, 0.22, 0.24, 0.02 },
-                                                     { 0.09, 0.3, 0.3, spx_FEW_f64, 0.08, 0.18, 0.23,
-                                                       0.02 } },
-                                  packed_gathers[] = {
-                                      { 0.025, 0.35, 0.15, spx_MORE_f32, 0.02, 0.32, 0.36, 0.02 },
-                                      { 0.05, 0.35, 0.22, spx_MORE_f64, 0.03, 0.3, 0.32, 0.02 }
-                                  };
+    static const spx_packed_rates loads_f32 = { 0.05, 0.3, 0.2, spx_MORE_f32, 0.02, 0.22, 0.24, 0.02 },
+                                  loads_f64 = { 0.09, 0.3, 0.3, spx_FEW_f64, 0.08, 0.18, 0.23, 0.02 },
+                                  gathers_f32 = { 0.025, 0.35, 0.15, spx_MORE_f32, 0.02, 0.32, 0.36, 0.02 },
+                                  gathers_f64 = { 0.05, 0.35, 0.22, spx_MORE_f64, 0.03, 0.3, 0.32, 0.02 };
     const bool wide = f->value_bytes == 8;
-    if (SPX_ISA_BIT == SPX_ISA_AVX512) return spx_packed_cost(f, look, &gathers[wide], &packed_gathers[wide]);
-    spx_packed_rates packed = packed_loads[wide];
+    if (SPX_ISA_BIT == SPX_ISA_AVX512)
+        return spx_packed_cost(f, look, &gathers[wide], wide ? &gathers_f64 : &gathers_f32);
+    spx_packed_rates packed = wide ? loads_f64 : loads_f32;
     /* masks that are not full take AVX2 two operations more */
     if ((double)look->stored > 1.1 * (double)f->nnz) packed.entry *= 2.0;
     return spx_packed_cost(f, look, &loads[wide], &packed);
