@@ -10,28 +10,77 @@ extern "C" {
 #include "core/tiled.h"
 }
 
-double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, double alone)
+namespace {
+
+constexpr double SECTOR = 32.0, /* bytes */
+    L2_SERVES = 1.4;            /* times cache_rate, where enough is under way */
+
+/* What is moved beside sectors of x. */
+double moved_by(const spx_features *f, double bytes)
 {
-    constexpr double OVERLAP = 0.1, BANDED = 8.0, SHARED = 0.5;
+    return bytes + static_cast<double>(f->ncols + f->nrows) * static_cast<double>(f->value_bytes);
+}
+
+/* Sectors of x that entries ask for, and the time until they came. */
+struct gathers {
+    double sectors, from_l2, ns; /* from_l2: those that L1 does not hold */
+};
+
+/* L1 has a sector that the multiprocessor asked for before, as far as x fits in it, and the less the larger x
+ * is. Four bytes of a lane are served at once, eight in two turns. */
+gathers gathers_near(const spx_features *f, double x_bytes, double part_of_first)
+{
+    constexpr double OF_FLOATS_FIRST = 1.5, OF_FLOATS_SECOND = 1.07;
     const spx_machine *m = f->machine;
-    const double value = static_cast<double>(f->value_bytes);
-    const double x_bytes = static_cast<double>(f->ncols) * value,
-                 y_bytes = static_cast<double>(f->nrows) * value;
-    const double moved = bytes + x_bytes + y_bytes;
-    const double rate = moved < m->last_cache ? m->cache_rate : m->memory_rate;
-    const double stream = moved / (rate * efficiency);
-    /* Between two uses of an element lie those of a row's span, where rows follow each other as the columns
-     * do: they reach few of these, and neighbours share sectors. A narrow band is in L2 in any order. */
+    const bool floats = f->value_bytes == 4;
+    const double sectors = f->sectors_per_entry * static_cast<double>(f->nnz),
+                 each = std::fmax(sectors / static_cast<double>(m->multiprocessors), 1.0),
+                 of_x = x_bytes / SECTOR, different = of_x * (1.0 - std::exp(-each / of_x)),
+                 held = std::fmin(part_of_first * m->first_cache / x_bytes, 1.0),
+                 hits = sectors * (1.0 - different / each) * held * held * held;
+    const double first = m->gather_first * (floats ? OF_FLOATS_FIRST : 1.0),
+                 second = m->gather_second * (floats ? OF_FLOATS_SECOND : 1.0);
+    return { sectors, sectors - hits, m->compute_scale * (hits / first + (sectors - hits) / second) };
+}
+
+/* Between two uses of an element lie those of a row's span, where rows follow each other as the columns do:
+ * they reach few of these, and neighbours share sectors. A narrow band is in L2 in any order. */
+gathers gathers_of(const spx_features *f, double part_of_first)
+{
+    constexpr double BANDED = 8.0, SHARED = 0.5;
+    const spx_machine *m = f->machine;
+    const double value = static_cast<double>(f->value_bytes),
+                 x_bytes = std::fmax(static_cast<double>(f->ncols), 1.0) * value;
     const bool narrow = BANDED * f->span * value < m->second_cache,
                in_order = BANDED * f->span < static_cast<double>(f->ncols) && f->sectors_per_entry < SHARED;
     const double reach = narrow || in_order ? f->span * value : x_bytes;
     const double from_l2 = reach < m->second_cache ? 1.0 : m->second_cache / reach;
-    const double near = m->compute_scale / (x_bytes < m->first_cache ? m->gather_first : m->gather_second);
-    const double far = m->far_scale / m->gather_memory;
-    const double sectors = f->sectors_per_entry * static_cast<double>(f->nnz);
-    const double gather = sectors * (from_l2 * near + (1.0 - from_l2) * far);
-    const double all = stream > gather ? stream + OVERLAP * gather : gather + OVERLAP * stream;
-    return m->launch_ns + (all > alone ? all : alone);
+    gathers g = gathers_near(f, x_bytes, part_of_first);
+    g.ns = from_l2 * g.ns + (1.0 - from_l2) * g.sectors * m->far_scale / m->gather_memory;
+    return g;
+}
+
+}
+
+double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, double alone, spx_gathering how)
+{
+    const spx_machine *m = f->machine;
+    const double moved = moved_by(f, bytes);
+    const double rate = moved < m->last_cache ? m->cache_rate : m->memory_rate;
+    const double stream = moved / (rate * efficiency), gather = gathers_of(f, how.first).ns;
+    const double all = std::fmax(stream, gather) + how.overlap * std::fmin(stream, gather);
+    return m->launch_ns + std::fmax(all, alone);
+}
+
+double spx_cuda_cost_in_l2(const spx_features *f, double bytes, double efficiency, double alone)
+{
+    constexpr double BEGUN = 700.0, LEAST = 1100.0; /* ns */
+    const spx_machine *m = f->machine;
+    const double moved = moved_by(f, bytes);
+    if (moved >= m->last_cache) return 0.0;
+    const gathers g = gathers_of(f, 1.0);
+    const double served = (moved + SECTOR * g.from_l2) / (L2_SERVES * m->cache_rate * efficiency);
+    return m->launch_ns - BEGUN + std::fmax(std::fmax(served, g.ns), std::fmax(alone, LEAST));
 }
 
 double spx_cuda_resident(const spx_machine *m)
@@ -70,7 +119,7 @@ double place_bytes(int64_t columns, double gap, double coded)
 double cost_of_tiles(const spx_features *f, const spx_layout *l, double coded)
 {
     constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1, STEP = 500.0, LEAST = 4.0, MOST = 4.0,
-                     START = 2500.0; /* ns of the first tile */
+                     START = 4000.0; /* ns of the first tile */
     const double value = static_cast<double>(f->value_bytes), mean = std::fmax(f->mean, 1.0),
                  width = static_cast<double>(spx_max(l->tile_width, 1)), reach = 1.0 + f->span / width,
                  segments = std::fmin(mean, reach), length = mean / segments,

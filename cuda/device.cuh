@@ -296,10 +296,20 @@ spmvx_status spx_cuda_counts_up(const spmvx_context *, spmvx_type, int64_t n, co
 
 /* ---- shared by the kernels' cost(): cuda/cost.cu ---- */
 
+/* How a kernel gathers x. */
+struct spx_gathering {
+    double first = 1.0; /* part of L1 that is left to x */
+    double overlap =
+        0.1; /* part of the shorter of streaming and gathering that the longer one does not hide */
+};
 /* Predicted nanoseconds of a launch that streams so many bytes of the matrix at `efficiency` of the
  * memory's rate and gathers x once an entry, but takes `alone` at least: what the longest row takes those
  * that work on it. */
-double spx_cuda_cost(const spx_features *, double bytes, double efficiency, double alone);
+double spx_cuda_cost(const spx_features *, double bytes, double efficiency, double alone,
+                     spx_gathering how = {});
+/* The same of a kernel that has enough under way for L2, at `efficiency` of what L2 serves, which are streams
+ * and sectors of x alike; 0 where the matrix does not stay there. */
+double spx_cuda_cost_in_l2(const spx_features *, double bytes, double efficiency, double alone);
 /* The same of TILED in a layout, of which so great a part of the entries is in columns that are held. */
 double spx_cuda_tiled_cost(const spx_features *, const spx_layout *, double value_bytes, double hot_share);
 /* Threads that the device holds at a time. */

@@ -317,13 +317,15 @@ spmvx_status run(const spx_mul *m)
  * and sums are much of it. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double LEAST = 700.0, STEP = 500.0, FAR_STEP = 1500.0, EFFICIENCY = 0.85, FAR = 1.1, FEW = 3.5;
+    constexpr double LEAST = 700.0, STEP = 500.0, FAR_STEP = 1500.0, EFFICIENCY = 0.85, FAR = 1.1, FEW = 3.5,
+                     OF_L1 = 0.5; /* shared memory has the rest */
     constexpr double LANES = 32.0 * SPX_GROUP_WARPS;
     const double longest = static_cast<double>(f->longest), bytes = spx_csr_bytes_of(f, look, 0.0);
     const bool of_cluster = longest > 4.0 * LANES * SPX_GROUP_STEPS, near = bytes < f->machine->last_cache;
     const double in_step = of_cluster ? (f->longest > LONGEST ? 8.0 : 4.0) * SPX_GROUP_CLUSTER : 4.0,
                  steps = longest / (in_step * LANES);
-    const double all = spx_cuda_cost(f, bytes, EFFICIENCY, LEAST + (near ? STEP : FAR_STEP) * steps);
+    const double all =
+        spx_cuda_cost(f, bytes, EFFICIENCY, LEAST + (near ? STEP : FAR_STEP) * steps, { .first = OF_L1 });
     return near || f->mean < FEW ? all : FAR * all;
 }
 

@@ -88,11 +88,12 @@ spmvx_status run(const spx_mul *m)
  * those that are cut, and a stream waits for the host to queue it. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double TWO_LAUNCHES = 2.6;
+    constexpr double TWO_LAUNCHES = 2.6, OF_L1 = 0.5; /* shared memory has the rest of L1 */
     const double launch = f->machine->launch_ns;
     const bool cut =
         f->longest > spx_merge_head(f->nnz, f->nrows) && f->nnz + f->nrows > SPX_MERGE_CAPACITY<double>;
-    return std::fmax(0.6 * launch + spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), 0.82, 0.0),
+    return std::fmax(0.6 * launch +
+                         spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), 0.82, 0.0, { .first = OF_L1 }),
                      cut ? TWO_LAUNCHES * launch : 0.0);
 }
 

@@ -256,14 +256,15 @@ int64_t more_bytes(const spx_sparse *a, const spx_partition *p)
 }
 
 /* Each multiprocessor brings what it holds before anything else, while its first entries are on their way,
- * which hides most of it where these are wide; and only gathers of other columns are the caches', which take
- * longer by OTHERS, since a multiprocessor has half of the threads that others have, and L1 less room.
+ * which hides most of it where these are wide and many; and only gathers of other columns are the caches',
+ * which take longer by OTHERS, since a multiprocessor has half of the threads that others have, and L1 less
+ * room.
  * Rows of few entries leave lanes without work, but wait less for what another block holds, and a long row
  * waits for each step of its lanes. Few rows do not fill the multiprocessors. */
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double BLOCK = 227.0 * 1024.0, START[] = { 2400.0, 1000.0 }, STEP = 400.0, /* bytes; ns */
-        SHOWN[] = { 1.0, 0.25 }, OTHERS = 1.3,                                           /* f32, f64 */
+        SHOWN[] = { 1.0, 0.25 }, OTHERS = 1.3, HIDES = 0.5,                              /* f32, f64 */
         NETWORK = 0.63; /* elements that a block gets of another one, a ns */
     const spx_machine *const m = f->machine;
     const bool wide = f->value_bytes == 8;
@@ -273,14 +274,16 @@ double cost(const spx_features *f, const spx_look *look)
     const double held = std::fmin(held_for(columns, most, in_cluster), columns),
                  lanes = static_cast<double>(spx_vector_lanes_for(f->mean)),
                  multiprocessors = static_cast<double>(m->multiprocessors),
-                 fill = START[wide] + SHOWN[wide] * (in_cluster ? 0.5 : 1.0) * held * value *
-                                          multiprocessors / m->cache_rate,
+                 bytes =
+                     spx_csr_bytes_of(f, look, f->ncols <= NARROW ? 2.0 * static_cast<double>(f->nnz) : 0.0),
+                 stream = bytes / (bytes < m->last_cache ? m->cache_rate : m->memory_rate),
+                 brought = (in_cluster ? 0.5 : 1.0) * held * value * multiprocessors / m->cache_rate,
+                 fill = START[wide] + std::fmax(SHOWN[wide] * brought, brought - HIDES * stream),
                  filled = static_cast<double>(f->nrows) * lanes / (THREADS * multiprocessors),
                  busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0,
                  uneven = f->deviation / (f->mean + 1.0) - 0.45,
                  efficiency = (f->mean < 8.0 ? 0.8 : 0.9) * (4.0 * held < columns ? 0.72 : 1.0) * busy /
                               (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
-    const double narrowed = f->ncols <= NARROW ? 2.0 * static_cast<double>(f->nnz) : 0.0;
     spx_features others = *f;
     others.sectors_per_entry *= OTHERS;
     others.nnz = static_cast<int64_t>((1.0 - held / std::fmax(columns, 1.0)) * static_cast<double>(f->nnz));
@@ -288,8 +291,7 @@ double cost(const spx_features *f, const spx_look *look)
                      in_cluster ? 0.5 * std::fmin(held / columns, SHARED) * static_cast<double>(f->nnz) : 0.0,
                  of_others = (f->mean < 8.0 ? 0.5 : 1.0) * asked / (NETWORK * multiprocessors);
     return fill + of_others +
-           spx_cuda_cost(&others, spx_csr_bytes_of(f, look, narrowed), efficiency,
-                         STEP * static_cast<double>(f->longest) / (4.0 * lanes));
+           spx_cuda_cost(&others, bytes, efficiency, STEP * static_cast<double>(f->longest) / (4.0 * lanes));
 }
 
 const spx_param params[] = {

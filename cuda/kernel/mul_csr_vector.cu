@@ -82,23 +82,31 @@ spmvx_status run(const spx_mul *m)
 }
 
 /* A long row is one group's alone: 110 to 250 ns for each step of its lanes. Few rows do not fill the
- * multiprocessors. Short rows of a warp wait for the longest of them, and so do their loads of x. */
+ * multiprocessors. Rows of a warp wait for the longest of them, and so do their loads of x, but for those
+ * that are loaded in one step. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double ALONE = 150.0; /* ns */
-    constexpr double FEW = 3.5, SHORT = 16.0, APART = 1.1, OF_LONGEST = 1.6, ALIKE = 0.2, MOST = 0.45;
-    const double lanes = static_cast<double>(spx_vector_lanes_for(f->mean));
+    constexpr double ALONE = 150.0;                                                    /* ns */
+    constexpr double FEW = 3.5, SHORT = 16.0, ONE_STEP = 8.0, APART[] = { 1.1, 1.25 }, /* f64, f32 */
+        OF_LONGEST = 1.6, ALIKE = 0.2, MOST = 0.45, OVERLAP = 0.22;
+    constexpr double MANY = 8.0, OF_MANY = 1.08, OF_L2 = 0.7; /* lanes; sectors; of what L2 serves */
+    const double lanes = static_cast<double>(spx_vector_lanes_for(f->mean)),
+                 bytes = spx_csr_bytes_of(f, look, 0.0);
     const double wanted = static_cast<double>(f->nrows) * lanes / (lanes >= 16 ? 2 : 1);
     const double filled = wanted / spx_cuda_resident(f->machine);
     const double busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0;
     const double varied = f->deviation / (f->mean + 1.0), uneven = varied - MOST;
-    const double efficiency = 0.9 * busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0));
+    const double efficiency = busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0)),
+                 alone = ALONE * static_cast<double>(f->longest) / lanes;
     spx_features gathered = *f;
-    if (f->mean < FEW) gathered.sectors_per_entry *= APART;
-    else if (f->mean < SHORT)
+    if (lanes >= MANY) gathered.sectors_per_entry *= OF_MANY;
+    else if (f->mean < FEW) gathered.sectors_per_entry *= APART[f->value_bytes == 4];
+    else if (f->mean < SHORT && f->mean + f->deviation > ONE_STEP)
         gathered.sectors_per_entry *= 1.0 + OF_LONGEST * std::fmax(std::fmin(varied, MOST) - ALIKE, 0.0);
-    return spx_cuda_cost(&gathered, spx_csr_bytes_of(f, look, 0.0), efficiency,
-                         ALONE * static_cast<double>(f->longest) / lanes);
+    const double in_l2 =
+        spx_cuda_cost_in_l2(&gathered, bytes, (lanes >= MANY ? OF_L2 : 1.0) * efficiency, alone);
+    return in_l2 > 0 ? in_l2
+                     : spx_cuda_cost(&gathered, bytes, 0.9 * efficiency, alone, { .overlap = OVERLAP });
 }
 
 const spx_param params[] = {

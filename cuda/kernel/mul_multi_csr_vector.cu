@@ -77,13 +77,20 @@ spmvx_status run(const spx_mul *m)
     return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
 
+/* One column of so many bytes of the matrix. */
+double time_of(const spx_features *f, double bytes)
+{
+    const double in_l2 = spx_cuda_cost_in_l2(f, bytes, 0.9, 0.0);
+    return in_l2 > 0 ? in_l2 : spx_cuda_cost(f, bytes, 0.8, 0.0);
+}
+
 /* The matrix once for up to eight columns; x and y, and the gathers, for each. A long row is few lanes'
  * alone. */
 double cost(const spx_features *f, const spx_look *)
 {
     constexpr double ALONE = 250.0; /* ns a step of the longest row */
     const double passes = static_cast<double>(spx_ceil_div(f->nvec, COLUMNS)), bytes = spx_csr_bytes(f);
-    const double one = spx_cuda_cost(f, bytes, 0.8, 0.0), none = spx_cuda_cost(f, 0.0, 0.8, 0.0);
+    const double one = time_of(f, bytes), none = time_of(f, 0.0);
     const int64_t lanes = lanes_for(f->mean);
     const double alone = ALONE * static_cast<double>(f->longest) / static_cast<double>(lanes);
     const double all = passes * (one - none) + static_cast<double>(f->nvec) * (none - f->machine->launch_ns);

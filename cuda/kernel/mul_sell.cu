@@ -178,12 +178,12 @@ spmvx_status run(const spx_mul *m)
 }
 
 /* Sorted rows are no neighbours in x, and warps that share a slice wait for each other. A long row is few
- * warps' alone: 90 to 500 ns an entry. What is streamed leaves L1 to x, whose gathers show where rows are not
- * short. */
+ * warps' alone: 90 to 500 ns an entry. What is streamed leaves L1 to x; and since all rows are at about the
+ * same part of their columns, which are in order, the longer they are the smaller is the part of x in use. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double ALONE = 250.0, LONG = 12.0, IN_L1 = 0.7;
-    const double x_bytes = static_cast<double>(spx_max(f->ncols, 1)) * static_cast<double>(f->value_bytes);
+    constexpr double ALONE = 250.0, APART = 1.1, ALIKE = 0.96,
+                     IN_USE = 0.5; /* IN_USE: by the square root of the length */
     const bool sorted = look->layout.sigma != 1;
     const double rows = static_cast<double>(f->nrows);
     const double slices = rows / static_cast<double>(spx_max(look->layout.slice, 1));
@@ -193,9 +193,9 @@ double cost(const spx_features *f, const spx_look *look)
     const double bytes = places + 4.0 * slices + (sorted ? 4.0 * rows : 0.0);
     const double alone = ALONE * static_cast<double>(f->longest) / static_cast<double>(split);
     spx_features gathered = *f;
-    if (f->mean >= LONG)
-        gathered.sectors_per_entry *= 1.0 - IN_L1 * std::fmin(f->machine->first_cache / x_bytes, 1.0);
-    return spx_cuda_cost(&gathered, bytes, efficiency, alone);
+    gathered.sectors_per_entry *= sorted ? APART : ALIKE;
+    return spx_cuda_cost(&gathered, bytes, efficiency, alone,
+                         { .first = std::fmax(IN_USE * std::sqrt(f->mean), 1.0) });
 }
 
 const spx_param params[] = {

@@ -277,12 +277,14 @@ static bool raw_look(const selection *s, const view *v, spmvx_format format, spx
            spx_request_format(s->request) == SPMVX_AUTO && !v->look.single && f->coded >= SPX_VALUES_I16;
 }
 
-/* What candidates are ordered by. The model errs, and CSR costs no set-up: another format has to promise more
- * than a tie. */
+/* What candidates are ordered by. The model errs, of a device less than of a host, and CSR costs no set-up:
+ * another format has to promise more than a tie. */
 static double order_of(const spx_candidate *c, int64_t expected_muls)
 {
-    static const double promise = 1.10;
-    return (c->choice.kernel->format == SPMVX_CSR ? 1.0 : promise) * spx_score(c, expected_muls);
+    static const double of_host = 1.10, of_device = 1.05;
+    const spx_kernel *k = c->choice.kernel;
+    const double promise = k->place == SPMVX_HOST ? of_host : of_device;
+    return (k->format == SPMVX_CSR ? 1.0 : promise) * spx_score(c, expected_muls);
 }
 
 /* Candidates as they come, and their order: they are moved once, at the end. */
