@@ -13,7 +13,8 @@ extern "C" {
 namespace {
 
 constexpr double SECTOR = 32.0, /* bytes */
-    L2_SERVES = 1.4;            /* times cache_rate, where enough is under way */
+    L2_SERVES = 1.4,            /* times cache_rate, where enough is under way */
+    SHOWN = 0.1;                /* of what is hidden behind something longer */
 
 /* What is moved beside sectors of x. */
 double moved_by(const spx_features *f, double bytes)
@@ -68,7 +69,7 @@ double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, dou
     const double moved = moved_by(f, bytes);
     const double rate = moved < m->last_cache ? m->cache_rate : m->memory_rate;
     const double stream = moved / (rate * efficiency), gather = gathers_of(f, how.first).ns;
-    const double all = std::fmax(stream, gather) + how.overlap * std::fmin(stream, gather);
+    const double all = stream > gather ? stream + SHOWN * gather : gather + how.shown * stream;
     return m->launch_ns + std::fmax(all, alone);
 }
 
@@ -80,7 +81,8 @@ double spx_cuda_cost_in_l2(const spx_features *f, double bytes, double efficienc
     if (moved >= m->last_cache) return 0.0;
     const gathers g = gathers_of(f, 1.0);
     const double served = (moved + SECTOR * g.from_l2) / (L2_SERVES * m->cache_rate * efficiency);
-    return m->launch_ns - BEGUN + std::fmax(std::fmax(served, g.ns), std::fmax(alone, LEAST));
+    const double all = std::fmax(served, g.ns) + SHOWN * std::fmin(served, g.ns);
+    return m->launch_ns - BEGUN + std::fmax(all, std::fmax(alone, LEAST));
 }
 
 double spx_cuda_resident(const spx_machine *m)
@@ -143,7 +145,7 @@ double cost_of_tiles(const spx_features *f, const spx_layout *l, double coded)
  * for each group of the longest piece, which shows where there is little else. */
 double cost_of_hot(const spx_features *f, double hot, double coded, double share)
 {
-    constexpr double EFFICIENCY = 0.8, SLICE = 2000.0, STEP = 1500.0, HIDDEN = 0.3, /* SLICE, STEP: ns */
+    constexpr double EFFICIENCY = 0.85, SLICE = 2000.0, STEP = 1500.0, HIDDEN = 0.3, /* SLICE, STEP: ns */
         LANES = SPX_TILED_LANES, OF_BLOCK = 2.0 / 3.0; /* which shares some with another one */
     const spx_machine *const m = f->machine;
     const double value = static_cast<double>(f->value_bytes), rows = static_cast<double>(f->nrows - f->empty),

@@ -299,8 +299,7 @@ spmvx_status spx_cuda_counts_up(const spmvx_context *, spmvx_type, int64_t n, co
 /* How a kernel gathers x. */
 struct spx_gathering {
     double first = 1.0; /* part of L1 that is left to x */
-    double overlap =
-        0.1; /* part of the shorter of streaming and gathering that the longer one does not hide */
+    double shown = 0.1; /* part of streaming that longer gathering does not hide */
 };
 /* Predicted nanoseconds of a launch that streams so many bytes of the matrix at `efficiency` of the
  * memory's rate and gathers x once an entry, but takes `alone` at least: what the longest row takes those

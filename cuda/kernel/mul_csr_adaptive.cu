@@ -318,7 +318,7 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double LEAST = 700.0, STEP = 500.0, FAR_STEP = 1500.0, EFFICIENCY = 0.85, FAR = 1.1, FEW = 3.5,
-                     OF_L1 = 0.5; /* shared memory has the rest */
+                     OF_L1 = 0.7; /* shared memory has the rest */
     constexpr double LANES = 32.0 * SPX_GROUP_WARPS;
     const double longest = static_cast<double>(f->longest), bytes = spx_csr_bytes_of(f, look, 0.0);
     const bool of_cluster = longest > 4.0 * LANES * SPX_GROUP_STEPS, near = bytes < f->machine->last_cache;

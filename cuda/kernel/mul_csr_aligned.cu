@@ -195,10 +195,10 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f, const spx_look *)
 {
     constexpr int LANES = 16;
-    constexpr double OVERLAP = 0.3, STEP = 400.0; /* ns of 16 entries, where 16 lanes are left alone */
+    constexpr double SHOWN = 0.3, STEP = 400.0; /* ns of 16 entries, where 16 lanes are left alone */
     const double used = f->mean < 2 * LANES ? f->mean / (2 * LANES) : 1.0; /* lanes that have an entry */
     return spx_cuda_cost(f, spx_csr_bytes(f), 0.1 + 0.6 * used,
-                         STEP * (1.0 + static_cast<double>(f->longest) / LANES), { .overlap = OVERLAP });
+                         STEP * (1.0 + static_cast<double>(f->longest) / LANES), { .shown = SHOWN });
 }
 
 const char *const grids[] = { "proportional", "fixed", nullptr };

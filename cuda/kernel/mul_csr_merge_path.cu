@@ -89,11 +89,14 @@ spmvx_status run(const spx_mul *m)
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double TWO_LAUNCHES = 2.6, OF_L1 = 0.5; /* shared memory has the rest of L1 */
+    constexpr double FEW = 2.0, APART = 1.3;          /* tiles end more rows than they have entries for */
     const double launch = f->machine->launch_ns;
     const bool cut =
         f->longest > spx_merge_head(f->nnz, f->nrows) && f->nnz + f->nrows > SPX_MERGE_CAPACITY<double>;
-    return std::fmax(0.6 * launch +
-                         spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), 0.82, 0.0, { .first = OF_L1 }),
+    spx_features gathered = *f;
+    if (f->mean < FEW) gathered.sectors_per_entry *= APART;
+    const double bytes = spx_csr_bytes_of(f, look, 0.0);
+    return std::fmax(0.6 * launch + spx_cuda_cost(&gathered, bytes, 0.82, 0.0, { .first = OF_L1 }),
                      cut ? TWO_LAUNCHES * launch : 0.0);
 }
 

@@ -88,7 +88,7 @@ double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double ALONE = 150.0;                                                    /* ns */
     constexpr double FEW = 3.5, SHORT = 16.0, ONE_STEP = 8.0, APART[] = { 1.1, 1.25 }, /* f64, f32 */
-        OF_LONGEST = 1.6, ALIKE = 0.2, MOST = 0.45, OVERLAP = 0.22;
+        OF_LONGEST = 1.6, ALIKE = 0.2, MOST = 0.45, SHOWN = 0.22;
     constexpr double MANY = 8.0, OF_MANY = 1.08, OF_L2 = 0.7; /* lanes; sectors; of what L2 serves */
     const double lanes = static_cast<double>(spx_vector_lanes_for(f->mean)),
                  bytes = spx_csr_bytes_of(f, look, 0.0);
@@ -105,8 +105,7 @@ double cost(const spx_features *f, const spx_look *look)
         gathered.sectors_per_entry *= 1.0 + OF_LONGEST * std::fmax(std::fmin(varied, MOST) - ALIKE, 0.0);
     const double in_l2 =
         spx_cuda_cost_in_l2(&gathered, bytes, (lanes >= MANY ? OF_L2 : 1.0) * efficiency, alone);
-    return in_l2 > 0 ? in_l2
-                     : spx_cuda_cost(&gathered, bytes, 0.9 * efficiency, alone, { .overlap = OVERLAP });
+    return in_l2 > 0 ? in_l2 : spx_cuda_cost(&gathered, bytes, 0.9 * efficiency, alone, { .shown = SHOWN });
 }
 
 const spx_param params[] = {

@@ -198,12 +198,12 @@ spmvx_status run(const spx_mul *m)
  * H200). */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double EFFICIENCY = 0.9, LAUNCHES = 0.5, OVERLAP = 0.16;
+    constexpr double EFFICIENCY = 0.9, LAUNCHES = 0.5, SHOWN = 0.16;
     constexpr double LONG_ROW = 54.0, CHAIN = 3000.0; /* ns: of a multiprocessor; of a piece's steps */
     const spx_machine *const m = f->machine;
     const double alone = f->long_rows ? CHAIN : 0.0;
     return LAUNCHES * m->launch_ns +
-           spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), EFFICIENCY, alone, { .overlap = OVERLAP }) +
+           spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), EFFICIENCY, alone, { .shown = SHOWN }) +
            LONG_ROW / static_cast<double>(m->multiprocessors) * static_cast<double>(f->long_rows);
 }
 

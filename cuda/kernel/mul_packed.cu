@@ -312,18 +312,21 @@ double cost(const spx_features *f, const spx_look *look)
     const double diagonal = look->diagonal_part, shared = look->shared_part, other = 1.0 - diagonal - shared,
                  units = static_cast<double>(spx_min(f->longest, piece) / (split * unit) + 1),
                  waits = units * (UNIT_WAITS * (1.0 - shared) + SHARED_WAITS * shared);
-    const double x_bytes = static_cast<double>(f->ncols) * static_cast<double>(f->value_bytes),
+    /* lanes that have pieces of one row are far apart in x */
+    const double sectors = f->mean > static_cast<double>(piece) ? std::fmax(other, f->sectors_per_entry)
+                                                                : f->sectors_per_entry,
+                 x_bytes = static_cast<double>(f->ncols) * static_cast<double>(f->value_bytes),
                  near = x_bytes < m->first_cache ? m->gather_second / m->gather_first : 1.0,
                  step = diagonal * (look->single  ? SINGLE[wide]
                                     : is_numbered ? NUMBERED
                                                   : STEP[wide]) +
-                        shared * SHARED_STEP + other * (OTHER_STEP + SECTORS * near * f->sectors_per_entry),
+                        shared * SHARED_STEP + other * (OTHER_STEP + SECTORS * near * sectors),
                  slice = diagonal * SLICE + shared * SHARED_SLICE + other * OTHER_SLICE,
                  work = (static_cast<double>(slices) * slice + static_cast<double>(steps) * step) /
                         static_cast<double>(m->multiprocessors),
                  rate = RATE + (SHARED_RATE - RATE) * shared, through = bytes / (rate * m->memory_rate);
     spx_features dealt = *f;
-    dealt.sectors_per_entry *= 1.0 - shared;
+    dealt.sectors_per_entry = (1.0 - shared) * sectors;
     const double all = spx_cuda_cost(&dealt, bytes, rate, std::fmax(std::fmax(waits, work), through));
     if (f->longest <= piece) return all;
     const double part_of_piece = f->mean / static_cast<double>(piece),

@@ -182,7 +182,7 @@ spmvx_status run(const spx_mul *m)
  * same part of their columns, which are in order, the longer they are the smaller is the part of x in use. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double ALONE = 250.0, APART = 1.1, ALIKE = 0.96,
+    constexpr double ALONE = 250.0, APART = 1.1, ALIKE = 0.93,
                      IN_USE = 0.5; /* IN_USE: by the square root of the length */
     const bool sorted = look->layout.sigma != 1;
     const double rows = static_cast<double>(f->nrows);

@@ -20,13 +20,26 @@ static spmvx_status settle_columns(const spx_conversion *c, spx_operator *op, sp
     return SPMVX_OK;
 }
 
-/* Is y worth its set-up beside x? What is within 3% is level. */
-static bool beats(const spx_candidate *y, const spx_candidate *x, int64_t muls)
+bool spx_beats(const spx_candidate *y, size_t y_bytes, const spx_candidate *x, size_t x_bytes, int64_t muls,
+               double crowd)
 {
-    static const double level = 0.03;
+    static const double level = 0.03, crowded_level = 0.1, more = 1.5;
     const double a = spx_score(y, muls), b = spx_score(x, muls);
+    const double larger = (double)(y_bytes > x_bytes ? y_bytes : x_bytes),
+                 smaller = (double)(y_bytes > x_bytes ? x_bytes : y_bytes);
+    if (larger > crowd && larger > more * smaller)
+        return a < (y_bytes > x_bytes ? 1.0 - crowded_level : 1.0 + crowded_level) * b;
     if (a < (1.0 - level) * b) return true;
     return a < (1.0 + level) * b && y->setup_ns < x->setup_ns;
+}
+
+/* The same of two that are built. Much of the last cache is half of it: what else runs has the rest. */
+static bool beats(const spmvx_context *ctx, const spx_candidate *y, const spx_operator *built_y,
+                  const spx_candidate *x, const spx_operator *built_x, int64_t muls)
+{
+    const double crowd = ctx->backend->place == SPMVX_HOST ? 0.5 * ctx->machine.last_cache : INFINITY;
+    return spx_beats(y, spx_sparse_bytes(&built_y->A, true), x, spx_sparse_bytes(&built_x->A, true), muls,
+                     crowd);
 }
 
 /* Refused where several threads take longer than one: by what they take now, or took in the contest. */
@@ -102,7 +115,8 @@ static spmvx_status challenge(contest *t, spx_source *source, const spx_candidat
         *took = measured.mul_ns = ns[0];
         if (champion) t->best->mul_ns = ns[1];
     }
-    if (s != SPMVX_OK || (champion && !beats(&measured, t->best, t->c->request.expected_muls))) {
+    if (s != SPMVX_OK || (champion && !beats(t->c->ctx, &measured, &e->op, t->best, &champion->op,
+                                             t->c->request.expected_muls))) {
         drop(e);
         return s;
     }

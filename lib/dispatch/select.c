@@ -277,13 +277,14 @@ static bool raw_look(const selection *s, const view *v, spmvx_format format, spx
            spx_request_format(s->request) == SPMVX_AUTO && !v->look.single && f->coded >= SPX_VALUES_I16;
 }
 
-/* What candidates are ordered by. The model errs, of a device less than of a host, and CSR costs no set-up:
- * another format has to promise more than a tie. */
+/* What candidates are ordered by. The model errs, and CSR costs no set-up: another format has to promise more
+ * than a tie. Least where a device streams and gathers as it does by CSR. */
 static double order_of(const spx_candidate *c, int64_t expected_muls)
 {
-    static const double of_host = 1.10, of_device = 1.05;
+    static const double most = 1.10, least = 1.05;
     const spx_kernel *k = c->choice.kernel;
-    const double promise = k->place == SPMVX_HOST ? of_host : of_device;
+    const bool alike = k->place != SPMVX_HOST && (k->format == SPMVX_SELL || k->format == SPMVX_ELL);
+    const double promise = alike ? least : most;
     return (k->format == SPMVX_CSR ? 1.0 : promise) * spx_score(c, expected_muls);
 }
 
