@@ -1,7 +1,7 @@
 /* The model of a multiplication's time on a GPU: bytes over bandwidth, and gathers of x by sectors of 32
  * bytes, whichever is longer, with a tenth of the other; from L2 where the matrix fits in it; and a
- * launch. Entries of neighbouring rows share sectors. The rates are the device's (spx_machine), which the
- * backend presets. */
+ * launch. Entries of neighbouring rows share sectors, and L1 has some of those that a multiprocessor asks for
+ * again. The rates are the device's (spx_machine), which the backend presets. */
 #include <cmath>
 
 #include "device.cuh"

@@ -298,7 +298,7 @@ spmvx_status spx_cuda_counts_up(const spmvx_context *, spmvx_type, int64_t n, co
 
 /* How a kernel gathers x. */
 struct spx_gathering {
-    double first = 1.0; /* part of L1 that is left to x */
+    double first = 1.0; /* L1s that x has: fewer beside shared memory, more where parts of x are in use */
     double shown = 0.1; /* part of streaming that longer gathering does not hide */
 };
 /* Predicted nanoseconds of a launch that streams so many bytes of the matrix at `efficiency` of the
