@@ -1,5 +1,5 @@
 /* The model of a multiplication's time on a GPU: bytes over bandwidth, and gathers of x by sectors of 32
- * bytes, whichever is longer, with a tenth of the other; from L2 where the matrix fits in it; and a
+ * bytes, whichever is longer, with a part of the other; from L2 where the matrix fits in it; and a
  * launch. Entries of neighbouring rows share sectors, and L1 has some of those that a multiprocessor asks for
  * again. The rates are the device's (spx_machine), which the backend presets. */
 #include <cmath>
@@ -69,20 +69,23 @@ double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, dou
     const double moved = moved_by(f, bytes);
     const double rate = moved < m->last_cache ? m->cache_rate : m->memory_rate;
     const double stream = moved / (rate * efficiency), gather = gathers_of(f, how.first).ns;
-    const double all = stream > gather ? stream + SHOWN * gather : gather + how.shown * stream;
+    /* where gathering is not much longer than the stream, each hides as much of the other */
+    const double longer = std::fmin(2.0 * (gather / stream - 1.0), 1.0),
+                 of_stream = SHOWN + (how.shown - SHOWN) * longer,
+                 all = stream > gather ? stream + SHOWN * gather : gather + of_stream * stream;
     return m->launch_ns + std::fmax(all, alone);
 }
 
 double spx_cuda_cost_in_l2(const spx_features *f, double bytes, double efficiency, double alone)
 {
-    constexpr double BEGUN = 700.0, LEAST = 1100.0; /* ns */
+    constexpr double BEGUN = 700.0; /* ns, of a launch, which are hidden behind the one before */
     const spx_machine *m = f->machine;
     const double moved = moved_by(f, bytes);
     if (moved >= m->last_cache) return 0.0;
     const gathers g = gathers_of(f, 1.0);
     const double served = (moved + SECTOR * g.from_l2) / (L2_SERVES * m->cache_rate * efficiency);
     const double all = std::fmax(served, g.ns) + SHOWN * std::fmin(served, g.ns);
-    return m->launch_ns - BEGUN + std::fmax(all, std::fmax(alone, LEAST));
+    return m->launch_ns - BEGUN + std::fmax(std::fmax(all, alone), BEGUN);
 }
 
 double spx_cuda_resident(const spx_machine *m)

@@ -89,7 +89,7 @@ double cost(const spx_features *f, const spx_look *look)
     constexpr double ALONE = 150.0;                                                    /* ns */
     constexpr double FEW = 3.5, SHORT = 16.0, ONE_STEP = 8.0, APART[] = { 1.1, 1.25 }, /* f64, f32 */
         OF_LONGEST = 1.6, ALIKE = 0.2, MOST = 0.45, SHOWN = 0.22;
-    constexpr double MANY = 8.0, OF_MANY = 1.08, OF_L2 = 0.7; /* lanes; sectors; of what L2 serves */
+    constexpr double FROM = 10.0, BY = 20.0, OF_LONG = 1.08, OF_L2 = 0.7; /* of rows longer than FROM */
     const double lanes = static_cast<double>(spx_vector_lanes_for(f->mean)),
                  bytes = spx_csr_bytes_of(f, look, 0.0);
     const double wanted = static_cast<double>(f->nrows) * lanes / (lanes >= 16 ? 2 : 1);
@@ -99,12 +99,13 @@ double cost(const spx_features *f, const spx_look *look)
     const double efficiency = busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0)),
                  alone = ALONE * static_cast<double>(f->longest) / lanes;
     spx_features gathered = *f;
-    if (lanes >= MANY) gathered.sectors_per_entry *= OF_MANY;
-    else if (f->mean < FEW) gathered.sectors_per_entry *= APART[f->value_bytes == 4];
+    const double is_long = std::fmin(std::fmax((f->mean - FROM) / BY, 0.0), 1.0);
+    gathered.sectors_per_entry *= 1.0 + (OF_LONG - 1.0) * is_long;
+    if (f->mean < FEW) gathered.sectors_per_entry *= APART[f->value_bytes == 4];
     else if (f->mean < SHORT && f->mean + f->deviation > ONE_STEP)
         gathered.sectors_per_entry *= 1.0 + OF_LONGEST * std::fmax(std::fmin(varied, MOST) - ALIKE, 0.0);
     const double in_l2 =
-        spx_cuda_cost_in_l2(&gathered, bytes, (lanes >= MANY ? OF_L2 : 1.0) * efficiency, alone);
+        spx_cuda_cost_in_l2(&gathered, bytes, (1.0 - (1.0 - OF_L2) * is_long) * efficiency, alone);
     return in_l2 > 0 ? in_l2 : spx_cuda_cost(&gathered, bytes, 0.9 * efficiency, alone, { .shown = SHOWN });
 }
 

@@ -179,12 +179,14 @@ spmvx_status run(const spx_mul *m)
 
 /* Sorted rows are no neighbours in x, and warps that share a slice wait for each other. A long row is few
  * warps' alone: 90 to 500 ns an entry. What is streamed leaves L1 to x; and since all rows are at about the
- * same part of their columns, which are in order, the longer they are the smaller is the part of x in use. */
+ * same part of their columns, which are in order, if they are about as long as each other, the longer they
+ * are the smaller is the part of x in use. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double ALONE = 250.0, APART = 1.1, ALIKE = 0.93,
-                     IN_USE = 0.5; /* IN_USE: by the square root of the length */
+    constexpr double ALONE = 250.0, APART = 1.1, AS_THEY_COME = 0.93; /* ns; sectors */
+    constexpr double IN_USE = 0.5, MOST = 5.0, ALIKE = 0.5; /* L1s by the root of the length; deviation */
     const bool sorted = look->layout.sigma != 1;
+    const bool alike = f->deviation < ALIKE * f->mean;
     const double rows = static_cast<double>(f->nrows);
     const double slices = rows / static_cast<double>(spx_max(look->layout.slice, 1));
     const int64_t split = split_for(f->machine->multiprocessors, f->nrows, look->stored);
@@ -193,9 +195,10 @@ double cost(const spx_features *f, const spx_look *look)
     const double bytes = places + 4.0 * slices + (sorted ? 4.0 * rows : 0.0);
     const double alone = ALONE * static_cast<double>(f->longest) / static_cast<double>(split);
     spx_features gathered = *f;
-    gathered.sectors_per_entry *= sorted ? APART : ALIKE;
+    gathered.sectors_per_entry *= sorted ? APART : AS_THEY_COME;
     return spx_cuda_cost(&gathered, bytes, efficiency, alone,
-                         { .first = std::fmax(IN_USE * std::sqrt(f->mean), 1.0) });
+                         { .first =
+                               alike ? std::fmin(std::fmax(IN_USE * std::sqrt(f->mean), 1.0), MOST) : 1.0 });
 }
 
 const spx_param params[] = {

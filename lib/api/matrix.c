@@ -101,22 +101,6 @@ spmvx_status spmvx_matrix_transpose(spmvx_context *ctx, const spmvx_matrix *m, s
     return spx_matrix_from_host(ctx, &at, written, out);
 }
 
-/* What a multiplication does not read. */
-static size_t idle_bytes(const spx_sparse *a)
-{
-    const spx_format *f = spx_format_find(a->format);
-    const size_t order = a->slot[SPX_ORDER] ? a->slot[SPX_ORDER]->bytes : 0; /* for the way back to CSR */
-    return order + (f->idle_bytes ? f->idle_bytes(a) : 0);
-}
-
-/* What one multiplication reads of the matrix. */
-static size_t streamed(const spx_operator *op)
-{
-    const spx_kernel *k = op->choice.kernel;
-    const size_t arrays = spx_sparse_bytes(&op->A, true) - idle_bytes(&op->A);
-    return k && k->more_bytes ? arrays + (size_t)k->more_bytes(&op->A, &op->part) : arrays;
-}
-
 /* Of all kernels that it multiplies with. */
 static bool is_deterministic(const spx_operator *op)
 {
@@ -139,7 +123,7 @@ spmvx_status spmvx_matrix_get_info(const spmvx_matrix *m, spmvx_matrix_info *inf
                             .nnz = n->A.nnz,
                             .stored = n->A.stored,
                             .bytes_held = spx_matrix_bytes(m),
-                            .bytes_streamed = streamed(n),
+                            .bytes_streamed = spx_operator_streamed(n),
                             .kernel = m->kernel,
                             .reason = m->reason,
                             .expected_s = 1e-9 * n->expected_ns };

@@ -20,26 +20,21 @@ static spmvx_status settle_columns(const spx_conversion *c, spx_operator *op, sp
     return SPMVX_OK;
 }
 
-bool spx_beats(const spx_candidate *y, size_t y_bytes, const spx_candidate *x, size_t x_bytes, int64_t muls,
-               double crowd)
+bool spx_beats(const spx_standing *y, const spx_standing *x, double least, double last_cache)
 {
-    static const double level = 0.03, crowded_level = 0.1, more = 1.5;
-    const double a = spx_score(y, muls), b = spx_score(x, muls);
-    const double larger = (double)(y_bytes > x_bytes ? y_bytes : x_bytes),
-                 smaller = (double)(y_bytes > x_bytes ? x_bytes : y_bytes);
-    if (larger > crowd && larger > more * smaller)
-        return a < (y_bytes > x_bytes ? 1.0 - crowded_level : 1.0 + crowded_level) * b;
-    if (a < (1.0 - level) * b) return true;
-    return a < (1.0 + level) * b && y->setup_ns < x->setup_ns;
+    static const double level = 0.03, tenth = 0.1, much = 0.5, most = 1.25, more = 1.5;
+    const spx_standing *const small = y->bytes < x->bytes ? y : x, *const large = small == y ? x : y;
+    const double bytes = (double)large->bytes;
+    const bool crowds =
+        bytes > much * last_cache && bytes < most * last_cache && bytes > more * (double)small->bytes;
+    if (crowds && small->score < (1.0 + tenth) * least) return y == small;
+    if (y->score < (1.0 - level) * x->score) return true;
+    return y->score < (1.0 + level) * x->score && y->setup_ns < x->setup_ns;
 }
 
-/* The same of two that are built. Much of the last cache is half of it: what else runs has the rest. */
-static bool beats(const spmvx_context *ctx, const spx_candidate *y, const spx_operator *built_y,
-                  const spx_candidate *x, const spx_operator *built_x, int64_t muls)
+static spx_standing standing_of(const spx_candidate *c, const spx_operator *op, int64_t muls)
 {
-    const double crowd = ctx->backend->place == SPMVX_HOST ? 0.5 * ctx->machine.last_cache : INFINITY;
-    return spx_beats(y, spx_sparse_bytes(&built_y->A, true), x, spx_sparse_bytes(&built_x->A, true), muls,
-                     crowd);
+    return (spx_standing){ spx_score(c, muls), c->setup_ns, spx_operator_streamed(op) };
 }
 
 /* Refused where several threads take longer than one: by what they take now, or took in the contest. */
@@ -78,6 +73,7 @@ typedef struct contest {
     double told_mul_ns; /* and what a multiplication takes */
     double until;       /* when all have to be done, as is told, by spx_now() */
     double timing_ns;   /* that the last contender was timed for */
+    double least;       /* score of all that were timed */
     int timed;
     bool disturbed, late; /* late: for some there was no time; */
     bool astray;          /* and for others there was none, but that the model knew nothing */
@@ -87,6 +83,19 @@ static void drop(entrant *e)
 {
     spx_contender_drop(&e->timed);
     spx_operator_drop(&e->op);
+}
+
+/* Is what was just timed to be taken, not the best so far? On a device nobody shares the cache. */
+static bool wins(contest *t, const spx_candidate *measured, const spx_operator *op)
+{
+    const int64_t muls = t->c->request.expected_muls;
+    const bool of_host = t->c->ctx->backend->place == SPMVX_HOST;
+    const spx_standing y = standing_of(measured, op, muls);
+    t->least = fmin(t->least, y.score);
+    if (!t->champion) return true;
+    const spx_standing x = standing_of(t->best, &t->champion->op, muls);
+    t->least = fmin(t->least, x.score);
+    return spx_beats(&y, &x, t->least, of_host ? t->c->ctx->machine.last_cache : 0.0);
 }
 
 /* Builds a candidate and lets it stand against the best so far. *took is what a multiplication took. */
@@ -115,8 +124,7 @@ static spmvx_status challenge(contest *t, spx_source *source, const spx_candidat
         *took = measured.mul_ns = ns[0];
         if (champion) t->best->mul_ns = ns[1];
     }
-    if (s != SPMVX_OK || (champion && !beats(t->c->ctx, &measured, &e->op, t->best, &champion->op,
-                                             t->c->request.expected_muls))) {
+    if (s != SPMVX_OK || !wins(t, &measured, &e->op)) {
         drop(e);
         return s;
     }
@@ -234,8 +242,8 @@ static bool is_among(const spx_candidate *c, int few, const spx_candidate *of)
 
 /* Brings the few that are worth timing to the front, by merit, one variant of each kernel, since what makes
  * the model err is the format more often than the instruction set. Then CSR's kernels, which cost nothing to
- * build: what is taken is not slower than three of them, but for those that cannot win and, on a device,
- * those that there is no time for. */
+ * build: what is taken is not slower than three of them, but by what spx_beats() allows a smaller matrix, and
+ * but for those that cannot win and, on a device, those that there is no time for. */
 static int few_best(spx_candidate *c, int count)
 {
     enum { FEW = 4, OF_CSR = 3 };
@@ -258,7 +266,9 @@ spmvx_status spx_build_timed(spx_conversion *c, spx_source *source, spx_candidat
                              spx_candidate *best, int *timed, spx_operator *out)
 {
     spx_timing timing;
-    contest t = { .c = c, .timing = &timing, .best = best, .until = end_of(c, candidates, count) };
+    contest t = {
+        .c = c, .timing = &timing, .best = best, .until = end_of(c, candidates, count), .least = INFINITY
+    };
     SPX_TRY(spx_timing_new(c->ctx, source->ncols, source->nrows, c->request.nvec, source->val_type, &timing));
     spmvx_status s;
     int tried = 0;

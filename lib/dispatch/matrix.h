@@ -43,6 +43,8 @@ void spx_matrix_free(spmvx_matrix *);
 spmvx_status spx_operator_prepare(const spmvx_context *, spx_operator *, const spx_choice *);
 spmvx_status spx_operator_prepare_multi(const spmvx_context *, spx_operator *, const spx_choice *);
 void spx_operator_drop(spx_operator *);
+/* Bytes of the matrix that one multiplication reads. */
+size_t spx_operator_streamed(const spx_operator *);
 size_t spx_operator_bytes(const spx_operator *);
 /* Of both operators; arrays that they share are counted once, borrowed ones not. */
 size_t spx_matrix_bytes(const spmvx_matrix *);

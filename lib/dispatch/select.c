@@ -278,7 +278,7 @@ static bool raw_look(const selection *s, const view *v, spmvx_format format, spx
 }
 
 /* What candidates are ordered by. The model errs, and CSR costs no set-up: another format has to promise more
- * than a tie. Least where a device streams and gathers as it does by CSR. */
+ * than a tie, but less where a device streams and gathers as it does by CSR. */
 static double order_of(const spx_candidate *c, int64_t expected_muls)
 {
     static const double most = 1.10, least = 1.05;

@@ -79,39 +79,66 @@ static spmvx_format winner(double last_cache, double dia, double packed)
 static void test_crowded_cache(void **state)
 {
     (void)state;
-    const double small = 1e6, large = 1e12; /* bytes */
+    const double small = 2e6, large = 1e12; /* bytes; DIA has 1.6 million */
     assert_int_equal(winner(large, 95e3, 100e3), SPMVX_DIA);
     assert_int_equal(winner(small, 95e3, 100e3), SPMVX_PACKED);
     assert_int_equal(winner(small, 85e3, 100e3), SPMVX_DIA);
     assert_int_equal(winner(large, 100e3, 95e3), SPMVX_PACKED);
 }
 
-static spx_candidate measured(double mul_ns, double setup_ns)
+static spx_standing standing(double score, double setup_ns, size_t bytes)
 {
-    return (spx_candidate){ .mul_ns = mul_ns, .setup_ns = setup_ns };
+    return (spx_standing){ score, setup_ns, bytes };
 }
 
-/* Level is 3%, and a tenth where one is large and has 1.5 times as much as the other; set-up counts by the
- * multiplications that are expected, and decides where two are level. */
+/* Level is 3%, and then the set-up decides. */
 static void test_level(void **state)
 {
     (void)state;
-    const spx_candidate slow = measured(100.0, 0.0), fast = measured(95.0, 0.0), level = measured(98.0, 0.0),
-                        dear = measured(95.0, 5000.0);
-    const double crowd = 1000.0;
-    assert_true(spx_beats(&fast, 900, &slow, 500, 1, crowd));
-    assert_false(spx_beats(&level, 900, &slow, 500, 1, crowd));
-    assert_false(spx_beats(&fast, 1100, &slow, 500, 1, crowd));
-    assert_true(spx_beats(&slow, 500, &fast, 1100, 1, crowd));
-    assert_true(spx_beats(&fast, 1100, &slow, 800, 1, crowd));
-    assert_false(spx_beats(&dear, 500, &slow, 500, 1000, crowd));
-    assert_true(spx_beats(&dear, 500, &slow, 500, 100000, crowd));
-    const spx_candidate ready = measured(101.0, 0.0), costly = measured(100.0, 1.0);
-    assert_true(spx_beats(&ready, 500, &costly, 500, 1, crowd));
+    const spx_standing slow = standing(100.0, 0.0, 500), fast = standing(96.0, 9.0, 500),
+                       level = standing(98.0, 9.0, 500), ready = standing(100.5, 0.0, 500);
+    assert_true(spx_beats(&fast, &slow, 96.0, 1000.0));
+    assert_false(spx_beats(&level, &slow, 98.0, 1000.0));
+    assert_true(spx_beats(&ready, &level, 98.0, 0.0));
+}
+
+/* Of two that are less than a tenth apart the one that reads two thirds or less is taken, whoever comes
+ * first, where the other fills more than half of the last cache, and no more than 1.25 times all of it. */
+static void test_sizes(void **state)
+{
+    (void)state;
+    const double cache = 1000.0;
+    static const struct {
+        size_t small, large;
+        bool small_wins;
+    } sizes[] = { { 300, 501, true },   { 300, 499, false }, { 340, 505, false },  { 800, 1249, true },
+                  { 800, 1251, false }, { 10, 100, false },  { 5000, 9000, false } };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const spx_standing small = standing(109.0, 0.0, sizes[i].small),
+                           large = standing(100.0, 0.0, sizes[i].large);
+        assert_int_equal(spx_beats(&small, &large, 100.0, cache), sizes[i].small_wins);
+        assert_int_equal(spx_beats(&large, &small, 100.0, cache), !sizes[i].small_wins);
+        assert_false(spx_beats(&small, &large, 100.0, 0.0)); /* a device */
+    }
+    const spx_standing late = standing(111.0, 0.0, 300), large = standing(100.0, 0.0, 900);
+    assert_false(spx_beats(&late, &large, 100.0, cache));
+}
+
+/* What is taken is within a tenth of the least of all, however many there are in between. */
+static void test_chain(void **state)
+{
+    (void)state;
+    const double cache = 1000.0;
+    const spx_standing large = standing(100.0, 0.0, 1200), middle = standing(109.0, 0.0, 700),
+                       small = standing(119.0, 0.0, 400);
+    assert_true(spx_beats(&middle, &large, 100.0, cache));
+    assert_false(spx_beats(&small, &middle, 100.0, cache));
+    assert_true(spx_beats(&small, &middle, 109.0, cache));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_crowded_cache), cmocka_unit_test(test_level) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_crowded_cache), cmocka_unit_test(test_level),
+                                        cmocka_unit_test(test_sizes), cmocka_unit_test(test_chain) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
