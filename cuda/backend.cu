@@ -202,26 +202,27 @@ spmvx_status record(spmvx_context *ctx, spmvx_status (*queue)(const void *), con
     return s == SPMVX_OK ? done(ctx, on_device, e, RECORDING) : s;
 }
 
-spmvx_status replay(const spmvx_context *ctx, void *recording, spmvx_status (*queue)(const void *),
-                    const void *arg, int times, double *ns)
+spmvx_status replay(const spmvx_context *ctx, void *recording, spmvx_status (*one)(const void *),
+                    spmvx_status (*many)(const void *), const void *arg, double ns[2])
 {
     spx_cuda *const c = state(ctx);
     const cudaStream_t own = c->own, callers = c->stream;
-    cudaEvent_t behind[SPX_MOST_REPLAYS + 1] = {};
+    cudaEvent_t behind[3] = {};
     spmvx_status s = SPMVX_OK;
     const spx_beside_captures on_device(ctx->device);
     cudaError_t e = on_device.error();
-    for (int i = 0; i <= times && e == cudaSuccess; i++) e = cudaEventCreate(&behind[i]);
+    for (int i = 0; i < 3 && e == cudaSuccess; i++) e = cudaEventCreate(&behind[i]);
     c->stream = own;
-    for (int i = 0; i <= times && e == cudaSuccess && s == SPMVX_OK; i++) {
-        if (recording) e = cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), own);
-        else s = queue(arg);
+    for (int i = 0; i < 3 && e == cudaSuccess && s == SPMVX_OK; i++) {
+        if (i == 1) s = one(arg);
+        else if (recording) e = cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), own);
+        else s = many(arg);
         if (e == cudaSuccess) e = cudaEventRecord(behind[i], own);
     }
     c->stream = callers;
-    if (e == cudaSuccess && s == SPMVX_OK) e = cudaEventSynchronize(behind[times]);
+    if (e == cudaSuccess && s == SPMVX_OK) e = cudaEventSynchronize(behind[2]);
     else cudaStreamSynchronize(own); /* what is on its way reads arrays that the caller will drop */
-    for (int i = 0; i < times && e == cudaSuccess && s == SPMVX_OK; i++) {
+    for (int i = 0; i < 2 && e == cudaSuccess && s == SPMVX_OK; i++) {
         float ms = 0;
         e = cudaEventElapsedTime(&ms, behind[i], behind[i + 1]);
         ns[i] = 1e6 * static_cast<double>(ms);
@@ -353,8 +354,8 @@ extern "C" const spx_backend spx_backend_cuda = {
     .fetch = fetch,
     .place_of = place_of,
     .record = record,
-    .replay = replay,
     .drop_recording = drop_recording,
+    .replay = replay,
     .features = spx_cuda_features,
     .features_ahead = spx_cuda_features_ahead,
     .features_forget = spx_cuda_features_forget,

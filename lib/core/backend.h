@@ -8,8 +8,6 @@
 
 struct spx_features; /* kernel/kernel.h */
 
-enum { SPX_MOST_REPLAYS = 4 };
-
 typedef struct spx_backend {
     spmvx_place place;
     const char *name;
@@ -46,14 +44,14 @@ typedef struct spx_backend {
      * computes. */
     spmvx_status (*place_of)(const spmvx_context *, const void *, spmvx_place *, int32_t *device);
     /* Records what `queue` puts on the context's stream, and tells how many launches and the like that is;
-     * repeats it, or where recording is NULL queues it anew, at most SPX_MOST_REPLAYS times behind one that
-     * is not counted, and gives the nanoseconds of each between its begin and its end on the device; complete
-     * on return; and forgets it. */
+     * forgets it; and with a recording of what `many` queues, or NULL, has that run, uncounted, then what
+     * `one` queues, and `many` again, and gives the nanoseconds of these two on the device; complete on
+     * return. */
     spmvx_status (*record)(spmvx_context *, spmvx_status (*queue)(const void *arg), const void *arg,
                            void **recording, int *launches);
-    spmvx_status (*replay)(const spmvx_context *, void *recording, spmvx_status (*queue)(const void *arg),
-                           const void *arg, int times, double *ns);
     void (*drop_recording)(const spmvx_context *, void *recording);
+    spmvx_status (*replay)(const spmvx_context *, void *recording, spmvx_status (*one)(const void *arg),
+                           spmvx_status (*many)(const void *arg), const void *arg, double ns[2]);
     /* The statistics pass over a CSR on the device: fills in longest, empty, deviation, span,
      * sectors_per_entry, padded and padded_sorted. ahead, or NULL: where it is true, the pass over this CSR
      * has been queued by features_ahead(), and is taken. */

@@ -1,8 +1,10 @@
 /* Timing of prepared operators, in turns: in each of four rounds each has a turn, of one multiplication that
- * is not counted and of up to eight that are, while they take a fortieth of a second; on a device, where
- * nobody else computes meanwhile, in each of three rounds two samples of some multiplications, which are
- * recorded once where each is one launch, and no more of them when the new one is far behind. The lower
- * quartile counts, since others on the machine only ever add. */
+ * is not counted and of up to eight that are, while they take a fortieth of a second. The lower quartile
+ * counts, since others on the machine only ever add.
+ *
+ * On a device, where nobody else computes meanwhile, there are two rounds, and a turn is one multiplication
+ * and then some without a pause. By itself each takes 1 to 3 microseconds more, by how early its kernel can
+ * begin while the one before runs; what counts is what one more takes among others, as in a solver. */
 #include "dispatch/tune.h"
 
 #include <math.h>
@@ -41,6 +43,11 @@ static spmvx_status multiply(const spx_batch *b)
     return SPMVX_OK;
 }
 
+static spmvx_status queue_one(const void *arg)
+{
+    return multiply(arg);
+}
+
 static spmvx_status queue_batch(const void *arg)
 {
     const spx_batch *b = arg;
@@ -48,9 +55,7 @@ static spmvx_status queue_batch(const void *arg)
     return SPMVX_OK;
 }
 
-enum { ROUNDS_ON_DEVICE = 3, LEAST_IN_TURN = 2 };
-_Static_assert((int)ROUNDS_ON_DEVICE <= (int)SPX_TIMING_ROUNDS, "room for all rounds");
-_Static_assert((int)LEAST_IN_TURN <= (int)SPX_MOST_REPLAYS, "events for all");
+enum { ROUNDS_ON_DEVICE = 2, LEAST_IN_TURN = 2 };
 static const double budget = 1e8;
 
 static spmvx_status turn_on_host(spx_contender *c)
@@ -67,22 +72,41 @@ static spmvx_status turn_on_host(spx_contender *c)
     return SPMVX_OK;
 }
 
-int spx_timing_runs(double brief)
+/* What is left of a short one without a call and a wait for it. */
+static double own_time(double brief)
 {
-    static const double sample = 1.5e4, most_runs = 64.0, call_and_wait = 8e3; /* most of a short `brief` */
-    const double own = fmax(brief - call_and_wait, 0.25 * brief);
-    return (int)fmax(1.0, fmin(most_runs, sample / own));
+    static const double call_and_wait = 8e3, part = 0.25;
+    return fmax(brief - call_and_wait, part * brief);
 }
 
-/* Many short ones at once, since what lies between one and the next is not theirs. A recording begins each
- * launch as soon as it can, a stream when the host has queued it and the one before has told: so what takes
- * several launches is timed in a stream. */
-static spmvx_status record(spx_contender *c, double brief)
+int spx_timing_runs(double brief)
+{
+    static const double sample = 3e4, most_runs = 64.0, one_tells = 1e5;
+    const double own = own_time(brief);
+    return own > one_tells ? 1 : (int)fmax(2.0, fmin(most_runs, ceil(sample / own)));
+}
+
+bool spx_timing_records(double brief, double call)
+{
+    static const double in_time = 1.5;
+    return own_time(brief) < in_time * call;
+}
+
+double spx_timing_each(int runs, double one, double many)
+{
+    static const double least = 0.5; /* less is a disturbance */
+    if (runs == 1) return fmin(one, many);
+    const double mean = many / runs, more = (many - one) / (runs - 1);
+    return more > least * mean ? fmin(more, mean) : mean;
+}
+
+/* What the host queues slower than the device computes is recorded. A recording begins each launch as soon as
+ * it can, a stream when the host has queued it and the one before has told: so what takes several launches is
+ * timed in a stream. */
+static spmvx_status record(spx_contender *c)
 {
     spmvx_context *ctx = c->b.one.ctx;
-    c->b.runs = spx_timing_runs(brief);
     SPX_TRY(ctx->backend->record(ctx, queue_batch, &c->b, &c->recording, &c->launches));
-    c->recorded = true;
     const int64_t columns = c->b.op->multi.kernel ? 1 : c->b.all.nvec;
     if (c->launches <= c->b.runs * columns) return SPMVX_OK;
     ctx->backend->drop_recording(ctx, c->recording);
@@ -93,8 +117,11 @@ static spmvx_status record(spx_contender *c, double brief)
 static spmvx_status turn_on_device(spx_contender *c)
 {
     const spmvx_context *ctx = c->b.one.ctx;
-    SPX_TRY(ctx->backend->replay(ctx, c->recording, queue_batch, &c->b, LEAST_IN_TURN, c->took + c->n));
-    for (int i = 0; i < LEAST_IN_TURN; i++) c->took[c->n++] /= c->b.runs;
+    double ns[2];
+    SPX_TRY(ctx->backend->replay(ctx, c->recording, queue_one, queue_batch, &c->b, ns));
+    c->one = c->n ? fmin(c->one, ns[0]) : ns[0];
+    c->many = c->n ? fmin(c->many, ns[1]) : ns[1];
+    c->n++;
     return SPMVX_OK;
 }
 
@@ -104,22 +131,18 @@ static spmvx_status begin(spx_contender *c)
     const spx_backend *backend = c->b.one.ctx->backend;
     SPX_TRY(backend->synchronize(c->b.one.ctx));
     const double start = spx_now();
-    SPX_TRY(queue_batch(&c->b));
+    SPX_TRY(multiply(&c->b));
+    c->call = spx_now() - start;
     SPX_TRY(backend->synchronize(c->b.one.ctx));
     c->first = spx_now() - start;
     return SPMVX_OK;
 }
 
-static double least(const spx_contender *c)
-{
-    double ns = c->n ? c->took[0] : c->first;
-    for (int i = 1; i < c->n; i++) ns = fmin(ns, c->took[i]);
-    return ns;
-}
-
-static double lower_quartile(spx_contender *c)
+/* What a multiplication takes, by what was timed so far. */
+static double came(spx_contender *c)
 {
     if (!c->n) return c->first; /* so slow that the first tells enough */
+    if (c->b.one.ctx->backend->record) return spx_timing_each(c->b.runs, c->one, c->many);
     qsort(c->took, (size_t)c->n, sizeof *c->took, by_value);
     return c->took[c->n / 4];
 }
@@ -207,13 +230,15 @@ static spmvx_status make_ready(spx_contender *c)
     spx_timing *const t = c->timing;
     if (c->first > 0 && c->first <= budget) return SPMVX_OK;
     SPX_TRY(begin(c));
-    if (!c->b.one.ctx->backend->record || c->first > budget || c->recorded) return SPMVX_OK;
+    if (!c->b.one.ctx->backend->record || c->first > budget || c->recording) return SPMVX_OK;
     /* the first one may have waited for code */
     if (t->brief <= 0 || c->first > level * t->brief) SPX_TRY(begin(c));
-    /* samples of as many multiplications, so that what a sample takes beside them is level */
-    if (t->brief <= 0) t->brief = c->first;
+    /* all in samples of as many multiplications, and in the same way */
+    if (t->brief <= 0) t->brief = c->first, t->call = c->call;
     const bool alike = c->first < level * t->brief && t->brief < level * c->first;
-    return record(c, alike ? t->brief : c->first);
+    const double brief = alike ? t->brief : c->first, call = alike ? t->call : c->call;
+    c->b.runs = spx_timing_runs(brief);
+    return spx_timing_records(brief, call) ? record(c) : SPMVX_OK;
 }
 
 spmvx_status spx_contender_new(spmvx_context *ctx, const spx_operator *op, spx_timing *t, spx_contender *c)
@@ -241,16 +266,17 @@ spmvx_status spx_contenders_time(int count, spx_contender *const *c, double *ns)
     c[0]->n = 0;
     if (pair && c[1]->n && c[0]->first <= budget) { /* a look, while the other's times still tell */
         SPX_TRY(turn_on_device(c[0]));
-        over = least(c[0]) > far * least(c[1]);
+        over = came(c[0]) > far * came(c[1]);
     }
     if (!over)
         for (int i = 1; i < count; i++) c[i]->n = 0;
+    const int looked = c[0]->n; /* which was its turn in the first round */
     for (int round = 0; round < rounds && !over; round++) {
-        for (int i = 0; i < count; i++)
+        for (int i = looked && !round; i < count; i++)
             if (c[i]->first <= budget) SPX_TRY(on_device ? turn_on_device(c[i]) : turn_on_host(c[i]));
-        over = pair && least(c[0]) > (round ? behind : far) * least(c[1]);
+        over = pair && came(c[0]) > (round ? behind : far) * came(c[1]);
     }
-    for (int i = 0; i < count; i++) ns[i] = lower_quartile(c[i]);
+    for (int i = 0; i < count; i++) ns[i] = came(c[i]);
     return SPMVX_OK;
 }
 

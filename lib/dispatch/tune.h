@@ -10,7 +10,7 @@ double spx_now(void); /* nanoseconds of a clock that only goes forward */
 typedef struct spx_timing {
     spx_array *x, *y;
     int64_t nvec, ldx, ldy;
-    double brief; /* nanoseconds of the first multiplication that was timed; 0: none yet */
+    double brief, call; /* ns of the first multiplication that was timed, and of its call; 0: none yet */
 } spx_timing;
 
 /* nvec columns of ncols elements, and of nrows. Ends by spx_timing_drop. */
@@ -27,19 +27,19 @@ typedef struct spx_batch {
     int runs;
 } spx_batch;
 
-enum { SPX_TIMING_ROUNDS = 4, SPX_TIMING_IN_TURN = 8 };
+enum { SPX_TIMING_ROUNDS = 4, SPX_TIMING_IN_TURN = 8 }; /* on the host */
 
 /* An operator that is timed, at an address that stays; with workspace of its own, and on a device with its
  * multiplications recorded. */
 typedef struct spx_contender {
     spx_batch b;
     spx_timing *timing;
-    spx_array *work; /* not the context's: this may fail yet */
-    void *recording; /* or NULL: each sample is queued */
-    int launches;    /* of a sample, which is of `runs` multiplications */
-    bool recorded;   /* these are known */
-    double first, took[SPX_TIMING_ROUNDS * SPX_TIMING_IN_TURN]; /* nanoseconds; `n` of them */
-    int n;
+    spx_array *work;    /* not the context's: this may fail yet */
+    void *recording;    /* of `runs` multiplications, or NULL: they are queued */
+    int launches;       /* that they take, where they were recorded; else 0 */
+    double first, call; /* nanoseconds of a multiplication that was waited for, and of its call */
+    int n;              /* multiplications that were timed since, or turns on a device */
+    double took[SPX_TIMING_ROUNDS * SPX_TIMING_IN_TURN], one, many; /* of these; on a device the least */
 } spx_contender;
 
 /* Ends by spx_contender_drop. */
@@ -47,10 +47,11 @@ spmvx_status spx_contender_new(spmvx_context *, const spx_operator *, spx_timing
 void spx_contender_drop(spx_contender *);
 
 /* Nanoseconds of a multiplication by all columns for each of `count` contenders, one or two, in turns, round
- * by round, so that what disturbs the machine disturbs all: the lower quartile of several. A turn begins with
- * a multiplication that is not counted, which brings its arrays to the caches. What takes more than a tenth
- * of a second is timed once. On a device no more is asked of a first contender that is far behind the second
- * one, not even that one's turn where its times are known from before. */
+ * by round, so that what disturbs the machine disturbs all: the lower quartile of several, and on a device
+ * what one more takes of several without a pause. A turn begins with what is not counted, and brings its
+ * arrays to the caches. What takes more than a tenth of a second is timed once. On a device no more is asked
+ * of a first contender that is far behind the second one, not even that one's turn where its times are known
+ * from before. */
 spmvx_status spx_contenders_time(int count, spx_contender *const *, double *ns);
 /* Two operators as contenders. */
 spmvx_status spx_operators_time(spmvx_context *, const spx_operator *const op[2], spx_timing *, double ns[2]);
@@ -58,8 +59,11 @@ spmvx_status spx_operators_time(spmvx_context *, const spx_operator *const op[2]
 spmvx_status spx_operator_time_threads(spmvx_context *, const spx_operator *, spx_timing *, double *all,
                                        double *one);
 /* Multiplications of a sample on a device, where one, with a call and a wait for it, takes `brief`
- * nanoseconds. */
+ * nanoseconds; and are they to be recorded, where the call alone takes `call`? */
 int spx_timing_runs(double brief);
+bool spx_timing_records(double brief, double call);
+/* What a multiplication takes of `runs` without a pause, by what one alone took, and all of them. */
+double spx_timing_each(int runs, double one, double many);
 /* Do others keep the processors busy? Then several threads take longer than one, since the last that gets
  * to run is waited for. */
 bool spx_is_disturbed(double all_ns, double one_ns);

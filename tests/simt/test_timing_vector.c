@@ -103,9 +103,11 @@ static void test_time(void **state)
     assert_false(hurried);
 }
 
-/* How many launches a multiplication takes, by what is recorded of some. */
+/* How many launches a multiplication takes, by what is recorded of some. That they are recorded is told by
+ * times, here of an emulator, which computes while a launch is queued. */
 static void check_launches(const char *kernel, int longest, int launches)
 {
+    enum { TIMES = 100 };
     problem p = problem_of(longest);
     spmvx_context *ctx = device_context(0, NULL, 0);
     spmvx_matrix *m = NULL;
@@ -114,12 +116,16 @@ static void check_launches(const char *kernel, int longest, int launches)
     double ns;
     assert_ok(ctx, spmvx_matrix_create(ctx, &p.csr.arrays, 0, &m));
     spmvx_matrix *A = convert_by(ctx, m, kernel, 0, 0, 0);
-    assert_ok(ctx, spx_timing_new(ctx, p.t.ncols, p.t.nrows, 1, SPMVX_F64, &t));
-    assert_ok(ctx, spx_contender_new(ctx, &A->op[SPMVX_N], &t, &c));
-    assert_ok(ctx, spx_contenders_time(1, all, &ns));
-    assert_int_equal(c.launches, launches * c.b.runs);
-    assert_true(launches > 1 ? !c.recording : c.recording != NULL);
-    assert_true(c.n > 0 && ns > 0);
+    for (int i = 0; i < TIMES && !c.launches; i++) {
+        assert_ok(ctx, spx_timing_new(ctx, p.t.ncols, p.t.nrows, 1, SPMVX_F64, &t));
+        assert_ok(ctx, spx_contender_new(ctx, &A->op[SPMVX_N], &t, &c));
+        assert_ok(ctx, spx_contenders_time(1, all, &ns));
+        assert_true(c.n > 0 && ns > 0);
+        assert_int_equal(c.launches, c.launches ? launches * c.b.runs : 0);
+        assert_true(c.launches && launches == 1 ? c.recording != NULL : !c.recording);
+        if (!c.launches && i < TIMES - 1) spx_contender_drop(&c), spx_timing_drop(&t);
+    }
+    assert_true(c.launches > 0);
     spx_contender_drop(&c);
     spx_timing_drop(&t);
     spmvx_matrix_destroy(A);
