@@ -91,7 +91,8 @@ __global__ void spx_multiply_bsr_pieces(spx_bsr<V, P> A, spx_early_vectors<V, EA
     const position bounds = static_cast<position>(A.ptr[first + (lane < rows ? lane : rows)]);
     const auto bound = [&](int row) { return __shfl_sync(ALL, bounds, row < rows ? row : rows); };
     const auto load_cols = [&](position begin, position stop) {
-        return spx_load_if<SPX_PAST>(begin + static_cast<unsigned>(lane) < stop, A.col + begin + lane, 0);
+        return spx_load_if<spx_streamed<MATRIX == SPX_KEPT, SPX_PAST>>(
+            begin + static_cast<unsigned>(lane) < stop, A.col + begin + lane, 0);
     };
     int column[VALUES]; /* of the lane's slots within their block */
 #pragma unroll

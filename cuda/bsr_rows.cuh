@@ -29,7 +29,7 @@ __host__ __device__ inline spx_bsr_groups spx_bsr_groups_of(int slots, int at_a_
 }
 
 /* Y = alpha*A*X + beta*Y for up to COLUMNS columns. */
-template <class V, class P, int BS, int COLUMNS>
+template <class V, class P, int BS, int COLUMNS, bool STAYS>
 __global__ void spx_multiply_bsr(spx_bsr<V, P> A, spx_columns<V> columns, int at_a_time)
 {
     constexpr int SLOTS = spx_bsr_slots<BS>(), AT_ONCE = SLOTS * COLUMNS == 1 ? 4 : SLOTS > 2 ? 1 : 2;
@@ -59,9 +59,9 @@ __global__ void spx_multiply_bsr(spx_bsr<V, P> A, spx_columns<V> columns, int at
             block_col[u] = spx_load_if<SPX_KEPT>(at < end, A.col + at, -1);
 #pragma unroll
             for (int t = 0; t < SLOTS; t++)
-                val[u][t] =
-                    spx_load_if<SPX_PAST>(at < end && own + 32 * t < g.slots,
-                                          A.val + static_cast<int64_t>(at) * g.slots + own + 32 * t, V(0));
+                val[u][t] = spx_load_if<spx_streamed<STAYS, SPX_PAST>>(
+                    at < end && own + 32 * t < g.slots,
+                    A.val + static_cast<int64_t>(at) * g.slots + own + 32 * t, V(0));
         }
 #pragma unroll
         for (int u = 0; u < AT_ONCE; u++) {
@@ -127,7 +127,8 @@ __global__ void spx_multiply_bsr_rows(spx_bsr<V, P> A, spx_early_vectors<V, EARL
     const position bounds = static_cast<position>(A.ptr[first + (lane < rows ? lane : rows)]);
     const auto bound = [&](int row) { return __shfl_sync(ALL, bounds, row < rows ? row : rows); };
     const auto load_cols = [&](position begin, position stop) {
-        return spx_load_if<SPX_PAST>(begin + static_cast<unsigned>(lane) < stop, A.col + begin + lane, 0);
+        return spx_load_if<spx_streamed<MATRIX == SPX_KEPT, SPX_PAST>>(
+            begin + static_cast<unsigned>(lane) < stop, A.col + begin + lane, 0);
     };
     position from = bound(0), end = bound(1);
     int cols = load_cols(from, end);
@@ -186,15 +187,17 @@ inline int64_t spx_bsr_at_a_time(const spx_sparse *a, int64_t asked)
 }
 
 /* Calls f with the instance for this matrix, and the shared memory of a warp. */
-template <int COLUMNS, class F> spmvx_status spx_with_bsr(const spx_sparse *a, F f)
+template <int COLUMNS, class F> spmvx_status spx_with_bsr(const spmvx_context *ctx, const spx_sparse *a, F f)
 {
     const bool square = a->layout.block_rows == a->layout.block_cols;
     return spx_by_type(a, [&](auto value, auto pointer) {
         return spx_pick<2, 3, 4, 5, 6, 8, 0>(square ? a->layout.block_rows : 0, [&](auto side) {
             using V = decltype(value);
             constexpr int BS = side.value;
-            return f(spx_multiply_bsr<V, decltype(pointer), BS, COLUMNS>,
-                     32 * spx_bsr_slots<BS>() * sizeof(V));
+            return spx_by_residence(ctx, a, [&](auto stays) {
+                return f(spx_multiply_bsr<V, decltype(pointer), BS, COLUMNS, stays.value>,
+                         32 * spx_bsr_slots<BS>() * sizeof(V));
+            });
         });
     });
 }

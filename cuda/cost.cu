@@ -124,7 +124,7 @@ double place_bytes(int64_t columns, double gap, double coded)
 double cost_of_tiles(const spx_features *f, const spx_layout *l, double coded)
 {
     constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1, STEP = 500.0, LEAST = 4.0, MOST = 4.0,
-                     START = 4000.0; /* ns of the first tile */
+                     START = 4000.0, START_IN_L2 = 2000.0; /* ns of the first tile */
     const double value = static_cast<double>(f->value_bytes), mean = std::fmax(f->mean, 1.0),
                  width = static_cast<double>(spx_max(l->tile_width, 1)), reach = 1.0 + f->span / width,
                  segments = std::fmin(mean, reach), length = mean / segments,
@@ -134,9 +134,11 @@ double cost_of_tiles(const spx_features *f, const spx_layout *l, double coded)
                          rows * segments * (2.0 * value + 4.0) +
                          (rows + static_cast<double>(f->ncols)) * value;
     const spx_machine *m = f->machine;
-    const double stream = bytes / (EFFICIENCY * (bytes < m->last_cache ? m->cache_rate : m->memory_rate)),
+    const bool in_l2 = bytes < m->last_cache;
+    const double stream = bytes / (EFFICIENCY * (in_l2 ? m->cache_rate : m->memory_rate)),
                  gather = GATHER * value * places / static_cast<double>(m->multiprocessors),
-                 tile = START + width * value * static_cast<double>(m->multiprocessors) / m->cache_rate,
+                 tile = (in_l2 ? START_IN_L2 : START) +
+                        width * value * static_cast<double>(m->multiprocessors) / m->cache_rate,
                  parts = std::fmax(std::fmin(filled / GROUP / LEAST, MOST), 1.0),
                  alone = STEP * std::fmin(static_cast<double>(f->longest), SPX_TILED_PIECE) / GROUP / parts;
     const double all = stream > gather ? stream + OVERLAP * gather : gather + OVERLAP * stream;

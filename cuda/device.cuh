@@ -247,15 +247,33 @@ inline spmvx_status spx_cuda_scale_y(const spx_mul *m)
     return m->ctx->backend->scale(m->ctx, m->A->val_type, m->A->nrows, m->nvec, m->beta, m->y, m->ldy);
 }
 
-/* What a multiplication touches, against the size of L2: below 1, all may stay there from one
- * multiplication to the next. */
+/* What a multiplication touches, against the size of L2. */
 inline double spx_cuda_l2_ratio(const spmvx_context *ctx, const spx_sparse *a)
 {
     const bool one = a->format == SPMVX_CSR && a->layout.values;
-    const size_t each = spx_type_bytes(a->val_type), of_entry = one ? 4 : 4 + each,
-                 bytes = static_cast<size_t>(a->stored) * of_entry +
-                         static_cast<size_t>(a->nrows + a->ncols) * each;
+    const size_t each = spx_type_bytes(a->val_type), unread = one ? static_cast<size_t>(a->nnz) * each : 0,
+                 bytes = spx_sparse_bytes(a, true) - unread + static_cast<size_t>(a->nrows + a->ncols) * each;
     return static_cast<double>(bytes) / static_cast<double>(spx_cuda_of(ctx)->l2_bytes);
+}
+
+/* Does all of that stay in L2 from one multiplication to the next? What is loaded past L1, or to leave it
+ * first, gives way in L2, too, to whatever else is there: so it is loaded in this way where not all would
+ * stay, for x and for a part of the matrix to stay (spx_streamed). */
+inline bool spx_cuda_stays(const spmvx_context *ctx, const spx_sparse *a)
+{
+    constexpr double WHOLE = 0.78; /* measured on an H200 */
+    return spx_cuda_l2_ratio(ctx, a) < WHOLE;
+}
+
+/* Calls f with that: f(std::bool_constant()). An emulator without caches has one instance. */
+template <class F> spmvx_status spx_by_residence(const spmvx_context *ctx, const spx_sparse *a, F f)
+{
+#ifdef SPX_SIMT
+    (void)ctx, (void)a;
+    return f(std::false_type());
+#else
+    return spx_cuda_stays(ctx, a) ? f(std::true_type()) : f(std::false_type());
+#endif
 }
 
 /* The backend's buffers and arrays: cuda/array.cu. */

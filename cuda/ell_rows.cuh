@@ -8,8 +8,9 @@
 
 constexpr int SPX_ELL_AT_ONCE = 4;
 
-template <class V> __global__ void spx_multiply_ell(spx_ell<V> A, spx_vectors<V> vectors)
+template <class V, bool STAYS> __global__ void spx_multiply_ell(spx_ell<V> A, spx_vectors<V> vectors)
 {
+    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (row >= A.nrows) return;
     V sum = 0;
@@ -19,8 +20,8 @@ template <class V> __global__ void spx_multiply_ell(spx_ell<V> A, spx_vectors<V>
 #pragma unroll
         for (int i = 0; i < SPX_ELL_AT_ONCE; i++) {
             const int64_t at = (k + i) * A.nrows + row;
-            col[i] = spx_load_if<SPX_PAST>(k + i < A.width, A.col + at, -1);
-            val[i] = spx_load_if<SPX_PAST>(k + i < A.width, A.val + at, V(0));
+            col[i] = spx_load_if<STREAMED>(k + i < A.width, A.col + at, -1);
+            val[i] = spx_load_if<STREAMED>(k + i < A.width, A.val + at, V(0));
         }
 #pragma unroll
         for (int i = 0; i < SPX_ELL_AT_ONCE; i++) from_x[i] = spx_load_at(vectors.x, col[i], V(0));
@@ -34,10 +35,17 @@ template <class V> __global__ void spx_multiply_ell(spx_ell<V> A, spx_vectors<V>
 template <class V>
 spmvx_status spx_launch_ell(const spx_mul *m, const char *name, const spx_ell<V> &A, int64_t threads)
 {
-    return spx_cuda_launch(m->ctx, name, spx_multiply_ell<V>, spx_ceil_div(A.nrows, threads),
-                           static_cast<unsigned>(threads), 0, A, spx_vectors_of<V>(m));
+    return spx_by_residence(m->ctx, m->A, [&](auto stays) {
+        return spx_cuda_launch(m->ctx, name, spx_multiply_ell<V, stays.value>, spx_ceil_div(A.nrows, threads),
+                               static_cast<unsigned>(threads), 0, A, spx_vectors_of<V>(m));
+    });
 }
 
-/* Nanoseconds of an entry of the longest row, where one thread is left alone. */
-constexpr double SPX_ELL_STEP = 150.0;
+/* Loads what that launches. */
+template <class V> spmvx_status spx_load_ell(const spmvx_context *ctx, const char *name, const spx_sparse *a)
+{
+    return spx_by_residence(ctx, a, [=](auto stays) {
+        return spx_cuda_load(ctx, name, spx_multiply_ell<V, stays.value>, 0);
+    });
+}
 #endif

@@ -93,9 +93,10 @@ private:
 };
 
 /* The sum of a lane over its share of a slice: every split-th TOGETHER stretches from the part-th on. */
-template <int STEPS, int TOGETHER, bool WHOLE, int VALUES, class V, class P>
-__device__ __forceinline__ V spx_packed_stretch_sum(const spx_packed<V, P> &A, const V *x, P first, int steps,
-                                                    const spx_packed_runs &runs, int part, int split)
+template <int STEPS, int TOGETHER, bool WHOLE, int VALUES, class V, class P, spx_policy STREAMED>
+__device__ __forceinline__ V spx_packed_stretch_sum(const spx_packed<V, P, STREAMED> &A, const V *x, P first,
+                                                    int steps, const spx_packed_runs &runs, int part,
+                                                    int split)
 {
     using C = spx_code<V, VALUES>;
     constexpr int LANES = SPX_PACKED_LANES;
@@ -131,7 +132,7 @@ __device__ __forceinline__ V spx_packed_stretch_sum(const spx_packed<V, P> &A, c
 #pragma unroll
             for (int u = 0; u < STEPS; u++) {
                 if constexpr (VALUES != SPX_VALUES_ONE)
-                    code[i * STEPS + u] = spx_load_held<SPX_PASSING, spx_code_written<VALUES>>(
+                    code[i * STEPS + u] = spx_load_held<STREAMED, spx_code_written<VALUES>>(
                         i < left && (WHOLE || u < all), codes + (i * STEPS + u) * LANES);
                 from_x[i * STEPS + u] =
                     spx_load_if<SPX_KEPT, SPX_LATE>(WHOLE ? here[i] > 0 : u < here[i], from + u, V(0));
@@ -157,9 +158,10 @@ __device__ __forceinline__ V spx_packed_stretch_sum(const spx_packed<V, P> &A, c
 
 /* The sum of a lane over its share of a shared slice. Steps of short runs are loaded as many together as
  * registers allow, of long ones UNIT. */
-template <int VALUES, int UNIT, class V, class P>
-__device__ __forceinline__ V spx_packed_shared_sum(const spx_packed<V, P> &A, const V *x, P first, int steps,
-                                                   const unsigned char *stream, int part, int split)
+template <int VALUES, int UNIT, class V, class P, spx_policy STREAMED>
+__device__ __forceinline__ V spx_packed_shared_sum(const spx_packed<V, P, STREAMED> &A, const V *x, P first,
+                                                   int steps, const unsigned char *stream, int part,
+                                                   int split)
 {
     constexpr int MOST = UNIT == 4 ? 4 : sizeof(V) == 8 ? 6 : 9;
     const spx_packed_runs runs(stream);

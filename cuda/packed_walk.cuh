@@ -13,8 +13,8 @@ extern "C" {
 
 constexpr int SPX_PACKED_MOST_SPLIT = 8; /* warps that share a slice */
 
-/* The arrays of PACKED, as lib/format/packed.c tells them. */
-template <class V, class P> struct spx_packed {
+/* The arrays of PACKED, as lib/format/packed.c tells them, and how columns and values are loaded. */
+template <class V, class P, spx_policy STREAMED> struct spx_packed {
     int nrows, slices;
     const P *ptr;
     const int64_t *tile;
@@ -32,7 +32,7 @@ template <class V, class P> struct spx_packed {
 
 /* The columns of a slice of offsets, unit after unit. A step has 16-bit offsets, or, if its base is negative,
  * whole columns; where these are mixed, the steps before have to be counted. */
-template <bool MIXED, int UNIT> class spx_packed_offsets {
+template <bool MIXED, int UNIT, spx_policy STREAMED> class spx_packed_offsets {
 public:
     /* From step k on of a slice with this stream. */
     __device__ __forceinline__ spx_packed_offsets(const unsigned char *stream, int k)
@@ -57,9 +57,9 @@ public:
         const unsigned char *at = at_ + u * NARROW;
         if constexpr (MIXED) at += __popc(wide_ & ((1u << u) - 1)) * NARROW;
         if (MIXED && wide_ >> u & 1u)
-            return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const int *>(at + own()), -1);
-        return spx_load_if<SPX_PASSING>(in, reinterpret_cast<const uint16_t *>(at),
-                                        static_cast<uint16_t>(SPX_PACKED_PADDING));
+            return spx_load_if<STREAMED>(in, reinterpret_cast<const int *>(at + own()), -1);
+        return spx_load_if<STREAMED>(in, reinterpret_cast<const uint16_t *>(at),
+                                     static_cast<uint16_t>(SPX_PACKED_PADDING));
     }
     /* The column; -1: the lane has none. `base` is the step's. */
     __device__ __forceinline__ static int column(int loaded, int base)
@@ -92,9 +92,9 @@ private:
 
 /* The sum of a lane over every split-th unit of the slice's steps from `part` on, where columns are told by
  * offsets. Of UNIT steps lane i holds what step i % UNIT has. All lanes of the warp call. */
-template <bool MIXED, int VALUES, int UNIT, class V, class P>
-__device__ __forceinline__ V spx_packed_sum(const spx_packed<V, P> &A, const V *x, P first, int steps,
-                                            const unsigned char *stream, int part, int split)
+template <bool MIXED, int VALUES, int UNIT, class V, class P, spx_policy STREAMED>
+__device__ __forceinline__ V spx_packed_sum(const spx_packed<V, P, STREAMED> &A, const V *x, P first,
+                                            int steps, const unsigned char *stream, int part, int split)
 {
     using C = spx_code<V, VALUES>;
     constexpr int LANES = SPX_PACKED_LANES;
@@ -106,7 +106,7 @@ __device__ __forceinline__ V spx_packed_sum(const spx_packed<V, P> &A, const V *
     /* positions are counted, not pointers, which take twice the registers */
     spx_position<P> place = (static_cast<spx_position<P>>(first) + static_cast<unsigned>(k)) * LANES + lane;
     const V one = VALUES == SPX_VALUES_ONE ? spx_load_cached(A.table) : V(0);
-    spx_packed_offsets<MIXED, UNIT> columns(stream, k);
+    spx_packed_offsets<MIXED, UNIT, STREAMED> columns(stream, k);
     V sum = 0;
     for (; k < steps; k += stride) {
         const int left = steps - k, own = static_cast<int>(mine);
@@ -118,8 +118,7 @@ __device__ __forceinline__ V spx_packed_sum(const spx_packed<V, P> &A, const V *
 #pragma unroll
         for (int u = 0; u < UNIT; u++) {
             if constexpr (VALUES != SPX_VALUES_ONE)
-                code[u] =
-                    spx_load_if<SPX_PASSING, spx_code_written<VALUES>>(u < left, codes + u * LANES, C(0));
+                code[u] = spx_load_if<STREAMED, spx_code_written<VALUES>>(u < left, codes + u * LANES, C(0));
             told[u] = columns.load(u, u < left);
         }
 #pragma unroll

@@ -30,31 +30,6 @@ template <> struct spx_registers<16> {
     using type = uint4;
 };
 
-/* Reads 4, 8 or 16 aligned bytes once, past L1, so that what is streamed does not push out what is
- * gathered. Only for memory that nothing writes during the kernel. */
-template <class T> __device__ __forceinline__ T spx_load_stream(const T *p)
-{
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "4, 8 or 16 bytes");
-#ifdef SPX_SIMT
-    return *p;
-#else
-    T value;
-    typename spx_registers<sizeof(T)>::type bits;
-    const size_t from = __cvta_generic_to_global(p);
-    if constexpr (sizeof(T) == 16) {
-        asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-            : "=r"(bits.x), "=r"(bits.y), "=r"(bits.z), "=r"(bits.w)
-            : "l"(from));
-    } else if constexpr (sizeof(T) == 8) {
-        asm("ld.global.nc.L1::no_allocate.u64 %0, [%1];" : "=l"(bits) : "l"(from));
-    } else {
-        asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(bits) : "l"(from));
-    }
-    memcpy(&value, &bits, sizeof value);
-    return value;
-#endif
-}
-
 /* a * b, rounded: the compiler makes no fused operation of it and of a sum. */
 __device__ __forceinline__ double spx_rounded_product(double a, double b)
 {
@@ -92,6 +67,11 @@ template <class T> __device__ __forceinline__ T spx_load_cached(const T *p)
 /* What L1 does with a line that is loaded: nothing; keep it until something else comes; keep it. Lanes
  * that load parts of one sector one step after the other need it kept that long. */
 enum spx_policy { SPX_PAST, SPX_PASSING, SPX_KEPT };
+
+/* Of what is read once a multiplication, by whether L2 keeps it until the next: else it gives way there, too,
+ * to what is kept in L1. */
+template <bool STAYS, spx_policy ELSE = SPX_PASSING>
+constexpr spx_policy spx_streamed = STAYS ? SPX_KEPT : ELSE;
 
 /* When what is loaded was written: before the kernel began; or by the launch before, which the kernel has
  * waited for by spx_wait_for_previous(), behind which such loads stay. Nothing writes it from then on. */

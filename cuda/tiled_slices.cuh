@@ -76,10 +76,10 @@ template <class T, spx_policy POLICY, spx_written WRITTEN = SPX_EARLIER> struct 
 };
 
 /* The columns of a lane's group, on their way: */
-template <class C> struct spx_tiled_columns_of {
+template <class C, spx_policy STREAMED> struct spx_tiled_columns_of {
     static constexpr C NONE =
         static_cast<C>(sizeof(C) == 2 ? int64_t(SPX_TILED_PADDING) : int64_t(SPX_TILED_NONE));
-    spx_tiled_group<C, SPX_PAST> group;
+    spx_tiled_group<C, STREAMED> group;
 
     __device__ __forceinline__ void load(const C *col, int64_t place)
     {
@@ -103,7 +103,7 @@ template <class C> struct spx_tiled_columns_of {
 };
 /* in three words, in two loads. Groups are not full where a column is far above the one before, so that some
  * lane's mostly is not: x is asked for in any case. */
-template <> struct spx_tiled_columns_of<spx_tiled_delta> {
+template <spx_policy STREAMED> struct spx_tiled_columns_of<spx_tiled_delta, STREAMED> {
     struct alignas(8) two {
         uint32_t first, second;
     } pair;
@@ -114,9 +114,9 @@ template <> struct spx_tiled_columns_of<spx_tiled_delta> {
         const int64_t group = place / (SPX_TILED_LANES * SPX_TILED_GROUP),
                       lane = place / SPX_TILED_GROUP % SPX_TILED_LANES;
         const uint32_t *const word = &col->word;
-        pair = spx_load_if<SPX_PAST>(true, reinterpret_cast<const two *>(word + spx_tiled_pair(group, lane)),
+        pair = spx_load_if<STREAMED>(true, reinterpret_cast<const two *>(word + spx_tiled_pair(group, lane)),
                                      two());
-        third = spx_load_if<SPX_PAST>(true, word + spx_tiled_third(group, lane), 0u);
+        third = spx_load_if<STREAMED>(true, word + spx_tiled_third(group, lane), 0u);
     }
     template <class V, class X, class F> __device__ __forceinline__ void each(X x_at, F add) const
     {
@@ -133,7 +133,7 @@ template <> struct spx_tiled_columns_of<spx_tiled_delta> {
 
 /* What a lane has of a part of a slice; x_at(c) is x at the column that c stands for, once come() is over,
  * which is called while entries are on their way. */
-template <int VALUES, class V, class P, class C, class F, class X>
+template <int VALUES, bool STAYS, class V, class P, class C, class F, class X>
 __device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slice, int part, int parts,
                                           F come, X x_at)
 {
@@ -147,8 +147,8 @@ __device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slic
     const V one = VALUES == SPX_VALUES_ONE ? spx_load_cached(A.table) : V(0);
     V sum = 0;
     for (int64_t k = begin + threadIdx.x % 32 * GROUP; k < end; k += GROUPS) {
-        spx_tiled_columns_of<C> columns;
-        spx_tiled_group<K, SPX_PASSING, spx_code_written<VALUES>> code;
+        spx_tiled_columns_of<C, spx_streamed<STAYS, SPX_PAST>> columns;
+        spx_tiled_group<K, spx_streamed<STAYS>, spx_code_written<VALUES>> code;
         columns.load(A.col, k);
         if constexpr (VALUES != SPX_VALUES_ONE) code.load(reinterpret_cast<const K *>(A.val) + k);
         come();
@@ -177,7 +177,7 @@ template <class F> __device__ __forceinline__ void spx_draw(int *next, int end, 
 
 /* Some of a row's pieces, every STEP-th of its list, and their sums: all places in the list are loaded before
  * the first sum is, and sums some at a time, so that a lane waits for memory a few times in all. */
-template <int STEP, class V> class spx_tiled_pieces {
+template <int STEP, bool STAYS, class V> class spx_tiled_pieces {
 public:
     static constexpr int COUNT = 4, AT_ONCE = 2; /* pieces, and sums of each that are loaded together */
 
@@ -185,7 +185,7 @@ public:
     {
 #pragma unroll
         for (int i = 0; i < COUNT; i++)
-            at_[i] = spx_load_if<SPX_PASSING>(k + i * STEP < end, list + k + i * STEP, -1);
+            at_[i] = spx_load_if<spx_streamed<STAYS>>(k + i * STEP < end, list + k + i * STEP, -1);
     }
     __device__ __forceinline__ V sum(const V *partial, int parts) const
     {
@@ -197,7 +197,7 @@ public:
 #pragma unroll
                 for (int i = 0; i < COUNT; i++) {
                     const int64_t slice = at_[i] / SPX_TILED_LANES, lane = at_[i] % SPX_TILED_LANES;
-                    of[u][i] = spx_load_if<SPX_PASSING, SPX_LATE>(
+                    of[u][i] = spx_load_if<spx_streamed<STAYS>, SPX_LATE>(
                         at_[i] >= 0 && p + u < parts,
                         partial + (slice * parts + p + u) * SPX_TILED_LANES + lane, V(0));
                 }
@@ -216,13 +216,13 @@ private:
 /* A row by LANES threads, or where these have too many pieces each, by a warp, after the others: `parts` sums
  * of each piece. */
 constexpr int SPX_TILED_ADDING = 128;
-template <class V, int LANES>
+template <class V, int LANES, bool STAYS>
 __global__ void __launch_bounds__(SPX_TILED_ADDING)
     spx_add_tiled_rows(int nrows, const int64_t *list_ptr, const int *list, const V *partial, int parts,
                        spx_vectors<V> vectors)
 {
     constexpr unsigned ALL = 0xffffffffu;
-    constexpr int64_t FEW = LANES * spx_tiled_pieces<LANES, V>::COUNT;
+    constexpr int64_t FEW = LANES * spx_tiled_pieces<LANES, STAYS, V>::COUNT;
     const int64_t thread = static_cast<int64_t>(blockIdx.x) * SPX_TILED_ADDING + threadIdx.x,
                   row = thread / LANES;
     const int lane = static_cast<int>(thread % LANES);
@@ -232,7 +232,7 @@ __global__ void __launch_bounds__(SPX_TILED_ADDING)
         end = list_ptr[row + 1];
     }
     const bool few = end - begin <= FEW;
-    spx_tiled_pieces<LANES, V> own;
+    spx_tiled_pieces<LANES, STAYS, V> own;
     own.find(list, begin + lane, few ? end : 0);
     spx_wait_for_previous();
     spx_let_next_begin();
@@ -242,8 +242,8 @@ __global__ void __launch_bounds__(SPX_TILED_ADDING)
         const int whose = __ffs(static_cast<int>(left)) - 1;
         const int64_t from = __shfl_sync(ALL, begin, whose), to = __shfl_sync(ALL, end, whose);
         V some = 0;
-        for (int64_t k = from; k < to; k += 32 * spx_tiled_pieces<32, V>::COUNT) {
-            spx_tiled_pieces<32, V> pieces;
+        for (int64_t k = from; k < to; k += 32 * spx_tiled_pieces<32, STAYS, V>::COUNT) {
+            spx_tiled_pieces<32, STAYS, V> pieces;
             pieces.find(list, k + threadIdx.x % 32, to);
             some += pieces.sum(partial, parts);
         }

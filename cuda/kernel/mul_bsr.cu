@@ -128,7 +128,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
         return spx_with_bsr_rows(ctx, a, [=](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
     default:
         p->param[BLOCKS_PARAM] = spx_bsr_at_a_time(a, p->param[BLOCKS_PARAM]);
-        return spx_with_bsr<1>(a, [=](auto kernel, size_t shared) {
+        return spx_with_bsr<1>(ctx, a, [=](auto kernel, size_t shared) {
             return spx_cuda_load(ctx, NAME, kernel, static_cast<size_t>(threads) / 32 * shared);
         });
     }
@@ -158,7 +158,7 @@ spmvx_status run(const spx_mul *m)
             return launch_rows(m, kernel, HELD_BY_SLOTS, SUMS_BY_SLOTS);
         });
     default:
-        return spx_with_bsr<1>(m->A, [=](auto kernel, size_t shared) {
+        return spx_with_bsr<1>(m->ctx, m->A, [=](auto kernel, size_t shared) {
             return spx_launch_bsr(m, NAME, kernel, shared, 0, 1, m->part->param[BLOCKS_PARAM], threads);
         });
     }

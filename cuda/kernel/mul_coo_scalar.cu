@@ -13,31 +13,42 @@ namespace {
 constexpr const char *NAME = "coo-scalar";
 enum { THREADS_PARAM };
 
-template <class V> __global__ void coo_scalar(spx_coo<V> A, spx_vectors<V> vectors)
+template <class V, bool STAYS> __global__ void coo_scalar(spx_coo<V> A, spx_vectors<V> vectors)
 {
+    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const int64_t k = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (k >= A.nnz) return;
-    const V product = spx_load_stream(A.val + k) * spx_load_cached(vectors.x + spx_load_stream(A.col + k));
-    atomicAdd(vectors.y + spx_load_stream(A.row + k), vectors.alpha * product);
+    const V product = spx_load_if<STREAMED>(true, A.val + k, V(0)) *
+                      spx_load_cached(vectors.x + spx_load_if<STREAMED>(true, A.col + k, 0));
+    atomicAdd(vectors.y + spx_load_if<STREAMED>(true, A.row + k, 0), vectors.alpha * product);
 }
 
 /* ---- the host's side ---- */
 
+/* Calls f with the instance for this matrix. */
+template <class F> spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, F f)
+{
+    return spx_by_value(a, [&](auto v) {
+        return spx_by_residence(ctx, a, [&](auto stays) { return f(coo_scalar<decltype(v), stays.value>); });
+    });
+}
+
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *)
 {
-    return spx_by_value(a, [=](auto v) { return spx_cuda_load(ctx, NAME, coo_scalar<decltype(v)>, 0); });
+    return with_instance(ctx, a, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+}
+
+template <class V> spmvx_status launch(const spx_mul *m, void (*kernel)(spx_coo<V>, spx_vectors<V>))
+{
+    const int64_t threads = m->part->param[THREADS_PARAM];
+    return spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(m->A->nnz, threads),
+                           static_cast<unsigned>(threads), 0, spx_coo_of<V>(m->A), spx_vectors_of<V>(m));
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    const int64_t threads = m->part->param[THREADS_PARAM];
-    const spmvx_status s = spx_cuda_scale_y(m);
-    if (s != SPMVX_OK) return s;
-    return spx_by_value(m->A, [=](auto v) {
-        using V = decltype(v);
-        return spx_cuda_launch(m->ctx, NAME, coo_scalar<V>, spx_ceil_div(m->A->nnz, threads),
-                               static_cast<unsigned>(threads), 0, spx_coo_of<V>(m->A), spx_vectors_of<V>(m));
-    });
+    SPX_TRY(spx_cuda_scale_y(m));
+    return with_instance(m->ctx, m->A, [m](auto kernel) { return launch(m, kernel); });
 }
 
 /* An atomic addition each, which go one after the other where they meet in a row. */

@@ -15,16 +15,17 @@ constexpr const char *NAME = "coo-warp";
 enum { THREADS_PARAM, GRID_PARAM };
 enum { FIXED, PROPORTIONAL };
 
-template <class V> __global__ void coo_warp(spx_coo<V> A, spx_vectors<V> vectors)
+template <class V, bool STAYS> __global__ void coo_warp(spx_coo<V> A, spx_vectors<V> vectors)
 {
+    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32,
                   apart = static_cast<int64_t>(gridDim.x) * blockDim.x;
     for (int64_t base = 32 * warp; base < A.nnz; base += apart) {
         const int64_t k = base + spx_lane();
         const bool in = k < A.nnz;
-        const int row = spx_load_if<SPX_PAST>(in, A.row + k, -1),
-                  col = spx_load_if<SPX_PAST>(in, A.col + k, -1);
-        const V val = spx_load_if<SPX_PAST>(in, A.val + k, V(0));
+        const int row = spx_load_if<STREAMED>(in, A.row + k, -1),
+                  col = spx_load_if<STREAMED>(in, A.col + k, -1);
+        const V val = spx_load_if<STREAMED>(in, A.val + k, V(0));
         const int before = __shfl_up_sync(SPX_ALL_LANES, row, 1u);
         const bool head = spx_lane() == 0 || row != before;
         const V sum = spx_sum_segments(val * spx_load_at(vectors.x, col, V(0)), spx_segments(head));
@@ -34,24 +35,33 @@ template <class V> __global__ void coo_warp(spx_coo<V> A, spx_vectors<V> vectors
 
 /* ---- the host's side ---- */
 
+/* Calls f with the instance for this matrix. */
+template <class F> spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, F f)
+{
+    return spx_by_value(a, [&](auto v) {
+        return spx_by_residence(ctx, a, [&](auto stays) { return f(coo_warp<decltype(v), stays.value>); });
+    });
+}
+
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     const int64_t threads = p->param[THREADS_PARAM], held = spx_cuda_blocks_held(ctx, threads);
     const int64_t all = spx_ceil_div(a->nnz, threads);
     p->chunks = p->param[GRID_PARAM] == FIXED ? spx_min(held, all) : all;
-    return spx_by_value(a, [=](auto v) { return spx_cuda_load(ctx, NAME, coo_warp<decltype(v)>, 0); });
+    return with_instance(ctx, a, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+}
+
+template <class V> spmvx_status launch(const spx_mul *m, void (*kernel)(spx_coo<V>, spx_vectors<V>))
+{
+    return spx_cuda_launch(m->ctx, NAME, kernel, m->part->chunks,
+                           static_cast<unsigned>(m->part->param[THREADS_PARAM]), 0, spx_coo_of<V>(m->A),
+                           spx_vectors_of<V>(m));
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    const spmvx_status s = spx_cuda_scale_y(m);
-    if (s != SPMVX_OK) return s;
-    return spx_by_value(m->A, [=](auto v) {
-        using V = decltype(v);
-        return spx_cuda_launch(m->ctx, NAME, coo_warp<V>, m->part->chunks,
-                               static_cast<unsigned>(m->part->param[THREADS_PARAM]), 0, spx_coo_of<V>(m->A),
-                               spx_vectors_of<V>(m));
-    });
+    SPX_TRY(spx_cuda_scale_y(m));
+    return with_instance(m->ctx, m->A, [m](auto kernel) { return launch(m, kernel); });
 }
 
 double cost(const spx_features *f, const spx_look *)

@@ -35,11 +35,12 @@ enum {
 constexpr int STAGED = 256;
 
 /* A whole tile. */
-template <class V, class P>
+template <bool STAYS, class V, class P>
 __device__ void multiply_tile(const spx_csr5_tiles<V, P> &t, int tile, const spx_vectors<V> &vectors,
                               const spx_csr5_sums<V> &sums)
 {
     constexpr int AT_ONCE = 4;
+    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const int lane = spx_lane();
     V *const staged = spx_dynamic_shared<V>() + threadIdx.x / 32 * STAGED;
     const bool gaps = spx_load_cached(t.first_row + tile) & SPX_CSR5_EMPTY;
@@ -60,8 +61,8 @@ __device__ void multiply_tile(const spx_csr5_tiles<V, P> &t, int tile, const spx
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
             const int64_t at = base + (j + i) * OMEGA;
-            col[i] = spx_load_if<SPX_PAST>(j + i < t.sigma, t.A.col + at, -1);
-            val[i] = spx_load_if<SPX_PAST>(j + i < t.sigma, t.A.val + at, V(0));
+            col[i] = spx_load_if<STREAMED>(j + i < t.sigma, t.A.col + at, -1);
+            val[i] = spx_load_if<STREAMED>(j + i < t.sigma, t.A.val + at, V(0));
         }
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) from_x[i] = spx_load_at(vectors.x, col[i], V(0));
@@ -105,7 +106,7 @@ __device__ void multiply_rest(const spx_csr5_tiles<V, P> &t, int part, const spx
     if (head && in) sums.end(row, total);
 }
 
-template <class V, class P>
+template <class V, class P, bool STAYS>
 __global__ void csr5(spx_csr5_tiles<V, P> t, spx_vectors<V> vectors, spx_carries<V> carries)
 {
     const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
@@ -113,7 +114,7 @@ __global__ void csr5(spx_csr5_tiles<V, P> t, spx_vectors<V> vectors, spx_carries
     if (warp >= t.parts) return;
     const int part = static_cast<int>(warp);
     const spx_csr5_sums<V> sums(t, part, vectors, carries);
-    if (part < t.count) multiply_tile(t, part, vectors, sums);
+    if (part < t.count) multiply_tile<STAYS>(t, part, vectors, sums);
     else multiply_rest(t, part, vectors, sums);
 }
 
@@ -229,9 +230,11 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     return spx_by_type(a, [=](auto v, auto pointer) {
         using V = decltype(v);
         using P = decltype(pointer);
-        const spmvx_status s =
-            spx_cuda_load(ctx, NAME, csr5<V, P>, shared_bytes<V>(a, p->param[THREADS_PARAM]));
-        return s == SPMVX_OK ? spx_cuda_load(ctx, NAME, spx_settle<V, spx_csr5_cut_rows<V, P>>, 0) : s;
+        SPX_TRY(spx_by_residence(ctx, a, [=](auto stays) {
+            return spx_cuda_load(ctx, NAME, csr5<V, P, stays.value>,
+                                 shared_bytes<V>(a, p->param[THREADS_PARAM]));
+        }));
+        return spx_cuda_load(ctx, NAME, spx_settle<V, spx_csr5_cut_rows<V, P>>, 0);
     });
 }
 
@@ -245,10 +248,12 @@ template <class V, class P> spmvx_status launch(const spx_mul *m)
     carries.came = carries.begun + parts;
     spx_vectors<V> vectors = spx_vectors_of<V>(m);
     if (m->part->param[EMPTY_ROWS]) vectors.beta = 1; /* y has been scaled */
-    const spmvx_status s =
-        spx_cuda_launch(m->ctx, NAME, csr5<V, P>, spx_ceil_div(parts, threads / 32),
-                        static_cast<unsigned>(threads), shared_bytes<V>(m->A, threads), t, vectors, carries);
-    if (s != SPMVX_OK || parts < 2) return s;
+    SPX_TRY(spx_by_residence(m->ctx, m->A, [=](auto stays) {
+        return spx_cuda_launch(m->ctx, NAME, csr5<V, P, stays.value>, spx_ceil_div(parts, threads / 32),
+                               static_cast<unsigned>(threads), shared_bytes<V>(m->A, threads), t, vectors,
+                               carries);
+    }));
+    if (parts < 2) return SPMVX_OK;
     return spx_cuda_launch_early(m->ctx, NAME, spx_settle<V, spx_csr5_cut_rows<V, P>>,
                                  spx_ceil_div(parts - 1, SPX_SETTLE_THREADS), SPX_SETTLE_THREADS, 0,
                                  static_cast<int>(parts), spx_csr5_cut_rows<V, P>{ t }, carries, vectors);

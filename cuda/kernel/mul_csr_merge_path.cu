@@ -16,7 +16,7 @@ constexpr const char *NAME = "csr-merge-path";
 enum { RUN_PARAM, STEP_PARAM }; /* by their places in params */
 
 /* The columns and values that a thread has of a tile; -1 and 0 where there is none. */
-template <class V, class P, bool ONE> struct entries {
+template <class V, class P, bool ONE, bool STAYS> struct entries {
     spx_value_of<V, ONE> one;
     int col[SPX_MERGE_ITEMS<V>];
     V val[SPX_MERGE_ITEMS<V>];
@@ -28,8 +28,9 @@ template <class V, class P, bool ONE> struct entries {
         const int *const cols = A.col + base + threadIdx.x;
         const V *const vals = A.val + base + threadIdx.x;
         spx_each_of_tile<V>(t, [&](int i, int, bool in) {
-            col[i] = spx_load_if<SPX_PAST>(in, cols + i * SPX_MERGE_THREADS, -1);
-            val[i] = one.template load<SPX_PAST, SPX_LATE>(in, vals + i * SPX_MERGE_THREADS);
+            col[i] = spx_load_if<spx_streamed<STAYS, SPX_PAST>>(in, cols + i * SPX_MERGE_THREADS, -1);
+            val[i] =
+                one.template load<spx_streamed<STAYS, SPX_PAST>, SPX_LATE>(in, vals + i * SPX_MERGE_THREADS);
         });
     }
     __device__ __forceinline__ void multiply(const spx_early_vectors<V> &vectors, V *,
@@ -42,21 +43,23 @@ template <class V, class P, bool ONE> struct entries {
     }
 };
 
-template <class V, class P, bool ONE>
+template <class V, class P, bool ONE, bool STAYS>
 __global__ void __launch_bounds__(SPX_MERGE_THREADS, SPX_MERGE_RESIDENT)
     merge_path(spx_csr<V, P> A, spx_tiling g, spx_early_vectors<V> vectors, spx_carries<V> carries)
 {
     spx_multiply_tiles<true>(A, g, vectors, carries,
-                             entries<V, P, ONE>{ spx_value_of<V, ONE>(A.val), {}, {} });
+                             entries<V, P, ONE, STAYS>{ spx_value_of<V, ONE>(A.val), {}, {} });
 }
 
 /* ---- the host's side ---- */
 
-template <class F> spmvx_status with_instance(const spx_sparse *a, F f)
+template <class F> spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
         return spx_by_one_value(a, [&](auto one) {
-            return f(merge_path<decltype(value), decltype(pointer), one.value>);
+            return spx_by_residence(ctx, a, [&](auto stays) {
+                return f(merge_path<decltype(value), decltype(pointer), one.value, stays.value>);
+            });
         });
     });
 }
@@ -64,7 +67,7 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, F f)
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     SPX_TRY(spx_merge_prepare(ctx, NAME, a, 0, &p->param[STEP_PARAM], &p->param[RUN_PARAM], p));
-    return with_instance(a, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+    return with_instance(ctx, a, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
 template <class V, class P>
@@ -81,7 +84,7 @@ spmvx_status launch(const spx_mul *m,
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->A, [m](auto kernel) { return launch(m, kernel); });
+    return with_instance(m->ctx, m->A, [m](auto kernel) { return launch(m, kernel); });
 }
 
 /* Where rows are longer than what may stand before a cut, and there are several tiles, a second launch ends

@@ -24,12 +24,12 @@ enum { LANES_PARAM, HELD_PARAM, CLUSTER_PARAM }; /* by their places in params */
 enum holders { BY_BLOCK, ALL_BY_BLOCK, BY_CLUSTER };
 
 /* Steps of a group of lanes that are under way, and rows that it has at once, in 64 registers. */
-template <class V, int LANES, holders HOLDERS> struct shape {
+template <class V, int LANES, holders HOLDERS, bool STAYS> struct shape {
     static constexpr bool SINGLE = sizeof(V) == 4;
     static constexpr int STEPS = SINGLE && LANES > 4 ? 8 : 4,
                          ROWS = SINGLE && LANES <= 4 && HOLDERS != BY_CLUSTER ? 2 : 1;
     /* Lanes of short rows load parts of a sector, one step after the other. */
-    static constexpr spx_policy POLICY = LANES > 4 && !SINGLE ? SPX_PAST : SPX_KEPT;
+    static constexpr spx_policy POLICY = spx_streamed < STAYS || LANES <= 4 || SINGLE, SPX_PAST > ;
 };
 
 /* A copy has each column and one, so that 0 is none. */
@@ -49,11 +49,11 @@ __global__ void narrow(int64_t count, const int *columns, uint16_t *to)
 }
 
 /* C is the type of columns. */
-template <class V, class P, class C, int LANES, holders HOLDERS, bool ONE>
+template <class V, class P, class C, int LANES, holders HOLDERS, bool ONE, bool STAYS>
 __global__ void __launch_bounds__(THREADS, 1)
     csr_shared_x(spx_csr<V, P> A, const C *columns, spx_early_vectors<V> vectors, int held, int own)
 {
-    using shape = shape<V, LANES, HOLDERS>;
+    using shape = shape<V, LANES, HOLDERS, STAYS>;
     constexpr int STEPS = shape::STEPS, ROWS = shape::ROWS, GROUPS = THREADS / LANES;
     constexpr spx_policy POLICY = shape::POLICY;
     const spx_value_of<V, ONE> one(A.val);
@@ -148,7 +148,8 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 /* ---- the host's side ---- */
 
-template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
+template <class F>
+spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
         using V = decltype(value);
@@ -157,12 +158,17 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
             constexpr bool ONE = one.value;
             return spx_pick<2, 4, 8, 16, 32>(p->param[LANES_PARAM], [&](auto lanes) {
                 constexpr int LANES = lanes.value;
-                if (!p->order) return f(csr_shared_x<V, P, int, LANES, BY_BLOCK, ONE>);
-                if (p->param[CLUSTER_PARAM] > 1)
-                    return f(csr_shared_x<V, P, uint16_t, LANES, BY_CLUSTER, ONE>);
-                return p->param[HELD_PARAM] >= a->ncols
-                           ? f(csr_shared_x<V, P, uint16_t, LANES, ALL_BY_BLOCK, ONE>)
-                           : f(csr_shared_x<V, P, uint16_t, LANES, BY_BLOCK, ONE>);
+                const auto with = [&](auto stays) {
+                    constexpr bool STAYS = stays.value;
+                    if (!p->order) return f(csr_shared_x<V, P, int, LANES, BY_BLOCK, ONE, STAYS>);
+                    if (p->param[CLUSTER_PARAM] > 1)
+                        return f(csr_shared_x<V, P, uint16_t, LANES, BY_CLUSTER, ONE, STAYS>);
+                    return p->param[HELD_PARAM] >= a->ncols
+                               ? f(csr_shared_x<V, P, uint16_t, LANES, ALL_BY_BLOCK, ONE, STAYS>)
+                               : f(csr_shared_x<V, P, uint16_t, LANES, BY_BLOCK, ONE, STAYS>);
+                };
+                if constexpr (LANES > 4 && sizeof(V) == 8) return spx_by_residence(ctx, a, with);
+                else return with(std::false_type());
             });
         });
     });
@@ -225,7 +231,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
                                 static_cast<const int *>(spx_data(a, SPX_COL)),
                                 static_cast<uint16_t *>(p->order->data)));
     }
-    return with_instance(a, p,
+    return with_instance(ctx, a, p,
                          [&](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, shared_bytes(a, p)); });
 }
 
@@ -247,7 +253,7 @@ spmvx_status launch(const spx_mul *m,
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
+    return with_instance(m->ctx, m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
 
 int64_t more_bytes(const spx_sparse *a, const spx_partition *p)

@@ -21,11 +21,12 @@ spmvx_status with_lanes(const spmvx_context *ctx, const spx_sparse *a, F f)
 {
     constexpr int EACH = spx_vector_shape<V, LANES, FOUR>::ROWS;
     constexpr bool EARLY = spx_vector_begins_early<LANES>;
+    constexpr int LONG = 16; /* lanes: of the lines that these ask L1 for, several are there at a time */
     const double of_l2 = spx_cuda_l2_ratio(ctx, a);
-    const bool keep = of_l2 < 1.0 || of_l2 > 4.0;
+    const bool stays = LANES < LONG ? spx_cuda_stays(ctx, a) : of_l2 < 1.0, keep = stays || of_l2 > 4.0;
     return spx_by_one_value(a, [&](auto one) {
         constexpr bool ONE = one.value;
-        if (of_l2 < 1.0) return f(spx_csr_vector<V, P, LANES, FOUR, SPX_KEPT, true, ONE, false>, EACH);
+        if (stays) return f(spx_csr_vector<V, P, LANES, FOUR, SPX_KEPT, true, ONE, false>, EACH);
         return keep ? f(spx_csr_vector<V, P, LANES, FOUR, SPX_KEPT, EARLY, ONE, false>, EACH)
                     : f(spx_csr_vector<V, P, LANES, FOUR, SPX_PASSING, EARLY, ONE, false>, EACH);
     });

@@ -29,10 +29,11 @@ template <class V> __device__ __forceinline__ V add_parts(V sum, unsigned across
 
 /* Rows of a thread are a block's rows apart. Where PARTS, a block's threads are so many parts of whole warps,
  * that have the same rows and share the diagonals. */
-template <class V, bool GAPS, int ROWS, bool PARTS>
+template <class V, bool GAPS, int ROWS, bool PARTS, bool STAYS>
 __global__ void dia(spx_dia<V> A, spx_early_vectors<V> vectors, int parts)
 {
     constexpr int AT_ONCE = at_once<ROWS>;
+    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const unsigned across = PARTS ? blockDim.x / parts : blockDim.x, part = PARTS ? threadIdx.x / across : 0,
                    first = blockIdx.x * across * ROWS + threadIdx.x - part * across,
                    rows = static_cast<unsigned>(A.nrows), cols = static_cast<unsigned>(A.ncols);
@@ -58,7 +59,7 @@ __global__ void dia(spx_dia<V> A, spx_early_vectors<V> vectors, int parts)
                 in[r][i] = d + i < width && row < rows && col[r][i] < cols;
                 if constexpr (GAPS)
                     in[r][i] =
-                        spx_load_if<SPX_PAST>(in[r][i], A.bits + (d + i) * half_words + row / 32, 0u) >>
+                        spx_load_if<STREAMED>(in[r][i], A.bits + (d + i) * half_words + row / 32, 0u) >>
                             row % 32 &
                         1u;
             }
@@ -67,7 +68,7 @@ __global__ void dia(spx_dia<V> A, spx_early_vectors<V> vectors, int parts)
         for (int i = 0; i < AT_ONCE; i++)
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
-                val[r][i] = spx_load_if<SPX_PAST, SPX_LATE>(
+                val[r][i] = spx_load_if<STREAMED, SPX_LATE>(
                     in[r][i], A.val + static_cast<int64_t>(d + i) * rows + first + r * across, V(0));
                 from_x[r][i] = spx_load_if<SPX_KEPT, SPX_LATE>(in[r][i], vectors.x + col[r][i], V(0));
             }
@@ -84,15 +85,20 @@ __global__ void dia(spx_dia<V> A, spx_early_vectors<V> vectors, int parts)
 
 /* ---- the host's side ---- */
 
-template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
+template <class F>
+spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
 {
     const bool gaps = a->slot[SPX_BITS];
     return spx_by_value(a, [&](auto v) {
         using V = decltype(v);
-        if (p->param[PARTS_PARAM] > 1) return gaps ? f(dia<V, true, 1, true>) : f(dia<V, false, 1, true>);
-        return spx_pick<1, 2, 3, 4>(p->param[ROWS_PARAM], [&](auto rows) {
-            constexpr int ROWS = rows.value;
-            return gaps ? f(dia<V, true, ROWS, false>) : f(dia<V, false, ROWS, false>);
+        return spx_by_residence(ctx, a, [&](auto stays) {
+            constexpr bool STAYS = stays.value;
+            if (p->param[PARTS_PARAM] > 1)
+                return gaps ? f(dia<V, true, 1, true, STAYS>) : f(dia<V, false, 1, true, STAYS>);
+            return spx_pick<1, 2, 3, 4>(p->param[ROWS_PARAM], [&](auto rows) {
+                constexpr int ROWS = rows.value;
+                return gaps ? f(dia<V, true, ROWS, false, STAYS>) : f(dia<V, false, ROWS, false, STAYS>);
+            });
         });
     });
 }
@@ -133,7 +139,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     if (!*parts)
         *parts = parts_for(multiprocessors, a->nrows, a->width, spx_type_bytes(a->val_type), threads);
     *parts = *rows > 1 ? 1 : spx_min(*parts, threads / WARP);
-    return with_instance(a, p, [=](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+    return with_instance(ctx, a, p, [=](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
 template <class V>
@@ -149,18 +155,24 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_dia<V>, spx_early_vecto
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
+    return with_instance(m->ctx, m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
 
 /* Of few diagonals x is asked for in the order in which it is streamed, and takes nothing more where L2 has
- * what lies between the first and the last of them. A turn of diagonals waits for memory twice, which takes
- * TURN ns and more for wide values, as often as a thread has turns and a multiprocessor takes on other
- * THREADS. */
+ * what lies between the first and the last of them. A turn of diagonals waits for L2 or memory twice, which
+ * takes `turn` ns and more for wide values, as often as a thread has turns and a multiprocessor takes on
+ * other threads. */
+constexpr struct {
+    double start, turn, of_value, threads;
+} FROM_L2 = { 50.0, 390.0, 40.0, 450.0 }, FROM_MEMORY = { 150.0, 1400.0, 120.0, 1280.0 };
+
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double START = 150.0, TURN = 1400.0, OF_VALUE = 120.0, THREADS = 1280.0, BANDED = 8.0;
+    constexpr double BANDED = 8.0, L2_RATE = 0.67;
     const bool few = look->width <= at_once<1>;
     const double bytes = static_cast<double>(look->stored) * (0.125 + static_cast<double>(f->value_bytes));
+    const bool in_l2 = spx_cuda_cost_in_l2(f, bytes, L2_RATE, 0.0) > 0;
+    const auto &of = in_l2 ? FROM_L2 : FROM_MEMORY;
     spx_features streamed = *f;
     if (few && BANDED * f->span * static_cast<double>(f->value_bytes) < f->machine->second_cache)
         streamed.sectors_per_entry = 0;
@@ -171,11 +183,12 @@ double cost(const spx_features *f, const spx_look *look)
                                                THREADS_PRESET);
     const double turns =
                      static_cast<double>(spx_ceil_div(spx_ceil_div(look->width, at_once_of(rows)), parts)),
-                 turn = TURN + OF_VALUE * static_cast<double>(f->value_bytes),
+                 turn = of.turn + of.of_value * static_cast<double>(f->value_bytes),
                  times = static_cast<double>(f->nrows * parts) /
-                         (THREADS * static_cast<double>(rows * multiprocessors)),
-                 alone = START + turn * turns * std::fmax(times, 1.0);
-    return spx_cuda_cost(&streamed, bytes, few ? 1.0 : 0.93, alone);
+                         (of.threads * static_cast<double>(rows * multiprocessors)),
+                 alone = of.start + turn * turns * std::fmax(times, 1.0);
+    return in_l2 ? spx_cuda_cost_in_l2(&streamed, bytes, L2_RATE, alone)
+                 : spx_cuda_cost(&streamed, bytes, few ? 1.0 : 0.93, alone);
 }
 
 const spx_param params[] = {

@@ -10,8 +10,7 @@ enum { THREADS_PARAM };
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *)
 {
-    return spx_by_value(a,
-                        [=](auto v) { return spx_cuda_load(ctx, NAME, spx_multiply_ell<decltype(v)>, 0); });
+    return spx_by_value(a, [=](auto v) { return spx_load_ell<decltype(v)>(ctx, NAME, a); });
 }
 
 spmvx_status run(const spx_mul *m)
@@ -22,11 +21,14 @@ spmvx_status run(const spx_mul *m)
     });
 }
 
+/* A thread waits for each of its row's steps; from memory no longer than what is streamed takes. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    const double bytes = static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes));
-    return spx_cuda_cost(f, bytes, 0.85,
-                         SPX_ELL_STEP * (1.0 + static_cast<double>(f->longest) / SPX_ELL_AT_ONCE));
+    constexpr double IN_L2 = 380.0, FROM_MEMORY = 150.0, FIRST = 2.7; /* ns of a step; steps of the first */
+    const double bytes = static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes)),
+                 steps = static_cast<double>(f->longest) / SPX_ELL_AT_ONCE,
+                 in_l2 = spx_cuda_cost_in_l2(f, bytes, 0.74, IN_L2 * (FIRST + steps));
+    return in_l2 > 0 ? in_l2 : spx_cuda_cost(f, bytes, 0.85, FROM_MEMORY * (1.0 + steps));
 }
 
 const spx_param params[] = {

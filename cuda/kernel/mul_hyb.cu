@@ -28,7 +28,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     if (fixed != SPMVX_OK) return fixed;
     p->work_bytes = spx_coo_work_bytes(tail, p->param[RUN_PARAM], a->val_type);
     return spx_by_value(a, [=](auto v) {
-        const spmvx_status s = spx_cuda_load(ctx, NAME, spx_multiply_ell<decltype(v)>, 0);
+        const spmvx_status s = spx_load_ell<decltype(v)>(ctx, NAME, a);
         return s == SPMVX_OK ? spx_load_coo_runs(ctx, NAME, tail_of<decltype(v)>(a)) : s;
     });
 }

@@ -14,7 +14,7 @@ constexpr int COLUMNS = 4, THREADS = 128;
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *)
 {
-    return spx_with_bsr<COLUMNS>(a, [=](auto kernel, size_t shared) {
+    return spx_with_bsr<COLUMNS>(ctx, a, [=](auto kernel, size_t shared) {
         return spx_cuda_load(ctx, NAME, kernel, THREADS / 32 * shared);
     });
 }
@@ -22,7 +22,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 spmvx_status run(const spx_mul *m)
 {
     const int64_t at_a_time = spx_bsr_at_a_time(m->A, 0);
-    return spx_with_bsr<COLUMNS>(m->A, [=](auto kernel, size_t shared) {
+    return spx_with_bsr<COLUMNS>(m->ctx, m->A, [=](auto kernel, size_t shared) {
         spmvx_status s = SPMVX_OK;
         for (int64_t j = 0; j < m->nvec && s == SPMVX_OK; j += COLUMNS)
             s = spx_launch_bsr(m, NAME, kernel, shared, j, COLUMNS, at_a_time, THREADS);

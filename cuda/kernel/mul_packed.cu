@@ -53,16 +53,17 @@ template <class V, class P, int VALUES, int UNIT> constexpr int blocks_at_least(
 }
 
 /* Which row lane `lane` of a slice is, or what else stands in ROW. */
-template <class V, class P>
-__device__ __forceinline__ int row_of(const spx_packed<V, P> &A, int slice, int lane)
+template <class V, class P, spx_policy STREAMED>
+__device__ __forceinline__ int row_of(const spx_packed<V, P, STREAMED> &A, int slice, int lane)
 {
     const unsigned at = static_cast<unsigned>(slice) * LANES + static_cast<unsigned>(lane);
     if (A.row) return spx_load_cached(A.row + at);
     return at < static_cast<unsigned>(A.nrows) ? static_cast<int>(at) : int(SPX_PACKED_NO_ROW);
 }
 
-template <class V, class P>
-__device__ __forceinline__ void put(const spx_packed<V, P> &A, const spx_vectors<V> &vectors, int row, V sum)
+template <class V, class P, spx_policy STREAMED>
+__device__ __forceinline__ void put(const spx_packed<V, P, STREAMED> &A, const spx_vectors<V> &vectors,
+                                    int row, V sum)
 {
     sum += V(0); /* so that -0, which underflow leaves, is 0 however many steps of padding follow */
     if (row >= 0) vectors.put(row, sum);
@@ -70,9 +71,9 @@ __device__ __forceinline__ void put(const spx_packed<V, P> &A, const spx_vectors
 }
 
 /* 1 << log_split warps take a slice; or a warp takes `each` slices, one after the other. */
-template <class V, class P, int VALUES, int UNIT>
+template <class V, class P, spx_policy STREAMED, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UNIT>())
-    multiply_slices(spx_packed<V, P> A, spx_early_vectors<V> vectors, int log_split, int each)
+    multiply_slices(spx_packed<V, P, STREAMED> A, spx_early_vectors<V> vectors, int log_split, int each)
 {
     vectors.wait();
     const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
@@ -85,8 +86,8 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
                                                                       values + (VALUES == SPX_VALUES_STEP
                                                                                     ? blockDim.x
                                                                                     : 0u);
-    const spx_diagonals<V, P, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES,
-                                                      values + warp * LANES);
+    const spx_diagonals<V, P, STREAMED, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES,
+                                                                values + warp * LANES);
     for (int i = 0; i < each; i++, slice++) { /* all warps of a block, since they may wait for one another */
         V sum = 0;
         int row = SPX_PACKED_NO_ROW;
@@ -122,9 +123,9 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
 
 /* Where all slices are of diagonals: a warp takes `each` of them, and walks through as many as have 32 steps
  * together as if they were one, so that the next is on its way while one is summed. */
-template <class V, class P, int VALUES, int UNIT>
+template <class V, class P, spx_policy STREAMED, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UNIT>())
-    multiply_diagonals(spx_packed<V, P> A, spx_early_vectors<V> vectors, int, int each)
+    multiply_diagonals(spx_packed<V, P, STREAMED> A, spx_early_vectors<V> vectors, int, int each)
 {
     vectors.wait();
     const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
@@ -137,8 +138,8 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
                                                                       (VALUES == SPX_VALUES_STEP ? blockDim.x
                                                                                                  : 0u) +
                                                                       warp * each * LANES + lane;
-    const spx_diagonals<V, P, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES,
-                                                      values + warp * LANES);
+    const spx_diagonals<V, P, STREAMED, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES,
+                                                                values + warp * LANES);
     if (count <= 0) return;
     /* lane i: where slice i of these begins */
     const int own = first_slice + min(lane, count);
@@ -176,18 +177,22 @@ bool joins_slices(const spx_sparse *a, const spx_partition *p)
 }
 
 /* Calls f with the instance for this matrix. */
-template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
+template <class F>
+spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
         using V = decltype(value);
         using P = decltype(pointer);
         const bool is_short = p->param[UNIT_PARAM] == SHORT_UNIT;
         return spx_by_packed_code<sizeof(V)>(a->layout.values, [&](auto values) {
-            if (joins_slices(a, p))
-                return is_short ? f(multiply_diagonals<V, P, values.value, SHORT_UNIT>)
-                                : f(multiply_diagonals<V, P, values.value, LONG_UNIT>);
-            return is_short ? f(multiply_slices<V, P, values.value, SHORT_UNIT>)
-                            : f(multiply_slices<V, P, values.value, LONG_UNIT>);
+            return spx_by_residence(ctx, a, [&](auto stays) {
+                constexpr spx_policy STREAMED = spx_streamed<stays.value>;
+                if (joins_slices(a, p))
+                    return is_short ? f(multiply_diagonals<V, P, STREAMED, values.value, SHORT_UNIT>)
+                                    : f(multiply_diagonals<V, P, STREAMED, values.value, LONG_UNIT>);
+                return is_short ? f(multiply_slices<V, P, STREAMED, values.value, SHORT_UNIT>)
+                                : f(multiply_slices<V, P, STREAMED, values.value, LONG_UNIT>);
+            });
         });
     });
 }
@@ -240,16 +245,17 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     if (!*each) *each = slices_for(spx_cuda_of(ctx)->multiprocessors, a);
     if (!*unit) *unit = unit_for(spx_packed_slices(a), spx_ceil_div(a->stored, LANES));
     if (cut) SPX_TRY(spx_by_value(a, [ctx](auto value) { return load_settle(ctx, value); }));
-    return with_instance(a, p, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+    return with_instance(ctx, a, p, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
-template <class V, class P>
-spmvx_status launch(const spx_mul *m, void (*kernel)(spx_packed<V, P>, spx_early_vectors<V>, int, int))
+template <class V, class P, spx_policy STREAMED>
+spmvx_status launch(const spx_mul *m,
+                    void (*kernel)(spx_packed<V, P, STREAMED>, spx_early_vectors<V>, int, int))
 {
     const spx_sparse *const a = m->A;
     const int64_t split = m->part->param[SPLIT_PARAM], each = m->part->param[SLICES_PARAM],
                   threads = m->part->param[THREADS_PARAM], cut = cut_rows_of(a);
-    spx_packed<V, P> view;
+    spx_packed<V, P, STREAMED> view;
     view.nrows = static_cast<int>(a->nrows);
     view.slices = static_cast<int>(spx_packed_slices(a));
     view.ptr = static_cast<const P *>(spx_data(a, SPX_PTR));
@@ -285,33 +291,40 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_packed<V, P>, spx_early
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
+    return with_instance(m->ctx, m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
+
+/* What it takes where all lies in L2, and where it comes from memory, of diagonals, of columns that are
+ * shared, and of others (ns, measured on an H200). */
+constexpr struct {
+    double waits, shared_waits, other_waits; /* of a unit of steps */
+    double shared_slice, shared_step, other_slice, sectors, settle;
+} FROM_L2 = { 400.0, 600.0, 900.0, 20.0, 3.6, 50.0, 3.5, 1300.0 },
+  FROM_MEMORY = { 1500.0, 900.0, 1500.0, 60.0, 4.4, 80.0, 14.0, 3000.0 };
 
 /* A unit of steps waits for memory some times: base, column, x; where columns are shared they are there. And
  * a multiprocessor takes so long for each slice and each step, longer where columns are no diagonals and for
- * each sector of x (measured on an H200), however few bytes these are. Lanes that share columns share sectors
- * of x. No more is on its way than memory gives, and L2 gives no more then. Rows that are cut are waited for,
- * if most are shorter, and then ended by a launch of their own. */
+ * each sector of x, however few bytes these are. Lanes that share columns share sectors of x. Rows that are
+ * cut are waited for, if most are shorter, and then ended by a launch of their own. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double UNIT_WAITS = 1500.0, SHARED_WAITS = 900.0, SETTLE = 3000.0, SUM = 4.0; /* ns */
-    constexpr double SLICE = 12.0, OTHER_SLICE = 80.0, OTHER_STEP = 5.5, SECTORS = 14.0, SHARED_SLICE = 60.0,
-                     SHARED_STEP = 4.4;
+    constexpr double SUM = 4.0, SLICE = 12.0, OTHER_STEP = 5.5;                      /* ns */
     constexpr double NUMBERED = 5.6, STEP[] = { 3.6, 5.2 }, SINGLE[] = { 2.8, 3.4 }; /* f32, f64 */
-    constexpr double RATE = 0.85, SHARED_RATE = 0.93; /* of what memory gives */
+    constexpr double RATE = 0.85, SHARED_RATE = 0.93, L2_RATE = 0.6; /* of what memory and L2 give */
     const spx_machine *const m = f->machine;
     const int64_t code = spx_look_code(f, look);
     const bool wide = f->value_bytes == 8, is_numbered = code == SPX_VALUES_U16 || code == SPX_VALUES_U8;
     const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
                  value = spx_look_value_bytes(f, look),
                  bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
+    const bool in_l2 = spx_cuda_cost_in_l2(f, bytes, L2_RATE, 0.0) > 0;
+    const auto &of = in_l2 ? FROM_L2 : FROM_MEMORY;
     const int64_t piece = spx_max(look->layout.piece, 1), steps = look->stored / LANES,
                   slices = spx_max(spx_ceil_div(f->nrows, LANES), steps / piece),
                   split = split_for(m->multiprocessors, slices, steps), unit = unit_for(slices, steps);
     const double diagonal = look->diagonal_part, shared = look->shared_part, other = 1.0 - diagonal - shared,
                  units = static_cast<double>(spx_min(f->longest, piece) / (split * unit) + 1),
-                 waits = units * (UNIT_WAITS * (1.0 - shared) + SHARED_WAITS * shared);
+                 waits = units * (of.waits * diagonal + of.shared_waits * shared + of.other_waits * other);
     /* lanes that have pieces of one row are far apart in x */
     const double sectors = f->mean > static_cast<double>(piece) ? std::fmax(other, f->sectors_per_entry)
                                                                 : f->sectors_per_entry,
@@ -320,18 +333,19 @@ double cost(const spx_features *f, const spx_look *look)
                  step = diagonal * (look->single  ? SINGLE[wide]
                                     : is_numbered ? NUMBERED
                                                   : STEP[wide]) +
-                        shared * SHARED_STEP + other * (OTHER_STEP + SECTORS * near * sectors),
-                 slice = diagonal * SLICE + shared * SHARED_SLICE + other * OTHER_SLICE,
+                        shared * of.shared_step + other * (OTHER_STEP + of.sectors * near * sectors),
+                 slice = diagonal * SLICE + shared * of.shared_slice + other * of.other_slice,
                  work = (static_cast<double>(slices) * slice + static_cast<double>(steps) * step) /
                         static_cast<double>(m->multiprocessors),
-                 rate = RATE + (SHARED_RATE - RATE) * shared, through = bytes / (rate * m->memory_rate);
+                 rate = RATE + (SHARED_RATE - RATE) * shared, alone = std::fmax(waits, work);
     spx_features dealt = *f;
-    dealt.sectors_per_entry = (1.0 - shared) * sectors;
-    const double all = spx_cuda_cost(&dealt, bytes, rate, std::fmax(std::fmax(waits, work), through));
+    dealt.sectors_per_entry = (in_l2 ? other : 1.0 - shared) * sectors; /* L1 has a diagonal's */
+    const double all = in_l2 ? spx_cuda_cost_in_l2(&dealt, bytes, L2_RATE, alone)
+                             : spx_cuda_cost(&dealt, bytes, rate, alone);
     if (f->longest <= piece) return all;
     const double part_of_piece = f->mean / static_cast<double>(piece),
                  tail = part_of_piece < 1.0 ? waits * (1.0 - part_of_piece) : 0.0;
-    return all + tail + SETTLE + SUM * static_cast<double>(f->longest) / static_cast<double>(piece);
+    return all + tail + of.settle + SUM * static_cast<double>(f->longest) / static_cast<double>(piece);
 }
 
 const spx_param params[] = {

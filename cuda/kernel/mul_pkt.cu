@@ -34,9 +34,10 @@ template <class V, class P> struct packets {
     }
 };
 
-template <class V, class P>
+template <class V, class P, bool STAYS>
 __global__ void __launch_bounds__(LANES) multiply_packets(packets<V, P> A, spx_vectors<V> vectors)
 {
+    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     constexpr int AT_ONCE = 4;
     V *const x = spx_dynamic_shared<V>(), *const y = x + A.side;
     const int thread = static_cast<int>(threadIdx.x);
@@ -55,8 +56,8 @@ __global__ void __launch_bounds__(LANES) multiply_packets(packets<V, P> A, spx_v
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++) {
             const bool in = at + i * LANES < end;
-            place[i] = spx_load_if<SPX_PAST>(in, A.place + at + i * LANES, PADDING);
-            val[i] = spx_load_if<SPX_PAST>(in, A.val + at + i * LANES, V(0));
+            place[i] = spx_load_if<STREAMED>(in, A.place + at + i * LANES, PADDING);
+            val[i] = spx_load_if<STREAMED>(in, A.val + at + i * LANES, V(0));
         }
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++)
@@ -96,26 +97,36 @@ size_t shared_bytes(const spx_sparse *a)
     return 2 * static_cast<size_t>(a->layout.packet) * spx_type_bytes(a->val_type);
 }
 
+/* Calls f with the instance for this matrix. */
+template <class F> spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, F f)
+{
+    return spx_by_type(a, [&](auto v, auto pointer) {
+        return spx_by_residence(ctx, a, [&](auto stays) {
+            return f(multiply_packets<decltype(v), decltype(pointer), stays.value>);
+        });
+    });
+}
+
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     SPX_TRY(spx_fix_coo_run(ctx, NAME, spx_pkt_rest(a), &p->param[RUN_PARAM], &p->chunks));
     p->work_bytes = spx_coo_work_bytes(spx_pkt_rest(a), p->param[RUN_PARAM], a->val_type);
-    return spx_by_type(a, [=](auto v, auto pointer) {
-        using V = decltype(v);
-        SPX_TRY(spx_cuda_load(ctx, NAME, multiply_packets<V, decltype(pointer)>, shared_bytes(a)));
-        return spx_load_coo_runs(ctx, NAME, rest_of<V>(a));
-    });
+    SPX_TRY(with_instance(ctx, a,
+                          [=](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, shared_bytes(a)); }));
+    return spx_by_value(a, [=](auto v) { return spx_load_coo_runs(ctx, NAME, rest_of<decltype(v)>(a)); });
+}
+
+template <class V, class P>
+spmvx_status launch(const spx_mul *m, void (*kernel)(packets<V, P>, spx_vectors<V>))
+{
+    SPX_TRY(spx_cuda_launch(m->ctx, NAME, kernel, spx_pkt_packets(m->A), LANES, shared_bytes(m->A),
+                            packets_of<V, P>(m->A), spx_vectors_of<V>(m)));
+    return spx_launch_coo_runs<V>(m, NAME, rest_of<V>(m->A), m->part->param[RUN_PARAM]);
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return spx_by_type(m->A, [=](auto v, auto pointer) {
-        using V = decltype(v);
-        using P = decltype(pointer);
-        SPX_TRY(spx_cuda_launch(m->ctx, NAME, multiply_packets<V, P>, spx_pkt_packets(m->A), LANES,
-                                shared_bytes(m->A), packets_of<V, P>(m->A), spx_vectors_of<V>(m)));
-        return spx_launch_coo_runs<V>(m, NAME, rest_of<V>(m->A), m->part->param[RUN_PARAM]);
-    });
+    return with_instance(m->ctx, m->A, [m](auto kernel) { return launch(m, kernel); });
 }
 
 /* How many entries lie in packets is found when it is built. Until then half of them are taken for COO. */

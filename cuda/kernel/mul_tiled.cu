@@ -64,7 +64,7 @@ __device__ __forceinline__ int start_copy(V *to, const V *from, int n, int width
     return n / UNIT * UNIT;
 }
 
-template <class V, class P, class C, int VALUES>
+template <class V, class P, class C, int VALUES, bool STAYS>
 __global__ void __launch_bounds__(THREADS, 1)
     tiled(spx_tiling<V, P, C> A, spx_early_vectors<V> vectors, const start *starts, V *partial, int parts)
 {
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(THREADS, 1)
             arrived = true;
         };
         spx_draw(&next, end * parts, [&](int mine) {
-            partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] = spx_sum_lane<VALUES>(
+            partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] = spx_sum_lane<VALUES, STAYS>(
                 A, mine / parts, mine % parts, parts, come, [&](int c) { return held[c]; });
         });
         come(); /* whoever drew nothing, too: no block ends before its copies do */
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
 }
 
-template <class V, class P, int VALUES, int BLOCKS>
+template <class V, class P, int VALUES, int BLOCKS, bool STAYS>
 __global__ void __launch_bounds__(THREADS, 1)
     tiled_hot(spx_tiling<V, P, int32_t> A, spx_early_vectors<V> vectors, V *partial, int parts, int own)
 {
@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     /* longer slices come first, so that in turns all blocks get the same mixture */
     spx_draw(&next, (items - block + blocks - 1) / blocks, [&](int drawn) {
         const int mine = drawn * blocks + block;
-        partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] = spx_sum_lane<VALUES>(
+        partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] = spx_sum_lane<VALUES, STAYS>(
             A, mine / parts, mine % parts, parts, [] {},
             [&](int32_t c) {
                 const unsigned place = static_cast<unsigned>(SPX_TILED_HOT(c));
@@ -157,20 +157,26 @@ template <class F> spmvx_status with_holders(const spx_partition *p, F f)
     return spx_pick<1, SPX_HOLDERS>(p->param[CLUSTER_PARAM], f);
 }
 
-/* Calls f with numbers of the types of values and pointers, and how values are stored. */
-template <class F> spmvx_status with_types(const spx_sparse *a, F f)
+/* Calls f with numbers of the types of values and pointers, how values are stored, and whether all stays in
+ * L2. */
+template <class F> spmvx_status with_types(const spmvx_context *ctx, const spx_sparse *a, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
-        return spx_by_code<sizeof value>(a->layout.values,
-                                         [&](auto code) { return f(value, pointer, code); });
+        return spx_by_code<sizeof value>(a->layout.values, [&](auto code) {
+            return spx_by_residence(ctx, a, [&](auto stays) { return f(value, pointer, code, stays); });
+        });
     });
 }
-/* Calls f with a number of the type of values, and the lanes of a row. */
-template <class F> spmvx_status with_lanes(const spx_sparse *a, const spx_partition *p, F f)
+/* Calls f with the kernel that adds up sums by so many lanes a row. */
+template <class F>
+spmvx_status with_adding(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
 {
     return spx_by_value(a, [&](auto value) {
-        return spx_pick<1, 2, 4, 8, 16, 32>(p->param[LANES_PARAM],
-                                            [&](auto lanes) { return f(value, lanes); });
+        return spx_pick<1, 2, 4, 8, 16, 32>(p->param[LANES_PARAM], [&](auto lanes) {
+            return spx_by_residence(ctx, a, [&](auto stays) {
+                return f(spx_add_tiled_rows<decltype(value), lanes.value, stays.value>);
+            });
+        });
     });
 }
 
@@ -216,7 +222,7 @@ void choose_cluster(const spmvx_context *ctx, const spx_sparse *a, int64_t *clus
  * all threads of the device have something. */
 int64_t lanes_for(const spmvx_context *ctx, const spx_sparse *a)
 {
-    constexpr int64_t FEW = spx_tiled_pieces<1, float>::COUNT, MOST = 32;
+    constexpr int64_t FEW = spx_tiled_pieces<1, false, float>::COUNT, MOST = 32;
     const int64_t rows = spx_max(a->nrows, 1), pieces = spx_tiled_slices(a) * SPX_TILED_LANES,
                   threads = 2048 * static_cast<int64_t>(spx_cuda_of(ctx)->multiprocessors);
     const int64_t tiles = a->layout.hot ? 1 : spx_ceil_div(a->ncols, spx_max(a->layout.tile_width, 1));
@@ -241,25 +247,26 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
                         static_cast<long long>(slices), static_cast<long long>(p->param[PARTS_PARAM]), NAME);
     p->work_bytes =
         static_cast<size_t>(slices * p->param[PARTS_PARAM]) * SPX_TILED_LANES * spx_type_bytes(a->val_type);
-    SPX_TRY(with_lanes(a, p, [=](auto value, auto rows_lanes) {
-        return spx_cuda_load(ctx, NAME, spx_add_tiled_rows<decltype(value), rows_lanes.value>, 0);
-    }));
-    return with_types(a, [=](auto value, auto pointer, auto code) {
+    SPX_TRY(with_adding(ctx, a, p, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); }));
+    return with_types(ctx, a, [=](auto value, auto pointer, auto code, auto stays) {
         using V = decltype(value);
         using P = decltype(pointer);
+        constexpr bool STAYS = stays.value;
         if (a->layout.hot)
             return with_holders(p, [=](auto blocks) {
-                return spx_cuda_load(ctx, NAME, tiled_hot<V, P, code.value, blocks.value>,
+                return spx_cuda_load(ctx, NAME, tiled_hot<V, P, code.value, blocks.value, STAYS>,
                                      shared_bytes(a, p));
             });
         SPX_TRY(with_columns(a, [=](auto column) {
-            return spx_cuda_load(ctx, NAME, tiled<V, P, decltype(column), code.value>, shared_bytes(a, p));
+            return spx_cuda_load(ctx, NAME, tiled<V, P, decltype(column), code.value, STAYS>,
+                                 shared_bytes(a, p));
         }));
         return find<V, P>(ctx, a, p);
     });
 }
 
-template <int VALUES, class V, class P> spmvx_status multiply(const spx_mul *m, V *partial, int parts)
+template <int VALUES, bool STAYS, class V, class P>
+spmvx_status multiply(const spx_mul *m, V *partial, int parts)
 {
     const spx_sparse *const a = m->A;
     const spx_partition *const p = m->part;
@@ -268,35 +275,40 @@ template <int VALUES, class V, class P> spmvx_status multiply(const spx_mul *m, 
         return with_holders(p, [=](auto blocks) {
             constexpr spx_launch_kind kind = { .early = true,
                                                .cluster = static_cast<unsigned>(blocks.value) };
-            return spx_cuda_launch_as(kind, m->ctx, NAME, tiled_hot<V, P, VALUES, blocks.value>, p->chunks,
-                                      THREADS, shared_bytes(a, p), spx_tiling_of<V, P, int32_t>(a), vectors,
-                                      partial, parts, static_cast<int>(own_of(a)));
+            return spx_cuda_launch_as(kind, m->ctx, NAME, tiled_hot<V, P, VALUES, blocks.value, STAYS>,
+                                      p->chunks, THREADS, shared_bytes(a, p), spx_tiling_of<V, P, int32_t>(a),
+                                      vectors, partial, parts, static_cast<int>(own_of(a)));
         });
     return with_columns(a, [=](auto column) {
         using C = decltype(column);
-        return spx_cuda_launch_mul(m, NAME, tiled<V, P, C, VALUES>, p->chunks, THREADS, shared_bytes(a, p),
-                                   spx_tiling_of<V, P, C>(a), vectors,
+        return spx_cuda_launch_mul(m, NAME, tiled<V, P, C, VALUES, STAYS>, p->chunks, THREADS,
+                                   shared_bytes(a, p), spx_tiling_of<V, P, C>(a), vectors,
                                    static_cast<const start *>(p->bounds->data), partial, parts);
     });
+}
+
+template <class V>
+spmvx_status add(const spx_mul *m,
+                 void (*kernel)(int, const int64_t *, const int *, const V *, int, spx_vectors<V>), int parts)
+{
+    const spx_sparse *const a = m->A;
+    return spx_cuda_launch_early(m->ctx, NAME, kernel,
+                                 spx_ceil_div(a->nrows * m->part->param[LANES_PARAM], SPX_TILED_ADDING),
+                                 SPX_TILED_ADDING, 0, static_cast<int>(a->nrows),
+                                 static_cast<const int64_t *>(spx_data(a, SPX_LIST_PTR)),
+                                 static_cast<const int *>(spx_data(a, SPX_LIST)),
+                                 static_cast<const V *>(m->work), parts, spx_vectors_of<V>(m));
 }
 
 spmvx_status run(const spx_mul *m)
 {
     const spx_sparse *const a = m->A;
     const int parts = static_cast<int>(m->part->param[PARTS_PARAM]);
-    SPX_TRY(with_types(a, [=](auto value, auto pointer, auto code) {
+    SPX_TRY(with_types(m->ctx, a, [=](auto value, auto pointer, auto code, auto stays) {
         using V = decltype(value);
-        return multiply<code.value, V, decltype(pointer)>(m, static_cast<V *>(m->work), parts);
+        return multiply<code.value, stays.value, V, decltype(pointer)>(m, static_cast<V *>(m->work), parts);
     }));
-    return with_lanes(a, m->part, [=](auto value, auto lanes) {
-        using V = decltype(value);
-        return spx_cuda_launch_early(m->ctx, NAME, spx_add_tiled_rows<V, lanes.value>,
-                                     spx_ceil_div(a->nrows * m->part->param[LANES_PARAM], SPX_TILED_ADDING),
-                                     SPX_TILED_ADDING, 0, static_cast<int>(a->nrows),
-                                     static_cast<const int64_t *>(spx_data(a, SPX_LIST_PTR)),
-                                     static_cast<const int *>(spx_data(a, SPX_LIST)),
-                                     static_cast<const V *>(m->work), parts, spx_vectors_of<V>(m));
-    });
+    return with_adding(m->ctx, a, m->part, [=](auto kernel) { return add(m, kernel, parts); });
 }
 
 double cost(const spx_features *f, const spx_look *look)

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(THREADS)
     T sum = 0;
     const int first = static_cast<int>(blockIdx.x * THREADS + threadIdx.x),
               step = static_cast<int>(gridDim.x) * THREADS;
-    for (int i = first; i < n; i += step) sum += spx_load_stream(x + i);
+    for (int i = first; i < n; i += step) sum += spx_load_if<SPX_PAST>(true, x + i, T(0));
     sum = spx_sum_block<THREADS>(sum);
     if (threadIdx.x == 0) partial[blockIdx.x] = sum;
     if (!last_block(ticket)) return;
@@ -48,7 +48,7 @@ template <int THREADS> __global__ void sums_in_a_row(int *y)
 __global__ void sum_columns(const int *x, int *y, unsigned *ticket, int *total)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    y[i] = spx_load_stream(x + i);
+    y[i] = spx_load_if<SPX_PAST>(true, x + i, 0);
     if (!last_block(ticket)) return;
     int sum = 0;
     for (unsigned b = 0; b < gridDim.x; b++) sum += y[b * blockDim.x + (threadIdx.x ^ 1)];
@@ -168,7 +168,7 @@ __global__ void reverse(const int4 *x, int4 *y)
 {
     int4 *s = spx_dynamic_shared<int4>();
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    s[threadIdx.x] = spx_load_stream(x + i);
+    s[threadIdx.x] = spx_load_if<SPX_PAST>(true, x + i, int4{});
     __syncthreads();
     y[i] = s[blockDim.x - 1 - threadIdx.x];
 }

@@ -74,8 +74,8 @@ __global__ void csr_shared_x_at(spx_csr<double, int> A, spx_vectors<double> v, i
     static_cast<spx_vectors<double> &>(early) = v;
     early.early = true;
     const spx_csr<double, int> a = shifted(A, shift);
-    csr_shared_x_file::csr_shared_x<double, int, int, LANES, csr_shared_x_file::BY_BLOCK, false>(a, a.col,
-                                                                                                 early, 1, 0);
+    csr_shared_x_file::csr_shared_x<double, int, int, LANES, csr_shared_x_file::BY_BLOCK, false, false>(
+        a, a.col, early, 1, 0);
 }
 /* Each warp has a piece. */
 __global__ static void pieces_at(spx_csr<double, int> A, spx_vectors<double> v, const spx_row_piece *list,
@@ -91,7 +91,7 @@ __global__ static void pieces_at(spx_csr<double, int> A, spx_vectors<double> v, 
 template <int LANES>
 __global__ void multi_csr_vector_at(spx_csr<double, int> A, spx_columns<double> v, int64_t shift)
 {
-    multi_csr_vector_file::multi_csr_vector<double, int, LANES>(shifted(A, shift), v);
+    multi_csr_vector_file::multi_csr_vector<double, int, LANES, false>(shifted(A, shift), v);
 }
 template <int SLICE, bool SPLIT>
 __global__ void sell_at(spx_sell<double, int> A, spx_vectors<double> v, int log_split, int64_t shift)
@@ -101,7 +101,7 @@ __global__ void sell_at(spx_sell<double, int> A, spx_vectors<double> v, int log_
 }
 __global__ void multi_sell_at(spx_sell<double, int> A, spx_columns<double> v, int64_t shift)
 {
-    multi_sell_file::multi_sell<double, int>(shifted(A, shift), v);
+    multi_sell_file::multi_sell<double, int, false>(shifted(A, shift), v);
 }
 
 /* Rows, the last of which end at 2^31 - 1, with ones in column 0. */

@@ -1,6 +1,7 @@
 /* What the library's kernels are written with: loads, stores and launches. */
 #include "launching.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "device.cuh"
@@ -163,6 +164,35 @@ static void test_scale_then_add(void **)
     spmvx_context_destroy(ctx);
 }
 
+/* What stays in L2 is told by what arrays really hold, which is less than entries would where values are
+ * coded, and by x and y; of a CSR with one value its values are not read. */
+static void test_residence(void **)
+{
+    spmvx_context *ctx = context();
+    const double l2 = static_cast<double>(spx_cuda_of(ctx)->l2_bytes);
+    spx_array columns = {}, values = {};
+    spx_sparse a = {};
+    a.format = SPMVX_PACKED;
+    a.val_type = SPMVX_F64;
+    a.nnz = a.stored = static_cast<int64_t>(l2); /* as CSR 12 times L2 */
+    a.nrows = a.ncols = static_cast<int64_t>(l2) / 160;
+    a.slot[SPX_COL] = &columns;
+    a.slot[SPX_VAL] = &values;
+    columns.bytes = values.bytes = static_cast<std::size_t>(l2 / 4);
+    columns.borrowed = true;
+    assert_true(fabs(spx_cuda_l2_ratio(ctx, &a) - 0.6) < 1e-6);
+    assert_true(spx_cuda_stays(ctx, &a));
+    values.bytes = static_cast<std::size_t>(l2 / 2);
+    assert_false(spx_cuda_stays(ctx, &a));
+    a.format = SPMVX_CSR;
+    a.nnz = a.stored = static_cast<int64_t>(l2) / 16;
+    assert_false(spx_cuda_stays(ctx, &a));
+    a.layout.values = SPX_VALUES_ONE;
+    assert_true(fabs(spx_cuda_l2_ratio(ctx, &a) - 0.35) < 1e-6);
+    assert_true(spx_cuda_stays(ctx, &a));
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +203,7 @@ int main(void)
         cmocka_unit_test(test_too_many_blocks),
         cmocka_unit_test(test_code_is_known),
         cmocka_unit_test(test_scale_then_add),
+        cmocka_unit_test(test_residence),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
