@@ -73,7 +73,7 @@ spx_machine preset(int multiprocessors, int threads, bool clusters, int l2, doub
         .cache_rate = 6000.0 * cores,
         .first_cache = 2e5,
         .second_cache = 0.6 * l2,
-        .last_cache = 0.7 * l2,
+        .last_cache = SPX_L2_SERVES * l2,
         .compute_scale = 1.0,
         .far_scale = 1.0,
         .multiprocessors = multiprocessors,

@@ -76,12 +76,21 @@ double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, dou
     return m->launch_ns + std::fmax(all, alone);
 }
 
+bool spx_cuda_served_by_l2(const spx_features *f, double bytes)
+{
+    return moved_by(f, bytes) < f->machine->last_cache;
+}
+
+bool spx_cuda_kept_by_l2(const spx_features *f, double bytes)
+{
+    return moved_by(f, bytes) < SPX_L2_KEEPS / SPX_L2_SERVES * f->machine->last_cache;
+}
+
 double spx_cuda_cost_in_l2(const spx_features *f, double bytes, double efficiency, double alone)
 {
     constexpr double BEGUN = 700.0; /* ns, of a launch, which are hidden behind the one before */
     const spx_machine *m = f->machine;
     const double moved = moved_by(f, bytes);
-    if (moved >= m->last_cache) return 0.0;
     const gathers g = gathers_of(f, 1.0);
     const double served = (moved + SECTOR * g.from_l2) / (L2_SERVES * m->cache_rate * efficiency);
     const double all = std::fmax(served, g.ns) + SHOWN * std::fmin(served, g.ns);
@@ -119,12 +128,12 @@ double place_bytes(int64_t columns, double gap, double coded)
 /* A row has a segment in each tile that its columns reach, which is filled up to groups of eight; each
  * segment's sum is written and read. x comes from memory once a block and tile, before which nothing
  * begins, and is gathered from shared memory, which takes a multiprocessor GATHER ns a byte, since lanes
- * meet in its banks. The longest piece is one lane's, STEP ns for each group, or some parts' where most
- * pieces are long. */
+ * meet in its banks. Of the segments' sums several lie in a sector. The longest piece is one lane's, STEP ns
+ * for each group, or some parts' where most pieces are long. */
 double cost_of_tiles(const spx_features *f, const spx_layout *l, double coded)
 {
-    constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1, STEP = 500.0, LEAST = 4.0, MOST = 4.0,
-                     START = 4000.0, START_IN_L2 = 2000.0; /* ns of the first tile */
+    constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1, SUMS = 0.3, STEP = 500.0, LEAST = 4.0,
+                     MOST = 4.0, START = 4000.0, START_IN_L2 = 2000.0; /* ns of the first tile */
     const double value = static_cast<double>(f->value_bytes), mean = std::fmax(f->mean, 1.0),
                  width = static_cast<double>(spx_max(l->tile_width, 1)), reach = 1.0 + f->span / width,
                  segments = std::fmin(mean, reach), length = mean / segments,
@@ -142,7 +151,8 @@ double cost_of_tiles(const spx_features *f, const spx_layout *l, double coded)
                  parts = std::fmax(std::fmin(filled / GROUP / LEAST, MOST), 1.0),
                  alone = STEP * std::fmin(static_cast<double>(f->longest), SPX_TILED_PIECE) / GROUP / parts;
     const double all = stream > gather ? stream + OVERLAP * gather : gather + OVERLAP * stream;
-    return LAUNCHES * m->launch_ns + tile + cost_of_sums(f, rows * segments) + std::fmax(all, alone);
+    return LAUNCHES * m->launch_ns + tile + (in_l2 ? 1.0 : SUMS) * cost_of_sums(f, rows * segments) +
+           std::fmax(all, alone);
 }
 
 /* Rows are filled up to groups; each multiprocessor gathers what it holds, and what is not held is gathered,

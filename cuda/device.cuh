@@ -247,32 +247,35 @@ inline spmvx_status spx_cuda_scale_y(const spx_mul *m)
     return m->ctx->backend->scale(m->ctx, m->A->val_type, m->A->nrows, m->nvec, m->beta, m->y, m->ldy);
 }
 
-/* What a multiplication touches, against the size of L2. */
-inline double spx_cuda_l2_ratio(const spmvx_context *ctx, const spx_sparse *a)
+/* Parts of L2, measured on an H200: up to which what multiplications touch comes at L2's rate, and up to
+ * which it stays from one multiplication to the next for the better part. */
+constexpr double SPX_L2_SERVES = 0.7, SPX_L2_KEEPS = 0.78;
+
+/* What a multiplication by one column touches, with so many bytes of workspace, against the size of L2. */
+inline double spx_cuda_l2_ratio(const spmvx_context *ctx, const spx_sparse *a, size_t work_bytes = 0)
 {
-    const bool one = a->format == SPMVX_CSR && a->layout.values;
-    const size_t each = spx_type_bytes(a->val_type), unread = one ? static_cast<size_t>(a->nnz) * each : 0,
-                 bytes = spx_sparse_bytes(a, true) - unread + static_cast<size_t>(a->nrows + a->ncols) * each;
-    return static_cast<double>(bytes) / static_cast<double>(spx_cuda_of(ctx)->l2_bytes);
+    const size_t vectors = static_cast<size_t>(a->nrows + a->ncols) * spx_type_bytes(a->val_type);
+    return static_cast<double>(spx_sparse_read_bytes(a) + vectors + work_bytes) /
+           static_cast<double>(spx_cuda_of(ctx)->l2_bytes);
 }
 
-/* Does all of that stay in L2 from one multiplication to the next? What is loaded past L1, or to leave it
- * first, gives way in L2, too, to whatever else is there: so it is loaded in this way where not all would
- * stay, for x and for a part of the matrix to stay (spx_streamed). */
-inline bool spx_cuda_stays(const spmvx_context *ctx, const spx_sparse *a)
+/* Does that stay in L2? What is loaded past L1, or to leave it first, gives way in L2, too, to whatever else
+ * is there: so it is loaded in this way where not all would stay, for x and for a part of the matrix to
+ * stay (spx_streamed). */
+inline bool spx_cuda_stays(const spmvx_context *ctx, const spx_sparse *a, size_t work_bytes = 0)
 {
-    constexpr double WHOLE = 0.78; /* measured on an H200 */
-    return spx_cuda_l2_ratio(ctx, a) < WHOLE;
+    return spx_cuda_l2_ratio(ctx, a, work_bytes) < SPX_L2_KEEPS;
 }
 
 /* Calls f with that: f(std::bool_constant()). An emulator without caches has one instance. */
-template <class F> spmvx_status spx_by_residence(const spmvx_context *ctx, const spx_sparse *a, F f)
+template <class F>
+spmvx_status spx_by_residence(const spmvx_context *ctx, const spx_sparse *a, F f, size_t work_bytes = 0)
 {
 #ifdef SPX_SIMT
-    (void)ctx, (void)a;
+    (void)ctx, (void)a, (void)work_bytes;
     return f(std::false_type());
 #else
-    return spx_cuda_stays(ctx, a) ? f(std::true_type()) : f(std::false_type());
+    return spx_cuda_stays(ctx, a, work_bytes) ? f(std::true_type()) : f(std::false_type());
 #endif
 }
 
@@ -324,8 +327,11 @@ struct spx_gathering {
  * that work on it. */
 double spx_cuda_cost(const spx_features *, double bytes, double efficiency, double alone,
                      spx_gathering how = {});
-/* The same of a kernel that has enough under way for L2, at `efficiency` of what L2 serves, which are streams
- * and sectors of x alike; 0 where the matrix does not stay there. */
+/* Would so much of a matrix, and x and y, come at L2's rate? Would it stay there? */
+bool spx_cuda_served_by_l2(const spx_features *, double bytes);
+bool spx_cuda_kept_by_l2(const spx_features *, double bytes);
+/* The same of a kernel that has enough under way for L2, where all lies there, at `efficiency` of what L2
+ * serves, which are streams and sectors of x alike. */
 double spx_cuda_cost_in_l2(const spx_features *, double bytes, double efficiency, double alone);
 /* The same of TILED in a layout, of which so great a part of the entries is in columns that are held. */
 double spx_cuda_tiled_cost(const spx_features *, const spx_layout *, double value_bytes, double hot_share);

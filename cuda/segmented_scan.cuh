@@ -109,9 +109,10 @@ inline spmvx_status spx_prepare_scan(const spmvx_context *ctx, const char *name,
     return spx_by_type(a, [=](auto v, auto pointer) {
         using V = decltype(v);
         using P = decltype(pointer);
-        spmvx_status done = spx_by_residence(ctx, a, [=](auto stays) {
-            return spx_cuda_load(ctx, name, spx_multiply_entries<V, stays.value>, 0);
-        });
+        spmvx_status done = spx_by_residence(
+            ctx, a,
+            [=](auto stays) { return spx_cuda_load(ctx, name, spx_multiply_entries<V, stays.value>, 0); },
+            p->work_bytes);
         if (done == SPMVX_OK) done = spx_cuda_load(ctx, name, spx_scan_open<V>, 0);
         if (done == SPMVX_OK) done = spx_cuda_load(ctx, name, spx_fetch_sums<V, P>, 0);
         if (done == SPMVX_OK) done = spx_cuda_load(ctx, name, spx_mark_heads<P>, 0);
@@ -134,11 +135,14 @@ spmvx_status spx_run_scan(const spx_mul *m, const char *name, spx_block_scan<V> 
     const spx_scan_space<V> space = spx_scan_space_of<V>(m);
     spmvx_status s = SPMVX_OK;
     if (A.nnz) {
-        s = spx_by_residence(m->ctx, m->A, [=](auto stays) {
-            return spx_cuda_launch(m->ctx, name, spx_multiply_entries<V, stays.value>,
-                                   spx_ceil_div(A.nnz, SPX_STEP_THREADS), SPX_STEP_THREADS, 0, A.nnz, A.col,
-                                   A.val, vectors.x, space.sums);
-        });
+        s = spx_by_residence(
+            m->ctx, m->A,
+            [=](auto stays) {
+                return spx_cuda_launch(m->ctx, name, spx_multiply_entries<V, stays.value>,
+                                       spx_ceil_div(A.nnz, SPX_STEP_THREADS), SPX_STEP_THREADS, 0, A.nnz,
+                                       A.col, A.val, vectors.x, space.sums);
+            },
+            m->part->work_bytes);
         if (s == SPMVX_OK) s = spx_cuda_launch(m->ctx, name, scan, space.blocks, threads, shared, space);
         if (s == SPMVX_OK) s = spx_cuda_launch(m->ctx, name, spx_scan_open<V>, 1, 1024, 0, space);
     }

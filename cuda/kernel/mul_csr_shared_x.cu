@@ -23,13 +23,16 @@ constexpr int64_t NARROW = UINT16_MAX;           /* columns that 16 bits tell ap
 enum { LANES_PARAM, HELD_PARAM, CLUSTER_PARAM }; /* by their places in params */
 enum holders { BY_BLOCK, ALL_BY_BLOCK, BY_CLUSTER };
 
+/* Lanes of short rows load parts of a sector, one step after the other, and all keep what they load. */
+template <class V, int LANES> constexpr bool may_pass = LANES > 4 && sizeof(V) == 8;
+
 /* Steps of a group of lanes that are under way, and rows that it has at once, in 64 registers. */
 template <class V, int LANES, holders HOLDERS, bool STAYS> struct shape {
     static constexpr bool SINGLE = sizeof(V) == 4;
     static constexpr int STEPS = SINGLE && LANES > 4 ? 8 : 4,
                          ROWS = SINGLE && LANES <= 4 && HOLDERS != BY_CLUSTER ? 2 : 1;
-    /* Lanes of short rows load parts of a sector, one step after the other. */
-    static constexpr spx_policy POLICY = spx_streamed < STAYS || LANES <= 4 || SINGLE, SPX_PAST > ;
+    static constexpr bool KEEPS = STAYS || !may_pass<V, LANES>;
+    static constexpr spx_policy POLICY = spx_streamed<KEEPS, SPX_PAST>;
 };
 
 /* A copy has each column and one, so that 0 is none. */
@@ -167,7 +170,7 @@ spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const 
                                ? f(csr_shared_x<V, P, uint16_t, LANES, ALL_BY_BLOCK, ONE, STAYS>)
                                : f(csr_shared_x<V, P, uint16_t, LANES, BY_BLOCK, ONE, STAYS>);
                 };
-                if constexpr (LANES > 4 && sizeof(V) == 8) return spx_by_residence(ctx, a, with);
+                if constexpr (may_pass<V, LANES>) return spx_by_residence(ctx, a, with);
                 else return with(std::false_type());
             });
         });

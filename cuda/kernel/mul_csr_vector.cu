@@ -21,12 +21,12 @@ spmvx_status with_lanes(const spmvx_context *ctx, const spx_sparse *a, F f)
 {
     constexpr int EACH = spx_vector_shape<V, LANES, FOUR>::ROWS;
     constexpr bool EARLY = spx_vector_begins_early<LANES>;
-    constexpr int LONG = 16; /* lanes: of the lines that these ask L1 for, several are there at a time */
+    constexpr int LONG = 16; /* lanes, of which plain loads are the faster ones up to all of L2 */
     const double of_l2 = spx_cuda_l2_ratio(ctx, a);
-    const bool stays = LANES < LONG ? spx_cuda_stays(ctx, a) : of_l2 < 1.0, keep = stays || of_l2 > 4.0;
+    const bool near = of_l2 < (LANES < LONG ? SPX_L2_KEEPS : 1.0), keep = near || of_l2 > 4.0;
     return spx_by_one_value(a, [&](auto one) {
         constexpr bool ONE = one.value;
-        if (stays) return f(spx_csr_vector<V, P, LANES, FOUR, SPX_KEPT, true, ONE, false>, EACH);
+        if (near) return f(spx_csr_vector<V, P, LANES, FOUR, SPX_KEPT, true, ONE, false>, EACH);
         return keep ? f(spx_csr_vector<V, P, LANES, FOUR, SPX_KEPT, EARLY, ONE, false>, EACH)
                     : f(spx_csr_vector<V, P, LANES, FOUR, SPX_PASSING, EARLY, ONE, false>, EACH);
     });
@@ -105,9 +105,9 @@ double cost(const spx_features *f, const spx_look *look)
     if (f->mean < FEW) gathered.sectors_per_entry *= APART[f->value_bytes == 4];
     else if (f->mean < SHORT && f->mean + f->deviation > ONE_STEP)
         gathered.sectors_per_entry *= 1.0 + OF_LONGEST * std::fmax(std::fmin(varied, MOST) - ALIKE, 0.0);
-    const double in_l2 =
-        spx_cuda_cost_in_l2(&gathered, bytes, (1.0 - (1.0 - OF_L2) * is_long) * efficiency, alone);
-    return in_l2 > 0 ? in_l2 : spx_cuda_cost(&gathered, bytes, 0.9 * efficiency, alone, { .shown = SHOWN });
+    if (spx_cuda_served_by_l2(f, bytes))
+        return spx_cuda_cost_in_l2(&gathered, bytes, (1.0 - (1.0 - OF_L2) * is_long) * efficiency, alone);
+    return spx_cuda_cost(&gathered, bytes, 0.9 * efficiency, alone, { .shown = SHOWN });
 }
 
 const spx_param params[] = {

@@ -164,14 +164,15 @@ spmvx_status run(const spx_mul *m)
  * other threads. */
 constexpr struct {
     double start, turn, of_value, threads;
-} FROM_L2 = { 50.0, 390.0, 40.0, 450.0 }, FROM_MEMORY = { 150.0, 1400.0, 120.0, 1280.0 };
+} FROM_L2 = { .start = 50.0, .turn = 390.0, .of_value = 40.0, .threads = 450.0 },
+  FROM_MEMORY = { .start = 150.0, .turn = 1400.0, .of_value = 120.0, .threads = 1280.0 };
 
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double BANDED = 8.0, L2_RATE = 0.67;
     const bool few = look->width <= at_once<1>;
     const double bytes = static_cast<double>(look->stored) * (0.125 + static_cast<double>(f->value_bytes));
-    const bool in_l2 = spx_cuda_cost_in_l2(f, bytes, L2_RATE, 0.0) > 0;
+    const bool in_l2 = spx_cuda_kept_by_l2(f, bytes);
     const auto &of = in_l2 ? FROM_L2 : FROM_MEMORY;
     spx_features streamed = *f;
     if (few && BANDED * f->span * static_cast<double>(f->value_bytes) < f->machine->second_cache)

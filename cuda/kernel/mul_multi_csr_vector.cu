@@ -9,10 +9,9 @@ namespace {
 
 constexpr int THREADS = 256, COLUMNS = 8;
 
-template <class V, class P, int LANES, bool STAYS>
+template <class V, class P, int LANES>
 __global__ void __launch_bounds__(THREADS) multi_csr_vector(spx_csr<V, P> A, spx_columns<V> columns)
 {
-    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const int lane = static_cast<int>(threadIdx.x) % LANES;
     const int64_t row =
         static_cast<int64_t>(blockIdx.x) * (THREADS / LANES) + static_cast<int>(threadIdx.x) / LANES;
@@ -21,8 +20,8 @@ __global__ void __launch_bounds__(THREADS) multi_csr_vector(spx_csr<V, P> A, spx
                           end = static_cast<spx_position<P>>(in ? spx_load_cached(A.ptr + row + 1) : 0);
     V sum[COLUMNS] = {};
     for (spx_position<P> at = begin + static_cast<unsigned>(lane); at < end; at += LANES) {
-        const V v = spx_load_if<STREAMED>(true, A.val + at, V(0));
-        const V *x = columns.x + spx_load_if<STREAMED>(true, A.col + at, 0);
+        const V v = spx_load_if<SPX_PAST>(true, A.val + at, V(0));
+        const V *x = columns.x + spx_load_if<SPX_PAST>(true, A.col + at, 0);
 #pragma unroll
         for (int j = 0; j < COLUMNS; j++)
             if (j < columns.count) sum[j] += v * spx_load_cached(x + j * columns.ldx);
@@ -38,14 +37,11 @@ __global__ void __launch_bounds__(THREADS) multi_csr_vector(spx_csr<V, P> A, spx
 /* ---- the host's side ---- */
 
 /* Calls f with the instance for this matrix. */
-template <class F>
-spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
+template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
         return spx_pick<4, 16, 32>(p->param[0], [&](auto lanes) {
-            return spx_by_residence(ctx, a, [&](auto stays) {
-                return f(multi_csr_vector<decltype(value), decltype(pointer), lanes.value, stays.value>);
-            });
+            return f(multi_csr_vector<decltype(value), decltype(pointer), lanes.value>);
         });
     });
 }
@@ -71,21 +67,21 @@ int64_t lanes_for(double mean)
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     p->param[0] = lanes_for(static_cast<double>(a->nnz) / static_cast<double>(spx_max(a->nrows, 1)));
-    return with_instance(ctx, a, p, [ctx](auto kernel) {
+    return with_instance(a, p, [ctx](auto kernel) {
         return spx_cuda_load(ctx, "csr-vector for several columns", kernel, 0);
     });
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->ctx, m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
+    return with_instance(m->A, m->part, [m](auto kernel) { return launch(m, kernel); });
 }
 
 /* One column of so many bytes of the matrix. */
 double time_of(const spx_features *f, double bytes)
 {
-    const double in_l2 = spx_cuda_cost_in_l2(f, bytes, 0.9, 0.0);
-    return in_l2 > 0 ? in_l2 : spx_cuda_cost(f, bytes, 0.8, 0.0);
+    return spx_cuda_served_by_l2(f, bytes) ? spx_cuda_cost_in_l2(f, bytes, 0.9, 0.0)
+                                           : spx_cuda_cost(f, bytes, 0.8, 0.0);
 }
 
 /* The matrix once for up to eight columns; x and y, and the gathers, for each. A long row is few lanes'

@@ -8,19 +8,18 @@ namespace {
 
 constexpr int THREADS = 128, COLUMNS = 8;
 
-template <class V, class P, bool STAYS>
+template <class V, class P>
 __global__ void __launch_bounds__(THREADS) multi_sell(spx_sell<V, P> A, spx_columns<V> columns)
 {
-    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const unsigned at = blockIdx.x * THREADS + threadIdx.x, slice = static_cast<unsigned>(A.slice);
     if (at >= static_cast<unsigned>(A.nrows)) return;
     const spx_position<P> begin = static_cast<spx_position<P>>(spx_load_cached(A.ptr + at / slice)),
                           end = static_cast<spx_position<P>>(spx_load_cached(A.ptr + at / slice + 1));
     V sum[COLUMNS] = {};
     for (spx_position<P> k = begin + at % slice; k < end; k += slice) {
-        const int c = spx_load_if<STREAMED>(true, A.col + k, 0);
+        const int c = spx_load_if<SPX_PAST>(true, A.col + k, 0);
         if (c < 0) continue;
-        const V v = spx_load_if<STREAMED>(true, A.val + k, V(0));
+        const V v = spx_load_if<SPX_PAST>(true, A.val + k, V(0));
 #pragma unroll
         for (int j = 0; j < COLUMNS; j++)
             if (j < columns.count) sum[j] += v * spx_load_cached(columns.x + c + j * columns.ldx);
@@ -34,12 +33,10 @@ __global__ void __launch_bounds__(THREADS) multi_sell(spx_sell<V, P> A, spx_colu
 /* ---- the host's side ---- */
 
 /* Calls f with the instance for this matrix. */
-template <class F> spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, F f)
+template <class F> spmvx_status with_instance(const spx_sparse *a, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
-        return spx_by_residence(ctx, a, [&](auto stays) {
-            return f(multi_sell<decltype(value), decltype(pointer), stays.value>);
-        });
+        return f(multi_sell<decltype(value), decltype(pointer)>);
     });
 }
 
@@ -56,14 +53,14 @@ spmvx_status launch(const spx_mul *m, void (*kernel)(spx_sell<V, P>, spx_columns
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *)
 {
-    return with_instance(ctx, a, [ctx](auto kernel) {
+    return with_instance(a, [ctx](auto kernel) {
         return spx_cuda_load(ctx, "sell for several columns", kernel, 0);
     });
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->ctx, m->A, [m](auto kernel) { return launch(m, kernel); });
+    return with_instance(m->A, [m](auto kernel) { return launch(m, kernel); });
 }
 
 /* The matrix once for up to eight columns; x and y, and the gathers, for each. A long row is few lanes'

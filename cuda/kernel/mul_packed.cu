@@ -299,8 +299,22 @@ spmvx_status run(const spx_mul *m)
 constexpr struct {
     double waits, shared_waits, other_waits; /* of a unit of steps */
     double shared_slice, shared_step, other_slice, sectors, settle;
-} FROM_L2 = { 400.0, 600.0, 900.0, 20.0, 3.6, 50.0, 3.5, 1300.0 },
-  FROM_MEMORY = { 1500.0, 900.0, 1500.0, 60.0, 4.4, 80.0, 14.0, 3000.0 };
+} FROM_L2 = { .waits = 400.0,
+              .shared_waits = 600.0,
+              .other_waits = 900.0,
+              .shared_slice = 20.0,
+              .shared_step = 3.6,
+              .other_slice = 50.0,
+              .sectors = 3.5,
+              .settle = 1300.0 },
+  FROM_MEMORY = { .waits = 1500.0,
+                  .shared_waits = 900.0,
+                  .other_waits = 1500.0,
+                  .shared_slice = 60.0,
+                  .shared_step = 4.4,
+                  .other_slice = 80.0,
+                  .sectors = 14.0,
+                  .settle = 3000.0 };
 
 /* A unit of steps waits for memory some times: base, column, x; where columns are shared they are there. And
  * a multiprocessor takes so long for each slice and each step, longer where columns are no diagonals and for
@@ -317,7 +331,7 @@ double cost(const spx_features *f, const spx_look *look)
     const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
                  value = spx_look_value_bytes(f, look),
                  bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
-    const bool in_l2 = spx_cuda_cost_in_l2(f, bytes, L2_RATE, 0.0) > 0;
+    const bool in_l2 = spx_cuda_kept_by_l2(f, bytes);
     const auto &of = in_l2 ? FROM_L2 : FROM_MEMORY;
     const int64_t piece = spx_max(look->layout.piece, 1), steps = look->stored / LANES,
                   slices = spx_max(spx_ceil_div(f->nrows, LANES), steps / piece),

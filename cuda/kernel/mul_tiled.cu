@@ -159,11 +159,13 @@ template <class F> spmvx_status with_holders(const spx_partition *p, F f)
 
 /* Calls f with numbers of the types of values and pointers, how values are stored, and whether all stays in
  * L2. */
-template <class F> spmvx_status with_types(const spmvx_context *ctx, const spx_sparse *a, F f)
+template <class F>
+spmvx_status with_types(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
         return spx_by_code<sizeof value>(a->layout.values, [&](auto code) {
-            return spx_by_residence(ctx, a, [&](auto stays) { return f(value, pointer, code, stays); });
+            return spx_by_residence(
+                ctx, a, [&](auto stays) { return f(value, pointer, code, stays); }, p->work_bytes);
         });
     });
 }
@@ -173,9 +175,10 @@ spmvx_status with_adding(const spmvx_context *ctx, const spx_sparse *a, const sp
 {
     return spx_by_value(a, [&](auto value) {
         return spx_pick<1, 2, 4, 8, 16, 32>(p->param[LANES_PARAM], [&](auto lanes) {
-            return spx_by_residence(ctx, a, [&](auto stays) {
-                return f(spx_add_tiled_rows<decltype(value), lanes.value, stays.value>);
-            });
+            return spx_by_residence(
+                ctx, a,
+                [&](auto stays) { return f(spx_add_tiled_rows<decltype(value), lanes.value, stays.value>); },
+                p->work_bytes);
         });
     });
 }
@@ -248,7 +251,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     p->work_bytes =
         static_cast<size_t>(slices * p->param[PARTS_PARAM]) * SPX_TILED_LANES * spx_type_bytes(a->val_type);
     SPX_TRY(with_adding(ctx, a, p, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); }));
-    return with_types(ctx, a, [=](auto value, auto pointer, auto code, auto stays) {
+    return with_types(ctx, a, p, [=](auto value, auto pointer, auto code, auto stays) {
         using V = decltype(value);
         using P = decltype(pointer);
         constexpr bool STAYS = stays.value;
@@ -304,7 +307,7 @@ spmvx_status run(const spx_mul *m)
 {
     const spx_sparse *const a = m->A;
     const int parts = static_cast<int>(m->part->param[PARTS_PARAM]);
-    SPX_TRY(with_types(m->ctx, a, [=](auto value, auto pointer, auto code, auto stays) {
+    SPX_TRY(with_types(m->ctx, a, m->part, [=](auto value, auto pointer, auto code, auto stays) {
         using V = decltype(value);
         return multiply<code.value, stays.value, V, decltype(pointer)>(m, static_cast<V *>(m->work), parts);
     }));

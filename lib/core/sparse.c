@@ -2,6 +2,7 @@
 #include "core/sparse.h"
 
 #include "core/context.h"
+#include "core/values.h"
 
 spx_sparse spx_sparse_share(const spx_sparse *a)
 {
@@ -23,6 +24,20 @@ size_t spx_sparse_bytes(const spx_sparse *a, bool with_borrowed)
         if (a->slot[i] && (with_borrowed || !a->slot[i]->borrowed))
             bytes = spx_plus(bytes, a->slot[i]->bytes);
     return bytes;
+}
+
+static size_t slot_bytes(const spx_sparse *a, enum spx_slot slot)
+{
+    return a->slot[slot] ? a->slot[slot]->bytes : 0;
+}
+
+size_t spx_sparse_read_bytes(const spx_sparse *a)
+{
+    size_t idle = slot_bytes(a, SPX_ORDER);                      /* for the way back to CSR */
+    if (a->format == SPMVX_CSR5) idle += slot_bytes(a, SPX_PTR); /* the same, but for what fills no tile */
+    if (a->format == SPMVX_CSR && a->layout.values == SPX_VALUES_ONE)
+        idle += slot_bytes(a, SPX_VAL) - spx_type_bytes(a->val_type);
+    return spx_sparse_bytes(a, true) - idle;
 }
 
 spmvx_status spx_csr_new(const spmvx_context *ctx, const spx_sparse *a, int64_t nnz, spx_sparse *csr)

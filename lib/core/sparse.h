@@ -173,4 +173,6 @@ void spx_running_sum(void *ptr, spmvx_type, int64_t count);
 spx_sparse spx_sparse_share(const spx_sparse *);
 void spx_sparse_drop(spx_sparse *); /* leaves it zeroed; fine on a zeroed one */
 size_t spx_sparse_bytes(const spx_sparse *, bool with_borrowed);
+/* Of these what a multiplication reads. */
+size_t spx_sparse_read_bytes(const spx_sparse *);
 #endif

@@ -13,18 +13,10 @@ spmvx_status spx_matrix_new(const spmvx_context *ctx, spmvx_matrix **out)
     return SPMVX_OK;
 }
 
-/* What a multiplication does not read. */
-static size_t idle_bytes(const spx_sparse *a)
-{
-    const spx_format *f = spx_format_find(a->format);
-    const size_t order = a->slot[SPX_ORDER] ? a->slot[SPX_ORDER]->bytes : 0; /* for the way back to CSR */
-    return order + (f->idle_bytes ? f->idle_bytes(a) : 0);
-}
-
 size_t spx_operator_streamed(const spx_operator *op)
 {
     const spx_kernel *k = op->choice.kernel;
-    const size_t arrays = spx_sparse_bytes(&op->A, true) - idle_bytes(&op->A);
+    const size_t arrays = spx_sparse_read_bytes(&op->A);
     return k && k->more_bytes ? arrays + (size_t)k->more_bytes(&op->A, &op->part) : arrays;
 }
 

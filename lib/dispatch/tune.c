@@ -94,10 +94,10 @@ bool spx_timing_records(double brief, double call)
 
 double spx_timing_each(int runs, double one, double many)
 {
-    static const double least = 0.5; /* less is a disturbance */
+    static const double beside = 4e3; /* or the one was disturbed */
     if (runs == 1) return fmin(one, many);
-    const double mean = many / runs, more = (many - one) / (runs - 1);
-    return more > least * mean ? fmin(more, mean) : mean;
+    const double more = (many - one) / (runs - 1);
+    return fmin(fmax(more, (many - beside) / runs), many / runs);
 }
 
 /* What the host queues slower than the device computes is recorded. A recording begins each launch as soon as
@@ -223,19 +223,26 @@ static spmvx_status enter(spmvx_context *ctx, const spx_operator *op, spx_timing
     return SPMVX_OK;
 }
 
+static bool within(double times, double a, double b)
+{
+    return a < times * b && b < times * a;
+}
+
 /* What took too long for turns may not the next time, when pages and code are there. */
 static spmvx_status make_ready(spx_contender *c)
 {
-    static const double level = 4.0;
+    static const double again = 4.0, level = 2.0;
     spx_timing *const t = c->timing;
     if (c->first > 0 && c->first <= budget) return SPMVX_OK;
     SPX_TRY(begin(c));
-    if (!c->b.one.ctx->backend->record || c->first > budget || c->recording) return SPMVX_OK;
+    if (!c->b.one.ctx->backend->record || c->first > budget || c->launches) return SPMVX_OK;
     /* the first one may have waited for code */
-    if (t->brief <= 0 || c->first > level * t->brief) SPX_TRY(begin(c));
-    /* all in samples of as many multiplications, and in the same way */
+    if (t->brief <= 0 || c->first > again * t->brief) SPX_TRY(begin(c));
+    if (c->first > budget) return SPMVX_OK;
     if (t->brief <= 0) t->brief = c->first, t->call = c->call;
-    const bool alike = c->first < level * t->brief && t->brief < level * c->first;
+    /* those that take about as long in the same way */
+    const bool alike =
+        within(level, own_time(c->first), own_time(t->brief)) && within(level, c->call, t->call);
     const double brief = alike ? t->brief : c->first, call = alike ? t->call : c->call;
     c->b.runs = spx_timing_runs(brief);
     return spx_timing_records(brief, call) ? record(c) : SPMVX_OK;

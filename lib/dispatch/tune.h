@@ -62,7 +62,8 @@ spmvx_status spx_operator_time_threads(spmvx_context *, const spx_operator *, sp
  * nanoseconds; and are they to be recorded, where the call alone takes `call`? */
 int spx_timing_runs(double brief);
 bool spx_timing_records(double brief, double call);
-/* What a multiplication takes of `runs` without a pause, by what one alone took, and all of them. */
+/* What a multiplication takes of `runs` without a pause, by what one alone took, and all of them: what each
+ * more takes, as far as that leaves less than 4 us for what is beside all of them. */
 double spx_timing_each(int runs, double one, double many);
 /* Do others keep the processors busy? Then several threads take longer than one, since the last that gets
  * to run is waited for. */

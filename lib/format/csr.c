@@ -44,12 +44,6 @@ spmvx_status spx_csr_to_csr(const spmvx_context *ctx, const spx_sparse *a, spx_s
     return SPMVX_OK;
 }
 
-/* The values, but for the one that is read where all are one. */
-static size_t idle_bytes(const spx_sparse *a)
-{
-    return a->layout.values ? a->slot[SPX_VAL]->bytes - spx_type_bytes(a->val_type) : 0;
-}
-
 const spx_layout_key spx_csr_layout[] = { SPX_VALUES_KEY(SPX_VALUES_ONE, spx_values_of_csr), { 0 } };
 
 static spmvx_status view(const spx_sparse *a, spmvx_arrays *v)
@@ -71,5 +65,4 @@ const spx_format spx_format_csr = {
     .view = view,
     .from_csr = spx_csr_from_csr,
     .to_csr = spx_csr_to_csr,
-    .idle_bytes = idle_bytes,
 };

@@ -201,12 +201,6 @@ static double setup_ns(const spx_features *f, const spx_look *look)
     return 4.0 * (double)f->nnz / f->threads;
 }
 
-/* The row pointers are kept for the way back alone, but for what fills no tile. */
-static size_t idle_bytes(const spx_sparse *a)
-{
-    return a->slot[SPX_PTR]->bytes;
-}
-
 static const spx_layout_key layout[] = {
     { "omega", offsetof(spx_layout, lanes), 1, SPX_CSR5_OMEGA, 0, true, NULL },
     { "sigma", offsetof(spx_layout, lane_entries), 0, SPX_CSR5_SIGMA, 0, true, NULL },
@@ -223,5 +217,4 @@ const spx_format spx_format_csr5 = {
     .setup_ns = setup_ns,
     .from_csr = from_csr,
     .to_csr = to_csr,
-    .idle_bytes = idle_bytes,
 };

@@ -78,8 +78,6 @@ typedef struct spx_format {
     int64_t (*place_of)(const spx_sparse *, int64_t row, int64_t col);
     /* The slot that from_csr() would not be sure to find again for the same pattern; 0: none. */
     enum spx_slot keeps;
-    /* Bytes that a multiplication does not read. NULL: none but the ORDER slot. */
-    size_t (*idle_bytes)(const spx_sparse *);
 } spx_format;
 
 /* The view() of formats that have none: refuses. */

@@ -91,7 +91,7 @@ __global__ static void pieces_at(spx_csr<double, int> A, spx_vectors<double> v, 
 template <int LANES>
 __global__ void multi_csr_vector_at(spx_csr<double, int> A, spx_columns<double> v, int64_t shift)
 {
-    multi_csr_vector_file::multi_csr_vector<double, int, LANES, false>(shifted(A, shift), v);
+    multi_csr_vector_file::multi_csr_vector<double, int, LANES>(shifted(A, shift), v);
 }
 template <int SLICE, bool SPLIT>
 __global__ void sell_at(spx_sell<double, int> A, spx_vectors<double> v, int log_split, int64_t shift)
@@ -101,7 +101,7 @@ __global__ void sell_at(spx_sell<double, int> A, spx_vectors<double> v, int log_
 }
 __global__ void multi_sell_at(spx_sell<double, int> A, spx_columns<double> v, int64_t shift)
 {
-    multi_sell_file::multi_sell<double, int, false>(shifted(A, shift), v);
+    multi_sell_file::multi_sell<double, int>(shifted(A, shift), v);
 }
 
 /* Rows, the last of which end at 2^31 - 1, with ones in column 0. */

@@ -164,13 +164,13 @@ static void test_scale_then_add(void **)
     spmvx_context_destroy(ctx);
 }
 
-/* What stays in L2 is told by what arrays really hold, which is less than entries would where values are
- * coded, and by x and y; of a CSR with one value its values are not read. */
+/* What stays in L2 is told by what is read of arrays, which is less than entries would take where values are
+ * coded, by x and y, and by workspace; of a CSR with one value its values are not read. */
 static void test_residence(void **)
 {
     spmvx_context *ctx = context();
     const double l2 = static_cast<double>(spx_cuda_of(ctx)->l2_bytes);
-    spx_array columns = {}, values = {};
+    spx_array columns = {}, values = {}, order = {};
     spx_sparse a = {};
     a.format = SPMVX_PACKED;
     a.val_type = SPMVX_F64;
@@ -182,6 +182,11 @@ static void test_residence(void **)
     columns.borrowed = true;
     assert_true(fabs(spx_cuda_l2_ratio(ctx, &a) - 0.6) < 1e-6);
     assert_true(spx_cuda_stays(ctx, &a));
+    assert_true(spx_cuda_stays(ctx, &a, static_cast<std::size_t>(0.17 * l2)));
+    assert_false(spx_cuda_stays(ctx, &a, static_cast<std::size_t>(0.19 * l2)));
+    a.slot[SPX_ORDER] = &order; /* which no multiplication reads */
+    order.bytes = static_cast<std::size_t>(l2);
+    assert_true(fabs(spx_cuda_l2_ratio(ctx, &a) - 0.6) < 1e-6);
     values.bytes = static_cast<std::size_t>(l2 / 2);
     assert_false(spx_cuda_stays(ctx, &a));
     a.format = SPMVX_CSR;

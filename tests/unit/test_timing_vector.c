@@ -67,8 +67,8 @@ static void test_recorded(void **state)
     assert_true(spx_timing_records(1e6, 9e5));
 }
 
-/* What all take beside their multiplications is as long for one: what one more takes is told to a hair, but
- * where a disturbance made one long, or several. */
+/* What all take beside their multiplications is as long for one: what one more takes is told to a hair. Where
+ * the one, or several, were disturbed, no more than 4 us are taken for what is beside them. */
 static void test_each(void **state)
 {
     (void)state;
@@ -80,15 +80,103 @@ static void test_each(void **state)
             const double each = spx_timing_each(runs, own[k] + beside[j], many);
             if (runs < 2 || fabs(each - own[k]) > 1e-9 * own[k])
                 fail_msg("%d of %g ns with %g beside: %g", runs, own[k], beside[j], each);
-            assert_true(spx_timing_each(runs, 0.9 * many, many) >= many / runs);
-            assert_true(spx_timing_each(runs, 0.1 * own[k], many) <= many / runs);
+            assert_true(spx_timing_each(runs, 0.1 * own[k], many) == many / runs);
+            assert_true(spx_timing_each(runs, 0.9 * many, many) == (many - 4e3) / runs);
         }
     assert_true(spx_timing_each(1, 5e5, 4e5) == 4e5 && spx_timing_each(1, 4e5, 5e5) == 4e5);
+}
+
+/* A device whose replays take what is told, in turn: of one multiplication, and of all. */
+static struct {
+    const double (*ns)[2];
+    int replays, records;
+} told;
+
+static spmvx_status told_record(spmvx_context *ctx, spmvx_status (*queue)(const void *), const void *arg,
+                                void **recording, int *launches)
+{
+    (void)ctx, (void)queue;
+    told.records++;
+    *recording = &told;
+    *launches = ((const spx_batch *)arg)->runs;
+    return SPMVX_OK;
+}
+
+static spmvx_status told_replay(const spmvx_context *ctx, void *recording, spmvx_status (*one)(const void *),
+                                spmvx_status (*many)(const void *), const void *arg, double ns[2])
+{
+    (void)ctx, (void)recording, (void)one, (void)many, (void)arg;
+    memcpy(ns, told.ns[told.replays++], 2 * sizeof *ns);
+    return SPMVX_OK;
+}
+
+static void told_drop(const spmvx_context *ctx, void *recording)
+{
+    (void)ctx, (void)recording;
+}
+
+/* Two contenders, the second of which had a turn before if `known`; *replays is how many turns they had. */
+static void timed_as_told(const double (*ns)[2], bool known, double got[2], int *replays)
+{
+    enum { RUNS = 5 };
+    static const int32_t ptr[] = { 0, 1, 2 }, col[] = { 0, 1 };
+    static const double val[] = { 1, 2 };
+    spmvx_arrays a = SPMVX_ARRAYS_INIT;
+    a.format = SPMVX_CSR, a.nrows = a.ncols = a.nnz = 2;
+    a.ptr = ptr, a.ptr_type = SPMVX_I32, a.col = col, a.val = val, a.val_type = SPMVX_F64;
+    spmvx_context *ctx = NULL;
+    spmvx_matrix *m = NULL;
+    spx_timing t;
+    spx_contender c[2] = { 0 }, *const both[] = { &c[0], &c[1] };
+    assert_ok(NULL, spmvx_context_create(NULL, &ctx));
+    const spx_backend *const own = ctx->backend;
+    spx_backend device = *own;
+    device.record = told_record, device.replay = told_replay, device.drop_recording = told_drop;
+    assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &m));
+    assert_ok(ctx, spx_timing_new(ctx, 2, 2, 1, SPMVX_F64, &t));
+    for (int i = 0; i < 2; i++) assert_ok(ctx, spx_contender_new(ctx, &m->op[SPMVX_N], &t, &c[i]));
+    ctx->backend = &device;
+    for (int i = 0; i < 2; i++) c[i].first = c[i].call = 1.0, c[i].b.runs = RUNS; /* they are ready */
+    told.ns = ns, told.replays = 0;
+    if (known) c[1].n = 1, c[1].one = 10e3, c[1].many = 50e3;
+    assert_ok(ctx, spx_contenders_time(2, both, got));
+    *replays = told.replays;
+    for (int i = 0; i < 2; i++) spx_contender_drop(&c[i]);
+    ctx->backend = own;
+    spx_timing_drop(&t);
+    spmvx_matrix_destroy(m);
+    spmvx_context_destroy(ctx);
+}
+
+/* Two turns each, of which the least counts, of one and of all apart; a turn before tells that the first is
+ * not worth another one, and so does the first round. */
+static void test_turns(void **state)
+{
+    (void)state;
+    double got[2];
+    int replays;
+    static const double level[][2] = { { 13e3, 53e3 }, { 11e3, 60e3 }, { 12e3, 51e3 }, { 12e3, 49e3 } };
+    timed_as_told(level, false, got, &replays);
+    assert_int_equal(replays, 4);
+    assert_true(fabs(got[0] - (51e3 - 12e3) / 4) < 1e-6 && fabs(got[1] - (49e3 - 11e3) / 4) < 1e-6);
+    timed_as_told(level, true, got, &replays);
+    assert_int_equal(replays, 4);
+    static const double far[][2] = { { 15e3, 71e3 }, { 11e3, 51e3 } };
+    timed_as_told(far, true, got, &replays);
+    assert_int_equal(replays, 1);
+    assert_true(fabs(got[0] - 14e3) < 1e-6 && fabs(got[1] - 10e3) < 1e-6);
+    timed_as_told(far, false, got, &replays);
+    assert_int_equal(replays, 2);
+    static const double behind[][2] = { { 12e3, 55e3 }, { 11e3, 51e3 }, { 12e3, 55e3 }, { 11e3, 51e3 } };
+    timed_as_told(behind, false, got, &replays);
+    assert_int_equal(replays, 4);
+    assert_true(fabs(got[0] - (55e3 - 12e3) / 4) < 1e-6 && fabs(got[1] - 10e3) < 1e-6);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_ones), cmocka_unit_test(test_samples),
-                                        cmocka_unit_test(test_recorded), cmocka_unit_test(test_each) };
+                                        cmocka_unit_test(test_recorded), cmocka_unit_test(test_each),
+                                        cmocka_unit_test(test_turns) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
