@@ -155,7 +155,7 @@ static void test_turns(void **state)
     (void)state;
     double got[2];
     int replays;
-    static const double level[][2] = { { 13e3, 53e3 }, { 11e3, 60e3 }, { 12e3, 51e3 }, { 12e3, 49e3 } };
+    static const double level[][2] = { { 13e3, 51e3 }, { 11e3, 60e3 }, { 12e3, 53e3 }, { 12e3, 49e3 } };
     timed_as_told(level, false, got, &replays);
     assert_int_equal(replays, 4);
     assert_true(fabs(got[0] - (51e3 - 12e3) / 4) < 1e-6 && fabs(got[1] - (49e3 - 11e3) / 4) < 1e-6);
