@@ -2,6 +2,7 @@
  * however many columns of how many elements there are; and the time that it has on a device. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "device.h"
 #include "dispatch/contest.h"
@@ -143,9 +144,45 @@ static void test_launches(void **state)
     check_launches("csr-merge-path", 3000, 2);
 }
 
+/* Who was asked for, in turn; and one takes so many nanoseconds at least. */
+enum asked { ONE, MANY };
+static enum asked asked[8];
+static int asked_for;
+static const long slept = 20000000;
+
+static spmvx_status one_that_sleeps(const void *arg)
+{
+    const struct timespec t = { .tv_nsec = slept };
+    (void)arg;
+    asked[asked_for++] = ONE;
+    assert_int_equal(nanosleep(&t, NULL), 0);
+    return SPMVX_OK;
+}
+
+static spmvx_status many_at_once(const void *arg)
+{
+    (void)arg;
+    asked[asked_for++] = MANY;
+    return SPMVX_OK;
+}
+
+/* Many, uncounted; then one, whose time comes first; and many again. */
+static void test_replay(void **state)
+{
+    (void)state;
+    spmvx_context *ctx = device_context(0, NULL, 0);
+    double ns[2] = { 0, 0 };
+    asked_for = 0;
+    assert_ok(ctx, ctx->backend->replay(ctx, NULL, one_that_sleeps, many_at_once, NULL, ns));
+    assert_int_equal(asked_for, 3);
+    assert_true(asked[0] == MANY && asked[1] == ONE && asked[2] == MANY);
+    assert_true(ns[0] > 0.99 * (double)slept && ns[1] >= 0);
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_ones), cmocka_unit_test(test_time),
-                                        cmocka_unit_test(test_launches) };
+                                        cmocka_unit_test(test_launches), cmocka_unit_test(test_replay) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
