@@ -327,14 +327,14 @@ struct spx_gathering {
  * that work on it. */
 double spx_cuda_cost(const spx_features *, double bytes, double efficiency, double alone,
                      spx_gathering how = {});
-/* Would so much of a matrix, and x and y, come at L2's rate? Would it stay there? */
-bool spx_cuda_served_by_l2(const spx_features *, double bytes);
-bool spx_cuda_kept_by_l2(const spx_features *, double bytes);
 /* The same of a kernel that has enough under way for L2, where all lies there, at `efficiency` of what L2
  * serves, which are streams and sectors of x alike. */
 double spx_cuda_cost_in_l2(const spx_features *, double bytes, double efficiency, double alone);
 /* The same of TILED in a layout, of which so great a part of the entries is in columns that are held. */
 double spx_cuda_tiled_cost(const spx_features *, const spx_layout *, double value_bytes, double hot_share);
+/* Would so much of a matrix, and x and y, come at L2's rate? Would it stay there? */
+bool spx_cuda_served_by_l2(const spx_features *, double bytes);
+bool spx_cuda_kept_by_l2(const spx_features *, double bytes);
 /* Threads that the device holds at a time. */
 double spx_cuda_resident(const spx_machine *);
 #endif

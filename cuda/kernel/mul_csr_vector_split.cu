@@ -21,7 +21,8 @@ template <class V, class P, int LANES, bool FOUR, class F>
 spmvx_status with_lanes(const spmvx_context *ctx, const spx_sparse *a, F f)
 {
     constexpr int EACH = spx_vector_shape<V, LANES, FOUR>::ROWS;
-    const bool keep = spx_cuda_stays(ctx, a) || spx_cuda_l2_ratio(ctx, a) > 4.0;
+    const double of_l2 = spx_cuda_l2_ratio(ctx, a);
+    const bool keep = of_l2 < SPX_L2_KEEPS || of_l2 > 4.0;
     return spx_by_one_value(a, [&](auto one) {
         constexpr bool ONE = one.value;
         return keep ? f(spx_csr_vector<V, P, LANES, FOUR, SPX_KEPT, true, ONE, true>, EACH)

@@ -134,7 +134,7 @@ spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const 
                 if constexpr (WIDE && !SPLIT && slice.value)
                     if (of_l2 > 4.0 && a->stored > LONG * a->nrows)
                         return f(sell<V, P, shape<slice.value, SPLIT, SPX_KEPT, 4>>);
-                if (spx_cuda_stays(ctx, a) || (WIDE && of_l2 > 4.0))
+                if (of_l2 < SPX_L2_KEEPS || (WIDE && of_l2 > 4.0))
                     return f(sell<V, P, shape<slice.value, SPLIT, SPX_KEPT, UNROLL>>);
                 return f(sell<V, P, shape<slice.value, SPLIT, SPX_PAST, UNROLL>>);
             });
