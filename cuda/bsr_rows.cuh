@@ -194,11 +194,13 @@ template <int COLUMNS, class F> spmvx_status spx_with_bsr(const spmvx_context *c
         return spx_pick<2, 3, 4, 5, 6, 8, 0>(square ? a->layout.block_rows : 0, [&](auto side) {
             using V = decltype(value);
             constexpr int BS = side.value;
-            const auto with = [&](auto stays) {
-                return f(spx_multiply_bsr<V, decltype(pointer), BS, COLUMNS, stays.value>,
+            const auto with = [&](auto keeps) {
+                return f(spx_multiply_bsr<V, decltype(pointer), BS, COLUMNS, keeps.value>,
                          32 * spx_bsr_slots<BS>() * sizeof(V));
             };
-            if constexpr (COLUMNS == 1) return spx_by_residence(ctx, a, with);
+            if constexpr (COLUMNS == 1)
+                return spx_cuda_l2_ratio(ctx, a) < SPX_L2_KEEPS ? with(std::true_type())
+                                                                : with(std::false_type());
             else return with(std::false_type());
         });
     });

@@ -66,13 +66,16 @@ gathers gathers_of(const spx_features *f, double part_of_first)
 double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, double alone, spx_gathering how)
 {
     const spx_machine *m = f->machine;
-    const double moved = moved_by(f, bytes);
-    const double rate = moved < m->last_cache ? m->cache_rate : m->memory_rate;
-    const double stream = moved / (rate * efficiency), gather = gathers_of(f, how.first).ns;
-    /* where gathering is not much longer than the stream, each hides as much of the other */
-    const double longer = std::fmin(2.0 * (gather / stream - 1.0), 1.0),
-                 of_stream = SHOWN + (how.shown - SHOWN) * longer,
-                 all = stream > gather ? stream + SHOWN * gather : gather + of_stream * stream;
+    const double moved = moved_by(f, bytes), gather = gathers_of(f, how.first).ns;
+    const auto at_rate_of = [=](bool l2) {
+        const double stream = moved / ((l2 ? m->cache_rate : m->memory_rate) * efficiency);
+        /* where gathering is not much longer than the stream, each hides as much of the other */
+        const double longer = std::fmin(2.0 * (gather / stream - 1.0), 1.0),
+                     of_stream = SHOWN + (how.shown - SHOWN) * longer;
+        return stream > gather ? stream + SHOWN * gather : gather + of_stream * stream;
+    };
+    const double all =
+        how.by_parts ? spx_cuda_cost_by_parts(f, bytes, at_rate_of) : at_rate_of(moved < m->last_cache);
     return m->launch_ns + std::fmax(all, alone);
 }
 
@@ -81,9 +84,10 @@ bool spx_cuda_served_by_l2(const spx_features *f, double bytes)
     return moved_by(f, bytes) < f->machine->last_cache;
 }
 
-bool spx_cuda_kept_by_l2(const spx_features *f, double bytes)
+double spx_cuda_share_of_l2(const spx_features *f, double bytes)
 {
-    return moved_by(f, bytes) < SPX_L2_KEEPS / SPX_L2_SERVES * f->machine->last_cache;
+    const double l2 = f->machine->last_cache / SPX_L2_SERVES;
+    return spx_l2_share(bytes / l2, moved_by(f, 0.0) / l2, 0.0);
 }
 
 double spx_cuda_cost_in_l2(const spx_features *f, double bytes, double efficiency, double alone)
@@ -143,16 +147,17 @@ double cost_of_tiles(const spx_features *f, const spx_layout *l, double coded)
                          rows * segments * (2.0 * value + 4.0) +
                          (rows + static_cast<double>(f->ncols)) * value;
     const spx_machine *m = f->machine;
-    const bool in_l2 = bytes < m->last_cache;
-    const double stream = bytes / (EFFICIENCY * (in_l2 ? m->cache_rate : m->memory_rate)),
-                 gather = GATHER * value * places / static_cast<double>(m->multiprocessors),
-                 tile = (in_l2 ? START_IN_L2 : START) +
-                        width * value * static_cast<double>(m->multiprocessors) / m->cache_rate,
+    const double gather = GATHER * value * places / static_cast<double>(m->multiprocessors),
+                 brought = width * value * static_cast<double>(m->multiprocessors) / m->cache_rate,
                  parts = std::fmax(std::fmin(filled / GROUP / LEAST, MOST), 1.0),
-                 alone = STEP * std::fmin(static_cast<double>(f->longest), SPX_TILED_PIECE) / GROUP / parts;
-    const double all = stream > gather ? stream + OVERLAP * gather : gather + OVERLAP * stream;
-    return LAUNCHES * m->launch_ns + tile + (in_l2 ? 1.0 : SUMS) * cost_of_sums(f, rows * segments) +
-           std::fmax(all, alone);
+                 alone = STEP * std::fmin(static_cast<double>(f->longest), SPX_TILED_PIECE) / GROUP / parts,
+                 sums = cost_of_sums(f, rows * segments);
+    return LAUNCHES * m->launch_ns + brought +
+           spx_cuda_cost_by_parts(f, bytes - moved_by(f, 0.0), [=](bool in_l2) {
+               const double stream = bytes / (EFFICIENCY * (in_l2 ? m->cache_rate : m->memory_rate)),
+                            all = stream > gather ? stream + OVERLAP * gather : gather + OVERLAP * stream;
+               return (in_l2 ? START_IN_L2 : START) + (in_l2 ? 1.0 : SUMS) * sums + std::fmax(all, alone);
+           });
 }
 
 /* Rows are filled up to groups; each multiprocessor gathers what it holds, and what is not held is gathered,

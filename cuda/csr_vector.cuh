@@ -3,7 +3,8 @@
  * (row_pieces.cuh), in the launch's first blocks.
  * A group of lanes loads STEPS entries a lane of each of ROWS rows before it uses the first. Neighbouring
  * lanes of a short row take a part of a sector each, so L1 has to keep it until the next step; plain loads
- * are best where the matrix stays in L2, and where it is far larger; in between they drive x out of it.
+ * are best where the matrix stays in L2, and where it is far larger; in between they drive x out of it, and
+ * are for a part of the blocks alone.
  * Source: Bell & Garland, SC 2009 (CSR-vector); Tsai, Cojean & Anzt, ISC 2020. */
 #ifndef SPX_CSR_VECTOR_CUH
 #define SPX_CSR_VECTOR_CUH
@@ -34,6 +35,8 @@ template <class V, int LANES, bool FOUR> struct spx_vector_shape {
                                               : 3,
                          ROWS = FOUR ? (SINGLE ? 4 : 2)
                                      : (LANES == 16 || LANES == 32 || (LANES <= 8 && SINGLE) ? 2 : 1);
+    /* Registers are too few for both kinds of loads where there are four rows, or rows that begin late. */
+    template <bool EARLY> static constexpr bool mixes = EARLY &&ROWS < 4;
     template <class P> static constexpr int registers(bool early, bool split)
     {
         const int ahead = early && sizeof(V) == 8 ? 8 : 0; /* the next step's columns */
@@ -44,8 +47,9 @@ template <class V, int LANES, bool FOUR> struct spx_vector_shape {
 };
 
 template <class V, class P, int LANES, bool FOUR, spx_policy POLICY, bool EARLY, bool ONE, bool SPLIT>
-__global__ void __maxnreg__((spx_vector_shape<V, LANES, FOUR>::template registers<P>(EARLY, SPLIT)))
-    spx_csr_vector(spx_csr<V, P> A, spx_early_vectors<V, EARLY> vectors, spx_row_pieces<V, SPLIT> pieces)
+__device__ __forceinline__ void spx_multiply_rows(const spx_csr<V, P> &A,
+                                                  const spx_early_vectors<V, EARLY> &vectors,
+                                                  const spx_row_pieces<V, SPLIT> &pieces)
 {
     const spx_value_of<V, ONE> one(A.val);
     unsigned block = blockIdx.x;
@@ -58,7 +62,7 @@ __global__ void __maxnreg__((spx_vector_shape<V, LANES, FOUR>::template register
     }
     using shape = spx_vector_shape<V, LANES, FOUR>;
     constexpr int ROWS = shape::ROWS, STEPS = shape::STEPS;
-    constexpr spx_written WRITTEN = decltype(vectors)::WRITTEN;
+    constexpr spx_written WRITTEN = spx_early_vectors<V, EARLY>::WRITTEN;
     const unsigned rows = static_cast<unsigned>(A.nrows), groups = blockDim.x / LANES,
                    lane = threadIdx.x % LANES, first = block * groups * ROWS + threadIdx.x / LANES;
     spx_position<P> at[ROWS]; /* this lane's next entry */
@@ -118,5 +122,26 @@ __global__ void __maxnreg__((spx_vector_shape<V, LANES, FOUR>::template register
         const V total = spx_sum_group<LANES>(sum[i]);
         if (lane == 0 && own[i]) vectors.put(row, total);
     }
+}
+
+/* Where KEEP by plain loads, else by those of a block's part. */
+template <class V, class P, int LANES, bool FOUR, bool KEEP, bool EARLY, bool ONE, bool SPLIT>
+__global__ void __maxnreg__((spx_vector_shape<V, LANES, FOUR>::template registers<P>(EARLY, SPLIT)))
+    spx_csr_vector(spx_csr<V, P> A, spx_early_vectors<V, EARLY> vectors, spx_row_pieces<V, SPLIT> pieces,
+                   unsigned staying)
+{
+    constexpr bool MIXES = spx_vector_shape<V, LANES, FOUR>::template mixes<EARLY>;
+    spx_by_part<KEEP, SPX_PASSING>(MIXES && spx_part_stays(blockIdx.x, staying), [&](auto policy) {
+        spx_multiply_rows<V, P, LANES, FOUR, policy.value, EARLY, ONE, SPLIT>(A, vectors, pieces);
+    });
+}
+
+/* Is all of a matrix loaded by plain loads, by an instance that mixes them with others or does not? */
+inline bool spx_vector_keeps(const spmvx_context *ctx, const spx_sparse *a, bool mixes)
+{
+    constexpr double FAR_LARGER = 4.0;
+    const double of_l2 = spx_cuda_l2_ratio(ctx, a);
+    if (of_l2 > FAR_LARGER) return true;
+    return mixes ? spx_cuda_staying(ctx, a) == SPX_OF_PARTS : of_l2 < SPX_L2_KEEPS;
 }
 #endif

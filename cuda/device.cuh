@@ -10,6 +10,7 @@
 #ifndef SPX_DEVICE_CUH
 #define SPX_DEVICE_CUH
 #include <climits>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -247,9 +248,19 @@ inline spmvx_status spx_cuda_scale_y(const spx_mul *m)
     return m->ctx->backend->scale(m->ctx, m->A->val_type, m->A->nrows, m->nvec, m->beta, m->y, m->ldy);
 }
 
-/* Parts of L2, measured on an H200: up to which what multiplications touch comes at L2's rate, and up to
- * which it stays from one multiplication to the next for the better part. */
+/* Parts of L2, measured on an H200: up to which what multiplications touch stays there from one to the next,
+ * and comes at its rate; and up to which it is better to have all stay than nothing. */
 constexpr double SPX_L2_SERVES = 0.7, SPX_L2_KEEPS = 0.78;
+
+/* Which part of a matrix stays there beside x and y and a workspace, all given as parts of L2, where the rest
+ * is loaded past it: all, or the less, the more that is; x and y take half as much again (measured). */
+inline double spx_l2_share(double matrix, double vectors, double work)
+{
+    constexpr double OF_VECTORS = 1.5;
+    const double all = matrix + vectors + work;
+    if (all < SPX_L2_SERVES) return 1.0;
+    return std::fmin(std::fmax(0.22 + 0.24 / all - OF_VECTORS * vectors - work, 0.0) / matrix, 1.0);
+}
 
 /* What a multiplication by one column touches, with so many bytes of workspace, against the size of L2. */
 inline double spx_cuda_l2_ratio(const spmvx_context *ctx, const spx_sparse *a, size_t work_bytes = 0)
@@ -259,15 +270,19 @@ inline double spx_cuda_l2_ratio(const spmvx_context *ctx, const spx_sparse *a, s
            static_cast<double>(spx_cuda_of(ctx)->l2_bytes);
 }
 
-/* Does that stay in L2? What is loaded past L1, or to leave it first, gives way in L2, too, to whatever else
- * is there: so it is loaded in this way where not all would stay, for x and for a part of the matrix to
- * stay (spx_streamed). */
-inline bool spx_cuda_stays(const spmvx_context *ctx, const spx_sparse *a, size_t work_bytes = 0)
+/* Of SPX_OF_PARTS neighbouring parts of a matrix, how many stay in L2, beside x, y and the workspace. What is
+ * loaded past L1, or to leave it first, gives way in L2, too, to whatever else is there: others are loaded in
+ * this way (spx_by_part). */
+inline unsigned spx_cuda_staying(const spmvx_context *ctx, const spx_sparse *a, size_t work_bytes = 0)
 {
-    return spx_cuda_l2_ratio(ctx, a, work_bytes) < SPX_L2_KEEPS;
+    const double l2 = static_cast<double>(spx_cuda_of(ctx)->l2_bytes),
+                 matrix = static_cast<double>(spx_sparse_read_bytes(a)) / l2,
+                 work = static_cast<double>(work_bytes) / l2;
+    return static_cast<unsigned>(
+        SPX_OF_PARTS * spx_l2_share(matrix, spx_cuda_l2_ratio(ctx, a, work_bytes) - matrix - work, work));
 }
 
-/* Calls f with that: f(std::bool_constant()). An emulator without caches has one instance. */
+/* Calls f with whether all stays: f(std::bool_constant()). An emulator without caches has one instance. */
 template <class F>
 spmvx_status spx_by_residence(const spmvx_context *ctx, const spx_sparse *a, F f, size_t work_bytes = 0)
 {
@@ -275,7 +290,7 @@ spmvx_status spx_by_residence(const spmvx_context *ctx, const spx_sparse *a, F f
     (void)ctx, (void)a, (void)work_bytes;
     return f(std::false_type());
 #else
-    return spx_cuda_stays(ctx, a, work_bytes) ? f(std::true_type()) : f(std::false_type());
+    return spx_cuda_staying(ctx, a, work_bytes) == SPX_OF_PARTS ? f(std::true_type()) : f(std::false_type());
 #endif
 }
 
@@ -317,10 +332,11 @@ spmvx_status spx_cuda_counts_up(const spmvx_context *, spmvx_type, int64_t n, co
 
 /* ---- shared by the kernels' cost(): cuda/cost.cu ---- */
 
-/* How a kernel gathers x. */
+/* How a kernel gathers x, and streams. */
 struct spx_gathering {
-    double first = 1.0; /* L1s that x has: fewer beside shared memory, more where parts of x are in use */
-    double shown = 0.1; /* part of streaming that longer gathering does not hide */
+    double first = 1.0;    /* L1s that x has: fewer beside shared memory, more where parts of x are in use */
+    double shown = 0.1;    /* part of streaming that longer gathering does not hide */
+    bool by_parts = false; /* some of which stay in L2 (spx_by_part), and not all or none */
 };
 /* Predicted nanoseconds of a launch that streams so many bytes of the matrix at `efficiency` of the
  * memory's rate and gathers x once an entry, but takes `alone` at least: what the longest row takes those
@@ -332,9 +348,16 @@ double spx_cuda_cost(const spx_features *, double bytes, double efficiency, doub
 double spx_cuda_cost_in_l2(const spx_features *, double bytes, double efficiency, double alone);
 /* The same of TILED in a layout, of which so great a part of the entries is in columns that are held. */
 double spx_cuda_tiled_cost(const spx_features *, const spx_layout *, double value_bytes, double hot_share);
-/* Would so much of a matrix, and x and y, come at L2's rate? Would it stay there? */
+/* Would so much of a matrix, and x and y, come at L2's rate? */
 bool spx_cuda_served_by_l2(const spx_features *, double bytes);
-bool spx_cuda_kept_by_l2(const spx_features *, double bytes);
+/* Which part of so much of a matrix would stay in L2 beside x and y, where others are loaded past it. */
+double spx_cuda_share_of_l2(const spx_features *, double bytes);
+/* A cost between cost(true), where all stays in L2, and cost(false), where nothing does. */
+template <class F> double spx_cuda_cost_by_parts(const spx_features *f, double bytes, F cost)
+{
+    const double share = spx_cuda_share_of_l2(f, bytes);
+    return (share > 0 ? share * cost(true) : 0.0) + (share < 1 ? (1.0 - share) * cost(false) : 0.0);
+}
 /* Threads that the device holds at a time. */
 double spx_cuda_resident(const spx_machine *);
 #endif

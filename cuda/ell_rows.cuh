@@ -8,9 +8,9 @@
 
 constexpr int SPX_ELL_AT_ONCE = 4;
 
-template <class V, bool STAYS> __global__ void spx_multiply_ell(spx_ell<V> A, spx_vectors<V> vectors)
+template <spx_policy STREAMED, class V>
+__device__ __forceinline__ void spx_multiply_ell_rows(const spx_ell<V> &A, const spx_vectors<V> &vectors)
 {
-    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const int64_t row = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (row >= A.nrows) return;
     V sum = 0;
@@ -31,13 +31,21 @@ template <class V, bool STAYS> __global__ void spx_multiply_ell(spx_ell<V> A, sp
     vectors.put(row, sum);
 }
 
+template <class V, bool STAYS>
+__global__ void spx_multiply_ell(spx_ell<V> A, spx_vectors<V> vectors, unsigned staying)
+{
+    spx_by_part<STAYS, SPX_PAST>(spx_part_stays(blockIdx.x, staying),
+                                 [&](auto policy) { spx_multiply_ell_rows<policy.value>(A, vectors); });
+}
+
 /* y = alpha*A*x + beta*y, in blocks of so many threads. */
 template <class V>
 spmvx_status spx_launch_ell(const spx_mul *m, const char *name, const spx_ell<V> &A, int64_t threads)
 {
     return spx_by_residence(m->ctx, m->A, [&](auto stays) {
         return spx_cuda_launch(m->ctx, name, spx_multiply_ell<V, stays.value>, spx_ceil_div(A.nrows, threads),
-                               static_cast<unsigned>(threads), 0, A, spx_vectors_of<V>(m));
+                               static_cast<unsigned>(threads), 0, A, spx_vectors_of<V>(m),
+                               spx_cuda_staying(m->ctx, m->A));
     });
 }
 

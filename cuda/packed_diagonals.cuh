@@ -6,7 +6,7 @@
 #define SPX_PACKED_DIAGONALS_CUH
 #include "packed_walk.cuh"
 
-template <class V, class P, spx_policy STREAMED, int VALUES, int UNIT> class spx_diagonals {
+template <class V, class P, bool STAYS, int VALUES, int UNIT> class spx_diagonals {
     using C = spx_code<V, VALUES>;
     using codes = spx_held<C>[UNIT];
     static constexpr int LANES = SPX_PACKED_LANES;
@@ -24,7 +24,7 @@ template <class V, class P, spx_policy STREAMED, int VALUES, int UNIT> class spx
 
 public:
     /* `told` is the warp's, for 32 steps; so is `values`, where each step has one. */
-    __device__ __forceinline__ spx_diagonals(const spx_packed<V, P, STREAMED> &A, const V *x, int2 *told,
+    __device__ __forceinline__ spx_diagonals(const spx_packed<V, P, STAYS> &A, const V *x, int2 *told,
                                              V *values)
         : A_(A), x_(x), told_(told), values_(values)
     {}
@@ -114,15 +114,18 @@ private:
     __device__ __forceinline__ void load(spx_position<P> place, int left, codes &code) const
     {
         const C *const from = reinterpret_cast<const C *>(A_.val) + (place + threadIdx.x % LANES);
-        if (left >= UNIT) {
+        A_.by_part([&](auto policy) {
+            if (left >= UNIT) {
 #pragma unroll
-            for (int u = 0; u < UNIT; u++)
-                code[u] = spx_load_held<STREAMED, spx_code_written<VALUES>>(true, from + u * LANES);
-        } else {
+                for (int u = 0; u < UNIT; u++)
+                    code[u] = spx_load_held<policy.value, spx_code_written<VALUES>>(true, from + u * LANES);
+            } else {
 #pragma unroll
-            for (int u = 0; u < UNIT; u++)
-                code[u] = spx_load_held<STREAMED, spx_code_written<VALUES>>(u < left, from + u * LANES);
-        }
+                for (int u = 0; u < UNIT; u++)
+                    code[u] =
+                        spx_load_held<policy.value, spx_code_written<VALUES>>(u < left, from + u * LANES);
+            }
+        });
     }
     /* Of what begins at this place, `step` is the lane's step. Answers whether one of the steps' values is
      * infinite, or none. */
@@ -145,7 +148,7 @@ private:
         return BY_STEPS && __any_sync(SPX_ALL_LANES, !(value - value == 0));
     }
 
-    const spx_packed<V, P, STREAMED> &A_;
+    const spx_packed<V, P, STAYS> &A_;
     const V *x_;
     int2 *told_;
     V *values_;

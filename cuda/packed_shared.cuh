@@ -93,8 +93,8 @@ private:
 };
 
 /* The sum of a lane over its share of a slice: every split-th TOGETHER stretches from the part-th on. */
-template <int STEPS, int TOGETHER, bool WHOLE, int VALUES, class V, class P, spx_policy STREAMED>
-__device__ __forceinline__ V spx_packed_stretch_sum(const spx_packed<V, P, STREAMED> &A, const V *x, P first,
+template <int STEPS, int TOGETHER, bool WHOLE, int VALUES, class V, class P, bool STAYS>
+__device__ __forceinline__ V spx_packed_stretch_sum(const spx_packed<V, P, STAYS> &A, const V *x, P first,
                                                     int steps, const spx_packed_runs &runs, int part,
                                                     int split)
 {
@@ -124,20 +124,22 @@ __device__ __forceinline__ V spx_packed_stretch_sum(const spx_packed<V, P, STREA
         int here[TOGETHER]; /* steps of a stretch that the lane has */
         const spx_position<P> place = (begin + static_cast<unsigned>(stretches.first(s))) * LANES + lane;
         const C *const codes = reinterpret_cast<const C *>(A.val) + place;
+        A.by_part([&](auto policy) {
 #pragma unroll
-        for (int i = 0; i < TOGETHER; i++) {
-            const int all = stretches.steps(s + i);
-            const V *const from = x + (base[i] + static_cast<int>(told[i]));
-            here[i] = i < left && runs.in(told[i]) ? all : 0;
+            for (int i = 0; i < TOGETHER; i++) {
+                const int all = stretches.steps(s + i);
+                const V *const from = x + (base[i] + static_cast<int>(told[i]));
+                here[i] = i < left && runs.in(told[i]) ? all : 0;
 #pragma unroll
-            for (int u = 0; u < STEPS; u++) {
-                if constexpr (VALUES != SPX_VALUES_ONE)
-                    code[i * STEPS + u] = spx_load_held<STREAMED, spx_code_written<VALUES>>(
-                        i < left && (WHOLE || u < all), codes + (i * STEPS + u) * LANES);
-                from_x[i * STEPS + u] =
-                    spx_load_if<SPX_KEPT, SPX_LATE>(WHOLE ? here[i] > 0 : u < here[i], from + u, V(0));
+                for (int u = 0; u < STEPS; u++) {
+                    if constexpr (VALUES != SPX_VALUES_ONE)
+                        code[i * STEPS + u] = spx_load_held<policy.value, spx_code_written<VALUES>>(
+                            i < left && (WHOLE || u < all), codes + (i * STEPS + u) * LANES);
+                    from_x[i * STEPS + u] =
+                        spx_load_if<SPX_KEPT, SPX_LATE>(WHOLE ? here[i] > 0 : u < here[i], from + u, V(0));
+                }
             }
-        }
+        });
         fetch(s + split * TOGETHER);
 #pragma unroll
         for (int i = 0; i < TOGETHER; i++)
@@ -158,8 +160,8 @@ __device__ __forceinline__ V spx_packed_stretch_sum(const spx_packed<V, P, STREA
 
 /* The sum of a lane over its share of a shared slice. Steps of short runs are loaded as many together as
  * registers allow, of long ones UNIT. */
-template <int VALUES, int UNIT, class V, class P, spx_policy STREAMED>
-__device__ __forceinline__ V spx_packed_shared_sum(const spx_packed<V, P, STREAMED> &A, const V *x, P first,
+template <int VALUES, int UNIT, class V, class P, bool STAYS>
+__device__ __forceinline__ V spx_packed_shared_sum(const spx_packed<V, P, STAYS> &A, const V *x, P first,
                                                    int steps, const unsigned char *stream, int part,
                                                    int split)
 {

@@ -13,8 +13,8 @@ extern "C" {
 
 constexpr int SPX_PACKED_MOST_SPLIT = 8; /* warps that share a slice */
 
-/* The arrays of PACKED, as lib/format/packed.c tells them, and how columns and values are loaded. */
-template <class V, class P, spx_policy STREAMED> struct spx_packed {
+/* The arrays of PACKED, as lib/format/packed.c tells them, and of which blocks they stay in L2. */
+template <class V, class P, bool STAYS> struct spx_packed {
     int nrows, slices;
     const P *ptr;
     const int64_t *tile;
@@ -23,6 +23,13 @@ template <class V, class P, spx_policy STREAMED> struct spx_packed {
     const V *table;
     const int *row;
     V *part; /* sums of pieces */
+    unsigned staying;
+
+    /* Calls f with the policy by which a block loads columns and values. */
+    template <class F> __device__ __forceinline__ void by_part(F f) const
+    {
+        spx_by_part<STAYS, SPX_PASSING>(spx_part_stays(blockIdx.x, staying), f);
+    }
 
     template <class F> void each_pointer(F f) const
     {
@@ -32,7 +39,7 @@ template <class V, class P, spx_policy STREAMED> struct spx_packed {
 
 /* The columns of a slice of offsets, unit after unit. A step has 16-bit offsets, or, if its base is negative,
  * whole columns; where these are mixed, the steps before have to be counted. */
-template <bool MIXED, int UNIT, spx_policy STREAMED> class spx_packed_offsets {
+template <bool MIXED, int UNIT> class spx_packed_offsets {
 public:
     /* From step k on of a slice with this stream. */
     __device__ __forceinline__ spx_packed_offsets(const unsigned char *stream, int k)
@@ -52,7 +59,7 @@ public:
         }
     }
     /* What tells the lane's column in step u, if that is `in` the slice: an offset, or all of it. */
-    __device__ __forceinline__ int load(int u, bool in)
+    template <spx_policy STREAMED> __device__ __forceinline__ int load(int u, bool in)
     {
         const unsigned char *at = at_ + u * NARROW;
         if constexpr (MIXED) at += __popc(wide_ & ((1u << u) - 1)) * NARROW;
@@ -92,9 +99,9 @@ private:
 
 /* The sum of a lane over every split-th unit of the slice's steps from `part` on, where columns are told by
  * offsets. Of UNIT steps lane i holds what step i % UNIT has. All lanes of the warp call. */
-template <bool MIXED, int VALUES, int UNIT, class V, class P, spx_policy STREAMED>
-__device__ __forceinline__ V spx_packed_sum(const spx_packed<V, P, STREAMED> &A, const V *x, P first,
-                                            int steps, const unsigned char *stream, int part, int split)
+template <bool MIXED, int VALUES, int UNIT, class V, class P, bool STAYS>
+__device__ __forceinline__ V spx_packed_sum(const spx_packed<V, P, STAYS> &A, const V *x, P first, int steps,
+                                            const unsigned char *stream, int part, int split)
 {
     using C = spx_code<V, VALUES>;
     constexpr int LANES = SPX_PACKED_LANES;
@@ -106,7 +113,7 @@ __device__ __forceinline__ V spx_packed_sum(const spx_packed<V, P, STREAMED> &A,
     /* positions are counted, not pointers, which take twice the registers */
     spx_position<P> place = (static_cast<spx_position<P>>(first) + static_cast<unsigned>(k)) * LANES + lane;
     const V one = VALUES == SPX_VALUES_ONE ? spx_load_cached(A.table) : V(0);
-    spx_packed_offsets<MIXED, UNIT, STREAMED> columns(stream, k);
+    spx_packed_offsets<MIXED, UNIT> columns(stream, k);
     V sum = 0;
     for (; k < steps; k += stride) {
         const int left = steps - k, own = static_cast<int>(mine);
@@ -115,12 +122,15 @@ __device__ __forceinline__ V spx_packed_sum(const spx_packed<V, P, STREAMED> &A,
         C code[UNIT] = {};
         int told[UNIT]; /* of the columns */
         columns.go(k, base, A.base + first);
+        A.by_part([&](auto policy) {
 #pragma unroll
-        for (int u = 0; u < UNIT; u++) {
-            if constexpr (VALUES != SPX_VALUES_ONE)
-                code[u] = spx_load_if<STREAMED, spx_code_written<VALUES>>(u < left, codes + u * LANES, C(0));
-            told[u] = columns.load(u, u < left);
-        }
+            for (int u = 0; u < UNIT; u++) {
+                if constexpr (VALUES != SPX_VALUES_ONE)
+                    code[u] = spx_load_if<policy.value, spx_code_written<VALUES>>(u < left, codes + u * LANES,
+                                                                                  C(0));
+                told[u] = columns.template load<policy.value>(u, u < left);
+            }
+        });
 #pragma unroll
         for (int some = 0; some < UNIT; some += GATHERS) {
             V val[GATHERS], from_x[GATHERS];

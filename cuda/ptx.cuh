@@ -73,6 +73,27 @@ enum spx_policy { SPX_PAST, SPX_PASSING, SPX_KEPT };
 template <bool STAYS, spx_policy ELSE = SPX_PASSING>
 constexpr spx_policy spx_streamed = STAYS ? SPX_KEPT : ELSE;
 
+/* Neighbouring parts of a matrix, blocks of a launch for one, of which so many stay in L2 and others do not:
+ * in turns, so that L2 and memory serve at the same time. */
+constexpr unsigned SPX_OF_PARTS = 32;
+__device__ __forceinline__ bool spx_part_stays(unsigned part, unsigned staying)
+{
+    return part % SPX_OF_PARTS < staying;
+}
+
+/* Calls f with the policy of a part, by whether all STAYS in L2, or this part does:
+ * f(std::integral_constant<spx_policy>()). The emulator, which has no caches, has one. */
+template <bool STAYS, spx_policy ELSE, class F> __device__ __forceinline__ void spx_by_part(bool stays, F f)
+{
+#ifdef SPX_SIMT
+    (void)stays;
+    f(std::integral_constant<spx_policy, ELSE>());
+#else
+    if (STAYS || stays) f(std::integral_constant<spx_policy, SPX_KEPT>());
+    else f(std::integral_constant<spx_policy, ELSE>());
+#endif
+}
+
 /* When what is loaded was written: before the kernel began; or by the launch before, which the kernel has
  * waited for by spx_wait_for_previous(), behind which such loads stay. Nothing writes it from then on. */
 enum spx_written { SPX_EARLIER, SPX_LATE };

@@ -40,13 +40,15 @@ template <class P> __global__ void spx_mark_heads(int nrows, const P *ptr, unsig
 }
 
 template <class V, bool STAYS>
-__global__ void spx_multiply_entries(int64_t nnz, const int *col, const V *val, const V *x, V *products)
+__global__ void spx_multiply_entries(int64_t nnz, const int *col, const V *val, const V *x, V *products,
+                                     unsigned staying)
 {
-    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const int64_t k = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (k < nnz)
-        products[k] = spx_load_if<STREAMED>(true, val + k, V(0)) *
-                      spx_load_cached(x + spx_load_if<STREAMED>(true, col + k, 0));
+    if (k >= nnz) return;
+    spx_by_part<STAYS, SPX_PAST>(spx_part_stays(blockIdx.x, staying), [&](auto policy) {
+        products[k] = spx_load_if<policy.value>(true, val + k, V(0)) *
+                      spx_load_cached(x + spx_load_if<policy.value>(true, col + k, 0));
+    });
 }
 
 /* By one block. */
@@ -140,7 +142,8 @@ spmvx_status spx_run_scan(const spx_mul *m, const char *name, spx_block_scan<V> 
             [=](auto stays) {
                 return spx_cuda_launch(m->ctx, name, spx_multiply_entries<V, stays.value>,
                                        spx_ceil_div(A.nnz, SPX_STEP_THREADS), SPX_STEP_THREADS, 0, A.nnz,
-                                       A.col, A.val, vectors.x, space.sums);
+                                       A.col, A.val, vectors.x, space.sums,
+                                       spx_cuda_staying(m->ctx, m->A, m->part->work_bytes));
             },
             m->part->work_bytes);
         if (s == SPMVX_OK) s = spx_cuda_launch(m->ctx, name, scan, space.blocks, threads, shared, space);

@@ -131,9 +131,9 @@ template <spx_policy STREAMED> struct spx_tiled_columns_of<spx_tiled_delta, STRE
     }
 };
 
-/* What a lane has of a part of a slice; x_at(c) is x at the column that c stands for, once come() is over,
- * which is called while entries are on their way. */
-template <int VALUES, bool STAYS, class V, class P, class C, class F, class X>
+/* What a lane has of a part of a slice, which is loaded by this policy; x_at(c) is x at the column that c
+ * stands for, once come() is over, which is called while entries are on their way. */
+template <int VALUES, spx_policy POLICY, class V, class P, class C, class F, class X>
 __device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slice, int part, int parts,
                                           F come, X x_at)
 {
@@ -147,8 +147,8 @@ __device__ __forceinline__ V spx_sum_lane(const spx_tiling<V, P, C> &A, int slic
     const V one = VALUES == SPX_VALUES_ONE ? spx_load_cached(A.table) : V(0);
     V sum = 0;
     for (int64_t k = begin + threadIdx.x % 32 * GROUP; k < end; k += GROUPS) {
-        spx_tiled_columns_of<C, spx_streamed<STAYS, SPX_PAST>> columns;
-        spx_tiled_group<K, spx_streamed<STAYS>, spx_code_written<VALUES>> code;
+        spx_tiled_columns_of<C, POLICY> columns;
+        spx_tiled_group<K, spx_streamed<POLICY == SPX_KEPT>, spx_code_written<VALUES>> code;
         columns.load(A.col, k);
         if constexpr (VALUES != SPX_VALUES_ONE) code.load(reinterpret_cast<const K *>(A.val) + k);
         come();

@@ -13,14 +13,21 @@ namespace {
 constexpr const char *NAME = "coo-scalar";
 enum { THREADS_PARAM };
 
-template <class V, bool STAYS> __global__ void coo_scalar(spx_coo<V> A, spx_vectors<V> vectors)
+template <spx_policy STREAMED, class V>
+__device__ __forceinline__ void add_entry(const spx_coo<V> &A, const spx_vectors<V> &vectors)
 {
-    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const int64_t k = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (k >= A.nnz) return;
     const V product = spx_load_if<STREAMED>(true, A.val + k, V(0)) *
                       spx_load_cached(vectors.x + spx_load_if<STREAMED>(true, A.col + k, 0));
     atomicAdd(vectors.y + spx_load_if<STREAMED>(true, A.row + k, 0), vectors.alpha * product);
+}
+
+template <class V, bool STAYS>
+__global__ void coo_scalar(spx_coo<V> A, spx_vectors<V> vectors, unsigned staying)
+{
+    spx_by_part<STAYS, SPX_PAST>(spx_part_stays(blockIdx.x, staying),
+                                 [&](auto policy) { add_entry<policy.value>(A, vectors); });
 }
 
 /* ---- the host's side ---- */
@@ -38,11 +45,12 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     return with_instance(ctx, a, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
-template <class V> spmvx_status launch(const spx_mul *m, void (*kernel)(spx_coo<V>, spx_vectors<V>))
+template <class V> spmvx_status launch(const spx_mul *m, void (*kernel)(spx_coo<V>, spx_vectors<V>, unsigned))
 {
     const int64_t threads = m->part->param[THREADS_PARAM];
     return spx_cuda_launch(m->ctx, NAME, kernel, spx_ceil_div(m->A->nnz, threads),
-                           static_cast<unsigned>(threads), 0, spx_coo_of<V>(m->A), spx_vectors_of<V>(m));
+                           static_cast<unsigned>(threads), 0, spx_coo_of<V>(m->A), spx_vectors_of<V>(m),
+                           spx_cuda_staying(m->ctx, m->A));
 }
 
 spmvx_status run(const spx_mul *m)

@@ -15,9 +15,9 @@ constexpr const char *NAME = "coo-warp";
 enum { THREADS_PARAM, GRID_PARAM };
 enum { FIXED, PROPORTIONAL };
 
-template <class V, bool STAYS> __global__ void coo_warp(spx_coo<V> A, spx_vectors<V> vectors)
+template <spx_policy STREAMED, class V>
+__device__ __forceinline__ void add_entries(const spx_coo<V> &A, const spx_vectors<V> &vectors)
 {
-    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32,
                   apart = static_cast<int64_t>(gridDim.x) * blockDim.x;
     for (int64_t base = 32 * warp; base < A.nnz; base += apart) {
@@ -31,6 +31,13 @@ template <class V, bool STAYS> __global__ void coo_warp(spx_coo<V> A, spx_vector
         const V sum = spx_sum_segments(val * spx_load_at(vectors.x, col, V(0)), spx_segments(head));
         if (head && in) atomicAdd(vectors.y + row, vectors.alpha * sum);
     }
+}
+
+template <class V, bool STAYS>
+__global__ void coo_warp(spx_coo<V> A, spx_vectors<V> vectors, unsigned staying)
+{
+    spx_by_part<STAYS, SPX_PAST>(spx_part_stays(blockIdx.x, staying),
+                                 [&](auto policy) { add_entries<policy.value>(A, vectors); });
 }
 
 /* ---- the host's side ---- */
@@ -51,11 +58,11 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     return with_instance(ctx, a, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
-template <class V> spmvx_status launch(const spx_mul *m, void (*kernel)(spx_coo<V>, spx_vectors<V>))
+template <class V> spmvx_status launch(const spx_mul *m, void (*kernel)(spx_coo<V>, spx_vectors<V>, unsigned))
 {
     return spx_cuda_launch(m->ctx, NAME, kernel, m->part->chunks,
                            static_cast<unsigned>(m->part->param[THREADS_PARAM]), 0, spx_coo_of<V>(m->A),
-                           spx_vectors_of<V>(m));
+                           spx_vectors_of<V>(m), spx_cuda_staying(m->ctx, m->A));
 }
 
 spmvx_status run(const spx_mul *m)

@@ -35,12 +35,11 @@ enum {
 constexpr int STAGED = 256;
 
 /* A whole tile. */
-template <bool STAYS, class V, class P>
+template <spx_policy STREAMED, class V, class P>
 __device__ void multiply_tile(const spx_csr5_tiles<V, P> &t, int tile, const spx_vectors<V> &vectors,
                               const spx_csr5_sums<V> &sums)
 {
     constexpr int AT_ONCE = 4;
-    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const int lane = spx_lane();
     V *const staged = spx_dynamic_shared<V>() + threadIdx.x / 32 * STAGED;
     const bool gaps = spx_load_cached(t.first_row + tile) & SPX_CSR5_EMPTY;
@@ -107,14 +106,17 @@ __device__ void multiply_rest(const spx_csr5_tiles<V, P> &t, int part, const spx
 }
 
 template <class V, class P, bool STAYS>
-__global__ void csr5(spx_csr5_tiles<V, P> t, spx_vectors<V> vectors, spx_carries<V> carries)
+__global__ void csr5(spx_csr5_tiles<V, P> t, spx_vectors<V> vectors, spx_carries<V> carries, unsigned staying)
 {
     const int64_t warp = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
     spx_let_next_begin();
     if (warp >= t.parts) return;
     const int part = static_cast<int>(warp);
     const spx_csr5_sums<V> sums(t, part, vectors, carries);
-    if (part < t.count) multiply_tile<STAYS>(t, part, vectors, sums);
+    if (part < t.count)
+        spx_by_part<STAYS, SPX_PAST>(spx_part_stays(blockIdx.x, staying), [&](auto policy) {
+            multiply_tile<policy.value>(t, part, vectors, sums);
+        });
     else multiply_rest(t, part, vectors, sums);
 }
 
@@ -251,7 +253,7 @@ template <class V, class P> spmvx_status launch(const spx_mul *m)
     SPX_TRY(spx_by_residence(m->ctx, m->A, [=](auto stays) {
         return spx_cuda_launch(m->ctx, NAME, csr5<V, P, stays.value>, spx_ceil_div(parts, threads / 32),
                                static_cast<unsigned>(threads), shared_bytes<V>(m->A, threads), t, vectors,
-                               carries);
+                               carries, spx_cuda_staying(m->ctx, m->A));
     }));
     if (parts < 2) return SPMVX_OK;
     return spx_cuda_launch_early(m->ctx, NAME, spx_settle<V, spx_csr5_cut_rows<V, P>>,

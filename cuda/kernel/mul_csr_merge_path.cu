@@ -18,6 +18,7 @@ enum { RUN_PARAM, STEP_PARAM }; /* by their places in params */
 /* The columns and values that a thread has of a tile; -1 and 0 where there is none. */
 template <class V, class P, bool ONE, bool STAYS> struct entries {
     spx_value_of<V, ONE> one;
+    bool stays; /* its block's part */
     int col[SPX_MERGE_ITEMS<V>];
     V val[SPX_MERGE_ITEMS<V>];
 
@@ -27,10 +28,11 @@ template <class V, class P, bool ONE, bool STAYS> struct entries {
     {
         const int *const cols = A.col + base + threadIdx.x;
         const V *const vals = A.val + base + threadIdx.x;
-        spx_each_of_tile<V>(t, [&](int i, int, bool in) {
-            col[i] = spx_load_if<spx_streamed<STAYS, SPX_PAST>>(in, cols + i * SPX_MERGE_THREADS, -1);
-            val[i] =
-                one.template load<spx_streamed<STAYS, SPX_PAST>, SPX_LATE>(in, vals + i * SPX_MERGE_THREADS);
+        spx_by_part<STAYS, SPX_PAST>(stays, [&](auto policy) {
+            spx_each_of_tile<V>(t, [&](int i, int, bool in) {
+                col[i] = spx_load_if<policy.value>(in, cols + i * SPX_MERGE_THREADS, -1);
+                val[i] = one.template load<policy.value, SPX_LATE>(in, vals + i * SPX_MERGE_THREADS);
+            });
         });
     }
     __device__ __forceinline__ void multiply(const spx_early_vectors<V> &vectors, V *,
@@ -45,10 +47,18 @@ template <class V, class P, bool ONE, bool STAYS> struct entries {
 
 template <class V, class P, bool ONE, bool STAYS>
 __global__ void __launch_bounds__(SPX_MERGE_THREADS, SPX_MERGE_RESIDENT)
-    merge_path(spx_csr<V, P> A, spx_tiling g, spx_early_vectors<V> vectors, spx_carries<V> carries)
+    merge_path(spx_csr<V, P> A, spx_tiling g, spx_early_vectors<V> vectors, spx_carries<V> carries,
+               unsigned staying)
 {
-    spx_multiply_tiles<true>(A, g, vectors, carries,
-                             entries<V, P, ONE, STAYS>{ spx_value_of<V, ONE>(A.val), {}, {} });
+    const bool stays = spx_part_stays(blockIdx.x, staying);
+    const auto multiply = [&](auto all, bool part) {
+        using own = entries<V, P, ONE, all.value>;
+        spx_multiply_tiles<true>(A, g, vectors, carries, own{ spx_value_of<V, ONE>(A.val), part, {}, {} });
+    };
+    /* a branch around the loads of doubles takes a seventh more time; for copies of all of it floats have too
+     * few registers */
+    if (STAYS || (sizeof(V) == 8 && stays)) multiply(std::true_type(), true);
+    else multiply(std::bool_constant<STAYS>(), sizeof(V) == 4 && stays);
 }
 
 /* ---- the host's side ---- */
@@ -72,13 +82,14 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 
 template <class V, class P>
 spmvx_status launch(const spx_mul *m,
-                    void (*kernel)(spx_csr<V, P>, spx_tiling, spx_early_vectors<V>, spx_carries<V>))
+                    void (*kernel)(spx_csr<V, P>, spx_tiling, spx_early_vectors<V>, spx_carries<V>, unsigned))
 {
     const spx_partition *const p = m->part;
     const spx_tiling g = spx_merge_tiling(m->ctx, m->A, p, p->param[STEP_PARAM], p->param[RUN_PARAM]);
     const spx_carries<V> carries = spx_merge_carries<V>(m, p->work_bytes ? m->work : nullptr);
     SPX_TRY(spx_cuda_launch_mul(m, NAME, kernel, p->chunks, SPX_MERGE_THREADS, spx_merge_shared_bytes<V>(),
-                                spx_csr_of<V, P>(m->A), g, spx_early_vectors_of<V>(m), carries));
+                                spx_csr_of<V, P>(m->A), g, spx_early_vectors_of<V>(m), carries,
+                                spx_cuda_staying(m->ctx, m->A)));
     return spx_merge_settle(m, NAME, g, carries);
 }
 
@@ -99,7 +110,8 @@ double cost(const spx_features *f, const spx_look *look)
     spx_features gathered = *f;
     if (f->mean < FEW) gathered.sectors_per_entry *= APART;
     const double bytes = spx_csr_bytes_of(f, look, 0.0);
-    return std::fmax(0.6 * launch + spx_cuda_cost(&gathered, bytes, 0.82, 0.0, { .first = OF_L1 }),
+    return std::fmax(0.6 * launch +
+                         spx_cuda_cost(&gathered, bytes, 0.82, 0.0, { .first = OF_L1, .by_parts = true }),
                      cut ? TWO_LAUNCHES * launch : 0.0);
 }
 

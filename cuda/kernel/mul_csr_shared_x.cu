@@ -27,12 +27,10 @@ enum holders { BY_BLOCK, ALL_BY_BLOCK, BY_CLUSTER };
 template <class V, int LANES> constexpr bool may_pass = LANES > 4 && sizeof(V) == 8;
 
 /* Steps of a group of lanes that are under way, and rows that it has at once, in 64 registers. */
-template <class V, int LANES, holders HOLDERS, bool STAYS> struct shape {
+template <class V, int LANES, holders HOLDERS> struct shape {
     static constexpr bool SINGLE = sizeof(V) == 4;
     static constexpr int STEPS = SINGLE && LANES > 4 ? 8 : 4,
                          ROWS = SINGLE && LANES <= 4 && HOLDERS != BY_CLUSTER ? 2 : 1;
-    static constexpr bool KEEPS = STAYS || !may_pass<V, LANES>;
-    static constexpr spx_policy POLICY = spx_streamed<KEEPS, SPX_PAST>;
 };
 
 /* A copy has each column and one, so that 0 is none. */
@@ -51,14 +49,12 @@ __global__ void narrow(int64_t count, const int *columns, uint16_t *to)
     if (i < count) to[i] = static_cast<uint16_t>(columns[i] + 1);
 }
 
-/* C is the type of columns. */
-template <class V, class P, class C, int LANES, holders HOLDERS, bool ONE, bool STAYS>
-__global__ void __launch_bounds__(THREADS, 1)
-    csr_shared_x(spx_csr<V, P> A, const C *columns, spx_early_vectors<V> vectors, int held, int own)
+template <int LANES, holders HOLDERS, bool ONE, spx_policy POLICY, class V, class P, class C>
+__device__ __forceinline__ void multiply_rows(const spx_csr<V, P> &A, const C *columns,
+                                              const spx_early_vectors<V> &vectors, int held, int own)
 {
-    using shape = shape<V, LANES, HOLDERS, STAYS>;
+    using shape = shape<V, LANES, HOLDERS>;
     constexpr int STEPS = shape::STEPS, ROWS = shape::ROWS, GROUPS = THREADS / LANES;
-    constexpr spx_policy POLICY = shape::POLICY;
     const spx_value_of<V, ONE> one(A.val);
     const spx_held_x<V, HOLDERS == BY_CLUSTER ? SPX_HOLDERS : 1> near(spx_dynamic_shared<V>(), held, own);
     const unsigned lane = threadIdx.x % LANES, rows = static_cast<unsigned>(A.nrows),
@@ -147,6 +143,18 @@ __global__ void __launch_bounds__(THREADS, 1)
         }
     }
     near.meet();
+}
+
+/* C is the type of columns. */
+template <class V, class P, class C, int LANES, holders HOLDERS, bool ONE, bool STAYS>
+__global__ void __launch_bounds__(THREADS, 1)
+    csr_shared_x(spx_csr<V, P> A, const C *columns, spx_early_vectors<V> vectors, int held, int own,
+                 unsigned staying)
+{
+    constexpr bool KEEPS = STAYS || !may_pass<V, LANES>;
+    spx_by_part<KEEPS, SPX_PAST>(spx_part_stays(blockIdx.x, staying), [&](auto policy) {
+        multiply_rows<LANES, HOLDERS, ONE, policy.value>(A, columns, vectors, held, own);
+    });
 }
 
 /* ---- the host's side ---- */
@@ -240,7 +248,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 
 template <class V, class P, class C>
 spmvx_status launch(const spx_mul *m,
-                    void (*kernel)(spx_csr<V, P>, const C *, spx_early_vectors<V>, int, int))
+                    void (*kernel)(spx_csr<V, P>, const C *, spx_early_vectors<V>, int, int, unsigned))
 {
     const spx_partition *const p = m->part;
     const void *const columns = p->order ? p->order->data : spx_data(m->A, SPX_COL); /* the copy, if any */
@@ -251,7 +259,7 @@ spmvx_status launch(const spx_mul *m,
     return spx_cuda_launch_as(kind, m->ctx, NAME, kernel, spx_max(blocks / cluster, 1) * cluster, THREADS,
                               shared_bytes(m->A, p), spx_csr_of<V, P>(m->A), static_cast<const C *>(columns),
                               spx_early_vectors_of<V>(m), static_cast<int>(p->param[HELD_PARAM]),
-                              static_cast<int>(own_of(m->A, p)));
+                              static_cast<int>(own_of(m->A, p)), spx_cuda_staying(m->ctx, m->A));
 }
 
 spmvx_status run(const spx_mul *m)
@@ -300,7 +308,8 @@ double cost(const spx_features *f, const spx_look *look)
                      in_cluster ? 0.5 * std::fmin(held / columns, SHARED) * static_cast<double>(f->nnz) : 0.0,
                  of_others = (f->mean < 8.0 ? 0.5 : 1.0) * asked / (NETWORK * multiprocessors);
     return fill + of_others +
-           spx_cuda_cost(&others, bytes, efficiency, STEP * static_cast<double>(f->longest) / (4.0 * lanes));
+           spx_cuda_cost(&others, bytes, efficiency, STEP * static_cast<double>(f->longest) / (4.0 * lanes),
+                         { .by_parts = wide && lanes > 4 });
 }
 
 const spx_param params[] = {

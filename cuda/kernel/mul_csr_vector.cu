@@ -19,16 +19,19 @@ enum { LANES_PARAM, THREADS_PARAM }; /* by their places in params */
 template <class V, class P, int LANES, bool FOUR, class F>
 spmvx_status with_lanes(const spmvx_context *ctx, const spx_sparse *a, F f)
 {
-    constexpr int EACH = spx_vector_shape<V, LANES, FOUR>::ROWS;
+    using shape = spx_vector_shape<V, LANES, FOUR>;
+    constexpr int EACH = shape::ROWS;
     constexpr bool EARLY = spx_vector_begins_early<LANES>;
-    constexpr int LONG = 16; /* lanes, of which plain loads are the faster ones up to all of L2 */
-    const double of_l2 = spx_cuda_l2_ratio(ctx, a);
-    const bool near = of_l2 < (LANES < LONG ? SPX_L2_KEEPS : 1.0), keep = near || of_l2 > 4.0;
+    const bool near = spx_cuda_l2_ratio(ctx, a) < 1.0,
+               keep = spx_vector_keeps(ctx, a,
+                                       near ? shape::template mixes<true> : shape::template mixes<EARLY>);
     return spx_by_one_value(a, [&](auto one) {
         constexpr bool ONE = one.value;
-        if (near) return f(spx_csr_vector<V, P, LANES, FOUR, SPX_KEPT, true, ONE, false>, EACH);
-        return keep ? f(spx_csr_vector<V, P, LANES, FOUR, SPX_KEPT, EARLY, ONE, false>, EACH)
-                    : f(spx_csr_vector<V, P, LANES, FOUR, SPX_PASSING, EARLY, ONE, false>, EACH);
+        if (near)
+            return keep ? f(spx_csr_vector<V, P, LANES, FOUR, true, true, ONE, false>, EACH)
+                        : f(spx_csr_vector<V, P, LANES, FOUR, false, true, ONE, false>, EACH);
+        return keep ? f(spx_csr_vector<V, P, LANES, FOUR, true, EARLY, ONE, false>, EACH)
+                    : f(spx_csr_vector<V, P, LANES, FOUR, false, EARLY, ONE, false>, EACH);
     });
 }
 
@@ -51,14 +54,16 @@ spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const 
 
 template <class V, class P, bool EARLY>
 spmvx_status launch(const spx_mul *m,
-                    void (*kernel)(spx_csr<V, P>, spx_early_vectors<V, EARLY>, spx_row_pieces<V, false>),
+                    void (*kernel)(spx_csr<V, P>, spx_early_vectors<V, EARLY>, spx_row_pieces<V, false>,
+                                   unsigned),
                     int rows_a_group)
 {
     const int64_t threads = m->part->param[THREADS_PARAM],
                   rows = threads / m->part->param[LANES_PARAM] * rows_a_group;
     return spx_cuda_launch_mul<EARLY>(m, "csr-vector", kernel, spx_ceil_div(m->A->nrows, rows),
                                       static_cast<unsigned>(threads), 0, spx_csr_of<V, P>(m->A),
-                                      spx_early_vectors_of<V, EARLY>(m), spx_row_pieces<V, false>());
+                                      spx_early_vectors_of<V, EARLY>(m), spx_row_pieces<V, false>(),
+                                      spx_cuda_staying(m->ctx, m->A));
 }
 
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
@@ -105,9 +110,11 @@ double cost(const spx_features *f, const spx_look *look)
     if (f->mean < FEW) gathered.sectors_per_entry *= APART[f->value_bytes == 4];
     else if (f->mean < SHORT && f->mean + f->deviation > ONE_STEP)
         gathered.sectors_per_entry *= 1.0 + OF_LONGEST * std::fmax(std::fmin(varied, MOST) - ALIKE, 0.0);
-    if (spx_cuda_served_by_l2(f, bytes))
-        return spx_cuda_cost_in_l2(&gathered, bytes, (1.0 - (1.0 - OF_L2) * is_long) * efficiency, alone);
-    return spx_cuda_cost(&gathered, bytes, 0.9 * efficiency, alone, { .shown = SHOWN });
+    return spx_cuda_cost_by_parts(f, bytes, [=, &gathered](bool in_l2) {
+        return in_l2 ? spx_cuda_cost_in_l2(&gathered, bytes, (1.0 - (1.0 - OF_L2) * is_long) * efficiency,
+                                           alone)
+                     : spx_cuda_cost(&gathered, bytes, 0.9 * efficiency, alone, { .shown = SHOWN });
+    });
 }
 
 const spx_param params[] = {

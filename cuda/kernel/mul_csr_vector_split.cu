@@ -20,13 +20,13 @@ enum { LANES_PARAM, STEPS_PARAM, THREADS_PARAM, CUT_PARAM, PIECE_PARAM }; /* by 
 template <class V, class P, int LANES, bool FOUR, class F>
 spmvx_status with_lanes(const spmvx_context *ctx, const spx_sparse *a, F f)
 {
-    constexpr int EACH = spx_vector_shape<V, LANES, FOUR>::ROWS;
-    const double of_l2 = spx_cuda_l2_ratio(ctx, a);
-    const bool keep = of_l2 < SPX_L2_KEEPS || of_l2 > 4.0;
+    using shape = spx_vector_shape<V, LANES, FOUR>;
+    constexpr int EACH = shape::ROWS;
+    const bool keep = spx_vector_keeps(ctx, a, shape::template mixes<true>);
     return spx_by_one_value(a, [&](auto one) {
         constexpr bool ONE = one.value;
-        return keep ? f(spx_csr_vector<V, P, LANES, FOUR, SPX_KEPT, true, ONE, true>, EACH)
-                    : f(spx_csr_vector<V, P, LANES, FOUR, SPX_PASSING, true, ONE, true>, EACH);
+        return keep ? f(spx_csr_vector<V, P, LANES, FOUR, true, true, ONE, true>, EACH)
+                    : f(spx_csr_vector<V, P, LANES, FOUR, false, true, ONE, true>, EACH);
     });
 }
 
@@ -167,7 +167,7 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 
 template <class V, class P>
 spmvx_status launch(const spx_mul *m,
-                    void (*kernel)(spx_csr<V, P>, spx_early_vectors<V>, spx_row_pieces<V, true>),
+                    void (*kernel)(spx_csr<V, P>, spx_early_vectors<V>, spx_row_pieces<V, true>, unsigned),
                     int rows_a_group)
 {
     const spx_partition *const p = m->part;
@@ -180,7 +180,7 @@ spmvx_status launch(const spx_mul *m,
     pieces.blocks = static_cast<unsigned>(spx_ceil_div(p->chunks, threads / 32));
     SPX_TRY(spx_cuda_launch_mul(m, NAME, kernel, pieces.blocks + spx_ceil_div(m->A->nrows, rows),
                                 static_cast<unsigned>(threads), 0, spx_csr_of<V, P>(m->A),
-                                spx_early_vectors_of<V>(m), pieces));
+                                spx_early_vectors_of<V>(m), pieces, spx_cuda_staying(m->ctx, m->A)));
     if (!p->work_bytes) return SPMVX_OK;
     int64_t several;
     const spx_cut *const rows_of = split_rows(p, &several);
@@ -203,7 +203,8 @@ double cost(const spx_features *f, const spx_look *look)
     const spx_machine *const m = f->machine;
     const double alone = f->long_rows ? CHAIN : 0.0;
     return LAUNCHES * m->launch_ns +
-           spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), EFFICIENCY, alone, { .shown = SHOWN }) +
+           spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), EFFICIENCY, alone,
+                         { .shown = SHOWN, .by_parts = true }) +
            LONG_ROW / static_cast<double>(m->multiprocessors) * static_cast<double>(f->long_rows);
 }
 

@@ -29,11 +29,11 @@ template <class V> __device__ __forceinline__ V add_parts(V sum, unsigned across
 
 /* Rows of a thread are a block's rows apart. Where PARTS, a block's threads are so many parts of whole warps,
  * that have the same rows and share the diagonals. */
-template <class V, bool GAPS, int ROWS, bool PARTS, bool STAYS>
-__global__ void dia(spx_dia<V> A, spx_early_vectors<V> vectors, int parts)
+template <bool GAPS, int ROWS, bool PARTS, spx_policy STREAMED, class V>
+__device__ __forceinline__ void multiply_rows(const spx_dia<V> &A, const spx_early_vectors<V> &vectors,
+                                              int parts)
 {
     constexpr int AT_ONCE = at_once<ROWS>;
-    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     const unsigned across = PARTS ? blockDim.x / parts : blockDim.x, part = PARTS ? threadIdx.x / across : 0,
                    first = blockIdx.x * across * ROWS + threadIdx.x - part * across,
                    rows = static_cast<unsigned>(A.nrows), cols = static_cast<unsigned>(A.ncols);
@@ -81,6 +81,14 @@ __global__ void dia(spx_dia<V> A, spx_early_vectors<V> vectors, int parts)
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
         if ((!PARTS || !part) && first + r * across < rows) vectors.put(first + r * across, sum[r]);
+}
+
+template <class V, bool GAPS, int ROWS, bool PARTS, bool STAYS>
+__global__ void dia(spx_dia<V> A, spx_early_vectors<V> vectors, int parts, unsigned staying)
+{
+    spx_by_part<STAYS, SPX_PAST>(spx_part_stays(blockIdx.x, staying), [&](auto policy) {
+        multiply_rows<GAPS, ROWS, PARTS, policy.value>(A, vectors, parts);
+    });
 }
 
 /* ---- the host's side ---- */
@@ -143,14 +151,15 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 }
 
 template <class V>
-spmvx_status launch(const spx_mul *m, void (*kernel)(spx_dia<V>, spx_early_vectors<V>, int))
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_dia<V>, spx_early_vectors<V>, int, unsigned))
 {
     const int64_t *const param = m->part->param, threads = param[THREADS_PARAM], parts = param[PARTS_PARAM],
                          rows = threads / parts * param[ROWS_PARAM];
     const size_t shared = parts > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0;
     return spx_cuda_launch_mul(m, NAME, kernel, spx_ceil_div(m->A->nrows, rows),
                                static_cast<unsigned>(threads), shared, spx_dia_of<V>(m->A),
-                               spx_early_vectors_of<V>(m), static_cast<int>(parts));
+                               spx_early_vectors_of<V>(m), static_cast<int>(parts),
+                               spx_cuda_staying(m->ctx, m->A));
 }
 
 spmvx_status run(const spx_mul *m)
@@ -172,8 +181,6 @@ double cost(const spx_features *f, const spx_look *look)
     constexpr double BANDED = 8.0, L2_RATE = 0.67;
     const bool few = look->width <= at_once<1>;
     const double bytes = static_cast<double>(look->stored) * (0.125 + static_cast<double>(f->value_bytes));
-    const bool in_l2 = spx_cuda_kept_by_l2(f, bytes);
-    const auto &of = in_l2 ? FROM_L2 : FROM_MEMORY;
     spx_features streamed = *f;
     if (few && BANDED * f->span * static_cast<double>(f->value_bytes) < f->machine->second_cache)
         streamed.sectors_per_entry = 0;
@@ -183,13 +190,16 @@ double cost(const spx_features *f, const spx_look *look)
                                    : parts_for(multiprocessors, f->nrows, look->width, f->value_bytes,
                                                THREADS_PRESET);
     const double turns =
-                     static_cast<double>(spx_ceil_div(spx_ceil_div(look->width, at_once_of(rows)), parts)),
-                 turn = of.turn + of.of_value * static_cast<double>(f->value_bytes),
-                 times = static_cast<double>(f->nrows * parts) /
-                         (of.threads * static_cast<double>(rows * multiprocessors)),
-                 alone = of.start + turn * turns * std::fmax(times, 1.0);
-    return in_l2 ? spx_cuda_cost_in_l2(&streamed, bytes, L2_RATE, alone)
-                 : spx_cuda_cost(&streamed, bytes, few ? 1.0 : 0.93, alone);
+        static_cast<double>(spx_ceil_div(spx_ceil_div(look->width, at_once_of(rows)), parts));
+    return spx_cuda_cost_by_parts(f, bytes, [=, &streamed](bool in_l2) {
+        const auto &of = in_l2 ? FROM_L2 : FROM_MEMORY;
+        const double turn = of.turn + of.of_value * static_cast<double>(f->value_bytes),
+                     times = static_cast<double>(f->nrows * parts) /
+                             (of.threads * static_cast<double>(rows * multiprocessors)),
+                     alone = of.start + turn * turns * std::fmax(times, 1.0);
+        return in_l2 ? spx_cuda_cost_in_l2(&streamed, bytes, L2_RATE, alone)
+                     : spx_cuda_cost(&streamed, bytes, few ? 1.0 : 0.93, alone);
+    });
 }
 
 const spx_param params[] = {

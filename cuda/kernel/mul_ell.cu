@@ -27,8 +27,10 @@ double cost(const spx_features *f, const spx_look *look)
     constexpr double IN_L2 = 380.0, FROM_MEMORY = 150.0, FIRST = 2.7; /* ns of a step; steps of the first */
     const double bytes = static_cast<double>(look->stored) * (4.0 + static_cast<double>(f->value_bytes)),
                  steps = static_cast<double>(f->longest) / SPX_ELL_AT_ONCE;
-    return spx_cuda_kept_by_l2(f, bytes) ? spx_cuda_cost_in_l2(f, bytes, 0.74, IN_L2 * (FIRST + steps))
-                                         : spx_cuda_cost(f, bytes, 0.85, FROM_MEMORY * (1.0 + steps));
+    return spx_cuda_cost_by_parts(f, bytes, [=](bool in_l2) {
+        return in_l2 ? spx_cuda_cost_in_l2(f, bytes, 0.74, IN_L2 * (FIRST + steps))
+                     : spx_cuda_cost(f, bytes, 0.85, FROM_MEMORY * (1.0 + steps));
+    });
 }
 
 const spx_param params[] = {

@@ -53,17 +53,17 @@ template <class V, class P, int VALUES, int UNIT> constexpr int blocks_at_least(
 }
 
 /* Which row lane `lane` of a slice is, or what else stands in ROW. */
-template <class V, class P, spx_policy STREAMED>
-__device__ __forceinline__ int row_of(const spx_packed<V, P, STREAMED> &A, int slice, int lane)
+template <class V, class P, bool STAYS>
+__device__ __forceinline__ int row_of(const spx_packed<V, P, STAYS> &A, int slice, int lane)
 {
     const unsigned at = static_cast<unsigned>(slice) * LANES + static_cast<unsigned>(lane);
     if (A.row) return spx_load_cached(A.row + at);
     return at < static_cast<unsigned>(A.nrows) ? static_cast<int>(at) : int(SPX_PACKED_NO_ROW);
 }
 
-template <class V, class P, spx_policy STREAMED>
-__device__ __forceinline__ void put(const spx_packed<V, P, STREAMED> &A, const spx_vectors<V> &vectors,
-                                    int row, V sum)
+template <class V, class P, bool STAYS>
+__device__ __forceinline__ void put(const spx_packed<V, P, STAYS> &A, const spx_vectors<V> &vectors, int row,
+                                    V sum)
 {
     sum += V(0); /* so that -0, which underflow leaves, is 0 however many steps of padding follow */
     if (row >= 0) vectors.put(row, sum);
@@ -71,9 +71,9 @@ __device__ __forceinline__ void put(const spx_packed<V, P, STREAMED> &A, const s
 }
 
 /* 1 << log_split warps take a slice; or a warp takes `each` slices, one after the other. */
-template <class V, class P, spx_policy STREAMED, int VALUES, int UNIT>
+template <class V, class P, bool STAYS, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UNIT>())
-    multiply_slices(spx_packed<V, P, STREAMED> A, spx_early_vectors<V> vectors, int log_split, int each)
+    multiply_slices(spx_packed<V, P, STAYS> A, spx_early_vectors<V> vectors, int log_split, int each)
 {
     vectors.wait();
     const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
@@ -86,8 +86,8 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
                                                                       values + (VALUES == SPX_VALUES_STEP
                                                                                     ? blockDim.x
                                                                                     : 0u);
-    const spx_diagonals<V, P, STREAMED, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES,
-                                                                values + warp * LANES);
+    const spx_diagonals<V, P, STAYS, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES,
+                                                             values + warp * LANES);
     for (int i = 0; i < each; i++, slice++) { /* all warps of a block, since they may wait for one another */
         V sum = 0;
         int row = SPX_PACKED_NO_ROW;
@@ -123,9 +123,9 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
 
 /* Where all slices are of diagonals: a warp takes `each` of them, and walks through as many as have 32 steps
  * together as if they were one, so that the next is on its way while one is summed. */
-template <class V, class P, spx_policy STREAMED, int VALUES, int UNIT>
+template <class V, class P, bool STAYS, int VALUES, int UNIT>
 __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UNIT>())
-    multiply_diagonals(spx_packed<V, P, STREAMED> A, spx_early_vectors<V> vectors, int, int each)
+    multiply_diagonals(spx_packed<V, P, STAYS> A, spx_early_vectors<V> vectors, int, int each)
 {
     vectors.wait();
     const int warp = static_cast<int>(threadIdx.x / LANES), lane = static_cast<int>(threadIdx.x % LANES),
@@ -138,8 +138,8 @@ __global__ void __launch_bounds__(MOST_THREADS, blocks_at_least<V, P, VALUES, UN
                                                                       (VALUES == SPX_VALUES_STEP ? blockDim.x
                                                                                                  : 0u) +
                                                                       warp * each * LANES + lane;
-    const spx_diagonals<V, P, STREAMED, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES,
-                                                                values + warp * LANES);
+    const spx_diagonals<V, P, STAYS, VALUES, UNIT> diagonals(A, vectors.x, shared + warp * LANES,
+                                                             values + warp * LANES);
     if (count <= 0) return;
     /* lane i: where slice i of these begins */
     const int own = first_slice + min(lane, count);
@@ -186,12 +186,12 @@ spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const 
         const bool is_short = p->param[UNIT_PARAM] == SHORT_UNIT;
         return spx_by_packed_code<sizeof(V)>(a->layout.values, [&](auto values) {
             return spx_by_residence(ctx, a, [&](auto stays) {
-                constexpr spx_policy STREAMED = spx_streamed<stays.value>;
+                constexpr bool STAYS = stays.value;
                 if (joins_slices(a, p))
-                    return is_short ? f(multiply_diagonals<V, P, STREAMED, values.value, SHORT_UNIT>)
-                                    : f(multiply_diagonals<V, P, STREAMED, values.value, LONG_UNIT>);
-                return is_short ? f(multiply_slices<V, P, STREAMED, values.value, SHORT_UNIT>)
-                                : f(multiply_slices<V, P, STREAMED, values.value, LONG_UNIT>);
+                    return is_short ? f(multiply_diagonals<V, P, STAYS, values.value, SHORT_UNIT>)
+                                    : f(multiply_diagonals<V, P, STAYS, values.value, LONG_UNIT>);
+                return is_short ? f(multiply_slices<V, P, STAYS, values.value, SHORT_UNIT>)
+                                : f(multiply_slices<V, P, STAYS, values.value, LONG_UNIT>);
             });
         });
     });
@@ -248,14 +248,13 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     return with_instance(ctx, a, p, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
-template <class V, class P, spx_policy STREAMED>
-spmvx_status launch(const spx_mul *m,
-                    void (*kernel)(spx_packed<V, P, STREAMED>, spx_early_vectors<V>, int, int))
+template <class V, class P, bool STAYS>
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_packed<V, P, STAYS>, spx_early_vectors<V>, int, int))
 {
     const spx_sparse *const a = m->A;
     const int64_t split = m->part->param[SPLIT_PARAM], each = m->part->param[SLICES_PARAM],
                   threads = m->part->param[THREADS_PARAM], cut = cut_rows_of(a);
-    spx_packed<V, P, STREAMED> view;
+    spx_packed<V, P, STAYS> view;
     view.nrows = static_cast<int>(a->nrows);
     view.slices = static_cast<int>(spx_packed_slices(a));
     view.ptr = static_cast<const P *>(spx_data(a, SPX_PTR));
@@ -266,6 +265,7 @@ spmvx_status launch(const spx_mul *m,
     view.table = static_cast<const V *>(spx_data(a, SPX_TABLE));
     view.row = static_cast<const int *>(spx_data(a, SPX_ROW));
     view.part = static_cast<V *>(m->work);
+    view.staying = spx_cuda_staying(m->ctx, a);
     const spx_early_vectors<V> vectors = spx_early_vectors_of<V>(m);
     /* values: no more than are needed, since L1 has the rest of shared memory */
     const int64_t of_lane =
@@ -320,7 +320,7 @@ constexpr struct {
  * a multiprocessor takes so long for each slice and each step, longer where columns are no diagonals and for
  * each sector of x, however few bytes these are. Lanes that share columns share sectors of x. Rows that are
  * cut are waited for, if most are shorter, and then ended by a launch of their own. */
-double cost(const spx_features *f, const spx_look *look)
+double cost_from(bool in_l2, const spx_features *f, const spx_look *look, double bytes)
 {
     constexpr double SUM = 4.0, SLICE = 12.0, OTHER_STEP = 5.5;                      /* ns */
     constexpr double NUMBERED = 5.6, STEP[] = { 3.6, 5.2 }, SINGLE[] = { 2.8, 3.4 }; /* f32, f64 */
@@ -328,10 +328,6 @@ double cost(const spx_features *f, const spx_look *look)
     const spx_machine *const m = f->machine;
     const int64_t code = spx_look_code(f, look);
     const bool wide = f->value_bytes == 8, is_numbered = code == SPX_VALUES_U16 || code == SPX_VALUES_U8;
-    const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
-                 value = spx_look_value_bytes(f, look),
-                 bytes = static_cast<double>(look->stored) * value + look->index_bytes + moved;
-    const bool in_l2 = spx_cuda_kept_by_l2(f, bytes);
     const auto &of = in_l2 ? FROM_L2 : FROM_MEMORY;
     const int64_t piece = spx_max(look->layout.piece, 1), steps = look->stored / LANES,
                   slices = spx_max(spx_ceil_div(f->nrows, LANES), steps / piece),
@@ -360,6 +356,14 @@ double cost(const spx_features *f, const spx_look *look)
     const double part_of_piece = f->mean / static_cast<double>(piece),
                  tail = part_of_piece < 1.0 ? waits * (1.0 - part_of_piece) : 0.0;
     return all + tail + of.settle + SUM * static_cast<double>(f->longest) / static_cast<double>(piece);
+}
+
+double cost(const spx_features *f, const spx_look *look)
+{
+    const double moved = look->layout.sigma == 1 ? 0.0 : 4.0 * static_cast<double>(f->nrows),
+                 bytes = static_cast<double>(look->stored) * spx_look_value_bytes(f, look) +
+                         look->index_bytes + moved;
+    return spx_cuda_cost_by_parts(f, bytes, [=](bool in_l2) { return cost_from(in_l2, f, look, bytes); });
 }
 
 const spx_param params[] = {

@@ -35,9 +35,9 @@ template <class V, class P> struct packets {
 };
 
 template <class V, class P, bool STAYS>
-__global__ void __launch_bounds__(LANES) multiply_packets(packets<V, P> A, spx_vectors<V> vectors)
+__global__ void __launch_bounds__(LANES)
+    multiply_packets(packets<V, P> A, spx_vectors<V> vectors, unsigned staying)
 {
-    constexpr spx_policy STREAMED = spx_streamed<STAYS, SPX_PAST>;
     constexpr int AT_ONCE = 4;
     V *const x = spx_dynamic_shared<V>(), *const y = x + A.side;
     const int thread = static_cast<int>(threadIdx.x);
@@ -53,12 +53,14 @@ __global__ void __launch_bounds__(LANES) multiply_packets(packets<V, P> A, spx_v
     for (int64_t at = static_cast<int64_t>(A.ptr[blockIdx.x]) + thread; at < end; at += AT_ONCE * LANES) {
         int place[AT_ONCE];
         V val[AT_ONCE];
+        spx_by_part<STAYS, SPX_PAST>(spx_part_stays(blockIdx.x, staying), [&](auto policy) {
 #pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) {
-            const bool in = at + i * LANES < end;
-            place[i] = spx_load_if<STREAMED>(in, A.place + at + i * LANES, PADDING);
-            val[i] = spx_load_if<STREAMED>(in, A.val + at + i * LANES, V(0));
-        }
+            for (int i = 0; i < AT_ONCE; i++) {
+                const bool in = at + i * LANES < end;
+                place[i] = spx_load_if<policy.value>(in, A.place + at + i * LANES, PADDING);
+                val[i] = spx_load_if<policy.value>(in, A.val + at + i * LANES, V(0));
+            }
+        });
 #pragma unroll
         for (int i = 0; i < AT_ONCE; i++)
             if (place[i] != PADDING) y[spx_pkt_row(place[i])] += val[i] * x[spx_pkt_column(place[i])];
@@ -117,10 +119,10 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
 }
 
 template <class V, class P>
-spmvx_status launch(const spx_mul *m, void (*kernel)(packets<V, P>, spx_vectors<V>))
+spmvx_status launch(const spx_mul *m, void (*kernel)(packets<V, P>, spx_vectors<V>, unsigned))
 {
     SPX_TRY(spx_cuda_launch(m->ctx, NAME, kernel, spx_pkt_packets(m->A), LANES, shared_bytes(m->A),
-                            packets_of<V, P>(m->A), spx_vectors_of<V>(m)));
+                            packets_of<V, P>(m->A), spx_vectors_of<V>(m), spx_cuda_staying(m->ctx, m->A)));
     return spx_launch_coo_runs<V>(m, NAME, rest_of<V>(m->A), m->part->param[RUN_PARAM]);
 }
 

@@ -2,8 +2,8 @@
  * lane a row. Where slices are few, T warps of a block split the rows of a slice, and their sums are added
  * in the warps' order. Up to UNROLL entries of a row are loaded before the first is used: eight in 32
  * registers, so that a multiprocessor is full of warps, or four with their elements of x in 40 registers
- * where warps share rows. The matrix passes by L1, which is left to x, unless all fits in L2, where plain
- * loads keep it, or the matrix is far larger, where they cost x nothing. The FrogByte report (4.1, 5.5) has
+ * where warps share rows. The matrix passes by L1, which is left to x, but for what is to stay in L2, which
+ * plain loads keep, or where it is far larger, where they cost x nothing. The FrogByte report (4.1, 5.5) has
  * slices of 32 rows, sigma a multiple of them, a warp a slice, as split=1 has it here. Differs from it: y is
  * put in the matrix's order by the kernel, there by the CPU; and padding is not multiplied.
  * Source: Kreutzer et al., SIAM J. Sci. Comput. 36(5), 2014; Anzt, Tomov & Dongarra, Implementing a sparse
@@ -18,11 +18,11 @@ constexpr int LONG = 16;                                           /* mean lengt
 enum { SPLIT_PARAM, THREADS_PARAM };                               /* by their places in params */
 
 /* What an instance is compiled for. */
-template <int SLICE_ROWS, bool IS_SPLIT, spx_policy MATRIX, int AT_ONCE> struct shape {
-    static constexpr int SLICE = SLICE_ROWS;     /* rows of a slice; 0: any, in blocks of any size */
-    static constexpr bool SPLIT = IS_SPLIT;      /* do several warps share the rows? */
-    static constexpr spx_policy POLICY = MATRIX; /* how the matrix is loaded */
-    static constexpr int UNROLL = AT_ONCE;       /* entries of a row that are loaded together */
+template <int SLICE_ROWS, bool IS_SPLIT, bool KEEP, int AT_ONCE> struct shape {
+    static constexpr int SLICE = SLICE_ROWS; /* rows of a slice; 0: any, in blocks of any size */
+    static constexpr bool SPLIT = IS_SPLIT;  /* do several warps share the rows? */
+    static constexpr bool KEEPS = KEEP;      /* is all of the matrix loaded by plain loads? */
+    static constexpr int UNROLL = AT_ONCE;   /* entries of a row that are loaded together */
 };
 
 /* Threads of a block, and blocks that a multiprocessor has room for at least: what bounds registers. */
@@ -45,14 +45,57 @@ template <class V, class SHAPE> __host__ __device__ constexpr int gathers()
     return SHAPE::SLICE ? SHAPE::UNROLL : SHAPE::UNROLL / 2;
 }
 
+/* The sum of a lane's share of a row. */
+template <spx_policy POLICY, class SHAPE, class V, class P>
+__device__ __forceinline__ V sum_of_row(const spx_sell<V, P> &A, const V *x, int unit, int part, int split)
+{
+    constexpr int UNROLL = SHAPE::UNROLL, GATHERS = gathers<V, SHAPE>();
+    const int slice = SHAPE::SLICE ? SHAPE::SLICE : A.slice, parts = slice / 32,
+              lane = static_cast<int>(threadIdx.x) & 31;
+    const P begin = spx_load_cached(A.ptr + unit / parts), end = spx_load_cached(A.ptr + unit / parts + 1);
+    const int width = static_cast<int>((end - begin) / slice);
+    const spx_position<P> from =
+        static_cast<spx_position<P>>(begin) + static_cast<unsigned>(unit % parts * 32 + lane);
+    const int *cols = A.col + from;
+    const V *vals = A.val + from;
+    V sum = 0;
+    for (int k = part; k < width; k += UNROLL << split) {
+        int col[UNROLL];
+        V val[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            const int step = k + (u << split);
+            const int64_t ahead = static_cast<int64_t>(SHAPE::SPLIT ? step : u) * slice;
+            col[u] = spx_load_if<POLICY>(step < width, cols + ahead, -1);
+            val[u] = spx_load_if<POLICY>(step < width, vals + ahead, V(0));
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u += GATHERS) {
+            V from_x[GATHERS];
+#pragma unroll
+            for (int i = 0; i < GATHERS; i++) {
+                from_x[i] = spx_load_at(x, col[u + i], V(0));
+                /* padding may hold anything */
+                if (GATHERS > 1 && col[u + i] < 0) val[u + i] = 0;
+            }
+#pragma unroll
+            for (int i = 0; i < GATHERS; i++)
+                if (GATHERS > 1 || col[u + i] >= 0) sum += val[u + i] * from_x[i];
+        }
+        /* Where a lane has a row alone, steps from here are constants; else they would be registers. */
+        if constexpr (!SHAPE::SPLIT) {
+            cols += static_cast<int64_t>(UNROLL) * slice;
+            vals += static_cast<int64_t>(UNROLL) * slice;
+        }
+    }
+    return sum;
+}
+
 /* 1 << log_split warps share 32 rows. */
 template <class V, class P, class SHAPE>
 __global__ void __launch_bounds__(most_threads<SHAPE>(), resident<SHAPE>())
-    sell(spx_sell<V, P> A, spx_vectors<V> vectors, int log_split)
+    sell(spx_sell<V, P> A, spx_vectors<V> vectors, int log_split, unsigned staying)
 {
-    constexpr int UNROLL = SHAPE::UNROLL, GATHERS = gathers<V, SHAPE>();
-    constexpr spx_policy POLICY = SHAPE::POLICY;
-    const int slice = SHAPE::SLICE ? SHAPE::SLICE : A.slice, parts = slice / 32;
     const int split = SHAPE::SPLIT ? log_split : 0;
     const int warp = static_cast<int>(threadIdx.x) >> 5, lane = static_cast<int>(threadIdx.x) & 31,
               part = SHAPE::SPLIT ? warp & ((1 << split) - 1) : 0;
@@ -61,44 +104,10 @@ __global__ void __launch_bounds__(most_threads<SHAPE>(), resident<SHAPE>())
         static_cast<int>(blockIdx.x) * (static_cast<int>(blockDim.x) >> 5 >> split) + (warp >> split);
     const bool in_matrix = static_cast<int64_t>(unit) * 32 < A.nrows;
     V sum = 0;
-    if (in_matrix) {
-        const P begin = spx_load_cached(A.ptr + unit / parts),
-                end = spx_load_cached(A.ptr + unit / parts + 1);
-        const int width = static_cast<int>((end - begin) / slice);
-        const spx_position<P> from =
-            static_cast<spx_position<P>>(begin) + static_cast<unsigned>(unit % parts * 32 + lane);
-        const int *cols = A.col + from;
-        const V *vals = A.val + from;
-        for (int k = part; k < width; k += UNROLL << split) {
-            int col[UNROLL];
-            V val[UNROLL];
-#pragma unroll
-            for (int u = 0; u < UNROLL; u++) {
-                const int step = k + (u << split);
-                const int64_t ahead = static_cast<int64_t>(SHAPE::SPLIT ? step : u) * slice;
-                col[u] = spx_load_if<POLICY>(step < width, cols + ahead, -1);
-                val[u] = spx_load_if<POLICY>(step < width, vals + ahead, V(0));
-            }
-#pragma unroll
-            for (int u = 0; u < UNROLL; u += GATHERS) {
-                V from_x[GATHERS];
-#pragma unroll
-                for (int i = 0; i < GATHERS; i++) {
-                    from_x[i] = spx_load_at(vectors.x, col[u + i], V(0));
-                    /* padding may hold anything */
-                    if (GATHERS > 1 && col[u + i] < 0) val[u + i] = 0;
-                }
-#pragma unroll
-                for (int i = 0; i < GATHERS; i++)
-                    if (GATHERS > 1 || col[u + i] >= 0) sum += val[u + i] * from_x[i];
-            }
-            /* Where a lane has a row alone, steps from here are constants; else they would be registers. */
-            if constexpr (!SHAPE::SPLIT) {
-                cols += static_cast<int64_t>(UNROLL) * slice;
-                vals += static_cast<int64_t>(UNROLL) * slice;
-            }
-        }
-    }
+    if (in_matrix)
+        spx_by_part<SHAPE::KEEPS, SPX_PAST>(spx_part_stays(blockIdx.x, staying), [&](auto policy) {
+            sum = sum_of_row<policy.value, SHAPE>(A, vectors.x, unit, part, split);
+        });
     if constexpr (SHAPE::SPLIT) {
         V *partial = spx_dynamic_shared<V>();
         partial[threadIdx.x] = sum;
@@ -133,24 +142,24 @@ spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const 
                 constexpr int UNROLL = SPLIT ? 4 : 8;
                 if constexpr (WIDE && !SPLIT && slice.value)
                     if (of_l2 > 4.0 && a->stored > LONG * a->nrows)
-                        return f(sell<V, P, shape<slice.value, SPLIT, SPX_KEPT, 4>>);
-                if (of_l2 < SPX_L2_KEEPS || (WIDE && of_l2 > 4.0))
-                    return f(sell<V, P, shape<slice.value, SPLIT, SPX_KEPT, UNROLL>>);
-                return f(sell<V, P, shape<slice.value, SPLIT, SPX_PAST, UNROLL>>);
+                        return f(sell<V, P, shape<slice.value, SPLIT, true, 4>>);
+                if ((WIDE && of_l2 > 4.0) || spx_cuda_staying(ctx, a) == SPX_OF_PARTS)
+                    return f(sell<V, P, shape<slice.value, SPLIT, true, UNROLL>>);
+                return f(sell<V, P, shape<slice.value, SPLIT, false, UNROLL>>);
             });
         });
     });
 }
 
 template <class V, class P>
-spmvx_status launch(const spx_mul *m, void (*kernel)(spx_sell<V, P>, spx_vectors<V>, int))
+spmvx_status launch(const spx_mul *m, void (*kernel)(spx_sell<V, P>, spx_vectors<V>, int, unsigned))
 {
     const int64_t split = m->part->param[SPLIT_PARAM], threads = m->part->param[THREADS_PARAM],
                   units = spx_ceil_div(m->A->nrows, 32);
     const size_t shared = split > 1 ? static_cast<size_t>(threads) * sizeof(V) : 0;
     return spx_cuda_launch(m->ctx, "sell", kernel, spx_ceil_div(units, threads / 32 / split),
                            static_cast<unsigned>(threads), shared, spx_sell_of<V, P>(m->A),
-                           spx_vectors_of<V>(m), log_of(split));
+                           spx_vectors_of<V>(m), log_of(split), spx_cuda_staying(m->ctx, m->A));
 }
 
 /* So that a multiprocessor has 24 warps and more, while each still has entries to load; and three blocks
@@ -198,7 +207,8 @@ double cost(const spx_features *f, const spx_look *look)
     gathered.sectors_per_entry *= sorted ? APART : AS_THEY_COME;
     return spx_cuda_cost(&gathered, bytes, efficiency, alone,
                          { .first =
-                               alike ? std::fmin(std::fmax(IN_USE * std::sqrt(f->mean), 1.0), MOST) : 1.0 });
+                               alike ? std::fmin(std::fmax(IN_USE * std::sqrt(f->mean), 1.0), MOST) : 1.0,
+                           .by_parts = true });
 }
 
 const spx_param params[] = {

@@ -66,7 +66,8 @@ __device__ __forceinline__ int start_copy(V *to, const V *from, int n, int width
 
 template <class V, class P, class C, int VALUES, bool STAYS>
 __global__ void __launch_bounds__(THREADS, 1)
-    tiled(spx_tiling<V, P, C> A, spx_early_vectors<V> vectors, const start *starts, V *partial, int parts)
+    tiled(spx_tiling<V, P, C> A, spx_early_vectors<V> vectors, const start *starts, V *partial, int parts,
+          unsigned staying)
 {
     __shared__ int next;
     __shared__ spx_arrival arrival;
@@ -96,8 +97,12 @@ __global__ void __launch_bounds__(THREADS, 1)
             arrived = true;
         };
         spx_draw(&next, end * parts, [&](int mine) {
-            partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] = spx_sum_lane<VALUES, STAYS>(
-                A, mine / parts, mine % parts, parts, come, [&](int c) { return held[c]; });
+            spx_by_part<STAYS, SPX_PAST>(
+                spx_part_stays(static_cast<unsigned>(mine), staying), [&](auto policy) {
+                    partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] =
+                        spx_sum_lane<VALUES, policy.value>(A, mine / parts, mine % parts, parts, come,
+                                                           [&](int c) { return held[c]; });
+                });
         });
         come(); /* whoever drew nothing, too: no block ends before its copies do */
         phase ^= copied > 0;
@@ -107,7 +112,8 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 template <class V, class P, int VALUES, int BLOCKS, bool STAYS>
 __global__ void __launch_bounds__(THREADS, 1)
-    tiled_hot(spx_tiling<V, P, int32_t> A, spx_early_vectors<V> vectors, V *partial, int parts, int own)
+    tiled_hot(spx_tiling<V, P, int32_t> A, spx_early_vectors<V> vectors, V *partial, int parts, int own,
+              unsigned staying)
 {
     vectors.wait();
     __shared__ int next;
@@ -123,13 +129,16 @@ __global__ void __launch_bounds__(THREADS, 1)
     /* longer slices come first, so that in turns all blocks get the same mixture */
     spx_draw(&next, (items - block + blocks - 1) / blocks, [&](int drawn) {
         const int mine = drawn * blocks + block;
-        partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] = spx_sum_lane<VALUES, STAYS>(
-            A, mine / parts, mine % parts, parts, [] {},
-            [&](int32_t c) {
-                const unsigned place = static_cast<unsigned>(SPX_TILED_HOT(c));
-                if constexpr (BLOCKS == 1) return c < 0 ? near.get(true, place, V(0)) : load(true, c);
-                else return near.get(c < 0, place, load(c >= 0, c));
-            });
+        const auto x_at = [&](int32_t c) {
+            const unsigned place = static_cast<unsigned>(SPX_TILED_HOT(c));
+            if constexpr (BLOCKS == 1) return c < 0 ? near.get(true, place, V(0)) : load(true, c);
+            else return near.get(c < 0, place, load(c >= 0, c));
+        };
+        spx_by_part<STAYS, SPX_PAST>(spx_part_stays(static_cast<unsigned>(mine), staying), [&](auto policy) {
+            partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] =
+                spx_sum_lane<VALUES, policy.value>(
+                    A, mine / parts, mine % parts, parts, [] {}, x_at);
+        });
     });
     near.meet();
 }
@@ -274,19 +283,20 @@ spmvx_status multiply(const spx_mul *m, V *partial, int parts)
     const spx_sparse *const a = m->A;
     const spx_partition *const p = m->part;
     const spx_early_vectors<V> vectors = spx_early_vectors_of<V>(m);
+    const unsigned staying = spx_cuda_staying(m->ctx, a, p->work_bytes);
     if (a->layout.hot)
         return with_holders(p, [=](auto blocks) {
             constexpr spx_launch_kind kind = { .early = true,
                                                .cluster = static_cast<unsigned>(blocks.value) };
             return spx_cuda_launch_as(kind, m->ctx, NAME, tiled_hot<V, P, VALUES, blocks.value, STAYS>,
                                       p->chunks, THREADS, shared_bytes(a, p), spx_tiling_of<V, P, int32_t>(a),
-                                      vectors, partial, parts, static_cast<int>(own_of(a)));
+                                      vectors, partial, parts, static_cast<int>(own_of(a)), staying);
         });
     return with_columns(a, [=](auto column) {
         using C = decltype(column);
         return spx_cuda_launch_mul(m, NAME, tiled<V, P, C, VALUES, STAYS>, p->chunks, THREADS,
                                    shared_bytes(a, p), spx_tiling_of<V, P, C>(a), vectors,
-                                   static_cast<const start *>(p->bounds->data), partial, parts);
+                                   static_cast<const start *>(p->bounds->data), partial, parts, staying);
     });
 }
 

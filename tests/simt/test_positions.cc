@@ -56,8 +56,8 @@ __global__ void csr_vector_at(spx_csr<double, int> A, spx_vectors<double> v, int
     spx_early_vectors<double, true> early = {};
     static_cast<spx_vectors<double> &>(early) = v;
     early.early = true;
-    spx_csr_vector<double, int, LANES, false, SPX_KEPT, true, false, false>(shifted(A, shift), early,
-                                                                            spx_row_pieces<double, false>());
+    spx_csr_vector<double, int, LANES, false, true, true, false, false>(shifted(A, shift), early,
+                                                                        spx_row_pieces<double, false>(), 0);
 }
 __global__ static void csr_adaptive_at(spx_csr<double, int> A, const spx_row_group *groups,
                                        spx_vectors<double> v, int64_t shift)
@@ -75,7 +75,7 @@ __global__ void csr_shared_x_at(spx_csr<double, int> A, spx_vectors<double> v, i
     early.early = true;
     const spx_csr<double, int> a = shifted(A, shift);
     csr_shared_x_file::csr_shared_x<double, int, int, LANES, csr_shared_x_file::BY_BLOCK, false, false>(
-        a, a.col, early, 1, 0);
+        a, a.col, early, 1, 0, 0);
 }
 /* Each warp has a piece. */
 __global__ static void pieces_at(spx_csr<double, int> A, spx_vectors<double> v, const spx_row_piece *list,
@@ -96,8 +96,8 @@ __global__ void multi_csr_vector_at(spx_csr<double, int> A, spx_columns<double> 
 template <int SLICE, bool SPLIT>
 __global__ void sell_at(spx_sell<double, int> A, spx_vectors<double> v, int log_split, int64_t shift)
 {
-    sell_file::sell<double, int, sell_file::shape<SLICE, SPLIT, SPX_PAST, 8>>(shifted(A, shift), v,
-                                                                              log_split);
+    sell_file::sell<double, int, sell_file::shape<SLICE, SPLIT, false, 8>>(shifted(A, shift), v, log_split,
+                                                                           0);
 }
 __global__ void multi_sell_at(spx_sell<double, int> A, spx_columns<double> v, int64_t shift)
 {

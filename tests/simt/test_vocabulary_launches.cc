@@ -165,7 +165,8 @@ static void test_scale_then_add(void **)
 }
 
 /* What stays in L2 is told by what is read of arrays, which is less than entries would take where values are
- * coded, by x and y, and by workspace; of a CSR with one value its values are not read. */
+ * coded, by x and y, and by workspace; of a CSR with one value its values are not read. Where not all does,
+ * it is the less of a matrix the larger that is, and nothing where x and y take all there is. */
 static void test_residence(void **)
 {
     spmvx_context *ctx = context();
@@ -181,20 +182,34 @@ static void test_residence(void **)
     columns.bytes = values.bytes = static_cast<std::size_t>(l2 / 4);
     columns.borrowed = true;
     assert_true(fabs(spx_cuda_l2_ratio(ctx, &a) - 0.6) < 1e-6);
-    assert_true(spx_cuda_stays(ctx, &a));
-    assert_true(spx_cuda_stays(ctx, &a, static_cast<std::size_t>(0.17 * l2)));
-    assert_false(spx_cuda_stays(ctx, &a, static_cast<std::size_t>(0.19 * l2)));
+    const auto staying = [&](double work = 0.0) {
+        return spx_cuda_staying(ctx, &a, static_cast<std::size_t>(work * l2));
+    };
+    assert_int_equal(staying(), SPX_OF_PARTS);
+    assert_int_equal(staying(0.09), SPX_OF_PARTS);
+    const unsigned some = staying(0.11);
+    assert_in_range(some, SPX_OF_PARTS / 4, SPX_OF_PARTS - 1);
+    assert_true(staying(0.2) < some);
+    assert_int_equal(staying(1.0), 0);
     a.slot[SPX_ORDER] = &order; /* which no multiplication reads */
     order.bytes = static_cast<std::size_t>(l2);
     assert_true(fabs(spx_cuda_l2_ratio(ctx, &a) - 0.6) < 1e-6);
+    values.bytes = static_cast<std::size_t>(l2);
+    const unsigned of_large = staying();
+    assert_in_range(of_large, 1, some - 1);
+    values.bytes = static_cast<std::size_t>(2 * l2);
+    assert_in_range(staying(), 1, of_large - 1);
+    a.nrows = a.ncols *= 3;
+    assert_int_equal(staying(), 0);
+    a.nrows = a.ncols /= 3;
     values.bytes = static_cast<std::size_t>(l2 / 2);
-    assert_false(spx_cuda_stays(ctx, &a));
+    assert_true(staying() < SPX_OF_PARTS);
     a.format = SPMVX_CSR;
     a.nnz = a.stored = static_cast<int64_t>(l2) / 16;
-    assert_false(spx_cuda_stays(ctx, &a));
+    assert_true(staying() < SPX_OF_PARTS);
     a.layout.values = SPX_VALUES_ONE;
     assert_true(fabs(spx_cuda_l2_ratio(ctx, &a) - 0.35) < 1e-6);
-    assert_true(spx_cuda_stays(ctx, &a));
+    assert_int_equal(staying(), SPX_OF_PARTS);
     spmvx_context_destroy(ctx);
 }
 
