@@ -350,13 +350,14 @@ double spx_cuda_cost_in_l2(const spx_features *, double bytes, double efficiency
 double spx_cuda_tiled_cost(const spx_features *, const spx_layout *, double value_bytes, double hot_share);
 /* Would so much of a matrix, and x and y, come at L2's rate? */
 bool spx_cuda_served_by_l2(const spx_features *, double bytes);
-/* Which part of so much of a matrix would stay in L2 beside x and y, where others are loaded past it. */
-double spx_cuda_share_of_l2(const spx_features *, double bytes);
+/* How far a multiplication by so much of a matrix is on the way from memory's times to L2's, which serve at
+ * the same time where parts stay in L2 and others are loaded past it: the root of what stays (measured). */
+double spx_cuda_part_of_l2(const spx_features *, double bytes);
 /* A cost between cost(true), where all stays in L2, and cost(false), where nothing does. */
 template <class F> double spx_cuda_cost_by_parts(const spx_features *f, double bytes, F cost)
 {
-    const double share = spx_cuda_share_of_l2(f, bytes);
-    return (share > 0 ? share * cost(true) : 0.0) + (share < 1 ? (1.0 - share) * cost(false) : 0.0);
+    const double part = spx_cuda_part_of_l2(f, bytes);
+    return (part > 0 ? part * cost(true) : 0.0) + (part < 1 ? (1.0 - part) * cost(false) : 0.0);
 }
 /* Threads that the device holds at a time. */
 double spx_cuda_resident(const spx_machine *);
