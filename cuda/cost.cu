@@ -87,7 +87,8 @@ bool spx_cuda_served_by_l2(const spx_features *f, double bytes)
 double spx_cuda_part_of_l2(const spx_features *f, double bytes)
 {
     const double l2 = f->machine->last_cache / SPX_L2_SERVES;
-    return std::sqrt(spx_l2_share(bytes / l2, moved_by(f, 0.0) / l2, 0.0));
+    const double passes = 1.0 - spx_l2_share(bytes / l2, moved_by(f, 0.0) / l2, 0.0);
+    return 1.0 - passes * passes;
 }
 
 double spx_cuda_cost_in_l2(const spx_features *f, double bytes, double efficiency, double alone)

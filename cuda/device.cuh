@@ -351,7 +351,8 @@ double spx_cuda_tiled_cost(const spx_features *, const spx_layout *, double valu
 /* Would so much of a matrix, and x and y, come at L2's rate? */
 bool spx_cuda_served_by_l2(const spx_features *, double bytes);
 /* How far a multiplication by so much of a matrix is on the way from memory's times to L2's, which serve at
- * the same time where parts stay in L2 and others are loaded past it: the root of what stays (measured). */
+ * the same time where parts stay in L2 and others are loaded past it: all but the square of what passes
+ * (measured). */
 double spx_cuda_part_of_l2(const spx_features *, double bytes);
 /* A cost between cost(true), where all stays in L2, and cost(false), where nothing does. */
 template <class F> double spx_cuda_cost_by_parts(const spx_features *f, double bytes, F cost)
