@@ -1,7 +1,8 @@
 /* The model of a multiplication's time on a GPU: bytes over bandwidth, and gathers of x by sectors of 32
- * bytes, whichever is longer, with a part of the other; from L2 where the matrix fits in it, or
- * as far as parts of it stay there; and a launch. Entries of neighbouring rows share sectors, and L1 has some of those that a multiprocessor asks for
- * again. The rates are the device's (spx_machine), which the backend presets. */
+ * bytes, whichever is longer, with a part of the other; from L2 where the matrix fits in it, or as far as
+ * parts of it stay there; and a launch. Entries of neighbouring rows share sectors, and L1 has some of
+ * those that a multiprocessor asks for again. The rates are the device's (spx_machine), which the backend
+ * presets. */
 #include <cmath>
 
 #include "device.cuh"
