@@ -14,13 +14,21 @@ extern "C" {
 namespace {
 
 constexpr double SECTOR = 32.0, /* bytes */
-    L2_SERVES = 1.4,            /* times cache_rate, where enough is under way */
     SHOWN = 0.1;                /* of what is hidden behind something longer */
 
 /* What is moved beside sectors of x. */
 double moved_by(const spx_features *f, double bytes)
 {
     return bytes + static_cast<double>(f->ncols + f->nrows) * static_cast<double>(f->value_bytes);
+}
+
+/* The same of a matrix that passes L2 by: x and y stay there as far as there is room, and take no time beside
+ * it. */
+double from_memory(const spx_features *f, double bytes)
+{
+    const double all = spx_cuda_of_l2(f, bytes), vectors = spx_cuda_of_l2(f, 0.0),
+                 stay = std::fmin(spx_l2_room(all) / (SPX_L2_OF_VECTORS * vectors), 1.0);
+    return moved_by(f, bytes - stay * moved_by(f, 0.0));
 }
 
 /* Sectors of x that entries ask for, and the time until they came. */
@@ -69,7 +77,8 @@ double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, dou
     const spx_machine *m = f->machine;
     const double moved = moved_by(f, bytes), gather = gathers_of(f, how.first).ns;
     const auto at_rate_of = [=](bool l2) {
-        const double stream = moved / ((l2 ? m->cache_rate : m->memory_rate) * efficiency);
+        const double stream =
+            (l2 ? moved / m->cache_rate : from_memory(f, bytes) / m->memory_rate) / efficiency;
         /* where gathering is not much longer than the stream, each hides as much of the other */
         const double longer = std::fmin(2.0 * (gather / stream - 1.0), 1.0),
                      of_stream = SHOWN + (how.shown - SHOWN) * longer;
@@ -80,6 +89,21 @@ double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, dou
     return m->launch_ns + std::fmax(all, alone);
 }
 
+double spx_cuda_part_in_long(const spx_features *f, int64_t long_rows)
+{
+    if (!f->nnz) return 0.0;
+    const double entries = static_cast<double>(f->nnz),
+                 of_entry = f->mean + f->deviation * f->deviation / f->mean,
+                 others = static_cast<double>(f->nrows - f->empty - long_rows);
+    return (1.0 - f->mean / of_entry) *
+           std::fmin(std::sqrt(static_cast<double>(long_rows) * of_entry / entries), 1.0 - others / entries);
+}
+
+double spx_cuda_of_l2(const spx_features *f, double bytes)
+{
+    return SPX_L2_SERVES * moved_by(f, bytes) / f->machine->last_cache;
+}
+
 bool spx_cuda_served_by_l2(const spx_features *f, double bytes)
 {
     return moved_by(f, bytes) < f->machine->last_cache;
@@ -87,8 +111,8 @@ bool spx_cuda_served_by_l2(const spx_features *f, double bytes)
 
 double spx_cuda_part_of_l2(const spx_features *f, double bytes)
 {
-    const double l2 = f->machine->last_cache / SPX_L2_SERVES;
-    const double passes = 1.0 - spx_l2_share(bytes / l2, moved_by(f, 0.0) / l2, 0.0);
+    const double all = spx_cuda_of_l2(f, bytes), vectors = spx_cuda_of_l2(f, 0.0),
+                 passes = 1.0 - spx_l2_share(all - vectors, vectors, 0.0);
     return 1.0 - passes * passes;
 }
 
@@ -98,7 +122,7 @@ double spx_cuda_cost_in_l2(const spx_features *f, double bytes, double efficienc
     const spx_machine *m = f->machine;
     const double moved = moved_by(f, bytes);
     const gathers g = gathers_of(f, 1.0);
-    const double served = (moved + SECTOR * g.from_l2) / (L2_SERVES * m->cache_rate * efficiency);
+    const double served = (moved + SECTOR * g.from_l2) / (SPX_L2_RATE * m->cache_rate * efficiency);
     const double all = std::fmax(served, g.ns) + SHOWN * std::fmin(served, g.ns);
     return m->launch_ns - BEGUN + std::fmax(std::fmax(all, alone), BEGUN);
 }

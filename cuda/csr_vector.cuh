@@ -8,13 +8,18 @@
  * Source: Bell & Garland, SC 2009 (CSR-vector); Tsai, Cojean & Anzt, ISC 2020. */
 #ifndef SPX_CSR_VECTOR_CUH
 #define SPX_CSR_VECTOR_CUH
+#include <cmath>
+
 #include "early.cuh"
 #include "one_value.cuh"
 #include "reduce.cuh"
 #include "row_pieces.cuh"
 
 /* Beyond L2 it pays where rows are short: else columns that are loaded ahead take registers (measured). */
-template <int LANES> constexpr bool spx_vector_begins_early = LANES <= 8;
+constexpr bool spx_vector_begins_early(int64_t lanes)
+{
+    return lanes <= 8;
+}
 
 /* Mean length of rows of which two lanes have four places at once, not eight. */
 constexpr double SPX_VECTOR_SHORT = 3.0;
@@ -27,6 +32,16 @@ inline int64_t spx_vector_lanes_for(double mean)
     return lanes;
 }
 
+/* L2s up to which rows of any length do. */
+constexpr double SPX_VECTOR_NEAR = 1.0;
+
+/* Do blocks have either kind of loads? Registers are too few where groups have four rows, or rows that begin
+ * late. */
+constexpr bool spx_vector_mixes(bool early, bool four, size_t value_bytes)
+{
+    return early && !(four && value_bytes == 4);
+}
+
 /* How many rows a group of lanes has at once, by how many steps. */
 template <class V, int LANES, bool FOUR> struct spx_vector_shape {
     static constexpr bool SINGLE = sizeof(V) == 4;
@@ -35,8 +50,7 @@ template <class V, int LANES, bool FOUR> struct spx_vector_shape {
                                               : 3,
                          ROWS = FOUR ? (SINGLE ? 4 : 2)
                                      : (LANES == 16 || LANES == 32 || (LANES <= 8 && SINGLE) ? 2 : 1);
-    /* Registers are too few for both kinds of loads where there are four rows, or rows that begin late. */
-    template <bool EARLY> static constexpr bool mixes = EARLY &&ROWS < 4;
+    template <bool EARLY> static constexpr bool mixes = spx_vector_mixes(EARLY, FOUR, sizeof(V));
     template <class P> static constexpr int registers(bool early, bool split)
     {
         const int ahead = early && sizeof(V) == 8 ? 8 : 0; /* the next step's columns */
@@ -136,12 +150,57 @@ __global__ void __maxnreg__((spx_vector_shape<V, LANES, FOUR>::template register
     });
 }
 
+/* By how much gathers of x take longer than their sectors say: in rows of very few entries; and where those
+ * of a warp's rows wait for the longest of them, but for what is loaded in one step (measured on an H200). */
+inline double spx_vector_sectors(const spx_features *f)
+{
+    constexpr double FEW = 3.5, SHORT = 16.0, ONE_STEP = 8.0, APART[] = { 1.1, 1.25 }, FEWEST = 2.0,
+                     FARTHEST = 1.35, /* f64, f32; f64 */
+        OF_LONGEST = 1.0, ALIKE = 0.2, MOST = 0.45;
+    const double varied = f->deviation / (f->mean + 1.0);
+    if (f->mean < FEWEST && f->value_bytes == 8) return FARTHEST;
+    if (f->mean < FEW) return APART[f->value_bytes == 4];
+    if (f->mean >= SHORT || f->mean + f->deviation <= ONE_STEP) return 1.0;
+    return 1.0 + OF_LONGEST * std::fmax(std::fmin(varied, MOST) - ALIKE, 0.0);
+}
+
+/* A long row is one group's alone: 110 to 250 ns for each step of its lanes. Few rows do not fill the
+ * multiprocessors. Rows of a warp wait for the longest of them. */
+inline double spx_vector_cost(const spx_features *f, const spx_look *look)
+{
+    constexpr double ALONE = 150.0; /* ns */
+    constexpr double MOST = 0.45, SHOWN = 0.22;
+    constexpr double FROM = 10.0, BY = 20.0, OF_LONG = 1.08, OF_L2 = 0.7; /* of rows longer than FROM */
+    const int64_t of_row = spx_vector_lanes_for(f->mean);
+    const double lanes = static_cast<double>(of_row), bytes = spx_csr_bytes_of(f, look, 0.0),
+                 of_l2 = spx_cuda_of_l2(f, bytes);
+    const bool four = of_row == 2 && f->mean <= SPX_VECTOR_SHORT,
+               parts = of_l2 <= SPX_L2_FAR &&
+                       spx_vector_mixes(of_l2 < SPX_VECTOR_NEAR || spx_vector_begins_early(of_row), four,
+                                        f->value_bytes);
+    const double wanted = static_cast<double>(f->nrows) * lanes / (lanes >= 16 ? 2 : 1);
+    const double filled = wanted / spx_cuda_resident(f->machine);
+    const double busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0;
+    const double varied = f->deviation / (f->mean + 1.0), uneven = varied - MOST;
+    const double efficiency = busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0)),
+                 alone = ALONE * static_cast<double>(f->longest) / lanes;
+    spx_features gathered = *f;
+    const double is_long = std::fmin(std::fmax((f->mean - FROM) / BY, 0.0), 1.0);
+    gathered.sectors_per_entry *= 1.0 + (OF_LONG - 1.0) * is_long;
+    gathered.sectors_per_entry *= spx_vector_sectors(f);
+    const auto cost_of = [=, &gathered](bool in_l2) {
+        return in_l2 ? spx_cuda_cost_in_l2(&gathered, bytes, (1.0 - (1.0 - OF_L2) * is_long) * efficiency,
+                                           alone)
+                     : spx_cuda_cost(&gathered, bytes, 0.94 * efficiency, alone, { .shown = SHOWN });
+    };
+    return spx_cuda_cost_by_parts(f, bytes, cost_of, parts);
+}
+
 /* Is all of a matrix loaded by plain loads, by an instance that mixes them with others or does not? */
 inline bool spx_vector_keeps(const spmvx_context *ctx, const spx_sparse *a, bool mixes)
 {
-    constexpr double FAR_LARGER = 4.0;
     const double of_l2 = spx_cuda_l2_ratio(ctx, a);
-    if (of_l2 > FAR_LARGER) return true;
+    if (of_l2 > SPX_L2_FAR) return true;
     return mixes ? spx_cuda_staying(ctx, a) == SPX_OF_PARTS : of_l2 < SPX_L2_KEEPS;
 }
 #endif

@@ -249,17 +249,24 @@ inline spmvx_status spx_cuda_scale_y(const spx_mul *m)
 }
 
 /* Parts of L2, measured on an H200: up to which what multiplications touch stays there from one to the next,
- * and comes at its rate; and up to which it is better to have all stay than nothing. */
-constexpr double SPX_L2_SERVES = 0.7, SPX_L2_KEEPS = 0.78;
+ * and comes at its rate; from which on a part of a matrix had better stay than all; up to which all had
+ * better stay than nothing; and beyond which so little would that plain loads are as good as others. */
+constexpr double SPX_L2_SERVES = 0.7, SPX_L2_PARTS = 0.65, SPX_L2_KEEPS = 0.78, SPX_L2_FAR = 4.0;
 
-/* Which part of a matrix stays there beside x and y and a workspace, all given as parts of L2, where the rest
- * is loaded past it: all, or the less, the more that is; x and y take half as much again (measured). */
+/* What stays there, in parts of L2, where a multiplication touches so much, and most of the matrix is loaded
+ * past it: the less, the more that is. x and y take half as much again (measured). */
+constexpr double SPX_L2_OF_VECTORS = 1.5;
+constexpr double spx_l2_room(double all)
+{
+    return 0.22 + 0.24 / all;
+}
+
+/* Which part of a matrix stays there beside x and y and a workspace, all given as parts of L2. */
 inline double spx_l2_share(double matrix, double vectors, double work)
 {
-    constexpr double OF_VECTORS = 1.5;
     const double all = matrix + vectors + work;
-    if (all < SPX_L2_SERVES) return 1.0;
-    return std::fmin(std::fmax(0.22 + 0.24 / all - OF_VECTORS * vectors - work, 0.0) / matrix, 1.0);
+    if (all < SPX_L2_PARTS || matrix <= 0.0) return 1.0;
+    return std::fmin(std::fmax(spx_l2_room(all) - SPX_L2_OF_VECTORS * vectors - work, 0.0) / matrix, 1.0);
 }
 
 /* What a multiplication by one column touches, with so many bytes of workspace, against the size of L2. */
@@ -332,6 +339,9 @@ spmvx_status spx_cuda_counts_up(const spmvx_context *, spmvx_type, int64_t n, co
 
 /* ---- shared by the kernels' cost(): cuda/cost.cu ---- */
 
+/* What L2 serves where enough is under way, in cache_rates. */
+constexpr double SPX_L2_RATE = 1.4;
+
 /* How a kernel gathers x, and streams. */
 struct spx_gathering {
     double first = 1.0;    /* L1s that x has: fewer beside shared memory, more where parts of x are in use */
@@ -348,15 +358,23 @@ double spx_cuda_cost(const spx_features *, double bytes, double efficiency, doub
 double spx_cuda_cost_in_l2(const spx_features *, double bytes, double efficiency, double alone);
 /* The same of TILED in a layout, of which so great a part of the entries is in columns that are held. */
 double spx_cuda_tiled_cost(const spx_features *, const spx_layout *, double value_bytes, double hot_share);
-/* Would so much of a matrix, and x and y, come at L2's rate? */
+/* At most such a part of the entries is in so many rows, which are the longest: by how long the row of an
+ * entry is in the mean, and since others that are not empty have an entry each. The less, the more rows are
+ * alike, whose windows show what they are. */
+double spx_cuda_part_in_long(const spx_features *, int64_t long_rows);
+/* So much of a matrix, x and y, against the size of L2; and would they come at its rate? */
+double spx_cuda_of_l2(const spx_features *, double bytes);
 bool spx_cuda_served_by_l2(const spx_features *, double bytes);
 /* How far a multiplication by so much of a matrix is on the way from memory's times to L2's, which serve at
  * the same time where parts stay in L2 and others are loaded past it: all but the square of what passes
  * (measured). */
 double spx_cuda_part_of_l2(const spx_features *, double bytes);
-/* A cost between cost(true), where all stays in L2, and cost(false), where nothing does. */
-template <class F> double spx_cuda_cost_by_parts(const spx_features *f, double bytes, F cost)
+/* A cost between cost(true), where all stays in L2, and cost(false), where nothing does; or one of these two,
+ * of a kernel without `parts`. */
+template <class F>
+double spx_cuda_cost_by_parts(const spx_features *f, double bytes, F cost, bool parts = true)
 {
+    if (!parts) return cost(spx_cuda_served_by_l2(f, bytes));
     const double part = spx_cuda_part_of_l2(f, bytes);
     return (part > 0 ? part * cost(true) : 0.0) + (part < 1 ? (1.0 - part) * cost(false) : 0.0);
 }

@@ -198,9 +198,12 @@ void read_statistics(const statistics &s, spx_features *f)
         static_cast<double>(s.squares_high) * (1 << 24) + static_cast<double>(s.squares_low);
     f->longest = static_cast<int64_t>(s.longest);
     f->empty = static_cast<int64_t>(s.empty);
-    static_assert(SPX_SHORT_ROW < EXACT, "buckets tell short rows");
-    f->long_rows = 0;
-    for (int b = SPX_SHORT_ROW + 1; b < BUCKETS; b++) f->long_rows += static_cast<int64_t>(s.rows[b]);
+    static_assert(SPX_SHORT_ROW << (SPX_LONG_LIMITS - 1) < EXACT, "buckets tell how long rows are");
+    for (int i = 0; i < SPX_LONG_LIMITS; i++) {
+        f->long_rows[i] = 0;
+        for (int b = (SPX_SHORT_ROW << i) + 1; b < BUCKETS; b++)
+            f->long_rows[i] += static_cast<int64_t>(s.rows[b]);
+    }
     f->deviation = std::sqrt(std::fmax(0.0, squares / rows - f->mean * f->mean));
     f->span = static_cast<double>(s.span) / static_cast<double>(s.spanned ? s.spanned : 1);
     f->padded = static_cast<int64_t>(s.padded);

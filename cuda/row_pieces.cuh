@@ -46,7 +46,7 @@ __device__ __forceinline__ void spx_multiply_piece(const spx_csr<V, P> &A, spx_v
                                                    const spx_early_vectors<V, EARLY> &vectors,
                                                    const spx_row_pieces<V, true> &pieces)
 {
-    constexpr int ITEMS = 4; /* entries of a lane, whose loads are under way together */
+    constexpr int ITEMS = sizeof(V) == 4 ? 8 : 4; /* entries of a lane, whose loads are under way together */
     const unsigned piece = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     if (piece >= pieces.count) return;
     const spx_row_piece p = pieces.list[piece];

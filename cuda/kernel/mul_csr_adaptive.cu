@@ -25,17 +25,18 @@ template <class V, int ITEMS, bool ONE> struct entries {
     V val[ITEMS];
 
     /* Those of `count` at k and behind. */
+    template <spx_policy POLICY>
     __device__ __forceinline__ void load_columns(const int *cols, int k, int count)
     {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++)
-            col[i] = spx_load_if<SPX_KEPT>(k + 32 * i < count, cols + k + 32 * i, -1);
+            col[i] = spx_load_if<POLICY>(k + 32 * i < count, cols + k + 32 * i, -1);
     }
-    __device__ __forceinline__ void load_values(const V *vals, int k, int count)
+    template <spx_policy POLICY> __device__ __forceinline__ void load_values(const V *vals, int k, int count)
     {
 #pragma unroll
         for (int i = 0; i < ITEMS; i++)
-            val[i] = one.template load<SPX_KEPT, SPX_LATE>(k + 32 * i < count, vals + k + 32 * i);
+            val[i] = one.template load<POLICY, SPX_LATE>(k + 32 * i < count, vals + k + 32 * i);
     }
 };
 
@@ -77,13 +78,13 @@ __device__ __forceinline__ void add_rows(const spx_vectors<V> &vectors, const sp
 }
 
 /* The sum of a piece whose first columns are loaded, in all lanes. */
-template <class V, int ITEMS, bool ONE>
+template <spx_policy POLICY, class V, int ITEMS, bool ONE>
 __device__ __forceinline__ V add_piece(const spx_early_vectors<V> &vectors, const int *col, const V *val,
                                        int count, entries<V, ITEMS, ONE> &e)
 {
     constexpr int STEP = 32 * ITEMS;
     V sum = 0;
-    e.load_values(val, spx_lane(), count);
+    e.template load_values<POLICY>(val, spx_lane(), count);
     for (int k = spx_lane();;) {
         V from_x[ITEMS], val_now[ITEMS];
 #pragma unroll
@@ -94,8 +95,8 @@ __device__ __forceinline__ V add_piece(const spx_early_vectors<V> &vectors, cons
         const bool more = k - spx_lane() + STEP < count;
         k += STEP;
         if (more) {
-            e.load_columns(col, k, count);
-            e.load_values(val, k, count);
+            e.template load_columns<POLICY>(col, k, count);
+            e.template load_values<POLICY>(val, k, count);
         }
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) sum += val_now[i] * from_x[i];
@@ -132,9 +133,9 @@ __device__ __forceinline__ void add_pieces(const spx_vectors<V> &vectors, int ro
     vectors.put(row, sum);
 }
 
-template <class V, class P, int ITEMS, bool ONE>
-__global__ void __launch_bounds__(THREADS)
-    csr_adaptive(spx_csr<V, P> A, const spx_row_group *groups, spx_early_vectors<V> vectors)
+template <spx_policy POLICY, class V, class P, int ITEMS, bool ONE>
+__device__ __forceinline__ void multiply_groups(const spx_csr<V, P> &A, const spx_row_group *groups,
+                                                const spx_early_vectors<V> &vectors)
 {
     shared<V, ITEMS> *const s = spx_dynamic_shared<shared<V, ITEMS>>();
     const unsigned warp = threadIdx.x / 32;
@@ -143,7 +144,7 @@ __global__ void __launch_bounds__(THREADS)
     const V *const val = A.val + g.entry();
     const int rows = g.rows();
     entries<V, ITEMS, ONE> e = { spx_value_of<V, ONE>(A.val) };
-    e.load_columns(col, spx_lane(), g.entries);
+    e.template load_columns<POLICY>(col, spx_lane(), g.entries);
     if (rows >= 0) {
         V *const product = s->product[warp];
         const int spare = __clz(rows - 1) - __clz(SPX_GROUP_ROWS - 1), shift = spare > 0 ? min(spare, 5) : 0,
@@ -154,7 +155,7 @@ __global__ void __launch_bounds__(THREADS)
         const int64_t first = row < rows ? g.entry() : 0;
         V from_x[ITEMS];
         vectors.wait();
-        e.load_values(val, spx_lane(), g.entries);
+        e.template load_values<POLICY>(val, spx_lane(), g.entries);
 #pragma unroll
         for (int i = 0; i < ITEMS; i++) from_x[i] = spx_load_at(vectors.x, e.col[i], V(0));
 #pragma unroll
@@ -166,20 +167,34 @@ __global__ void __launch_bounds__(THREADS)
     }
     if (-rows > SPX_GROUP_WARPS) spx_begin_in_cluster();
     vectors.wait();
-    add_pieces<V, ITEMS>(vectors, g.row, -rows, add_piece(vectors, col, val, g.entries, e), s);
+    add_pieces<V, ITEMS>(vectors, g.row, -rows, add_piece<POLICY>(vectors, col, val, g.entries, e), s);
+}
+
+/* By plain loads where all STAYS in L2, else by those of the block's part. */
+template <class V, class P, int ITEMS, bool ONE, bool STAYS>
+__global__ void __launch_bounds__(THREADS)
+    csr_adaptive(spx_csr<V, P> A, const spx_row_group *groups, spx_early_vectors<V> vectors, unsigned staying)
+{
+    spx_by_part<STAYS, SPX_PAST>(spx_part_stays(blockIdx.x, staying), [&](auto policy) {
+        multiply_groups<policy.value, V, P, ITEMS, ONE>(A, groups, vectors);
+    });
 }
 
 /* ---- the host's side ---- */
 
 /* Calls f with the instance for this matrix, and the shared memory of a block. */
-template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_partition *p, F f)
+template <class F>
+spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const spx_partition *p, F f)
 {
     return spx_by_type(a, [&](auto value, auto pointer) {
         return spx_pick<2, 4, 8>(p->param[ITEMS_PARAM], [&](auto items) {
             using V = decltype(value);
             constexpr int ITEMS = items.value;
             return spx_by_one_value(a, [&](auto one) {
-                return f(csr_adaptive<V, decltype(pointer), ITEMS, one.value>, sizeof(shared<V, ITEMS>));
+                return spx_by_residence(ctx, a, [&](auto stays) {
+                    return f(csr_adaptive<V, decltype(pointer), ITEMS, one.value, stays.value>,
+                             sizeof(shared<V, ITEMS>));
+                });
             });
         });
     });
@@ -187,7 +202,7 @@ template <class F> spmvx_status with_instance(const spx_sparse *a, const spx_par
 
 template <class V, class P>
 spmvx_status launch(const spx_mul *m,
-                    void (*kernel)(spx_csr<V, P>, const spx_row_group *, spx_early_vectors<V>),
+                    void (*kernel)(spx_csr<V, P>, const spx_row_group *, spx_early_vectors<V>, unsigned),
                     size_t shared_bytes)
 {
     const spx_launch_kind kind = { .early = true,
@@ -195,7 +210,7 @@ spmvx_status launch(const spx_mul *m,
     return spx_cuda_launch_as(kind, m->ctx, NAME, kernel, m->part->chunks, THREADS, shared_bytes,
                               spx_csr_of<V, P>(m->A),
                               static_cast<const spx_row_group *>(m->part->bounds->data),
-                              spx_early_vectors_of<V>(m));
+                              spx_early_vectors_of<V>(m), spx_cuda_staying(m->ctx, m->A));
 }
 
 /* What finds groups works with: a count for each class and part of the rows, and what it tells the host. */
@@ -302,31 +317,35 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
             spx_by_pointer(a->ptr_type, [&](auto pointer) { return find<decltype(pointer)>(ctx, a, p); }));
     p->param[ITEMS_PARAM] = spx_max(p->param[ITEMS_PARAM], 2);
     p->param[CLUSTER_PARAM] = spx_max(p->param[CLUSTER_PARAM], 1);
-    return with_instance(a, p, [ctx](auto kernel, size_t) { return spx_cuda_load(ctx, NAME, kernel, 0); });
+    return with_instance(ctx, a, p,
+                         [ctx](auto kernel, size_t) { return spx_cuda_load(ctx, NAME, kernel, 0); });
 }
 
 spmvx_status run(const spx_mul *m)
 {
-    return with_instance(m->A, m->part,
+    return with_instance(m->ctx, m->A, m->part,
                          [m](auto kernel, size_t shared_bytes) { return launch(m, kernel, shared_bytes); });
 }
 
 /* A group takes LEAST ns, whatever is in it, and a row that is one block's, or one cluster's, alone STEP for
- * each step of its warps, or FAR_STEP, which these few multiprocessors wait for memory. From there all of it
- * streams less well than by csr-merge-path, whose blocks go on, unless rows have so few entries that pointers
- * and sums are much of it. */
+ * each step of its warps, or FAR_STEP, which these few multiprocessors wait for memory. Entries of long rows
+ * lie side by side, and share sectors that windows of rows do not show. */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double LEAST = 700.0, STEP = 500.0, FAR_STEP = 1500.0, EFFICIENCY = 0.85, FAR = 1.1, FEW = 3.5,
-                     OF_L1 = 0.7; /* shared memory has the rest */
+    constexpr double LEAST = 700.0, STEP = 500.0, FAR_STEP[] = { 1000.0, 1400.0 }, EFFICIENCY = 0.8,
+                     SIDE_BY_SIDE = 0.9, FAR = 1.1, OF_L1 = 0.7; /* shared memory has the rest */
     constexpr double LANES = 32.0 * SPX_GROUP_WARPS;
     const double longest = static_cast<double>(f->longest), bytes = spx_csr_bytes_of(f, look, 0.0);
     const bool of_cluster = longest > 4.0 * LANES * SPX_GROUP_STEPS, near = bytes < f->machine->last_cache;
     const double in_step = of_cluster ? (f->longest > LONGEST ? 8.0 : 4.0) * SPX_GROUP_CLUSTER : 4.0,
                  steps = longest / (in_step * LANES);
-    const double all =
-        spx_cuda_cost(f, bytes, EFFICIENCY, LEAST + (near ? STEP : FAR_STEP) * steps, { .first = OF_L1 });
-    return near || f->mean < FEW ? all : FAR * all;
+    const double in_long = spx_cuda_part_in_long(f, f->long_rows[SPX_LONG_LIMITS - 1]);
+    spx_features gathered = *f;
+    gathered.sectors_per_entry *= 1.0 + (SIDE_BY_SIDE - 1.0) * in_long;
+    const double all = spx_cuda_cost(&gathered, bytes, EFFICIENCY,
+                                     LEAST + (near ? STEP : FAR_STEP[f->value_bytes == 8]) * steps,
+                                     { .first = OF_L1, .by_parts = true });
+    return (near ? 1.0 : FAR) * all;
 }
 
 const spx_param params[] = {

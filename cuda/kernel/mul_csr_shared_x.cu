@@ -294,7 +294,8 @@ double cost(const spx_features *f, const spx_look *look)
                  bytes =
                      spx_csr_bytes_of(f, look, f->ncols <= NARROW ? 2.0 * static_cast<double>(f->nnz) : 0.0),
                  stream = bytes / (bytes < m->last_cache ? m->cache_rate : m->memory_rate),
-                 brought = (in_cluster ? 0.5 : 1.0) * held * value * multiprocessors / m->cache_rate,
+                 brought = (in_cluster ? 0.5 : 1.0) * held * value * multiprocessors /
+                           (SPX_L2_RATE * m->cache_rate),
                  fill = START[wide] + std::fmax(SHOWN[wide] * brought, brought - HIDES * stream),
                  filled = static_cast<double>(f->nrows) * lanes / (THREADS * multiprocessors),
                  busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0,

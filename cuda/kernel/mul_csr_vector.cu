@@ -4,13 +4,12 @@
  * Differs from them: entries of two rows or of several steps are loaded at a time, and groups do not go on to
  * other rows.
  * Source: Bell & Garland, SC 2009 (CSR-vector); Tsai, Cojean & Anzt, ISC 2020. */
-#include <cmath>
-
 #include "csr_vector.cuh"
 
 namespace {
 
 constexpr int64_t THREADS = 256;
+constexpr double NEAR = 1.0;         /* L2s up to which rows of any length begin early */
 enum { LANES_PARAM, THREADS_PARAM }; /* by their places in params */
 
 /* ---- the host's side ---- */
@@ -21,8 +20,8 @@ spmvx_status with_lanes(const spmvx_context *ctx, const spx_sparse *a, F f)
 {
     using shape = spx_vector_shape<V, LANES, FOUR>;
     constexpr int EACH = shape::ROWS;
-    constexpr bool EARLY = spx_vector_begins_early<LANES>;
-    const bool near = spx_cuda_l2_ratio(ctx, a) < 1.0,
+    constexpr bool EARLY = spx_vector_begins_early(LANES);
+    const bool near = spx_cuda_l2_ratio(ctx, a) < SPX_VECTOR_NEAR,
                keep = spx_vector_keeps(ctx, a,
                                        near ? shape::template mixes<true> : shape::template mixes<EARLY>);
     return spx_by_one_value(a, [&](auto one) {
@@ -87,36 +86,6 @@ spmvx_status run(const spx_mul *m)
                          [m](auto kernel, int rows) { return launch(m, kernel, rows); });
 }
 
-/* A long row is one group's alone: 110 to 250 ns for each step of its lanes. Few rows do not fill the
- * multiprocessors. Rows of a warp wait for the longest of them, and so do their loads of x, but for those
- * that are loaded in one step. */
-double cost(const spx_features *f, const spx_look *look)
-{
-    constexpr double ALONE = 150.0;                                                    /* ns */
-    constexpr double FEW = 3.5, SHORT = 16.0, ONE_STEP = 8.0, APART[] = { 1.1, 1.25 }, /* f64, f32 */
-        OF_LONGEST = 1.6, ALIKE = 0.2, MOST = 0.45, SHOWN = 0.22;
-    constexpr double FROM = 10.0, BY = 20.0, OF_LONG = 1.08, OF_L2 = 0.7; /* of rows longer than FROM */
-    const double lanes = static_cast<double>(spx_vector_lanes_for(f->mean)),
-                 bytes = spx_csr_bytes_of(f, look, 0.0);
-    const double wanted = static_cast<double>(f->nrows) * lanes / (lanes >= 16 ? 2 : 1);
-    const double filled = wanted / spx_cuda_resident(f->machine);
-    const double busy = filled < 0.5 ? 0.6 + 0.8 * filled : 1.0;
-    const double varied = f->deviation / (f->mean + 1.0), uneven = varied - MOST;
-    const double efficiency = busy / (1.0 + (uneven > 0 ? 0.6 * uneven : 0.0)),
-                 alone = ALONE * static_cast<double>(f->longest) / lanes;
-    spx_features gathered = *f;
-    const double is_long = std::fmin(std::fmax((f->mean - FROM) / BY, 0.0), 1.0);
-    gathered.sectors_per_entry *= 1.0 + (OF_LONG - 1.0) * is_long;
-    if (f->mean < FEW) gathered.sectors_per_entry *= APART[f->value_bytes == 4];
-    else if (f->mean < SHORT && f->mean + f->deviation > ONE_STEP)
-        gathered.sectors_per_entry *= 1.0 + OF_LONGEST * std::fmax(std::fmin(varied, MOST) - ALIKE, 0.0);
-    return spx_cuda_cost_by_parts(f, bytes, [=, &gathered](bool in_l2) {
-        return in_l2 ? spx_cuda_cost_in_l2(&gathered, bytes, (1.0 - (1.0 - OF_L2) * is_long) * efficiency,
-                                           alone)
-                     : spx_cuda_cost(&gathered, bytes, 0.9 * efficiency, alone, { .shown = SHOWN });
-    });
-}
-
 const spx_param params[] = {
     { .key = "lanes", .low = 2, .high = 64, .preset = 0, .kind = SPX_POWER_OF_TWO },
     { .key = "threads", .low = 32, .high = 1024, .preset = THREADS },
@@ -136,7 +105,7 @@ extern "C" const spx_kernel spx_cuda_mul_csr_vector = {
     .source = "Bell & Garland 2009; the reports of Marconi, Oniarti and FrogByte; Baskaran & Bordawekar 2009",
     .params = params,
     .one_value = true,
-    .cost = cost,
+    .cost = spx_vector_cost,
     .prepare = prepare,
     .run = run,
 };

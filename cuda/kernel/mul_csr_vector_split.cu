@@ -6,6 +6,7 @@
  * Source: Bell & Garland, SC 2009 (CSR-vector); Daga & Greathouse, HiPC 2015 (rows of several work-groups);
  * Ashari et al., SC 2014 (ACSR: rows by length, the longest by launches of their own). */
 #include <array>
+#include <cmath>
 
 #include "csr_vector.cuh"
 
@@ -15,6 +16,11 @@ constexpr const char *NAME = "csr-vector-split", *const MAKING = "the pieces of 
 constexpr int64_t CUT_STEPS = 8; /* entries a lane of the longest row that is not split */
 constexpr int64_t PIECE = 1024;
 enum { LANES_PARAM, STEPS_PARAM, THREADS_PARAM, CUT_PARAM, PIECE_PARAM }; /* by their places in params */
+
+int64_t lanes_for(double mean)
+{
+    return spx_min(spx_vector_lanes_for(mean), 8);
+}
 
 /* Calls f with the instance for this matrix, and with the rows that a group of lanes takes. */
 template <class V, class P, int LANES, bool FOUR, class F>
@@ -91,7 +97,7 @@ void choose(const spx_sparse *a, const int64_t *all, spx_partition *p)
                  rows = static_cast<double>(spx_max(a->nrows - all[SPX_OF_LONG_ROWS], 1)),
                  mean = entries / rows;
     int64_t *const lanes = &p->param[LANES_PARAM], *const steps = &p->param[STEPS_PARAM];
-    if (!*lanes) *lanes = *steps == 2 ? 2 : spx_min(spx_vector_lanes_for(mean), 8);
+    if (!*lanes) *lanes = *steps == 2 ? 2 : lanes_for(mean);
     if (!*steps) *steps = *lanes == 2 && mean <= SPX_VECTOR_SHORT ? 2 : 4;
 }
 
@@ -105,7 +111,7 @@ template <class P> spmvx_status split(const spmvx_context *ctx, const spx_sparse
     const int64_t mean = a->nnz / a->nrows;
     const bool chosen = !*cut;
     int64_t lanes = p->param[LANES_PARAM];
-    if (!lanes) lanes = spx_min(spx_vector_lanes_for(static_cast<double>(mean)), 8);
+    if (!lanes) lanes = lanes_for(static_cast<double>(mean));
     if (chosen) *cut = CUT_STEPS * lanes;
     spx_splitting s = { *cut, static_cast<int>(p->param[PIECE_PARAM]) };
     SPX_TRY(count<P>(ctx, a, s, &c));
@@ -194,18 +200,31 @@ spmvx_status run(const spx_mul *m)
                          [m](auto kernel, int rows) { return launch(m, kernel, rows); });
 }
 
-/* As csr-vector with short rows, and some more for each long one: a warp with few entries (measured on an
- * H200). */
+/* As csr-vector where no row is long, and not before it. A long one is a warp's more, which takes some steps
+ * one after the other; its entries lie side by side, and share sectors that windows of rows do not show.
+ * Where one is several pieces', a second launch follows. (Measured on an H200.) */
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double EFFICIENCY = 0.9, LAUNCHES = 0.5, SHOWN = 0.16;
-    constexpr double LONG_ROW = 54.0, CHAIN = 3000.0; /* ns: of a multiprocessor; of a piece's steps */
+    constexpr double NOT_BEFORE = 1.01, EFFICIENCY = 0.92, IN_L2 = 0.96, SHOWN = 0.22, SIDE_BY_SIDE = 0.8;
+    constexpr double LONG_ROW = 17.0, BEGIN = 1000.0, STEP = 350.0; /* ns of a multiprocessor; of a warp */
+    constexpr double STEP_ENTRIES = 128.0, ADDING = 0.6;            /* launches */
     const spx_machine *const m = f->machine;
-    const double alone = f->long_rows ? CHAIN : 0.0;
-    return LAUNCHES * m->launch_ns +
-           spx_cuda_cost(f, spx_csr_bytes_of(f, look, 0.0), EFFICIENCY, alone,
-                         { .shown = SHOWN, .by_parts = true }) +
-           LONG_ROW / static_cast<double>(m->multiprocessors) * static_cast<double>(f->long_rows);
+    const int64_t lanes = lanes_for(f->mean), long_rows = f->long_rows[lanes == 2 ? 0 : lanes == 4 ? 1 : 2];
+    if (!long_rows) return NOT_BEFORE * spx_vector_cost(f, look);
+    const double bytes = spx_csr_bytes_of(f, look, 0.0), count = static_cast<double>(long_rows),
+                 in_long = spx_cuda_part_in_long(f, long_rows),
+                 alone = BEGIN + STEP * static_cast<double>(spx_min(f->longest, PIECE)) / STEP_ENTRIES;
+    spx_features gathered = *f;
+    gathered.sectors_per_entry *= in_long * SIDE_BY_SIDE + (1.0 - in_long) * spx_vector_sectors(f);
+    const auto cost_of = [=, &gathered](bool in_l2) {
+        return in_l2 ? spx_cuda_cost_in_l2(&gathered, bytes, IN_L2, alone)
+                     : spx_cuda_cost(&gathered, bytes, EFFICIENCY, alone, { .shown = SHOWN });
+    };
+    const bool four = lanes == 2 && f->mean <= SPX_VECTOR_SHORT,
+               parts = spx_cuda_of_l2(f, bytes) <= SPX_L2_FAR && spx_vector_mixes(true, four, f->value_bytes);
+    return spx_cuda_cost_by_parts(f, bytes, cost_of, parts) +
+           (f->longest > PIECE ? ADDING * m->launch_ns : 0.0) +
+           LONG_ROW * count / static_cast<double>(m->multiprocessors);
 }
 
 const spx_param params[] = {

@@ -178,8 +178,8 @@ constexpr struct {
 
 double cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double BANDED = 8.0, L2_RATE = 0.67;
-    const bool few = look->width <= at_once<1>;
+    constexpr double BANDED = 8.0, L2_RATE = 0.67, OF_FLOATS = 0.92;
+    const bool few = look->width <= at_once<1>, wide = f->value_bytes == 8;
     const double bytes = static_cast<double>(look->stored) * (0.125 + static_cast<double>(f->value_bytes));
     spx_features streamed = *f;
     if (few && BANDED * f->span * static_cast<double>(f->value_bytes) < f->machine->second_cache)
@@ -198,7 +198,7 @@ double cost(const spx_features *f, const spx_look *look)
                              (of.threads * static_cast<double>(rows * multiprocessors)),
                      alone = of.start + turn * turns * std::fmax(times, 1.0);
         return in_l2 ? spx_cuda_cost_in_l2(&streamed, bytes, L2_RATE, alone)
-                     : spx_cuda_cost(&streamed, bytes, few ? 1.0 : 0.93, alone);
+                     : spx_cuda_cost(&streamed, bytes, (wide ? 1.0 : OF_FLOATS) * (few ? 1.0 : 0.93), alone);
     });
 }
 

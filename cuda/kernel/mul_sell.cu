@@ -141,9 +141,9 @@ spmvx_status with_instance(const spmvx_context *ctx, const spx_sparse *a, const 
                 constexpr bool SPLIT = !one.value, WIDE = sizeof(V) == 8;
                 constexpr int UNROLL = SPLIT ? 4 : 8;
                 if constexpr (WIDE && !SPLIT && slice.value)
-                    if (of_l2 > 4.0 && a->stored > LONG * a->nrows)
+                    if (of_l2 > SPX_L2_FAR && a->stored > LONG * a->nrows)
                         return f(sell<V, P, shape<slice.value, SPLIT, true, 4>>);
-                if ((WIDE && of_l2 > 4.0) || spx_cuda_staying(ctx, a) == SPX_OF_PARTS)
+                if ((WIDE && of_l2 > SPX_L2_FAR) || spx_cuda_staying(ctx, a) == SPX_OF_PARTS)
                     return f(sell<V, P, shape<slice.value, SPLIT, true, UNROLL>>);
                 return f(sell<V, P, shape<slice.value, SPLIT, false, UNROLL>>);
             });
@@ -208,7 +208,7 @@ double cost(const spx_features *f, const spx_look *look)
     return spx_cuda_cost(&gathered, bytes, efficiency, alone,
                          { .first =
                                alike ? std::fmin(std::fmax(IN_USE * std::sqrt(f->mean), 1.0), MOST) : 1.0,
-                           .by_parts = true });
+                           .by_parts = f->value_bytes == 4 || spx_cuda_of_l2(f, bytes) <= SPX_L2_FAR });
 }
 
 const spx_param params[] = {

@@ -59,7 +59,7 @@ static double sectors_per_entry(const spx_sparse *csr, int windows)
 enum { COUNTS = 64 }; /* parts of the rows that are looked at side by side */
 
 typedef struct rows_seen {
-    int64_t longest, empty, long_rows, spanned;
+    int64_t longest, empty, long_rows[SPX_LONG_LIMITS], spanned;
     double squares, span;
 } rows_seen;
 
@@ -81,7 +81,7 @@ static void look_at_some(const spx_sparse *csr, int64_t first, int64_t last, row
         const int64_t n = to - from;
         seen->longest = spx_max(seen->longest, n);
         seen->empty += n == 0;
-        seen->long_rows += n > SPX_SHORT_ROW;
+        for (int i = 0; i < SPX_LONG_LIMITS; i++) seen->long_rows[i] += n > SPX_SHORT_ROW << i;
         if (small) squares += n * n;
         else seen->squares += (double)n * (double)n;
     }
@@ -118,7 +118,7 @@ static void look_at_rows(const spmvx_context *ctx, const spx_sparse *csr, spx_fe
     for (int i = 0; i < COUNTS; i++) {
         f->longest = spx_max(f->longest, j.seen[i].longest);
         f->empty += j.seen[i].empty;
-        f->long_rows += j.seen[i].long_rows;
+        for (int l = 0; l < SPX_LONG_LIMITS; l++) f->long_rows[l] += j.seen[i].long_rows[l];
         squares += j.seen[i].squares;
         span += j.seen[i].span;
         spanned += j.seen[i].spanned;

@@ -35,17 +35,17 @@ typedef struct spx_param {
 /* Of a matrix with SPX_SPAN_ROWS rows and more, every SPX_SPAN_APART-th group of 32 rows tells the span. */
 enum { SPX_SPAN_ROWS = 65536, SPX_SPAN_APART = 7 };
 
-/* A short row, where rows are counted by their length, has so many entries at most. */
-enum { SPX_SHORT_ROW = 16 };
+/* A short row has so many entries at most; long ones are counted by that, its double, and so on. */
+enum { SPX_SHORT_ROW = 16, SPX_LONG_LIMITS = 3 };
 
 /* What the statistics pass found of a matrix, and for whom; for cost(). See dispatch/features.h. */
 typedef struct spx_features {
     int64_t nrows, ncols, nnz;
-    int64_t longest;        /* row */
-    int64_t empty;          /* rows */
-    int64_t long_rows;      /* of more than SPX_SHORT_ROW entries */
-    double mean, deviation; /* of the row length */
-    double span;            /* mean distance between the first and last column of a row; sampled */
+    int64_t longest;                    /* row */
+    int64_t empty;                      /* rows */
+    int64_t long_rows[SPX_LONG_LIMITS]; /* [i]: of more than SPX_SHORT_ROW << i entries */
+    double mean, deviation;             /* of the row length */
+    double span; /* mean distance between the first and last column of a row; sampled */
     /* Sectors of 32 bytes that 32 consecutive rows touch in x, over their entries; sampled. */
     double sectors_per_entry;
     /* Places that rows padded to the longest of each 32 consecutive ones take; and the same with the rows

@@ -21,18 +21,21 @@ static void check_looks_ahead(spmvx_context *ctx, const spx_sparse *there, const
     assert_ok(ctx, spx_features_of_values(ctx, there, &values));
     assert_ok(ctx, spx_features_of(ctx, there, 1, &ahead, &f));
     assert_false(ahead);
-    assert_true(f.longest == want->longest && f.empty == want->empty && f.long_rows == want->long_rows &&
-                f.deviation == want->deviation && f.span == want->span && f.padded == want->padded &&
-                f.padded_sorted == want->padded_sorted && f.sectors_per_entry == want->sectors_per_entry);
+    assert_true(f.longest == want->longest && f.empty == want->empty &&
+                !memcmp(f.long_rows, want->long_rows, sizeof f.long_rows) && f.deviation == want->deviation &&
+                f.span == want->span && f.padded == want->padded && f.padded_sorted == want->padded_sorted &&
+                f.sectors_per_entry == want->sectors_per_entry);
 }
 
-/* The statistics pass of the device tells what the host's does, of rows about as long as short ones are. */
+/* The statistics pass of the device tells what the host's does, of rows about as long as the limits of long
+ * ones. */
 static void test_statistics(void **state)
 {
     (void)state;
     enum { ROWS = 500 };
     int lengths[ROWS];
-    for (int r = 0; r < ROWS; r++) lengths[r] = r == 77 ? 3000 : r % 5 ? 14 + r % 6 : 0;
+    for (int r = 0; r < ROWS; r++)
+        lengths[r] = r == 77 ? 3000 : r % 5 ? (SPX_SHORT_ROW << r % SPX_LONG_LIMITS) - 2 + r % 6 : 0;
     problem p = problem_of_rows(ROWS, lengths);
     spmvx_context *host = NULL, *ctx = device_context(0, NULL, 0);
     assert_ok(NULL, spmvx_context_create(NULL, &host));
@@ -42,18 +45,20 @@ static void test_statistics(void **state)
     assert_ok(ctx, spx_to_place(ctx, &there));
     assert_ok(ctx, spx_features_of(ctx, &there, 1, NULL, &f));
     assert_ok(host, spx_features_of(host, &csr, 1, NULL, &on_host));
-    int64_t long_rows = 0, longest = 0;
+    int64_t long_rows[SPX_LONG_LIMITS] = { 0 }, longest = 0;
     for (int64_t r = 0; r < ROWS; r++) {
         const int64_t n = spx_ptr_at(&csr, r + 1) - spx_ptr_at(&csr, r);
-        long_rows += n > SPX_SHORT_ROW;
+        for (int i = 0; i < SPX_LONG_LIMITS; i++) long_rows[i] += n > SPX_SHORT_ROW << i;
         longest = n > longest ? n : longest;
     }
     check_looks_ahead(ctx, &there, &f);
     assert_int_equal(f.longest, longest);
     assert_int_equal(on_host.longest, longest);
     assert_int_equal(f.empty, on_host.empty);
-    assert_int_equal(f.long_rows, long_rows);
-    assert_int_equal(on_host.long_rows, long_rows);
+    for (int i = 0; i < SPX_LONG_LIMITS; i++) {
+        assert_int_equal(f.long_rows[i], long_rows[i]);
+        assert_int_equal(on_host.long_rows[i], long_rows[i]);
+    }
     assert_true(fabs(f.deviation - on_host.deviation) < 1e-6 * on_host.deviation);
     assert_true(fabs(f.span - on_host.span) < 1e-6 * on_host.span);
     spx_sparse_drop(&there);

@@ -65,7 +65,7 @@ __global__ static void csr_adaptive_at(spx_csr<double, int> A, const spx_row_gro
     spx_early_vectors<double> early = {};
     static_cast<spx_vectors<double> &>(early) = v;
     early.early = true;
-    csr_adaptive_file::csr_adaptive<double, int, 2, false>(shifted(A, shift), groups, early);
+    csr_adaptive_file::csr_adaptive<double, int, 2, false, false>(shifted(A, shift), groups, early, 0);
 }
 template <int LANES>
 __global__ void csr_shared_x_at(spx_csr<double, int> A, spx_vectors<double> v, int64_t shift)

@@ -186,11 +186,12 @@ static void test_residence(void **)
         return spx_cuda_staying(ctx, &a, static_cast<std::size_t>(work * l2));
     };
     assert_int_equal(staying(), SPX_OF_PARTS);
-    assert_int_equal(staying(0.09), SPX_OF_PARTS);
-    const unsigned some = staying(0.11);
+    assert_int_equal(staying(0.04), SPX_OF_PARTS);
+    const unsigned some = staying(0.06);
     assert_in_range(some, SPX_OF_PARTS / 4, SPX_OF_PARTS - 1);
     assert_true(staying(0.2) < some);
     assert_int_equal(staying(1.0), 0);
+    assert_true(spx_l2_share(0.0, 0.9, 0.0) == 1.0); /* of no matrix nothing passes */
     a.slot[SPX_ORDER] = &order; /* which no multiplication reads */
     order.bytes = static_cast<std::size_t>(l2);
     assert_true(fabs(spx_cuda_l2_ratio(ctx, &a) - 0.6) < 1e-6);

@@ -59,24 +59,26 @@ static void test_sectors(void **state)
     assert_true(sectors(5, 0, 1, 0, SPMVX_F64) == 0.0);
 }
 
-/* Rows of 0 to 5 entries, and a few about as long as long rows begin. */
+/* Rows of 0 to 5 entries, and a few about as long as the limits of long rows. */
 static void check_rows(int64_t rows, int threads, uint64_t seed)
 {
-    enum { MOST = SPX_SHORT_ROW + 3 };
+    enum { MOST = (SPX_SHORT_ROW << (SPX_LONG_LIMITS - 1)) + 3 };
     const int64_t ncols = 100000;
-    int64_t *ptr = calloc((size_t)rows + 1, sizeof *ptr), longest = 0, empty = 0, long_rows = 0, spanned = 0;
+    int64_t *ptr = calloc((size_t)rows + 1, sizeof *ptr), longest = 0, empty = 0, spanned = 0,
+            long_rows[SPX_LONG_LIMITS] = { 0 };
     int32_t *col = malloc((size_t)(rows * MOST + 1) * sizeof *col);
     double *val = calloc((size_t)(rows * MOST + 1), sizeof *val), squares = 0, span = 0;
     assert_true(ptr && col && val);
     for (int64_t r = 0; r < rows; r++) {
         const int64_t n =
-            (int64_t)(case_random(&seed) % 6) + (case_random(&seed) % 40 ? 0 : SPX_SHORT_ROW - 3);
+            (int64_t)(case_random(&seed) % 6) +
+            (case_random(&seed) % 40 ? 0 : (SPX_SHORT_ROW << case_random(&seed) % SPX_LONG_LIMITS) - 3);
         int32_t at = (int32_t)(case_random(&seed) % 1000);
         ptr[r + 1] = ptr[r] + n;
         for (int64_t k = ptr[r]; k < ptr[r + 1]; k++) col[k] = at += 1 + (int32_t)(case_random(&seed) % 900);
         longest = n > longest ? n : longest;
         empty += n == 0;
-        long_rows += n > SPX_SHORT_ROW;
+        for (int i = 0; i < SPX_LONG_LIMITS; i++) long_rows[i] += n > SPX_SHORT_ROW << i;
         squares += (double)(n * n);
         if (!n || (rows >= SPX_SPAN_ROWS && r / 32 % SPX_SPAN_APART)) continue;
         span += (double)(col[ptr[r + 1] - 1] - col[ptr[r]]);
@@ -93,13 +95,14 @@ static void check_rows(int64_t rows, int threads, uint64_t seed)
     a.ptr_type = SPMVX_I64;
     assert_ok(ctx, spmvx_matrix_create(ctx, &a, 0, &A));
     assert_ok(ctx, spx_features_of(ctx, &A->op[SPMVX_N].A, 1, NULL, &f));
-    if (f.longest != longest || f.empty != empty || f.long_rows != long_rows ||
+    if (f.longest != longest || f.empty != empty || memcmp(f.long_rows, long_rows, sizeof long_rows) ||
         fabs(f.deviation - deviation) > 1e-9 || fabs(f.span * (double)spanned - span) > 1e-3)
         fail_msg(
-            "%lld rows, %d threads: longest %lld, not %lld; empty %lld, %lld; long %lld, %lld; deviation "
-            "%g, %g; span %g, %g",
+            "%lld rows, %d threads: longest %lld, not %lld; empty %lld, %lld; long %lld %lld %lld, %lld %lld "
+            "%lld; deviation %g, %g; span %g, %g",
             (long long)rows, threads, (long long)f.longest, (long long)longest, (long long)f.empty,
-            (long long)empty, (long long)f.long_rows, (long long)long_rows, f.deviation, deviation,
+            (long long)empty, (long long)f.long_rows[0], (long long)f.long_rows[1], (long long)f.long_rows[2],
+            (long long)long_rows[0], (long long)long_rows[1], (long long)long_rows[2], f.deviation, deviation,
             f.span * (double)spanned, span);
     spmvx_matrix_destroy(A);
     spmvx_context_destroy(ctx);
