@@ -8,7 +8,15 @@
 #include "kernel/dot.h"
 #include "kernel/kernel.h"
 
-enum { LANES = SPX_TILED_LANES, GROUP = SPX_TILED_GROUP, PADDING = SPX_TILED_PADDING, ROWS = 1024 };
+enum { LANES = SPX_TILED_LANES, GROUP = SPX_TILED_GROUP, PADDING = SPX_TILED_PADDING };
+
+/* Rows that are added up together: some chunks a thread, since what other threads have written of a row's
+ * sums comes one line after the other. */
+static int64_t rows_of_chunk(const spx_mul *m)
+{
+    enum { LEAST = 16, MOST = 1024, OF_THREAD = 8 };
+    return spx_max(spx_min(m->A->nrows / (OF_THREAD * m->threads), MOST), LEAST);
+}
 
 #define SPX_TEMPLATE "kernel/mul_tiled.c"
 #include "kernel/each_type.h"
@@ -31,7 +39,8 @@ static spmvx_status run(const spx_mul *m)
     static spx_body *const rows[] = SPX_EACH(rows);
     spx_mul job = *m;
     SPX_TRY(spx_run_chunks(m));
-    spx_context_parallel(m->ctx, m->threads, spx_ceil_div(m->A->nrows, ROWS), rows[spx_instance(m->A)], &job);
+    spx_context_parallel(m->ctx, m->threads, spx_ceil_div(m->A->nrows, rows_of_chunk(m)),
+                         rows[spx_instance(m->A)], &job);
     return SPMVX_OK;
 }
 
@@ -139,7 +148,8 @@ static void SPX_NAME(rows)(void *arg, int thread, int64_t begin, int64_t end)
     const int32_t *list = spx_data(m->A, SPX_LIST);
     const SPX_V *partial = m->work, alpha = m->alpha.SPX_VSUFFIX, beta = m->beta.SPX_VSUFFIX;
     SPX_V *y = m->y;
-    for (int64_t r = begin * ROWS; r < spx_min(end * ROWS, m->A->nrows); r++) {
+    const int64_t each = rows_of_chunk(m);
+    for (int64_t r = begin * each; r < spx_min(end * each, m->A->nrows); r++) {
         SPX_V sum = 0;
         for (int64_t l = list_ptr[r]; l < list_ptr[r + 1]; l++) sum += partial[list[l]];
         y[r] = SPX_VNAME(axpby)(alpha, sum, beta, &y[r]);
