@@ -154,22 +154,21 @@ __global__ void __maxnreg__((spx_vector_shape<V, LANES, FOUR>::template register
  * of a warp's rows wait for the longest of them, but for what is loaded in one step (measured on an H200). */
 inline double spx_vector_sectors(const spx_features *f)
 {
-    constexpr double FEW = 3.5, SHORT = 16.0, ONE_STEP = 8.0, APART[] = { 1.1, 1.25 }, FEWEST = 2.0,
-                     FARTHEST = 1.35, /* f64, f32; f64 */
-        OF_LONGEST = 1.0, ALIKE = 0.2, MOST = 0.45;
-    const double varied = f->deviation / (f->mean + 1.0);
-    if (f->mean < FEWEST && f->value_bytes == 8) return FARTHEST;
-    if (f->mean < FEW) return APART[f->value_bytes == 4];
+    constexpr double FEWEST = 2.0, FEW = 3.5, SHORT = 16.0, ONE_STEP = 8.0, ALIKE = 0.2, MOST = 0.45;
+    constexpr double FARTHEST[] = { 1.25, 1.35 }, APART[] = { 1.25, 1.1 }; /* f32, f64 */
+    const bool wide = f->value_bytes == 8;
+    if (f->mean < FEWEST) return FARTHEST[wide];
+    if (f->mean < FEW) return APART[wide];
     if (f->mean >= SHORT || f->mean + f->deviation <= ONE_STEP) return 1.0;
-    return 1.0 + OF_LONGEST * std::fmax(std::fmin(varied, MOST) - ALIKE, 0.0);
+    const double varied = f->deviation / (f->mean + 1.0);
+    return 1.0 + std::fmax(std::fmin(varied, MOST) - ALIKE, 0.0);
 }
 
 /* A long row is one group's alone: 110 to 250 ns for each step of its lanes. Few rows do not fill the
  * multiprocessors. Rows of a warp wait for the longest of them. */
 inline double spx_vector_cost(const spx_features *f, const spx_look *look)
 {
-    constexpr double ALONE = 150.0; /* ns */
-    constexpr double MOST = 0.45, SHOWN = 0.22;
+    constexpr double ALONE = 150.0, MOST = 0.45, EFFICIENCY = 0.94, SHOWN = 0.22; /* ALONE: ns */
     constexpr double FROM = 10.0, BY = 20.0, OF_LONG = 1.08, OF_L2 = 0.7; /* of rows longer than FROM */
     const int64_t of_row = spx_vector_lanes_for(f->mean);
     const double lanes = static_cast<double>(of_row), bytes = spx_csr_bytes_of(f, look, 0.0),
@@ -186,12 +185,11 @@ inline double spx_vector_cost(const spx_features *f, const spx_look *look)
                  alone = ALONE * static_cast<double>(f->longest) / lanes;
     spx_features gathered = *f;
     const double is_long = std::fmin(std::fmax((f->mean - FROM) / BY, 0.0), 1.0);
-    gathered.sectors_per_entry *= 1.0 + (OF_LONG - 1.0) * is_long;
-    gathered.sectors_per_entry *= spx_vector_sectors(f);
+    gathered.sectors_per_entry *= (1.0 + (OF_LONG - 1.0) * is_long) * spx_vector_sectors(f);
     const auto cost_of = [=, &gathered](bool in_l2) {
         return in_l2 ? spx_cuda_cost_in_l2(&gathered, bytes, (1.0 - (1.0 - OF_L2) * is_long) * efficiency,
                                            alone)
-                     : spx_cuda_cost(&gathered, bytes, 0.94 * efficiency, alone, { .shown = SHOWN });
+                     : spx_cuda_cost(&gathered, bytes, EFFICIENCY * efficiency, alone, { .shown = SHOWN });
     };
     return spx_cuda_cost_by_parts(f, bytes, cost_of, parts);
 }
