@@ -22,8 +22,8 @@ double moved_by(const spx_features *f, double bytes)
     return bytes + static_cast<double>(f->ncols + f->nrows) * static_cast<double>(f->value_bytes);
 }
 
-/* The same of a matrix that passes L2 by: x and y stay there as far as there is room, and take no time beside
- * it. */
+/* The same of a matrix that passes L2 by, of which x and y are not that stay there, as far as there is room:
+ * they take no time beside it. */
 double from_memory(const spx_features *f, double bytes)
 {
     const double all = spx_cuda_of_l2(f, bytes), vectors = spx_cuda_of_l2(f, 0.0),
@@ -77,15 +77,16 @@ double spx_cuda_cost(const spx_features *f, double bytes, double efficiency, dou
     const spx_machine *m = f->machine;
     const double moved = moved_by(f, bytes), gather = gathers_of(f, how.first).ns;
     const auto at_rate_of = [=](bool l2) {
-        const double stream =
-            (l2 ? moved / m->cache_rate : from_memory(f, bytes) / m->memory_rate) / efficiency;
+        const double of_l2 = moved / m->cache_rate,
+                     stream =
+                         (l2 ? of_l2 : std::fmax(from_memory(f, bytes) / m->memory_rate, of_l2)) / efficiency;
         /* where gathering is not much longer than the stream, each hides as much of the other */
         const double longer = std::fmin(2.0 * (gather / stream - 1.0), 1.0),
                      of_stream = SHOWN + (how.shown - SHOWN) * longer;
         return stream > gather ? stream + SHOWN * gather : gather + of_stream * stream;
     };
-    const double all =
-        how.by_parts ? spx_cuda_cost_by_parts(f, bytes, at_rate_of) : at_rate_of(moved < m->last_cache);
+    const double all = how.by_parts ? spx_cuda_cost_by_parts(f, bytes, at_rate_of)
+                                    : at_rate_of(!how.passes && moved < m->last_cache);
     return m->launch_ns + std::fmax(all, alone);
 }
 

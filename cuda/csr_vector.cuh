@@ -15,7 +15,9 @@
 #include "reduce.cuh"
 #include "row_pieces.cuh"
 
-/* Beyond L2 it pays where rows are short: else columns that are loaded ahead take registers (measured). */
+/* Beyond so many L2s it pays to begin early where rows are short: else columns that are loaded ahead take
+ * registers (measured). */
+constexpr double SPX_VECTOR_NEAR = 1.0;
 constexpr bool spx_vector_begins_early(int64_t lanes)
 {
     return lanes <= 8;
@@ -31,9 +33,6 @@ inline int64_t spx_vector_lanes_for(double mean)
     while (lanes < 32 && static_cast<double>(lanes) * 5.0 < mean) lanes *= 2;
     return lanes;
 }
-
-/* L2s up to which rows of any length do. */
-constexpr double SPX_VECTOR_NEAR = 1.0;
 
 /* Do blocks have either kind of loads? Registers are too few where groups have four rows, or rows that begin
  * late. */
@@ -189,7 +188,8 @@ inline double spx_vector_cost(const spx_features *f, const spx_look *look)
     const auto cost_of = [=, &gathered](bool in_l2) {
         return in_l2 ? spx_cuda_cost_in_l2(&gathered, bytes, (1.0 - (1.0 - OF_L2) * is_long) * efficiency,
                                            alone)
-                     : spx_cuda_cost(&gathered, bytes, EFFICIENCY * efficiency, alone, { .shown = SHOWN });
+                     : spx_cuda_cost(&gathered, bytes, EFFICIENCY * efficiency, alone,
+                                     { .shown = SHOWN, .passes = true });
     };
     return spx_cuda_cost_by_parts(f, bytes, cost_of, parts);
 }

@@ -248,9 +248,10 @@ inline spmvx_status spx_cuda_scale_y(const spx_mul *m)
     return m->ctx->backend->scale(m->ctx, m->A->val_type, m->A->nrows, m->nvec, m->beta, m->y, m->ldy);
 }
 
-/* Parts of L2, measured on an H200: up to which what multiplications touch stays there from one to the next,
- * and comes at its rate; from which on a part of a matrix had better stay than all; up to which all had
- * better stay than nothing; and beyond which so little would that plain loads are as good as others. */
+/* Parts of L2, measured on an H200: up to which all that multiplications touch stays there from one to the
+ * next, and comes at its rate; from which on it is better still to have a part of a matrix stay; up to which
+ * all had better stay than nothing; and beyond which so little would that plain loads are as good as
+ * others. */
 constexpr double SPX_L2_SERVES = 0.7, SPX_L2_PARTS = 0.65, SPX_L2_KEEPS = 0.78, SPX_L2_FAR = 4.0;
 
 /* What stays there, in parts of L2, where a multiplication touches so much, and most of the matrix is loaded
@@ -347,6 +348,7 @@ struct spx_gathering {
     double first = 1.0;    /* L1s that x has: fewer beside shared memory, more where parts of x are in use */
     double shown = 0.1;    /* part of streaming that longer gathering does not hide */
     bool by_parts = false; /* some of which stay in L2 (spx_by_part), and not all or none */
+    bool passes = false;   /* nothing of the matrix stays, whatever its size */
 };
 /* Predicted nanoseconds of a launch that streams so many bytes of the matrix at `efficiency` of the
  * memory's rate and gathers x once an entry, but takes `alone` at least: what the longest row takes those
@@ -362,7 +364,8 @@ double spx_cuda_tiled_cost(const spx_features *, const spx_layout *, double valu
  * entry is in the mean, and since others that are not empty have an entry each. The less, the more rows are
  * alike, whose windows show what they are. */
 double spx_cuda_part_in_long(const spx_features *, int64_t long_rows);
-/* So much of a matrix, x and y, against the size of L2; and would they come at its rate? */
+/* So much of a matrix, x and y, against the size of L2, as the machine's last_cache tells it; and would they
+ * come at its rate? */
 double spx_cuda_of_l2(const spx_features *, double bytes);
 bool spx_cuda_served_by_l2(const spx_features *, double bytes);
 /* How far a multiplication by so much of a matrix is on the way from memory's times to L2's, which serve at

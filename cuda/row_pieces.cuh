@@ -40,13 +40,16 @@ template <class V> struct spx_row_pieces<V, false> {
     }
 };
 
+/* Entries of a piece that a lane has at once, whose loads are under way together. */
+template <size_t VALUE_BYTES> constexpr int SPX_PIECE_ITEMS = VALUE_BYTES == 4 ? 8 : 4;
+
 /* A warp's piece. */
 template <spx_policy POLICY, class V, class P, bool ONE, bool EARLY>
 __device__ __forceinline__ void spx_multiply_piece(const spx_csr<V, P> &A, spx_value_of<V, ONE> one,
                                                    const spx_early_vectors<V, EARLY> &vectors,
                                                    const spx_row_pieces<V, true> &pieces)
 {
-    constexpr int ITEMS = sizeof(V) == 4 ? 8 : 4; /* entries of a lane, whose loads are under way together */
+    constexpr int ITEMS = SPX_PIECE_ITEMS<sizeof(V)>;
     const unsigned piece = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     if (piece >= pieces.count) return;
     const spx_row_piece p = pieces.list[piece];

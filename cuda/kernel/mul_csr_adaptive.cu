@@ -328,8 +328,9 @@ spmvx_status run(const spx_mul *m)
 }
 
 /* A group takes LEAST ns, whatever is in it, and a row that is one block's, or one cluster's, alone STEP for
- * each step of its warps, or FAR_STEP, which these few multiprocessors wait for memory. Entries of long rows
- * lie side by side, and share sectors that windows of rows do not show. */
+ * each step of its warps, or FAR_STEP, which these few multiprocessors wait for memory. From there all
+ * of it streams less well than by csr-merge-path, whose blocks go on. Entries of long rows lie side by side,
+ * and share sectors that windows of rows do not show. */
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double LEAST = 700.0, STEP = 500.0, FAR_STEP[] = { 1000.0, 1400.0 }, EFFICIENCY = 0.8,

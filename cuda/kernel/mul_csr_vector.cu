@@ -9,7 +9,6 @@
 namespace {
 
 constexpr int64_t THREADS = 256;
-constexpr double NEAR = 1.0;         /* L2s up to which rows of any length begin early */
 enum { LANES_PARAM, THREADS_PARAM }; /* by their places in params */
 
 /* ---- the host's side ---- */

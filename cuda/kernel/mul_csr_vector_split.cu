@@ -108,10 +108,10 @@ template <class P> spmvx_status split(const spmvx_context *ctx, const spx_sparse
     if (!p->param[PIECE_PARAM]) p->param[PIECE_PARAM] = PIECE;
     counts c;
     SPX_TRY(c.make(ctx, a->nrows));
-    const int64_t mean = a->nnz / a->nrows;
+    const double mean = static_cast<double>(a->nnz) / static_cast<double>(a->nrows);
     const bool chosen = !*cut;
     int64_t lanes = p->param[LANES_PARAM];
-    if (!lanes) lanes = lanes_for(static_cast<double>(mean));
+    if (!lanes) lanes = lanes_for(mean);
     if (chosen) *cut = CUT_STEPS * lanes;
     spx_splitting s = { *cut, static_cast<int>(p->param[PIECE_PARAM]) };
     SPX_TRY(count<P>(ctx, a, s, &c));
@@ -202,23 +202,25 @@ spmvx_status run(const spx_mul *m)
 
 /* As csr-vector where no row is long, and not before it. A long one is a warp's more, which takes some steps
  * one after the other; its entries lie side by side, and share sectors that windows of rows do not show.
- * Where one is several pieces', a second launch follows. (Measured on an H200.) */
+ * Where one is several pieces', a second launch follows. It goes by the mean
+ * of all rows, the launch by that of those that are not long (measured on an H200). */
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double NOT_BEFORE = 1.01, EFFICIENCY = 0.92, IN_L2 = 0.96, SHOWN = 0.22, SIDE_BY_SIDE = 0.8;
     constexpr double LONG_ROW = 17.0, BEGIN = 1000.0, STEP = 350.0; /* ns of a multiprocessor; of a warp */
-    constexpr double STEP_ENTRIES = 128.0, ADDING = 0.6;            /* launches */
+    constexpr double ADDING = 0.6;                                  /* launches */
     const spx_machine *const m = f->machine;
     const int64_t lanes = lanes_for(f->mean), long_rows = f->long_rows[lanes == 2 ? 0 : lanes == 4 ? 1 : 2];
     if (!long_rows) return NOT_BEFORE * spx_vector_cost(f, look);
     const double bytes = spx_csr_bytes_of(f, look, 0.0), count = static_cast<double>(long_rows),
                  in_long = spx_cuda_part_in_long(f, long_rows),
-                 alone = BEGIN + STEP * static_cast<double>(spx_min(f->longest, PIECE)) / STEP_ENTRIES;
+                 entries = 32.0 * (f->value_bytes == 4 ? SPX_PIECE_ITEMS<4> : SPX_PIECE_ITEMS<8>),
+                 alone = BEGIN + STEP * static_cast<double>(spx_min(f->longest, PIECE)) / entries;
     spx_features gathered = *f;
     gathered.sectors_per_entry *= in_long * SIDE_BY_SIDE + (1.0 - in_long) * spx_vector_sectors(f);
     const auto cost_of = [=, &gathered](bool in_l2) {
         return in_l2 ? spx_cuda_cost_in_l2(&gathered, bytes, IN_L2, alone)
-                     : spx_cuda_cost(&gathered, bytes, EFFICIENCY, alone, { .shown = SHOWN });
+                     : spx_cuda_cost(&gathered, bytes, EFFICIENCY, alone, { .shown = SHOWN, .passes = true });
     };
     const bool four = lanes == 2 && f->mean <= SPX_VECTOR_SHORT,
                parts = spx_cuda_of_l2(f, bytes) <= SPX_L2_FAR && spx_vector_mixes(true, four, f->value_bytes);

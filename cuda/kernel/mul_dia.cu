@@ -198,7 +198,8 @@ double cost(const spx_features *f, const spx_look *look)
                              (of.threads * static_cast<double>(rows * multiprocessors)),
                      alone = of.start + turn * turns * std::fmax(times, 1.0);
         return in_l2 ? spx_cuda_cost_in_l2(&streamed, bytes, L2_RATE, alone)
-                     : spx_cuda_cost(&streamed, bytes, (wide ? 1.0 : OF_FLOATS) * (few ? 1.0 : 0.93), alone);
+                     : spx_cuda_cost(&streamed, bytes, (wide ? 1.0 : OF_FLOATS) * (few ? 1.0 : 0.93), alone,
+                                     { .passes = true });
     });
 }
 

@@ -29,7 +29,7 @@ double cost(const spx_features *f, const spx_look *look)
                  steps = static_cast<double>(f->longest) / SPX_ELL_AT_ONCE;
     return spx_cuda_cost_by_parts(f, bytes, [=](bool in_l2) {
         return in_l2 ? spx_cuda_cost_in_l2(f, bytes, 0.74, IN_L2 * (FIRST + steps))
-                     : spx_cuda_cost(f, bytes, 0.85, FROM_MEMORY * (1.0 + steps));
+                     : spx_cuda_cost(f, bytes, 0.85, FROM_MEMORY * (1.0 + steps), { .passes = true });
     });
 }
 

@@ -351,7 +351,7 @@ double cost_from(bool in_l2, const spx_features *f, const spx_look *look, double
     spx_features dealt = *f;
     dealt.sectors_per_entry = (in_l2 ? other : 1.0 - shared) * sectors; /* L1 has a diagonal's */
     const double all = in_l2 ? spx_cuda_cost_in_l2(&dealt, bytes, L2_RATE, alone)
-                             : spx_cuda_cost(&dealt, bytes, rate, alone);
+                             : spx_cuda_cost(&dealt, bytes, rate, alone, { .passes = true });
     if (f->longest <= piece) return all;
     const double part_of_piece = f->mean / static_cast<double>(piece),
                  tail = part_of_piece < 1.0 ? waits * (1.0 - part_of_piece) : 0.0;
