@@ -235,8 +235,43 @@ static void test_told(void **state)
     }
 }
 
+/* A larger matrix is not told to take less time by more than three hundredths, where it ceases to stay in L2
+ * as a whole: rows of one to three entries, whose x and y are large beside it. */
+static void test_larger_takes_longer(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = { "csr-vector", "csr-adaptive", "csr-merge-path", "sell" };
+    const double l2 = h200.last_cache / 0.7;
+    for (int i = 0; i < 24; i++) {
+        const char *const name = kernels[i % 4];
+        const size_t value = i / 4 % 2 ? 4 : 8;
+        const int64_t each = 1 + i / 8, of_row = each * (int64_t)(4 + value) + 4 + 2 * (int64_t)value;
+        double before = 0.0;
+        for (int percent = 55; percent <= 100; percent++) {
+            const int64_t rows = (int64_t)(0.01 * percent * l2) / of_row;
+            const spx_features f = { .nrows = rows,
+                                     .ncols = rows,
+                                     .nnz = each * rows,
+                                     .longest = each,
+                                     .mean = (double)each,
+                                     .sectors_per_entry = 0.25,
+                                     .value_bytes = value,
+                                     .ptr_bytes = 4,
+                                     .nvec = 1,
+                                     .machine = &h200 };
+            const spx_look look = { .layout = { .slice = 32, .sigma = 1 }, .stored = each * rows };
+            const double told = kernel_named(name)->cost(&f, &look);
+            if (!(told > 0.97 * before))
+                fail_msg("%s, %d entries a row of %zu bytes: told %.2f us at %d%% of L2, %.2f before", name,
+                         (int)each, value, 1e-3 * told, percent, 1e-3 * before);
+            before = told;
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_told) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_told),
+                                        cmocka_unit_test(test_larger_takes_longer) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,6 +213,22 @@ static void test_residence(void **)
     spmvx_context_destroy(ctx);
 }
 
+/* What passes L2 by takes memory's time, also of a matrix that L2 would serve. */
+static void test_what_passes(void **)
+{
+    spmvx_context *ctx = context();
+    spx_features f = {};
+    spx_machine machine = ctx->machine;
+    machine.memory_rate = 0.7 * machine.cache_rate;
+    f.machine = &machine;
+    f.value_bytes = 8;
+    f.nrows = f.ncols = 1;
+    const double bytes = 0.9 * machine.last_cache, stays = spx_cuda_cost(&f, bytes, 1.0, 0.0);
+    assert_true(spx_cuda_served_by_l2(&f, bytes));
+    assert_true(spx_cuda_cost(&f, bytes, 1.0, 0.0, { .passes = true }) > stays);
+    spmvx_context_destroy(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_code_is_known),
         cmocka_unit_test(test_scale_then_add),
         cmocka_unit_test(test_residence),
+        cmocka_unit_test(test_what_passes),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
