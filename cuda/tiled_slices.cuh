@@ -21,6 +21,7 @@ struct spx_tiled_delta {
 template <class V, class P, class C> struct spx_tiling {
     int ncols, width, tiles, slices;
     const int *tile; /* a tile's first slice, and one more */
+    const int *row;  /* each lane's, or -1 */
     const P *ptr;
     const C *col;
     const unsigned char *val;
@@ -30,7 +31,7 @@ template <class V, class P, class C> struct spx_tiling {
 
     template <class F> void each_pointer(F f) const
     {
-        f(tile), f(ptr), f(col), f(val), f(table), f(held);
+        f(tile), f(row), f(ptr), f(col), f(val), f(table), f(held);
     }
 };
 
@@ -42,6 +43,7 @@ template <class V, class P, class C> spx_tiling<V, P, C> spx_tiling_of(const spx
     t.tiles = static_cast<int>(spx_tiled_tiles(a));
     t.slices = static_cast<int>(spx_tiled_slices(a));
     t.tile = static_cast<const int *>(spx_data(a, SPX_TILE));
+    t.row = static_cast<const int *>(spx_data(a, SPX_ROW));
     t.ptr = static_cast<const P *>(spx_data(a, SPX_PTR));
     t.col = static_cast<const C *>(spx_data(a, SPX_COL));
     t.val = static_cast<const unsigned char *>(spx_data(a, SPX_VAL));

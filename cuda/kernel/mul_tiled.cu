@@ -3,7 +3,8 @@
  * tile's slices, or parts of them where slices are few, one after the other from a counter. A lane loads
  * eight entries at a time, their columns with one instruction or two, and gathers from shared memory; its sum
  * is stored. A second launch, which begins while the first one ends, adds up each row's sums in an order that
- * the row's list tells.
+ * the row's list tells. Where no row has two segments, so that a block has all parts of its rows, their sums
+ * stay in shared memory if there is room, and the block adds them up itself, in the same order.
  * Where the format holds the hot columns, all blocks bring these to shared memory, or two of a cluster the
  * hottest each and of the others half, take slices in turns, and gather the other columns through the caches.
  * Which warp has a part, and where blocks are cut, does not matter for the sums, so that the bits are the
@@ -23,7 +24,9 @@ namespace {
 
 constexpr const char *NAME = "tiled";
 constexpr int THREADS = 1024, SEARCHING = 128, GROUP = SPX_TILED_GROUP;
-enum { LANES_PARAM, PARTS_PARAM, CLUSTER_PARAM };
+constexpr size_t OWN_BYTES = 64; /* of shared memory, beside what depends on the matrix */
+/* MOST_PARAM is no parameter: the most slices of a block where blocks keep their sums, or 0. */
+enum { LANES_PARAM, PARTS_PARAM, CLUSTER_PARAM, MOST_PARAM };
 
 /* Where a block begins. */
 struct start {
@@ -47,6 +50,28 @@ __global__ void find_starts(spx_tiling<V, P, uint16_t> A, int blocks, start *sta
     starts[block] = { slice, static_cast<int>(tile) };
 }
 
+/* The most slices of a block, or INT32_MAX where a row has several segments; and how many rows have none. */
+struct kept {
+    int most, nones;
+};
+
+/* Where no row has several segments, `none` has room for the rows that have none. */
+__global__ void look_at_rows(const start *starts, int blocks, const int64_t *list_ptr, int64_t nrows,
+                             int room, int *none, kept *found)
+{
+    constexpr unsigned ALL = 0xffffffffu;
+    const int64_t i = static_cast<int64_t>(blockIdx.x) * SEARCHING + threadIdx.x;
+    const unsigned lane = threadIdx.x % 32;
+    const int64_t segments = i < nrows ? list_ptr[i + 1] - list_ptr[i] : 1;
+    if (i < blocks) atomicMax(&found->most, starts[i + 1].slice - starts[i].slice);
+    if (__any_sync(ALL, segments > 1) && lane == 0) atomicMax(&found->most, INT32_MAX);
+    const unsigned empty = __ballot_sync(ALL, segments == 0);
+    int place = 0;
+    if (empty && lane == 0) place = atomicAdd(&found->nones, __popc(empty));
+    place = __shfl_sync(ALL, place, 0) + __popc(empty & ((1u << lane) - 1));
+    if (segments == 0 && place < room) none[place] = static_cast<int>(i);
+}
+
 /* One thread starts to copy n elements, but for the last few if these fill no unit, and all get how many that
  * are; 0 where none can be copied. Where tiles are of whole units all but the last one are copied as a whole
  * or not at all, so that nothing is copied to where threads have written. */
@@ -64,18 +89,26 @@ __device__ __forceinline__ int start_copy(V *to, const V *from, int n, int width
     return n / UNIT * UNIT;
 }
 
+/* Where `partial` is NULL, the block stores its rows' places of y, and those of some of the `nones` rows that
+ * have no segment. */
 template <class V, class P, class C, int VALUES, bool STAYS>
 __global__ void __launch_bounds__(THREADS, 1)
     tiled(spx_tiling<V, P, C> A, spx_early_vectors<V> vectors, const start *starts, V *partial, int parts,
-          unsigned staying)
+          unsigned staying, const int *none, int nones)
 {
+    constexpr int LANES = SPX_TILED_LANES;
     __shared__ int next;
     __shared__ spx_arrival arrival;
     V *const held = spx_dynamic_shared<V>(); /* a tile's part of x */
     const int thread = static_cast<int>(threadIdx.x);
     const start begin = starts[blockIdx.x];
-    const int last = starts[blockIdx.x + 1].slice;
-    int slice = begin.slice;
+    const int last = starts[blockIdx.x + 1].slice, own = partial ? 0 : (last - begin.slice) * LANES,
+              before = begin.slice * parts;
+    const auto row_at = [&](int i) {
+        return i < own ? spx_load_cached(A.row + static_cast<int64_t>(begin.slice) * LANES + i) : -1;
+    };
+    V *const sums = held + (A.ncols < A.width ? A.ncols : A.width); /* that the block keeps */
+    int slice = begin.slice, row = row_at(thread);
     unsigned phase = 0;
     if (thread == 0) spx_arrival_new(&arrival);
     vectors.wait();
@@ -99,15 +132,26 @@ __global__ void __launch_bounds__(THREADS, 1)
         spx_draw(&next, end * parts, [&](int mine) {
             spx_by_part<STAYS, SPX_PAST>(
                 spx_part_stays(static_cast<unsigned>(mine), staying), [&](auto policy) {
-                    partial[static_cast<int64_t>(mine) * SPX_TILED_LANES + thread % 32] =
-                        spx_sum_lane<VALUES, policy.value>(A, mine / parts, mine % parts, parts, come,
-                                                           [&](int c) { return held[c]; });
+                    const V sum = spx_sum_lane<VALUES, policy.value>(A, mine / parts, mine % parts, parts,
+                                                                     come, [&](int c) { return held[c]; });
+                    if (partial) partial[static_cast<int64_t>(mine) * LANES + thread % 32] = sum;
+                    else sums[(mine - before) * LANES + thread % 32] = sum;
                 });
         });
         come(); /* whoever drew nothing, too: no block ends before its copies do */
         phase ^= copied > 0;
         slice = end;
     }
+    if (partial) return;
+    __syncthreads();
+    for (int i = thread; i < own; row = row_at(i += THREADS)) {
+        V sum = 0;
+        for (int p = 0; p < parts; p++) sum += sums[(i / LANES * parts + p) * LANES + i % LANES];
+        if (row >= 0) vectors.put(row, sum);
+    }
+    for (int i = static_cast<int>(blockIdx.x) * THREADS + thread; i < nones;
+         i += static_cast<int>(gridDim.x) * THREADS)
+        vectors.put(none[i], V(0));
 }
 
 template <class V, class P, int VALUES, int BLOCKS, bool STAYS>
@@ -151,13 +195,14 @@ int64_t own_of(const spx_sparse *a)
     return a->layout.hot / 3;
 }
 
-/* Of a part of x. */
+/* Of a part of x, and of the sums that a block keeps. */
 size_t shared_bytes(const spx_sparse *a, const spx_partition *p)
 {
     const int64_t columns = a->layout.hot
                                 ? spx_held_by_block(a->layout.hot, own_of(a), p->param[CLUSTER_PARAM])
                                 : spx_min(a->layout.tile_width, a->ncols);
-    return static_cast<size_t>(columns) * spx_type_bytes(a->val_type);
+    return static_cast<size_t>(columns + p->param[MOST_PARAM] * p->param[PARTS_PARAM] * SPX_TILED_LANES) *
+           spx_type_bytes(a->val_type);
 }
 
 /* Calls f with how many blocks hold hot columns together. */
@@ -198,15 +243,50 @@ template <class F> spmvx_status with_columns(const spx_sparse *a, F f)
     return a->layout.columns == SPX_COLUMNS_DELTA ? f(spx_tiled_delta()) : f(uint16_t());
 }
 
+/* Rows without a segment, where none has several. */
+int64_t nones_of(const spx_sparse *a)
+{
+    return a->nrows - static_cast<int64_t>(a->slot[SPX_LIST]->bytes / sizeof(int));
+}
+
+start *starts_of(const spx_partition *p)
+{
+    return static_cast<start *>(p->bounds->data);
+}
+
+/* Where blocks begin. */
 template <class V, class P> spmvx_status find(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
-    SPX_TRY(ctx->backend->array_new(ctx, static_cast<size_t>(p->chunks + 1) * sizeof(start), "a partition",
-                                    &p->bounds));
+    const size_t all = static_cast<size_t>(p->chunks + 1) * sizeof(start) + sizeof(kept);
+    SPX_TRY(ctx->backend->array_new(ctx, all, "a partition", &p->bounds));
     SPX_TRY(spx_cuda_load(ctx, NAME, find_starts<V, P>, 0));
-    SPX_TRY(spx_cuda_launch(ctx, NAME, find_starts<V, P>, spx_ceil_div(p->chunks + 1, SEARCHING), SEARCHING,
-                            0, spx_tiling_of<V, P, uint16_t>(a), static_cast<int>(p->chunks),
-                            static_cast<start *>(p->bounds->data)));
-    return ctx->backend->synchronize(ctx);
+    return spx_cuda_launch(ctx, NAME, find_starts<V, P>, spx_ceil_div(p->chunks + 1, SEARCHING), SEARCHING, 0,
+                           spx_tiling_of<V, P, uint16_t>(a), static_cast<int>(p->chunks), starts_of(p));
+}
+
+/* Do blocks keep their sums? Where these fit; `order` then has the rows without a segment. */
+spmvx_status look_whether_kept(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
+{
+    const int64_t nones = nones_of(a), looked_at = spx_max(p->chunks, a->nrows);
+    if (nones < 0 || !spx_tiled_slices(a)) return ctx->backend->synchronize(ctx);
+    const size_t list = static_cast<size_t>(nones) * sizeof(int);
+    kept found = {}, *const at = reinterpret_cast<kept *>(starts_of(p) + p->chunks + 1);
+    if (list) SPX_TRY(ctx->backend->array_new(ctx, list, "rows without a segment", &p->order));
+    int *const none = list ? static_cast<int *>(p->order->data) : nullptr;
+    SPX_TRY(spx_cuda_load(ctx, NAME, look_at_rows, 0));
+    SPX_TRY(spx_cuda_clear(ctx, at, sizeof found, NAME));
+    SPX_TRY(spx_cuda_launch(ctx, NAME, look_at_rows, spx_ceil_div(looked_at, SEARCHING), SEARCHING, 0,
+                            starts_of(p), static_cast<int>(p->chunks),
+                            static_cast<const int64_t *>(spx_data(a, SPX_LIST_PTR)), a->nrows,
+                            static_cast<int>(nones), none, at));
+    SPX_TRY(ctx->backend->download(ctx, &found, at, sizeof found));
+    p->param[MOST_PARAM] = found.most;
+    if (found.most < INT32_MAX && shared_bytes(a, p) + OWN_BYTES <= spx_cuda_of(ctx)->block_bytes)
+        return SPMVX_OK;
+    p->param[MOST_PARAM] = 0;
+    spx_array_drop(p->order);
+    p->order = nullptr;
+    return SPMVX_OK;
 }
 
 /* Parts of a slice, as asked for, or so many that each warp has some, while a part has some groups. */
@@ -248,6 +328,7 @@ int64_t lanes_for(const spmvx_context *ctx, const spx_sparse *a)
 spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partition *p)
 {
     const int64_t slices = spx_tiled_slices(a);
+    p->param[MOST_PARAM] = 0; /* whatever an earlier one found */
     SPX_TRY(spx_cuda_check_cluster(ctx, p->param[CLUSTER_PARAM]));
     if (!p->param[LANES_PARAM]) p->param[LANES_PARAM] = lanes_for(ctx, a);
     choose_cluster(ctx, a, &p->param[CLUSTER_PARAM]);
@@ -257,9 +338,17 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
     if (slices * p->param[PARTS_PARAM] > INT32_MAX - (1 << 20)) /* warps draw beyond the last one */
         return spx_fail(ctx, SPMVX_ERR_UNSUPPORTED, "%lld slices in %lld parts; %s takes 2^31 on CUDA",
                         static_cast<long long>(slices), static_cast<long long>(p->param[PARTS_PARAM]), NAME);
-    p->work_bytes =
-        static_cast<size_t>(slices * p->param[PARTS_PARAM]) * SPX_TILED_LANES * spx_type_bytes(a->val_type);
-    SPX_TRY(with_adding(ctx, a, p, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); }));
+    if (!a->layout.hot) {
+        SPX_TRY(spx_by_type(a, [=](auto value, auto pointer) {
+            return find<decltype(value), decltype(pointer)>(ctx, a, p);
+        }));
+        SPX_TRY(look_whether_kept(ctx, a, p));
+    }
+    if (!p->param[MOST_PARAM]) {
+        p->work_bytes = static_cast<size_t>(slices * p->param[PARTS_PARAM]) * SPX_TILED_LANES *
+                        spx_type_bytes(a->val_type);
+        SPX_TRY(with_adding(ctx, a, p, [ctx](auto kernel) { return spx_cuda_load(ctx, NAME, kernel, 0); }));
+    }
     return with_types(ctx, a, p, [=](auto value, auto pointer, auto code, auto stays) {
         using V = decltype(value);
         using P = decltype(pointer);
@@ -269,11 +358,10 @@ spmvx_status prepare(const spmvx_context *ctx, const spx_sparse *a, spx_partitio
                 return spx_cuda_load(ctx, NAME, tiled_hot<V, P, code.value, blocks.value, STAYS>,
                                      shared_bytes(a, p));
             });
-        SPX_TRY(with_columns(a, [=](auto column) {
+        return with_columns(a, [=](auto column) {
             return spx_cuda_load(ctx, NAME, tiled<V, P, decltype(column), code.value, STAYS>,
                                  shared_bytes(a, p));
-        }));
-        return find<V, P>(ctx, a, p);
+        });
     });
 }
 
@@ -295,8 +383,10 @@ spmvx_status multiply(const spx_mul *m, V *partial, int parts)
     return with_columns(a, [=](auto column) {
         using C = decltype(column);
         return spx_cuda_launch_mul(m, NAME, tiled<V, P, C, VALUES, STAYS>, p->chunks, THREADS,
-                                   shared_bytes(a, p), spx_tiling_of<V, P, C>(a), vectors,
-                                   static_cast<const start *>(p->bounds->data), partial, parts, staying);
+                                   shared_bytes(a, p), spx_tiling_of<V, P, C>(a), vectors, starts_of(p),
+                                   partial, parts, staying,
+                                   p->order ? static_cast<const int *>(p->order->data) : nullptr,
+                                   p->order ? static_cast<int>(nones_of(a)) : 0);
     });
 }
 
@@ -319,8 +409,10 @@ spmvx_status run(const spx_mul *m)
     const int parts = static_cast<int>(m->part->param[PARTS_PARAM]);
     SPX_TRY(with_types(m->ctx, a, m->part, [=](auto value, auto pointer, auto code, auto stays) {
         using V = decltype(value);
-        return multiply<code.value, stays.value, V, decltype(pointer)>(m, static_cast<V *>(m->work), parts);
+        V *const partial = m->part->param[MOST_PARAM] ? nullptr : static_cast<V *>(m->work);
+        return multiply<code.value, stays.value, V, decltype(pointer)>(m, partial, parts);
     }));
+    if (m->part->param[MOST_PARAM]) return SPMVX_OK;
     return with_adding(m->ctx, a, m->part, [=](auto kernel) { return add(m, kernel, parts); });
 }
 
