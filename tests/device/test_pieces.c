@@ -1,7 +1,8 @@
 /* Rows in pieces, and slices that share columns, where kernels take them in parts: TILED of several tiles
- * with x and widths at any multiple of a value, rows of more pieces than a group of lanes takes, and beta;
- * PACKED of runs of any length, near and far apart, lanes of different lengths beside each other, and a table
- * whose first value is infinite. Columns that no row has hold NaN. */
+ * with x and widths at any multiple of a value, rows of more pieces than a group of lanes takes, and beta, and
+ * of rows that are not cut, whose sums need no workspace; PACKED of runs of any length, near and far apart,
+ * lanes of different lengths beside each other, and a table whose first value is infinite. Columns that no row
+ * has hold NaN. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,70 @@ static void test_lanes(void **state)
                        "tiled:width=800,columns=u16,values=raw,lanes=1,parts=1,cluster=1");
 }
 
+static size_t bytes_held(const spmvx_context *ctx)
+{
+    spmvx_context_info info = SPMVX_CONTEXT_INFO_INIT;
+    assert_ok(ctx, spmvx_context_get_info(ctx, &info));
+    return info.bytes_held;
+}
+
+/* Multiplies, and uses workspace, or none. Frees the problem. */
+static void check_workspace(spmvx_context *ctx, problem p, const char *kernel, bool some)
+{
+    assert_ok(ctx, spmvx_context_trim(ctx));
+    const size_t before = bytes_held(ctx);
+    run(ctx, &p, kernel, 0);
+    if ((bytes_held(ctx) > before) != some)
+        fail_msg("%s on %d rows uses %s", kernel, (int)p.t.nrows, some ? "no workspace" : "workspace");
+    problem_free(&p);
+}
+
+static problem rows_with(int rows, int length, int other)
+{
+    int *lengths = malloc((size_t)rows * sizeof *lengths);
+    for (int r = 0; r < rows; r++) lengths[r] = r == rows / 2 || r == rows - 1 ? other : length;
+    problem p = problem_of_rows(rows, lengths);
+    free(lengths);
+    return p;
+}
+
+/* Of several tiles each row reaches one. */
+static problem rows_in_tiles(int rows, int length, int width)
+{
+    triples t = { .name = "in tiles", .nrows = rows, .ncols = 3 * width + 5 };
+    const size_t nnz = (size_t)rows * (size_t)length;
+    uint64_t seed = 11;
+    t.row = malloc(nnz * sizeof *t.row);
+    t.col = malloc(nnz * sizeof *t.col);
+    t.val = malloc(nnz * sizeof *t.val);
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < length; i++) {
+            t.row[t.nnz] = r;
+            t.col[t.nnz] = r % 4 * width + (int32_t)(case_random(&seed) % (r % 4 == 3 ? 5 : (unsigned)width));
+            t.val[t.nnz++] = case_value(&seed);
+        }
+    return problem_of_triples(t, seed);
+}
+
+/* The sums of rows of one segment stay in a block, also where others have none, if there is room for them; of
+ * rows of several they do not. */
+static void test_kept(void **state)
+{
+    const int many = test_is_emulated() ? 3000 : 200000;
+    check_workspace(*state, rows_alike(300, 20), "tiled:width=800", false);
+    check_workspace(*state, rows_alike(300, 20), "tiled:width=800,parts=3,columns=u16", false);
+    check_workspace(*state, rows_alike(300, 20), "tiled:width=400", true);
+    check_workspace(*state, rows_alike(many, 3), "tiled:width=800,parts=1", false);
+    check_workspace(*state, rows_alike(many, 3), "tiled:width=800,parts=64", true);
+    check_workspace(*state, rows_with(300, 20, 0), "tiled:width=800,parts=2", false);
+    check_workspace(*state, rows_with(40, 0, 5), "tiled:width=800", false);
+    check_workspace(*state, rows_with(300, 20, 255), "tiled:width=800", false);
+    check_workspace(*state, rows_with(300, 20, 256), "tiled:width=800", true);
+    check_workspace(*state, rows_in_tiles(90, 7, 64), "tiled:width=64", false);
+    check_workspace(*state, rows_in_tiles(90, 7, 65), "tiled:width=65,columns=delta,parts=2", false);
+    check_workspace(*state, rows_in_tiles(90, 7, 64), "tiled:width=65", true);
+}
+
 static int open_device(void **state)
 {
     *state = device_context(0, NULL, 0);
@@ -153,6 +218,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_tiles, open_device, close_device),
         cmocka_unit_test_setup_teardown(test_shapes, open_device, close_device),
         cmocka_unit_test_setup_teardown(test_lanes, open_device, close_device),
+        cmocka_unit_test_setup_teardown(test_kept, open_device, close_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
