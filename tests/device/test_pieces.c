@@ -1,8 +1,8 @@
 /* Rows in pieces, and slices that share columns, where kernels take them in parts: TILED of several tiles
- * with x and widths at any multiple of a value, rows of more pieces than a group of lanes takes, and beta, and
- * of rows that are not cut, whose sums need no workspace; PACKED of runs of any length, near and far apart,
- * lanes of different lengths beside each other, and a table whose first value is infinite. Columns that no row
- * has hold NaN. */
+ * with x and widths at any multiple of a value, rows of more pieces than a group of lanes takes, and beta;
+ * rows that are not cut, whose sums need no workspace; PACKED of runs of any length, near and far apart,
+ * lanes of different lengths beside each other, and a table whose first value is infinite. Columns that no
+ * row has hold NaN. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
