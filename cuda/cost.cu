@@ -156,6 +156,42 @@ double place_bytes(int64_t columns, double gap, double coded)
     return delta ? more * (DELTA + coded) : U16 + coded;
 }
 
+/* Parts of a row of so many places, where there are few rows. */
+double parts_of(double filled)
+{
+    constexpr double LEAST = 4.0, MOST = 4.0; /* groups of a part; parts */
+    return std::fmax(std::fmin(filled / GROUP / LEAST, MOST), 1.0);
+}
+
+/* Has each row one segment at most, so that blocks keep their sums, as far as all rows have one length? */
+bool are_kept(const spx_features *f, const spx_layout *l, double filled)
+{
+    constexpr double ROOM = 227 << 10; /* of shared memory, of a block */
+    const double sums = static_cast<double>(f->nrows) / f->machine->multiprocessors * parts_of(filled);
+    return l->tile_width >= f->ncols && f->longest <= SPX_TILED_PIECE &&
+           (sums + static_cast<double>(f->ncols)) * static_cast<double>(f->value_bytes) <= ROOM;
+}
+
+/* One launch: all blocks bring all of x, of which L2 serves one sector to several of them at a time; rows go
+ * where they belong in y, one by one if their lengths differ, since slices are of rows of one length. */
+double cost_of_kept(const spx_features *f, double places, double coded_bytes, double gather, double alone)
+{
+    constexpr double EFFICIENCY = 0.9, EFFICIENCY_IN_L2 = 0.78, OVERLAP = 0.1, BROUGHT = 0.4, SCATTERED = 1.7,
+                     START = 2400.0, START_IN_L2 = 400.0; /* ns */
+    const spx_machine *const m = f->machine;
+    const double value = static_cast<double>(f->value_bytes), rows = static_cast<double>(f->nrows),
+                 columns = static_cast<double>(f->ncols), bytes = places * coded_bytes,
+                 brought = BROUGHT * columns * value * m->multiprocessors / m->cache_rate,
+                 scattered = f->deviation > 0 ? SCATTERED * rows / m->gather_second : 0.0;
+    return m->launch_ns + brought + scattered + spx_cuda_cost_by_parts(f, bytes, [=](bool in_l2) {
+               const double all_bytes = moved_by(f, bytes),
+                            stream = all_bytes /
+                                     (in_l2 ? EFFICIENCY_IN_L2 * m->cache_rate : EFFICIENCY * m->memory_rate),
+                            all = stream > gather ? stream + OVERLAP * gather : gather + OVERLAP * stream;
+               return (in_l2 ? START_IN_L2 : START) + std::fmax(all, alone);
+           });
+}
+
 /* A row has a segment in each tile that its columns reach, which is filled up to groups of eight; each
  * segment's sum is written and read. x comes from memory once a block and tile, before which nothing
  * begins, and is gathered from shared memory, which takes a multiprocessor GATHER ns a byte, since lanes
@@ -163,22 +199,24 @@ double place_bytes(int64_t columns, double gap, double coded)
  * for each group, or some parts' where most pieces are long. */
 double cost_of_tiles(const spx_features *f, const spx_layout *l, double coded)
 {
-    constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1, SUMS = 0.3, STEP = 500.0, LEAST = 4.0,
-                     MOST = 4.0, START = 4000.0, START_IN_L2 = 2000.0; /* ns of the first tile */
+    constexpr double EFFICIENCY = 0.9, GATHER = 0.02, OVERLAP = 0.1, SUMS = 0.3, STEP = 500.0, START = 4000.0,
+                     START_IN_L2 = 2000.0; /* ns of the first tile */
     const double value = static_cast<double>(f->value_bytes), mean = std::fmax(f->mean, 1.0),
-                 width = static_cast<double>(spx_max(l->tile_width, 1)), reach = 1.0 + f->span / width,
-                 segments = std::fmin(mean, reach), length = mean / segments,
-                 filled = GROUP * std::ceil(length / GROUP), rows = static_cast<double>(f->nrows),
-                 places = rows * segments * filled, gap = std::fmin(f->span, width) / length,
-                 bytes = places * place_bytes(l->columns, gap, coded) +
-                         rows * segments * (2.0 * value + 4.0) +
+                 width = static_cast<double>(spx_max(l->tile_width, 1));
+    const bool kept = are_kept(f, l, GROUP * std::ceil(mean / GROUP));
+    const double reach = kept ? 1.0 : 1.0 + f->span / width, segments = std::fmin(mean, reach),
+                 length = mean / segments, filled = GROUP * std::ceil(length / GROUP),
+                 rows = static_cast<double>(f->nrows), places = rows * segments * filled,
+                 gap = std::fmin(f->span, width) / length, coded_bytes = place_bytes(l->columns, gap, coded),
+                 bytes = places * coded_bytes + rows * segments * (2.0 * value + 4.0) +
                          (rows + static_cast<double>(f->ncols)) * value;
     const spx_machine *m = f->machine;
     const double gather = GATHER * value * places / static_cast<double>(m->multiprocessors),
                  brought = width * value * static_cast<double>(m->multiprocessors) / m->cache_rate,
-                 parts = std::fmax(std::fmin(filled / GROUP / LEAST, MOST), 1.0),
-                 alone = STEP * std::fmin(static_cast<double>(f->longest), SPX_TILED_PIECE) / GROUP / parts,
+                 alone = STEP * std::fmin(static_cast<double>(f->longest), SPX_TILED_PIECE) / GROUP /
+                         parts_of(filled),
                  sums = cost_of_sums(f, rows * segments);
+    if (kept) return cost_of_kept(f, places, coded_bytes, gather, alone);
     return LAUNCHES * m->launch_ns + brought +
            spx_cuda_cost_by_parts(f, bytes - moved_by(f, 0.0), [=](bool in_l2) {
                const double stream = bytes / (EFFICIENCY * (in_l2 ? m->cache_rate : m->memory_rate)),

@@ -1,5 +1,5 @@
 /* What the model tells of kernels on an H200, beside what one took (docs/performance-notes.md, sections 77
- * to 80): of matrices that stay in L2 or do so in part, of gathers that L1 hits and of others, and from
+ * to 82): of matrices that stay in L2 or do so in part, of gathers that L1 hits and of others, and from
  * memory. */
 #include <math.h>
 #include <string.h>
@@ -169,6 +169,20 @@ static const measurement measurements[] = {
       5103000, 0, 7, 0, 0, 0 },
     { "csr-shared-x", "fem3dof_20_rand_shuffled", 8.1, 24000, 24000, 1756008, 81, 73.167, 13.1801, 23323.6,
       0.90915, 8, 1756008, 0, 0, 0, 0, 0 },
+    { "tiled", "stencil27_30_rand_shuffled", 7.9, 27000, 27000, 681472, 27, 25.2397, 3.73099, 24911, 0.0, 8,
+      681472, 0, 27008, 0, 0, 0 },
+    { "tiled", "fem2dof_30_rand_shuffled", 9.0, 54000, 54000, 2725888, 54, 50.4794, 7.46199, 51822.5, 0.0, 4,
+      2725888, 0, 54016, 0, 0, 0 },
+    { "tiled", "random_28000_28000_4000000_rand", 15.6, 28000, 28000, 4000000, 194, 142.857, 12.0105, 27606.4,
+      0.0, 8, 4000000, 0, 28032, 0, 0, 0 },
+    { "tiled", "random_500000_10000_4000000_rand", 17.2, 500000, 10000, 4000000, 24, 8, 2.83137, 7506.99, 0.0,
+      4, 4000000, 0, 10048, 0, 0, 0 },
+    { "tiled", "dense_150000_32_rand", 13.4, 150000, 32, 4800000, 32, 32, 0, 31, 0.0, 8, 4800000, 0, 64, 0, 0,
+      0 },
+    { "tiled", "random_50000_50000_1000000_rand", 7.6, 50000, 50000, 1000000, 41, 20, 4.49031, 44981, 0.0, 4,
+      1000000, 0, 50048, 0, 0, 0 },
+    { "tiled", "rgg_n14_rand", 6.2, 16384, 16384, 149032, 28, 9.09619, 3.01838, 305.915, 0.0, 8, 149032, 0,
+      16384, 0, 0, 0 },
 };
 
 /* Of the matrices above that have long rows. */
