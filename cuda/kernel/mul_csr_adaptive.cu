@@ -330,11 +330,13 @@ spmvx_status run(const spx_mul *m)
 /* A group takes LEAST ns, whatever is in it, and a row that is one block's, or one cluster's, alone STEP for
  * each step of its warps, or FAR_STEP, which these few multiprocessors wait for memory. From there all
  * of it streams less well than by csr-merge-path, whose blocks go on. Entries of long rows lie side by side,
- * and share sectors that windows of rows do not show. */
+ * and share sectors that windows of rows do not show. Where values are one, fewer bytes come beside products
+ * that pass through shared memory as ever. */
 double cost(const spx_features *f, const spx_look *look)
 {
     constexpr double LEAST = 700.0, STEP = 500.0, FAR_STEP[] = { 1000.0, 1400.0 }, EFFICIENCY = 0.8,
-                     SIDE_BY_SIDE = 0.9, FAR = 1.1, OF_L1 = 0.7; /* shared memory has the rest */
+                     OF_ONE[] = { 0.68, 0.56 },     /* the same where values are one */
+        SIDE_BY_SIDE = 0.9, FAR = 1.1, OF_L1 = 0.7; /* shared memory has the rest */
     constexpr double LANES = 32.0 * SPX_GROUP_WARPS;
     const double longest = static_cast<double>(f->longest), bytes = spx_csr_bytes_of(f, look, 0.0);
     const bool of_cluster = longest > 4.0 * LANES * SPX_GROUP_STEPS, near = bytes < f->machine->last_cache;
@@ -343,9 +345,11 @@ double cost(const spx_features *f, const spx_look *look)
     const double in_long = spx_cuda_part_in_long(f, f->long_rows[SPX_LONG_LIMITS - 1]);
     spx_features gathered = *f;
     gathered.sectors_per_entry *= 1.0 + (SIDE_BY_SIDE - 1.0) * in_long;
-    const double all = spx_cuda_cost(&gathered, bytes, EFFICIENCY,
-                                     LEAST + (near ? STEP : FAR_STEP[f->value_bytes == 8]) * steps,
-                                     { .first = OF_L1, .by_parts = true });
+    const bool doubles = f->value_bytes == 8;
+    const double all =
+        spx_cuda_cost(&gathered, bytes, look->layout.values == SPX_VALUES_ONE ? OF_ONE[doubles] : EFFICIENCY,
+                      LEAST + (near ? STEP : FAR_STEP[doubles]) * steps,
+                      { .first = OF_L1, .by_parts = true });
     return (near ? 1.0 : FAR) * all;
 }
 
